@@ -1,0 +1,280 @@
+"""A competition on disk: what its folder holds, checked on opening."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path, PurePosixPath
+
+from submission.description import read_description, write_description
+from submission.errors import InvalidSubmission, UnusableInput
+from submission.files import sha256
+from submission.ids import check_set_name, check_subject, make_id, split_id
+from submission.predictions import read_predictions
+from submission.solution import SolutionRow, read_solution
+
+TRACKS = ("accuracy",)
+PARTS = ("train", "val", "test")
+PRECISIONS = ("float32", "bfloat16")
+VISIBILITIES = {
+    "practice": "the test images are public and can be matched to their source: scores are for practice",
+    "hidden": "the test images are unpublished: their labels cannot be looked up",
+}
+
+
+@dataclass(frozen=True)
+class Competition:
+    """A competition: what is predicted, on which sets, and the files that participants get.
+
+    Attributes:
+        root: the folder; ``public/`` is what participants get, ``private/`` is the organizer's.
+        name: a line of text.
+        track: "accuracy".
+        visibility: "practice" or "hidden", a key of `VISIBILITIES`.
+        source: where the images come from, a line of text.
+        classes: the names of the classes, in the order of the labels.
+        image_size: height and width in pixels.
+        subjects: the names of the classifiers under evaluation.
+        sizes: for each of "train", "val", "test", the number of images of every set, in the sets' order.
+        precision: "float32" or "bfloat16", that of the forward pass.
+        seed: the public seed; that of the test sets is private.
+        settings: what the build was asked for, plain JSON.
+        files: the SHA-256 of every file below ``public/``, by relative path.
+        decimals: of published scores.
+
+    Raises:
+        ValueError: a field has the wrong type or value; the message names it.
+    """
+
+    root: Path
+    name: str
+    track: str
+    visibility: str
+    source: str
+    classes: tuple[str, ...]
+    image_size: tuple[int, int]
+    subjects: tuple[str, ...]
+    sizes: Mapping[str, Mapping[str, int]]
+    precision: str
+    seed: int
+    settings: Mapping[str, object]
+    files: Mapping[str, str]
+    decimals: int = 2
+
+    def __post_init__(self) -> None:
+        for field in ("name", "source"):
+            _require(_is_line(getattr(self, field)), field, "a line of text", getattr(self, field))
+        _require(self.track in TRACKS, "track", f"one of {', '.join(TRACKS)}", self.track)
+        choices = ", ".join(VISIBILITIES)
+        _require(self.visibility in tuple(VISIBILITIES), "visibility", f"one of {choices}", self.visibility)
+        _require(self.precision in PRECISIONS, "precision", f"one of {', '.join(PRECISIONS)}", self.precision)
+        _require(_is_count(self.seed, 0), "seed", "a whole number, 0 or more", self.seed)
+        _require(_is_count(self.decimals, 0) and self.decimals <= 9, "decimals", "0 to 9", self.decimals)
+        size = self.image_size
+        fits = isinstance(size, tuple) and len(size) == 2 and all(_is_count(side, 1) for side in size)
+        _require(fits, "image_size", "(height, width), whole numbers", size)
+        _check_names("classes", self.classes, least=2)
+        _check_names("subjects", self.subjects, least=1)
+        for subject in self.subjects:
+            check_subject(subject)
+        _check_sizes(self.sizes)
+        _check_settings(self.settings)
+        _check_files(self.files)
+
+    @classmethod
+    def open(cls, root: Path | str) -> "Competition":
+        """The competition in the folder `root`.
+
+        Raises:
+            UnusableInput: there is no such folder, it is no competition, only part of one, of another format
+                version, or its description is damaged; the message says which, and what to do.
+        """
+        root = Path(root)
+        document = read_description(root)
+        names = {field.name for field in fields(cls)} - {"root"}
+        try:
+            for name in sorted(names ^ document.keys()):
+                raise ValueError(f"field {name!r} is {'missing' if name in names else 'unknown'}")
+            for name in ("classes", "image_size", "subjects"):
+                if isinstance(document[name], list):
+                    document[name] = tuple(document[name])
+            return cls(root=root, **document)
+        except ValueError as error:
+            raise UnusableInput(f"{root / 'public' / 'competition.json'} is damaged: {error}") from error
+
+    def save(self) -> None:
+        """Write ``public/competition.json``, atomically: the last step of a build.
+
+        Fields, files and settings are sorted by name; the sets keep their order.
+        """
+        document = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "root"}
+        document["files"] = dict(sorted(self.files.items()))
+        document["settings"] = json.loads(json.dumps(self.settings, sort_keys=True))
+        document["sizes"] = {part: dict(self.sizes[part]) for part in PARTS}
+        write_description(self.root, document)
+
+    @property
+    def public(self) -> Path:
+        """What participants get."""
+        return self.root / "public"
+
+    @property
+    def private(self) -> Path:
+        """What only the organizer has: absent in a participant's copy."""
+        return self.root / "private"
+
+    def require_private(self) -> Path:
+        """The private folder, where there is one.
+
+        Raises:
+            UnusableInput: this is a participant's copy.
+        """
+        if not os.access(self.private / "solution.csv", os.R_OK):
+            raise UnusableInput(
+                f"{self.root} has no private/solution.csv to read: only the organizer, who has the labels, "
+                "can do this; on your own, score the validation sets (unseen score --val)"
+            )
+        return self.private
+
+    def sets(self, part: str) -> tuple[str, ...]:
+        """The names of the sets of `part` ("train", "val" or "test"), in order."""
+        return tuple(self.sizes[part])
+
+    def ids(self, part: str) -> tuple[str, ...]:
+        """The ids of `part`: all sets of the first subject, then all of the second, and so on."""
+        return tuple(make_id(subject, name) for subject in self.subjects for name in self.sizes[part])
+
+    def subject_of(self, name: str) -> str:
+        """The subject of an id."""
+        return split_id(name)[0]
+
+    def set_of(self, name: str) -> str:
+        """The set of an id."""
+        return split_id(name)[1]
+
+    def file(self, relative: str) -> Path:
+        """The path of a file below ``public/``, after checking that it is what the build wrote.
+
+        Raises:
+            UnusableInput: it is not part of the competition, missing, or not the same any more.
+        """
+        path = self.public / relative
+        if relative not in self.files:
+            raise UnusableInput(
+                f"{path} is not part of the competition: public/competition.json does not list it"
+            )
+        if not path.is_file():
+            raise UnusableInput(f"{path} is missing: unpack the competition again, or build it again")
+        if sha256(path) != self.files[relative]:
+            raise UnusableInput(
+                f"{path} was changed or is damaged: unpack the competition again, or build it again"
+            )
+        return path
+
+    def targets(self, part: str) -> dict[str, float]:
+        """The targets of the "train" or "val" sets, {id: fraction}, in the order of the ids.
+
+        Raises:
+            UnusableInput: the file is missing or damaged.
+        """
+        path = self.file(f"{part}/targets.csv")
+        try:
+            return read_predictions(path, self.ids(part), column="target")
+        except InvalidSubmission as error:
+            raise UnusableInput(
+                f"{path} does not fit public/competition.json: {error.problems[0]}"
+            ) from error
+
+    def solution(self) -> tuple[SolutionRow, ...]:
+        """The hidden targets of the test sets.
+
+        Raises:
+            UnusableInput: this is a participant's copy, or the file is damaged.
+        """
+        return read_solution(self.require_private() / "solution.csv", self.ids("test"))
+
+    def describe(self) -> str:
+        """A few lines for people: track, source, subjects, sets, and what "practice" or "hidden" means."""
+        height, width = self.image_size
+        lines = [
+            self.name,
+            f"  track     {self.track}: predict the accuracy of each subject on each set, as a fraction",
+            f"  source    {self.source}: {len(self.classes)} classes, {height} x {width} pixels",
+            f"  subjects  {', '.join(self.subjects)} ({self.precision})",
+        ]
+        lines += [f"  {part:<8}  {_summary(tuple(self.sizes[part].values()))}" for part in PARTS]
+        lines.append(f"  {self.visibility:<8}  {VISIBILITIES[self.visibility]}")
+        return "\n".join(lines)
+
+
+def _require(fits: bool, field: str, expected: str, value: object) -> None:
+    if not fits:
+        raise ValueError(f"{field}: must be {expected}, got {value!r}")
+
+
+def _is_line(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable() and len(value) <= 200
+
+
+def _is_count(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _check_names(field: str, names: object, least: int) -> None:
+    fits = isinstance(names, tuple) and len(names) >= least and all(_is_line(name) for name in names)
+    _require(fits, field, f"a tuple of {least} or more names", names)
+    assert isinstance(names, tuple)
+    if len(set(names)) < len(names):
+        raise ValueError(f"{field}: {next(name for name in names if names.count(name) > 1)!r} stands twice")
+
+
+def _check_sizes(sizes: object) -> None:
+    if not isinstance(sizes, Mapping) or sorted(map(str, sizes)) != sorted(PARTS):
+        raise ValueError(f"sizes: must hold {', '.join(PARTS)}")
+    seen: set[str] = set()
+    for part in PARTS:
+        _require(isinstance(sizes[part], Mapping), "sizes", "{part: {set: number of images}}", sizes[part])
+        for name, images in sizes[part].items():
+            check_set_name(name)
+            _require(_is_count(images, 1), "sizes", f"1 or more images for set {name!r}", images)
+            if name in seen:
+                raise ValueError(f"sizes: two sets are named {name!r}")
+            seen.add(name)
+    if len(sizes["test"]) < 2:
+        raise ValueError("sizes: two test sets or more are needed, for the public and the private score")
+
+
+def _check_settings(settings: object) -> None:
+    try:
+        plain = (
+            isinstance(settings, Mapping) and json.loads(json.dumps(settings, allow_nan=False)) == settings
+        )
+    except (TypeError, ValueError):
+        plain = False
+    _require(plain, "settings", "plain JSON (no tuples, no NaN)", settings)
+
+
+def _check_files(files: object) -> None:
+    _require(isinstance(files, Mapping), "files", "{path below public/: SHA-256}", files)
+    assert isinstance(files, Mapping)
+    for name, digest in files.items():
+        path = PurePosixPath(name) if isinstance(name, str) and name.isprintable() else PurePosixPath()
+        inside = path.parts and str(path) == name and not path.is_absolute() and ".." not in path.parts
+        _require(bool(inside) and "\\" not in name, "files", "paths below public/", name)
+        hexadecimal = (
+            isinstance(digest, str) and len(digest) == 64 and not set(digest) - set("0123456789abcdef")
+        )
+        _require(hexadecimal, "files", f"64 hexadecimal digits for {name!r}", digest)
+
+
+def _summary(sizes: Sequence[int]) -> str:
+    """How many sets, and of how many images.
+
+    >>> _summary((500, 1000))
+    '2 sets of 500 to 1,000 images'
+    """
+    if not sizes:
+        return "no sets"
+    least, most = min(sizes), max(sizes)
+    images = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{len(sizes):,} set{'s' if len(sizes) > 1 else ''} of {images} images"

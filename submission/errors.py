@@ -1,0 +1,31 @@
+"""The two errors that are the user's to mend; everything else is a bug and keeps its traceback."""
+
+from collections.abc import Sequence
+
+SHOWN_PROBLEMS = 20
+
+
+class UnusableInput(ValueError):
+    """An argument, file or folder that cannot be used: the message names it and the fix (exit code 2)."""
+
+
+class InvalidSubmission(ValueError):
+    """A submission that breaks the format (exit code 1).
+
+    ``problems`` holds every problem, each naming the line and the id concerned; the message shows the first
+    20 and then a count. Nothing in it depends on a hidden label.
+
+    >>> print(InvalidSubmission("mine.csv", ["line 2, id 'a/b': prediction 'x' is not a number"]))
+    mine.csv is not a valid submission: 1 problem
+      line 2, id 'a/b': prediction 'x' is not a number
+    """
+
+    def __init__(self, name: str, problems: Sequence[str]) -> None:
+        self.name = name
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        lines = [f"{name} is not a valid submission: {count} problem{'s' if count != 1 else ''}"]
+        lines += [f"  {problem}" for problem in self.problems[:SHOWN_PROBLEMS]]
+        if count > SHOWN_PROBLEMS:
+            lines.append(f"  ... and {count - SHOWN_PROBLEMS} more")
+        super().__init__("\n".join(lines))

@@ -1,0 +1,127 @@
+"""What predictions are scored by. The one place where fractions become percentage points."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Score:
+    """How far predictions lie from the targets.
+
+    Attributes:
+        rmse: root mean squared error in percentage points, 0 to 100, lower is better. Ranks are by this.
+        mae: mean absolute error in percentage points, 0 to 100, lower is better.
+        spearman: rank correlation, -1 to 1, higher is better; nan where it is undefined.
+        n: how many predictions were scored, 1 or more.
+    """
+
+    rmse: float
+    mae: float
+    spearman: float
+    n: int
+
+    def rounded(self, decimals: int) -> "Score":
+        """The score as it is published.
+
+        >>> Score(rmse=4.9849, mae=3.14159, spearman=0.77777, n=48).rounded(2)
+        Score(rmse=4.98, mae=3.14, spearman=0.78, n=48)
+        """
+        rmse, mae, spearman = (round(value, decimals) for value in (self.rmse, self.mae, self.spearman))
+        return Score(rmse, mae, spearman, self.n)
+
+
+def score(
+    predictions: Mapping[str, float], targets: Mapping[str, float], subject_of: Callable[[str], str]
+) -> Score:
+    """Score the predictions of the ids in `targets`; other predictions are left aside.
+
+    RMSE and MAE are pooled over all ids. Spearman's correlation is computed for each subject and then
+    averaged, since ranks across subjects would reward knowing which subject is the better one; it is nan as
+    soon as one subject's is undefined (fewer than two sets, or all targets or all predictions equal).
+
+    Args:
+        predictions: {id: fraction}.
+        targets: {id: fraction}, at least one.
+        subject_of: the subject of an id.
+
+    Raises:
+        ValueError: there are no targets, or one has no prediction.
+    """
+    if not targets:
+        raise ValueError("targets: there are none to score against")
+    missing = [name for name in targets if name not in predictions]
+    if missing:
+        raise ValueError(f"predictions: none for id {missing[0]!r}")
+    predicted = np.array([predictions[name] for name in targets])
+    true = np.array(list(targets.values()))
+    subjects = np.array([subject_of(name) for name in targets])
+    error = 100 * (predicted - true)
+    correlations = [
+        spearman(predicted[subjects == name], true[subjects == name]) for name in np.unique(subjects)
+    ]
+    return Score(
+        rmse=math.sqrt(np.mean(error**2)),
+        mae=float(np.mean(np.abs(error))),
+        spearman=float(np.mean(correlations)),
+        n=len(true),
+    )
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> float:
+    """Spearman's rank correlation of x (n,) and y (n,), -1 to 1; ties share their average rank.
+
+    nan where it is undefined: n < 2, or all of x or all of y equal. (Spearman 1904.)
+
+    >>> spearman([0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.8, 0.7])
+    0.8
+    """
+    a, b = _ranks(np.asarray(x, dtype=np.float64)), _ranks(np.asarray(y, dtype=np.float64))
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError(f"x and y must have one shape (n,), got {a.shape} and {b.shape}")
+    if len(a) < 2:
+        return math.nan
+    a, b = a - a.mean(), b - b.mean()
+    scale = math.sqrt(float(a @ a) * float(b @ b))
+    return float(np.clip(a @ b / scale, -1, 1)) if scale else math.nan
+
+
+def skill(rmse: float, rmse_constant: float) -> float:
+    """The share of the constant's mean squared error that is explained, 1 - (rmse / rmse_constant)^2.
+
+    At most 1, higher is better; 0 is as good as predicting the meta-train mean for every set, below 0 is
+    worse. nan where the constant is perfect.
+
+    >>> skill(5.0, 10.0)
+    0.75
+    """
+    return 1 - (rmse / rmse_constant) ** 2 if rmse_constant else math.nan
+
+
+def noise_floor(targets: ArrayLike, sizes: ArrayLike) -> float:
+    """The RMSE, in points, that binomial sampling alone would give: 100 * sqrt(mean(p * (1 - p) / n)).
+
+    An accuracy p measured on n images has the standard error sqrt(p * (1 - p) / n), so that even a method
+    that knows every set's true accuracy has about this RMSE; differences below it are ties.
+
+    Args:
+        targets: the accuracies p (m,), fractions, m >= 1.
+        sizes: the numbers of images n (m,).
+
+    >>> noise_floor([0.5, 0.5], [100, 100])
+    5.0
+    """
+    p, n = np.asarray(targets, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    if p.shape != n.shape or p.ndim != 1 or not len(p):
+        raise ValueError(f"targets and sizes must have one shape (m,), m >= 1, got {p.shape} and {n.shape}")
+    return 100 * math.sqrt(np.mean(p * (1 - p) / n))
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks from 1, ties sharing the average of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2)[inverse]

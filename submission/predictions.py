@@ -1,0 +1,188 @@
+"""The two-column CSV file of predictions (``id,prediction``) or of targets (``id,target``).
+
+Fractions in [0, 1], one line an id, in any order. Accepted besides the plain form: a byte order mark, CRLF,
+the columns the other way round, spaces around a field. Everything else is refused with every problem listed.
+"""
+
+import csv
+import io
+import math
+import re
+import stat
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from submission.errors import InvalidSubmission, UnusableInput
+from submission.files import replacing
+
+# float() would also take 1_000, nan, infinity and the digits of every script.
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_SHOWN = 60
+
+
+def write_sample(path: Path, ids: Iterable[str]) -> None:
+    """Write the sample submission, every id with the prediction 0.5, atomically."""
+    write_predictions(path, dict.fromkeys(ids, 0.5))
+
+
+def write_predictions(path: Path, values: Mapping[str, float], column: str = "prediction") -> None:
+    """Write ``id,<column>`` lines in the order of `values`, atomically, with "\\n" line ends.
+
+    Numbers are written so that reading gives back the very same float.
+
+    Raises:
+        ValueError: a value is no finite number in [0, 1]; the message names its id.
+    """
+    for name, value in values.items():
+        if not 0 <= value <= 1:
+            raise ValueError(f"id {name!r}: {column} must be a fraction in [0, 1], got {value!r}")
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["id", column])
+        writer.writerows([name, repr(float(value))] for name, value in values.items())
+
+
+def read_predictions(
+    path: Path, expected_ids: Collection[str], column: str = "prediction"
+) -> dict[str, float]:
+    """Read a file of predictions: {id: fraction}, in the order of `expected_ids`.
+
+    Raises:
+        InvalidSubmission: the content breaks the format; every problem is named with its line and id.
+        UnusableInput: there is no such file, it is no regular file, or it cannot be read.
+    """
+    return parse_predictions(read_bytes(path, expected_ids), expected_ids, str(path), column)
+
+
+def read_bytes(path: Path, expected_ids: Collection[str]) -> bytes:
+    """The bytes of a file of predictions, never more than such a file can need.
+
+    Raises:
+        InvalidSubmission: the file is larger than 1 MiB and 512 bytes an id.
+        UnusableInput: there is no such file, it is no regular file, or it cannot be read.
+    """
+    limit = (1 << 20) + 512 * len(expected_ids)
+    try:
+        status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise UnusableInput(f"{path} is not a file: give the path of a CSV file of predictions")
+        with Path(path).open("rb") as stream:
+            data = stream.read(limit + 1) if status.st_size <= limit else None
+    except OSError as error:
+        raise UnusableInput(f"{path} cannot be read: {error.strerror}") from error
+    if data is None or len(data) > limit:
+        raise InvalidSubmission(str(path), [f"the file is too large: at most {limit:,} bytes are read"])
+    return data
+
+
+def parse_predictions(
+    data: bytes, expected_ids: Collection[str], name: str, column: str = "prediction"
+) -> dict[str, float]:
+    """What :func:`read_predictions` reads, from the bytes of a file that messages call `name`.
+
+    >>> parse_predictions(b"id,prediction\\nsmall/a,0.25\\n", ["small/a"], "mine.csv")
+    {'small/a': 0.25}
+
+    Raises:
+        InvalidSubmission: the content breaks the format; every problem is named with its line and id.
+    """
+    records, broken = _records(_decoded(data, name))
+    if not records:
+        raise InvalidSubmission(name, [broken or f"the file is empty: expected the header 'id,{column}'"])
+    header = [field.strip(" \t") for field in records[0][1]]
+    if sorted(header) != sorted(["id", column]):
+        problem = (
+            f"line 1: the header is {_shown(','.join(header))}, expected 'id,{column}' (no line was checked)"
+        )
+        raise InvalidSubmission(name, [problem])
+    values, lines, problems = _checked_rows(records[1:], header, expected_ids)
+    if broken:  # what stands below is unread, so nothing can be said of missing ids
+        problems.append(broken)
+    else:
+        problems += [
+            f"id {_shown(expected)} is missing" for expected in expected_ids if expected not in lines
+        ]
+    if problems:
+        raise InvalidSubmission(name, problems)
+    return {expected: values[expected] for expected in expected_ids}
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidSubmission(name, [f"line {line}: not UTF-8 text; save the file as UTF-8"]) from None
+    if "\0" in text:
+        lines = [number for number, line in enumerate(text.split("\n"), 1) if "\0" in line]
+        raise InvalidSubmission(
+            name, [f"line {line}: NUL characters; save the file as UTF-8" for line in lines]
+        )
+    return text
+
+
+def _records(text: str) -> tuple[list[tuple[int, list[str]]], str | None]:
+    """The CSV records with the line each begins on, and the problem at which reading had to stop, if any."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    records = []
+    line = 1
+    try:
+        for fields in reader:
+            records.append((line, fields))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        return records, f"line {line}: not readable as CSV ({error}); nothing from there on was checked"
+    return records, None
+
+
+def _checked_rows(
+    records: Sequence[tuple[int, list[str]]], header: Sequence[str], expected_ids: Collection[str]
+) -> tuple[dict[str, float], dict[str, int], list[str]]:
+    """The values and first lines of the ids found, and the problems of the rows."""
+    id_at = header.index("id")
+    column = header[1 - id_at]
+    expected = frozenset(expected_ids)
+    values: dict[str, float] = {}
+    lines: dict[str, int] = {}
+    numbers: list[float] = []
+    problems: list[str] = []
+    for line, raw in records:
+        fields = [field.strip(" \t") for field in raw]
+        where = f"line {line}"
+        name = fields[id_at] if id_at < len(fields) else ""
+        if name:
+            where += f", id {_shown(name)}"
+        if len(fields) != 2:
+            count = f"{len(fields)} field{'s' if len(fields) > 1 else ''} instead of 2"
+            problems.append(f"{where}: {count if raw else 'a blank line'}")
+            lines.setdefault(name, line)
+            continue
+        if name not in expected:
+            problems.append(f"{where}: unknown id" if name else f"{where}: the id is empty")
+        elif name in lines:
+            problems.append(f"{where}: already given in line {lines[name]}")
+        lines.setdefault(name, line)
+        text = fields[1 - id_at]
+        number = float(text) if _NUMBER.fullmatch(text) else math.nan
+        if not math.isfinite(number):
+            problems.append(f"{where}: {column} {_shown(text)} is not a plain decimal number")
+            continue
+        numbers.append(number)
+        if not 0 <= number <= 1:
+            problems.append(f"{where}: {column} {_shown(text)} is outside [0, 1]")
+        values.setdefault(name, number + 0.0)  # -0.0 becomes 0.0
+    if _like_percentages(numbers):
+        problems.insert(
+            0, f"every {column} looks like a percentage: divide them by 100 (fractions in [0, 1])"
+        )
+    return values, lines, problems
+
+
+def _like_percentages(numbers: Sequence[float]) -> bool:
+    """Whether all lie in [0, 100] and most above 1: a stray 1.2 among fractions is no percentage."""
+    return all(0 <= number <= 100 for number in numbers) and sum(n > 1 for n in numbers) * 2 > len(numbers)
+
+
+def _shown(text: str) -> str:
+    """`text` quoted, escaped and cut to a length that suits a message."""
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")

@@ -1,0 +1,108 @@
+"""Validating and scoring a file of predictions: one function each, the same for everybody."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from submission.competition import Competition
+from submission.errors import UnusableInput
+from submission.ids import split_id
+from submission.metrics import Score, noise_floor, score, skill
+from submission.predictions import read_predictions
+from submission.solution import SolutionRow
+
+SCORER = "rmse-points/1"
+"""The name of the way submissions are scored; a change that alters any score gives it another number."""
+
+
+@dataclass(frozen=True)
+class SubmissionScore:
+    """The score of a submission on the public part, the private part and all of the test sets."""
+
+    public: Score
+    private: Score
+    overall: Score
+
+
+def validate(competition: Competition, path: Path, part: str = "test") -> dict[str, float]:
+    """The predictions in a file for the sets of `part`, in the order of the ids. Needs no ``private/``.
+
+    Raises:
+        InvalidSubmission: the file breaks the format; every problem is named.
+        UnusableInput: the file cannot be read.
+    """
+    return read_predictions(path, competition.ids(part))
+
+
+def score_validation(competition: Competition, path: Path) -> Score:
+    """The score of a file on the labelled validation sets. Needs no ``private/``.
+
+    Raises:
+        InvalidSubmission: the file breaks the format.
+        UnusableInput: the file cannot be read, or there are no validation sets.
+    """
+    if not competition.sets("val"):
+        raise UnusableInput(f"{competition.root} has no validation sets to score against")
+    return score(validate(competition, path, "val"), competition.targets("val"), _subject)
+
+
+def score_submission(competition: Competition, path: Path) -> SubmissionScore:
+    """The score of a submission against the hidden labels: for the organizer only.
+
+    The hidden labels are opened after the file was found valid.
+
+    Raises:
+        InvalidSubmission: the file breaks the format.
+        UnusableInput: the file cannot be read, or this is a participant's copy of the competition.
+    """
+    competition.require_private()
+    predictions = validate(competition, path)
+    return score_against(predictions, competition.solution())
+
+
+def score_against(predictions: Mapping[str, float], solution: Sequence[SolutionRow]) -> SubmissionScore:
+    """The score of valid predictions, {id: fraction}, on a solution that has public and private rows."""
+    public = [row for row in solution if row.usage == "Public"]
+    private = [row for row in solution if row.usage == "Private"]
+    return SubmissionScore(*(score_rows(predictions, rows) for rows in (public, private, solution)))
+
+
+def score_rows(predictions: Mapping[str, float], rows: Sequence[SolutionRow]) -> Score:
+    """The score of valid predictions, {id: fraction}, on some rows of a solution, at least one."""
+    return score(predictions, {row.id: row.prediction for row in rows}, _subject)
+
+
+def _subject(name: str) -> str:
+    return split_id(name)[0]
+
+
+def constant_predictions(competition: Competition, part: str) -> dict[str, float]:
+    """For every id of `part` the mean accuracy of its subject's meta-train sets, from public files alone.
+
+    It is what the method `constant` predicts, and what skill is measured against.
+    """
+    targets: dict[str, list[float]] = {}
+    for name, value in competition.targets("train").items():
+        targets.setdefault(_subject(name), []).append(value)
+    means = {subject: sum(values) / len(values) for subject, values in targets.items()}
+    return {name: means[_subject(name)] for name in competition.ids(part)}
+
+
+def validation_report(competition: Competition, path: Path) -> str:
+    """The score of a file on the validation sets as text, beside `constant` and the noise floor.
+
+    Raises:
+        InvalidSubmission, UnusableInput: as :func:`score_validation`.
+    """
+    found = score_validation(competition, path)
+    targets = competition.targets("val")
+    constant = score(constant_predictions(competition, "val"), targets, _subject)
+    sizes = [competition.sizes["val"][split_id(name)[1]] for name in targets]
+    lines = [
+        f"RMSE         {found.rmse:.2f} points over {found.n} predictions",
+        f"skill        {skill(found.rmse, constant.rmse):.3f} (constant: RMSE {constant.rmse:.2f})",
+        f"MAE          {found.mae:.2f} points",
+        f"Spearman     {found.spearman:.3f}",
+        f"noise floor  {noise_floor(list(targets.values()), sizes):.2f} points: smaller differences are ties",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,95 @@
+"""The solution: the hidden targets of the test sets, ``id,prediction,Usage,subject,set,group``."""
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from submission.errors import UnusableInput
+from submission.files import replacing
+from submission.ids import split_id
+
+COLUMNS = ("id", "prediction", "Usage", "subject", "set", "group")
+USAGES = ("Public", "Private")
+
+
+@dataclass(frozen=True)
+class SolutionRow:
+    """The target of one id.
+
+    Attributes:
+        id: ``<subject>/<set>``.
+        prediction: the target, a fraction in [0, 1]; what a perfect submission would predict.
+        usage: "Public" (scored on the published leaderboard) or "Private" (scored at the end).
+        subject: the subject's name, as in the id.
+        set: the set's name, as in the id.
+        group: the kind of set, such as "seen" or "natural": organizers see scores by group.
+
+    Raises:
+        ValueError: a field is wrong; the message names it.
+    """
+
+    id: str
+    prediction: float
+    usage: str
+    subject: str
+    set: str
+    group: str
+
+    def __post_init__(self) -> None:
+        if split_id(self.id) != (self.subject, self.set):
+            raise ValueError(f"id: {self.id!r} is not that of subject {self.subject!r} and set {self.set!r}")
+        if not isinstance(self.prediction, float) or not 0 <= self.prediction <= 1:
+            raise ValueError("prediction: must be a float in [0, 1]")  # a label: never in a message
+        if self.usage not in USAGES:
+            raise ValueError(f"usage: must be one of {', '.join(USAGES)}, got {self.usage!r}")
+        if not isinstance(self.group, str) or not self.group.strip() or not self.group.isprintable():
+            raise ValueError(f"group: must be a line of text, got {self.group!r}")
+
+
+def write_solution(path: Path, rows: Iterable[SolutionRow]) -> None:
+    """Write the solution, readable by its owner alone (mode 0600 in a folder of mode 0700), atomically."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.chmod(0o700)
+    with replacing(path) as temporary:
+        temporary.touch(mode=0o600, exist_ok=False)
+        with temporary.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for row in rows:
+                target = repr(row.prediction)
+                writer.writerow([row.id, target, row.usage, row.subject, row.set, row.group])
+
+
+def read_solution(path: Path, ids: Sequence[str]) -> tuple[SolutionRow, ...]:
+    """Read the solution of the test sets whose ids are `ids` (each once, in any order); rows in file order.
+
+    Raises:
+        UnusableInput: it cannot be read or does not fit; no message holds a target.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            header, *records = list(csv.reader(stream, strict=True)) or [[]]
+    except OSError as error:
+        raise UnusableInput(f"{path} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UnusableInput(f"{path} is damaged: it is not CSV in UTF-8") from error
+    if tuple(header) != COLUMNS:
+        raise UnusableInput(f"{path} is damaged: its first line must be {','.join(COLUMNS)}")
+    rows = tuple(_row(path, line, record) for line, record in enumerate(records, 2))
+    if sorted(row.id for row in rows) != sorted(ids):
+        raise UnusableInput(
+            f"{path} does not fit public/competition.json: its ids are not those of the test sets"
+        )
+    for usage in USAGES:
+        if not any(row.usage == usage for row in rows):
+            raise UnusableInput(f"{path} is damaged: no row has the Usage {usage}")
+    return rows
+
+
+def _row(path: Path, line: int, record: Sequence[str]) -> SolutionRow:
+    try:
+        name, target, usage, subject, set_name, group = record
+        return SolutionRow(name, float(target), usage, subject, set_name, group)
+    except ValueError:  # not chained: float's message would show the target
+        raise UnusableInput(f"{path} is damaged: line {line} is not a row of a solution") from None

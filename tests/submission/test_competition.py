@@ -1,0 +1,172 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from submission import Competition, UnusableInput
+
+
+def test_opening_gives_what_was_saved(competition: Competition) -> None:
+    before = (competition.public / "competition.json").read_bytes()
+    competition.save()
+    assert (competition.public / "competition.json").read_bytes() == before
+    assert Competition.open(str(competition.root)) == competition
+    assert list(json.loads(before)) == sorted(json.loads(before))
+
+
+def test_sets_keep_their_order_and_ids_go_by_subject(competition: Competition) -> None:
+    assert competition.sets("val") == ("val_b", "val_a")
+    assert competition.ids("val") == ("cnn/val_b", "cnn/val_a", "vit:b/val_b", "vit:b/val_a")
+    assert competition.subject_of("vit:b/val_a") == "vit:b"
+    assert competition.set_of("vit:b/val_a") == "val_a"
+
+
+def test_targets_and_solution_are_read(competition: Competition) -> None:
+    assert competition.targets("val") == dict(zip(competition.ids("val"), (0.1, 0.2, 0.3, 0.5), strict=True))
+    solution = competition.solution()
+    assert tuple(row.id for row in solution) == competition.ids("test")
+    assert [row.prediction for row in solution[:4]] == [0.9, 0.7, 0.5, 0.3]
+
+
+def test_the_description_names_what_matters(competition: Competition) -> None:
+    assert competition.describe() == (
+        "Two classifiers\n"
+        "  track     accuracy: predict the accuracy of each subject on each set, as a fraction\n"
+        "  source    glyphs: 3 classes, 32 x 24 pixels\n"
+        "  subjects  cnn, vit:b (float32)\n"
+        "  train     2 sets of 500 images\n"
+        "  val       2 sets of 100 to 200 images\n"
+        "  test      4 sets of 100 to 400 images\n"
+        "  practice  the test images are public and can be matched to their source: scores are for practice"
+    )
+
+
+def test_a_file_is_handed_out_only_as_it_was_built(competition: Competition) -> None:
+    path = competition.public / "sample_submission.csv"
+    assert competition.file("sample_submission.csv") == path
+    path.write_text("id,prediction\n")
+    with pytest.raises(UnusableInput, match=r"sample_submission.csv was changed or is damaged: unpack"):
+        competition.file("sample_submission.csv")
+    path.unlink()
+    with pytest.raises(UnusableInput, match=r"sample_submission.csv is missing"):
+        competition.file("sample_submission.csv")
+    with pytest.raises(UnusableInput, match=r"train/targets.csv is not part of the competition"):
+        competition.targets("train")
+
+
+def test_targets_that_do_not_fit_the_sets_are_refused(competition: Competition) -> None:
+    path = competition.public / "competition.json"
+    path.write_text(path.read_text().replace('"val_a"', '"val_c"'))
+    with pytest.raises(
+        UnusableInput, match=r"targets.csv does not fit public/competition.json: line 3, id 'cnn/val_a'"
+    ):
+        Competition.open(competition.root).targets("val")
+
+
+def test_a_participants_copy_says_who_can_score(competition: Competition) -> None:
+    shutil.rmtree(competition.private)
+    copy = Competition.open(competition.root)
+    for call in (copy.require_private, copy.solution):
+        with pytest.raises(UnusableInput, match=r"only the organizer.*unseen score --val"):
+            call()
+
+
+def test_a_folder_that_is_none_or_no_competition_is_refused(tmp_path: Path, competition: Competition) -> None:
+    with pytest.raises(UnusableInput, match="nowhere is no such folder"):
+        Competition.open(tmp_path / "nowhere")
+    with pytest.raises(UnusableInput, match="is not a folder"):
+        Competition.open(Path(__file__))
+    with pytest.raises(UnusableInput, match=r"is not a competition: it holds no public/competition.json"):
+        Competition.open(tmp_path)
+    with pytest.raises(UnusableInput, match="is a part of a competition: give the folder above it"):
+        Competition.open(competition.public)
+
+
+@pytest.mark.parametrize("part", ["public", "private"])
+def test_a_half_built_competition_says_how_to_finish_it(tmp_path: Path, part: str) -> None:
+    (tmp_path / part).mkdir()
+    with pytest.raises(UnusableInput, match="only half built: run the same `unseen build` again"):
+        Competition.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not valid JSON"),
+        ("{", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ('{"a": 1, "a": 2}', "'a' stands twice"),
+        ('{"a": NaN}', "NaN is not a number of JSON"),
+        ("\xff", "not valid JSON"),
+        ("[]", "does not describe a competition"),
+        ('{"format": "other"}', "does not describe a competition"),
+        ('{"format": "unseen-competition", "version": 2}', "has format version 2, this kit reads 1"),
+        ('{"format": "unseen-competition", "version": true}', "has format version True"),
+        ('{"format": "unseen-competition", "version": 1}', "field 'classes' is missing"),
+    ],
+)
+def test_a_damaged_description_is_told(competition: Competition, text: str, message: str) -> None:
+    (competition.public / "competition.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(UnusableInput, match=message):
+        Competition.open(competition.root)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", ""),
+        ("name", "two\nlines"),
+        ("name", 3),
+        ("track", "speed"),
+        ("track", ["accuracy"]),
+        ("visibility", "secret"),
+        ("visibility", {}),
+        ("source", None),
+        ("classes", ["one"]),
+        ("classes", ["a", "a"]),
+        ("classes", "ab"),
+        ("image_size", [32]),
+        ("image_size", [32, 0]),
+        ("image_size", [32, 32.0]),
+        ("subjects", []),
+        ("subjects", ["a/b"]),
+        ("subjects", ["cnn", "cnn"]),
+        ("subjects", [["cnn"]]),
+        ("sizes", []),
+        ("sizes", {"train": {}, "val": {}}),
+        ("sizes", {"train": {}, "val": {}, "test": {"a": 1}}),
+        ("sizes", {"train": {}, "val": {"a": 1}, "test": {"a": 1, "b": 1}}),
+        ("sizes", {"train": {}, "val": {}, "test": {"a": 1, "b": 0}}),
+        ("sizes", {"train": {}, "val": {}, "test": {"a": 1, "b": True}}),
+        ("sizes", {"train": [], "val": {}, "test": {"a": 1, "b": 1}}),
+        ("sizes", {"train": {}, "val": {}, "test": {"a": 1, "../b": 1}}),
+        ("precision", "float16"),
+        ("seed", -1),
+        ("seed", 1.5),
+        ("settings", []),
+        ("files", []),
+        ("files", {"../private/solution.csv": "0" * 64}),
+        ("files", {"/etc/passwd": "0" * 64}),
+        ("files", {"a/../b": "0" * 64}),
+        ("files", {"a//b": "0" * 64}),
+        ("files", {"": "0" * 64}),
+        ("files", {"a": "0" * 63}),
+        ("files", {"a": "G" * 64}),
+        ("decimals", 10),
+        ("decimals", None),
+        ("colour", "red"),
+    ],
+)
+def test_a_wrong_field_is_named(competition: Competition, field: str, value: object) -> None:
+    path = competition.public / "competition.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    names = "set|sizes" if field == "sizes" else "subject" if field == "subjects" else field
+    with pytest.raises(UnusableInput, match=rf"competition.json is damaged: .*({names})"):
+        Competition.open(competition.root)
+
+
+@pytest.mark.parametrize("settings", [{"a": (1, 2)}, {"a": float("nan")}, {"a": Path()}, {1: "a"}])
+def test_settings_must_come_back_from_json_as_they_are(fields: dict, settings: dict) -> None:
+    with pytest.raises(ValueError, match="settings: must be plain JSON"):
+        Competition(**{**fields, "settings": settings})

@@ -1,0 +1,42 @@
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from submission.files import replacing, sha256, write_text
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.txt"
+    write_text(path, "one\n")
+    write_text(path, "zwö\n")
+    assert path.read_bytes() == "zwö\n".encode()
+    assert [found.name for found in path.parent.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize("stop", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path: Path, stop: BaseException) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def interrupted() -> None:
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            raise stop
+
+    with pytest.raises(type(stop)):
+        interrupted()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_of_a_long_name_is_written(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 250)
+    write_text(path, "fits")
+    assert path.read_text() == "fits"
+
+
+def test_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:
+    data = bytes(range(256)) * 10_000
+    (tmp_path / "a").write_bytes(data)
+    assert sha256(tmp_path / "a") == hashlib.sha256(data).hexdigest()

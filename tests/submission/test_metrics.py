@@ -1,0 +1,90 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from submission.metrics import Score, noise_floor, score, skill, spearman
+from submission.scoring import _subject
+
+PREDICTIONS = {"m/a": 0.5, "m/b": 0.75, "m/c": 0.25, "n/a": 0.25, "n/b": 0.5}
+TARGETS = {"m/a": 0.5, "m/b": 0.5, "m/c": 0.25, "n/a": 0.5, "n/b": 0.25}
+
+
+def test_a_score_worked_out_by_hand() -> None:
+    """Errors 0, 25, 0, 25, 25 points. Spearman of m: ranks 2 3 1 and 2.5 2.5 1; of n: -1."""
+    found = score(PREDICTIONS, TARGETS, _subject)
+    assert found.rmse == pytest.approx(math.sqrt(3 * 625 / 5), abs=1e-12)
+    assert found.mae == pytest.approx(15)
+    assert found.spearman == pytest.approx((math.sqrt(3) / 2 - 1) / 2)
+    assert found.n == 5
+
+
+def test_a_perfect_score_and_the_worst() -> None:
+    assert score(TARGETS, TARGETS, _subject) == Score(rmse=0, mae=0, spearman=pytest.approx(1), n=5)
+    assert score({"m/a": 0.0, "m/b": 1.0}, {"m/a": 1.0, "m/b": 0.0}, _subject) == Score(100, 100, -1, 2)
+
+
+def test_only_the_ids_of_the_targets_count_and_all_must_be_there() -> None:
+    assert score(PREDICTIONS, {"m/b": 0.5}, _subject).rmse == 25
+    with pytest.raises(ValueError, match="predictions: none for id 'm/z'"):
+        score(PREDICTIONS, {"m/z": 0.5}, _subject)
+    with pytest.raises(ValueError, match="targets: there are none"):
+        score(PREDICTIONS, {}, _subject)
+
+
+def test_spearman_is_undefined_as_soon_as_it_is_for_one_subject() -> None:
+    constant = {**TARGETS, "n/a": 0.5, "n/b": 0.5}
+    assert math.isnan(score(constant, TARGETS, _subject).spearman)
+    assert math.isnan(score({"m/a": 0.5}, {"m/a": 0.5}, _subject).spearman)
+
+
+@settings(deadline=None)
+@given(
+    st.integers(2, 30).flatmap(
+        lambda n: st.tuples(*[st.lists(st.integers(0, 6), min_size=n, max_size=n)] * 2)
+    )
+)
+def test_spearman_agrees_with_scipy(pair: tuple[list[int], list[int]]) -> None:
+    x, y = pair
+    found = spearman(x, y)
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert math.isnan(found)
+    else:
+        assert found == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+        assert -1 <= found <= 1
+
+
+def test_spearman_refuses_other_shapes() -> None:
+    with pytest.raises(ValueError, match="one shape"):
+        spearman([1, 2], [1, 2, 3])
+
+
+def test_skill_and_its_bounds() -> None:
+    assert skill(0, 10) == 1
+    assert skill(10, 10) == 0
+    assert skill(20, 10) == -3
+    assert math.isnan(skill(1, 0))
+    assert math.isnan(skill(1, math.nan))
+
+
+def test_the_noise_floor_is_what_sampling_gives() -> None:
+    rng = np.random.default_rng(0)
+    accuracy, sizes = rng.uniform(0.2, 0.95, 40), rng.integers(50, 500, 40)
+    drawn = rng.binomial(sizes, accuracy, (4000, 40)) / sizes
+    simulated = 100 * np.sqrt(np.mean((drawn - accuracy) ** 2))
+    assert noise_floor(accuracy, sizes) == pytest.approx(simulated, rel=0.01)
+
+
+@pytest.mark.parametrize(("targets", "sizes"), [([], []), ([0.5], [1, 2]), (0.5, 10)])
+def test_the_noise_floor_refuses_other_shapes(targets: object, sizes: object) -> None:
+    with pytest.raises(ValueError, match="one shape"):
+        noise_floor(targets, sizes)  # type: ignore[arg-type]
+
+
+def test_rounding_keeps_an_undefined_spearman() -> None:
+    found = Score(1.005, 2.0, math.nan, 3).rounded(1)
+    assert (found.rmse, found.mae, found.n) == (1.0, 2.0, 3)
+    assert math.isnan(found.spearman)
