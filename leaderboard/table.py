@@ -1,0 +1,133 @@
+"""Who stands where on the public part, and ``leaderboard.csv``."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from leaderboard.ledger import Entry
+from leaderboard.teams import team_id
+from submission.metrics import Score, skill
+
+COLUMNS = (
+    *("Rank", "TeamId", "TeamName", "LastSubmissionDate", "Score", "SubmissionCount"),  # Kaggle's
+    *("MAE", "Spearman", "Skill", "NoiseFloor", "Kind"),
+)
+CONSTANT = "constant"
+"""The baseline that skill is measured against: the meta-train mean for every set."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One line of the public leaderboard. All numbers are rounded as they are published.
+
+    Attributes:
+        name: the team's or the baseline's name.
+        kind: "team" or "baseline".
+        score: on the public part only, in points.
+        skill: against `CONSTANT`, from the published scores; nan where there is no such baseline.
+        rank: 1, 2, 2, 4, ...; None for a baseline.
+        last_submission: UTC, "YYYY-MM-DD hh:mm:ss"; empty for a baseline.
+        submissions: how many the team made, invalid ones among them; 0 for a baseline.
+    """
+
+    name: str
+    kind: str
+    score: Score
+    skill: float
+    rank: int | None = None
+    last_submission: str = ""
+    submissions: int = 0
+
+
+def standings(rows: Sequence[Entry], baselines: Mapping[str, Score], decimals: int) -> tuple[Standing, ...]:
+    """The leaderboard, best first: each team's best submission, and the baselines, pinned and unranked.
+
+    Teams have competition ranks ("1, 2, 2, 4") by the public RMSE as displayed, so that order and display
+    agree; inside a tie the earlier submission stands first, below a baseline of the same score. A team
+    without a valid submission is not listed.
+
+    Args:
+        rows: the ledger's.
+        baselines: the public score of every baseline, by name.
+        decimals: of published scores.
+    """
+    constant = baselines[CONSTANT].rounded(decimals).rmse if CONSTANT in baselines else math.nan
+    placed: list[tuple[float, int, Standing]] = []  # a baseline before, and a team by its submission's number
+    for name, baseline in baselines.items():
+        score = baseline.rounded(decimals)
+        placed.append((score.rmse, 0, Standing(name, "baseline", score, skill(score.rmse, constant))))
+    for entries in _by_team(rows).values():
+        scored = [(entry.public.rounded(decimals), entry.number) for entry in entries if entry.public]
+        if scored:
+            score, number = min(scored, key=lambda pair: (pair[0].rmse, pair[1]))
+            team = Standing(
+                name=entries[0].team,
+                kind="team",
+                score=score,
+                skill=skill(score.rmse, constant),
+                last_submission=entries[-1].time[:19].replace("T", " "),
+                submissions=len(entries),
+            )
+            placed.append((score.rmse, number, team))
+    return _ranked([standing for _, _, standing in sorted(placed, key=lambda triple: triple[:2])])
+
+
+def leaderboard_csv(standings: Sequence[Standing], noise_floor: float, decimals: int) -> str:
+    """The text of ``leaderboard.csv``: Kaggle's columns, then `MAE` to `Kind`; unknown numbers are empty.
+
+    Names that a spreadsheet would take for a formula get a ``'`` in front.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for line in standings:
+        team = line.kind == "team"
+        writer.writerow(
+            [
+                line.rank or "",
+                team_id(line.name) if team else "",
+                _harmless(line.name),
+                line.last_submission,
+                shown(line.score.rmse, decimals),
+                line.submissions if team else "",
+                *(shown(x, decimals) for x in (line.score.mae, line.score.spearman, line.skill, noise_floor)),
+                line.kind,
+            ]
+        )
+    return stream.getvalue()
+
+
+def shown(value: float, decimals: int) -> str:
+    """A number as it is published; empty for nan.
+
+    >>> shown(4.987, 2), shown(float("nan"), 2)
+    ('4.99', '')
+    """
+    return "" if math.isnan(value) else f"{round(value, decimals) + 0.0:.{decimals}f}"  # no "-0.00"
+
+
+def _by_team(rows: Sequence[Entry]) -> dict[str, list[Entry]]:
+    teams: dict[str, list[Entry]] = {}
+    for row in sorted(rows, key=lambda row: row.number):
+        teams.setdefault(row.team_key, []).append(row)
+    return teams
+
+
+def _ranked(lines: Sequence[Standing]) -> tuple[Standing, ...]:
+    ranked: list[Standing] = []
+    teams: list[Standing] = []
+    for line in lines:
+        if line.kind == "team":
+            tied = teams and teams[-1].score.rmse == line.score.rmse
+            line = replace(line, rank=teams[-1].rank if tied else len(teams) + 1)
+            teams.append(line)
+        ranked.append(line)
+    return tuple(ranked)
+
+
+def _harmless(text: str) -> str:
+    """`text` such that a spreadsheet does not run it: one line, no formula."""
+    line = "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return f"'{line}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else line

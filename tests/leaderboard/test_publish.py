@@ -1,0 +1,139 @@
+import csv
+import hashlib
+import shutil
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from leaderboard.ledger import Ledger
+from leaderboard.publish import publish, submit
+from submission import Competition, InvalidSubmission, UnusableInput, write_predictions
+
+Clock = Callable[[], datetime]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    times = (datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(hours=n) for n in range(1, 100))
+    return lambda: next(times)
+
+
+@pytest.fixture
+def halves(competition: Competition, tmp_path: Path) -> Path:
+    """A submission that predicts 0.5 everywhere: errors in points, public 40 0 30 10, private 20 20 30 40."""
+    path = tmp_path / "halves.csv"
+    write_predictions(path, dict.fromkeys(competition.ids("test"), 0.5))
+    return path
+
+
+@pytest.fixture
+def perfect(competition: Competition, tmp_path: Path) -> Path:
+    path = tmp_path / "perfect.csv"
+    write_predictions(path, {row.id: row.prediction for row in competition.solution()})
+    return path
+
+
+def test_a_submission_is_scored_and_entered(competition: Competition, halves: Path, clock: Clock) -> None:
+    found = submit(competition, halves, "Team A", clock)
+    assert (found.rmse, found.mae, found.n) == (25.5, 20.0, 4)
+    (row,) = Ledger(competition.private / "ledger.sqlite").rows()
+    assert (row.team, row.status, row.scorer) == ("Team A", "scored", "rmse-points/1")
+    assert row.time == "2026-01-01T01:00:00.000000+00:00"
+    assert row.file_sha256 == hashlib.sha256(halves.read_bytes()).hexdigest()
+    assert row.public is not None
+    assert row.private is not None
+    assert row.public.rmse == pytest.approx(650**0.5, abs=1e-12)
+    assert row.private.rmse == pytest.approx(825**0.5, abs=1e-12)
+
+
+def test_an_invalid_submission_is_entered_and_told(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    halves.write_text(halves.read_text().replace("0.5", "nan"))
+    with pytest.raises(InvalidSubmission, match="8 problems"):
+        submit(competition, halves, "Team A", clock)
+    with halves.open("r+b") as stream:
+        stream.truncate(1 << 30)
+    with pytest.raises(InvalidSubmission, match="too large"):
+        submit(competition, halves, "Team A", clock)
+    rows = Ledger(competition.private / "ledger.sqlite").rows()
+    assert [row.status for row in rows] == ["invalid", "invalid"]
+    assert [len(row.file_sha256) for row in rows] == [64, 0]
+    assert publish(competition).standings == ()
+
+
+def test_what_cannot_be_used_is_not_entered(competition: Competition, halves: Path, clock: Clock) -> None:
+    with pytest.raises(UnusableInput, match="team name"):
+        submit(competition, halves, "<b>", clock)
+    with pytest.raises(UnusableInput, match="cannot be read"):
+        submit(competition, halves.with_name("nowhere.csv"), "Team A", clock)
+    assert Ledger(competition.private / "ledger.sqlite").rows() == ()
+    shutil.rmtree(competition.private)
+    for call in (lambda: submit(competition, halves, "Team A", clock), lambda: publish(competition)):
+        with pytest.raises(UnusableInput, match="only the organizer"):
+            call()
+    assert not competition.private.exists()
+
+
+def test_the_published_files_hold_teams_and_baselines(
+    competition: Competition, halves: Path, perfect: Path, clock: Clock
+) -> None:
+    submissions = competition.root / "submissions"
+    write_predictions(submissions / "constant.csv", dict.fromkeys(competition.ids("test"), 0.6))
+    shutil.copy(perfect, submissions / "oracle.csv")
+    (submissions / "old.csv").write_text("id,prediction\ncnn/test_9,0.5\n")
+    (submissions / "folder.csv").mkdir()
+    (submissions / "notes.txt").write_text("not a method")
+    submit(competition, halves, "Team A", clock)
+    submit(competition, perfect, "Team B", clock)
+    submit(competition, halves, "team a", clock)
+    published = publish(competition)
+    assert [(line.rank, line.name, line.score.rmse) for line in published.standings] == [
+        (None, "oracle", 0.0),
+        (1, "Team B", 0.0),
+        (None, "constant", 18.71),
+        (2, "Team A", 25.5),
+    ]
+    assert [warning.split(": ")[0] for warning in published.warnings] == [
+        f"left out {submissions / 'folder.csv'} is not a file",
+        f"left out {submissions / 'old.csv'}",
+    ]
+    assert published.warnings[1].endswith("line 2, id 'cnn/test_9': unknown id (and 8 more)")
+    with published.csv.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["SubmissionCount"] for row in rows] == ["", "1", "", "2"]
+    assert [row["Skill"] for row in rows] == ["1.00", "1.00", "0.00", "-0.86"]
+    assert {row["NoiseFloor"] for row in rows} == {"3.05"}  # sqrt((9e-4 + 6.25e-4 + 1.6e-3 + 6e-4) / 4)
+    assert "Team B" in published.html.read_text(encoding="utf-8")
+
+
+def test_nothing_private_is_published(competition: Competition, halves: Path, clock: Clock) -> None:
+    """Two submissions that differ in the private rows alone look the same but for their names."""
+    other = halves.with_name("other.csv")
+    private = {row.id for row in competition.solution() if row.usage == "Private"}
+    write_predictions(other, {name: 0.9 if name in private else 0.5 for name in competition.ids("test")})
+    submit(competition, halves, "one", clock)
+    submit(competition, other, "two", clock)
+    one, two = publish(competition).standings
+    assert one.score.rmse == two.score.rmse
+    assert one.score.mae == two.score.mae
+    assert (one.rank, two.rank) == (1, 1)
+
+
+def test_publishing_twice_writes_the_same_files(competition: Competition, halves: Path, clock: Clock) -> None:
+    submit(competition, halves, "Team A", clock)
+    first = publish(competition)
+    before = (first.csv.read_bytes(), first.html.read_bytes())
+    second = publish(competition)
+    assert (second.csv.read_bytes(), second.html.read_bytes()) == before
+
+
+def test_the_scores_of_a_golden_leaderboard(competition: Competition, tmp_path: Path, clock: Clock) -> None:
+    """Public targets .9 .5 .8 .6, predicted .8 .6 .9 .4: errors 10 10 10 20 points."""
+    predicted = dict.fromkeys(competition.ids("test"), 0.0)
+    predicted |= {"cnn/test_0001": 0.8, "cnn/test_0003": 0.6, "vit:b/test_0001": 0.9, "vit:b/test_0003": 0.4}
+    write_predictions(tmp_path / "a.csv", predicted)
+    found = submit(competition, tmp_path / "a.csv", "a", clock)
+    assert (found.rmse, found.mae, found.spearman) == (13.23, 12.5, 1.0)
