@@ -1,0 +1,226 @@
+"""Building a competition folder from settings: public parts, hidden solution, observations."""
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from starter.classifiers import Classifier, load_classifier, save_classifier
+from starter.classifiers.small import SMALL_MEAN, SMALL_STD, train_small
+from starter.imageset import ImageSet
+from starter.npz import write_npz
+from starter.plan import Planned, Settings, plan_part, plan_train
+from starter.rendering import FromRecipe
+from starter.sources import load_source
+from starter.splits import Splits
+from starter.subject import PublicSets, Subject, labels_of
+from submission import (
+    Competition,
+    SolutionRow,
+    UnusableInput,
+    make_id,
+    write_predictions,
+    write_sample,
+    write_solution,
+)
+from submission.files import sha256, write_text
+
+TRAIN_REF = 4000
+"""How many unlabelled training images participants get (FD, rotation head and the OOD detectors use them)."""
+PUBLIC_SHARE = 0.3
+"""The part of each group's test sets whose score is public while the competition runs."""
+DEFAULT_NEEDS = ("moments", "image_stats")
+"""Observed while building: what costs no further forward pass."""
+
+
+def build(
+    root: Path,
+    settings: Settings,
+    test_seed: int | None = None,
+    device: str = "cpu",
+    data_root: Path | None = None,
+) -> Competition:
+    """Build the competition of `settings` in `root`, or finish a build of the same settings.
+
+    Every step writes whole files and every observation is cached, so an interrupted build goes on where it
+    stopped and ends in the same files. ``public/competition.json`` comes last and marks the end.
+
+    Args:
+        root: the competition's folder.
+        settings: what to build.
+        test_seed: of everything hidden; drawn from the system's entropy unless given (for tests).
+        device: where classifiers run.
+        data_root: where a named source finds or puts its download.
+
+    Raises:
+        UnusableInput: `root` holds something else or was built with other settings (they are named), or an
+            argument cannot be used.
+    """
+    seed = _claim(root, settings, test_seed)
+    public = root / "public"
+    splits = load_source(settings.source, data_root, settings.seed)
+    _write_bases(public, splits, settings.seed)
+    subjects = [_write_classifier(public, spec, splits, settings, device) for spec in settings.classifiers]
+    recipes = plan_train(settings)
+    write_text(public / "train/recipes.jsonl", "".join(recipe.to_json() + "\n" for recipe in recipes))
+    plans = {
+        "val": plan_part(settings, "val", splits, settings.seed),
+        "test": plan_part(settings, "test", splits, seed),
+    }
+    labels = {"train": {r.name: labels_of(FromRecipe(r, splits.meta_base)) for r in recipes}}
+    for part, base in (("val", splits.val_base), ("test", splits.test_base)):
+        labels[part] = _write_sets(public / part, plans[part], base)
+    draft = Competition(
+        root=root,
+        name=root.resolve().name,
+        track="accuracy",
+        visibility="hidden" if settings.hidden else "practice",
+        source=Path(settings.source).name,
+        classes=splits.classes,
+        image_size=splits.image_size,
+        subjects=tuple(subjects),
+        sizes={part: {name: len(values) for name, values in sets.items()} for part, sets in labels.items()},
+        precision=settings.precision,
+        seed=settings.seed,
+        settings=settings.public(),
+        files=_hashes(public),
+    )
+    accuracy = _measure(draft, labels, device)
+    for part in ("train", "val"):
+        write_predictions(public / part / "targets.csv", accuracy[part], column="target")
+    write_sample(public / "sample_submission.csv", draft.ids("test"))
+    _write_private(draft, settings, seed, plans["test"], accuracy["test"])
+    competition = replace(draft, files=_hashes(public))
+    competition.save()
+    return competition
+
+
+def _claim(root: Path, settings: Settings, test_seed: int | None) -> int:
+    """Take `root` for these settings, or find that it was taken for the same ones. The test seed."""
+    record = root / "private/build.json"
+    if not record.exists():
+        if root.exists() and any(root.iterdir()):
+            raise UnusableInput(
+                f"{root} is not empty and was not made by `unseen build`: name another folder"
+            )
+        (root / "private").mkdir(parents=True, mode=0o700)
+        seed = secrets.randbits(63) if test_seed is None else test_seed
+        write_text(record, json.dumps({"settings": asdict(settings), "test_seed": seed}, indent=1) + "\n")
+        return seed
+    found = json.loads(record.read_text(encoding="utf-8"))
+    differences = Settings.from_json(found["settings"]).differences(settings)
+    if test_seed is not None and test_seed != found["test_seed"]:
+        differences.append("--test-seed: another one than the folder was begun with")
+    if differences:
+        raise UnusableInput(
+            f"{root} was built with other settings; name another folder.\n  " + "\n  ".join(differences)
+        )
+    for stray in root.glob("p*/**/.*.tmp"):
+        stray.unlink()
+    return found["test_seed"]
+
+
+def _write_bases(public: Path, splits: Splits, seed: int) -> None:
+    """The images that methods may learn from."""
+    rng = np.random.Generator(np.random.Philox(key=[seed, 11]))
+    chosen = rng.permutation(len(splits.train))[:TRAIN_REF]
+    write_npz(public / "base.npz", splits.meta_base)
+    write_npz(public / "reference.npz", splits.reference)
+    write_npz(public / "train_ref.npz", ImageSet("train_ref", splits.train.images[chosen]))
+
+
+def _write_classifier(public: Path, spec: str, splits: Splits, settings: Settings, device: str) -> str:
+    """Put the classifier's weights in the folder, training the embedded one. Its name."""
+    name = spec.partition("=")[0]
+    path = public / f"classifiers/{name}.safetensors"
+    if spec != "small":
+        save_classifier(load_classifier(spec, splits.classes, settings.precision, device), path)
+    elif not path.exists():
+        network = train_small(splits.train, len(splits.classes), settings.seed)
+        save_classifier(Classifier(name, "small", network, splits.classes, SMALL_MEAN, SMALL_STD), path)
+    return name
+
+
+def _write_sets(folder: Path, planned: Sequence[Planned], base: ImageSet) -> dict[str, NDArray[np.int64]]:
+    """Render each set and write its images without labels. The labels of each, by name."""
+    labels = {}
+    for plan in tqdm(planned, desc=f"render {folder.name} sets", unit="set"):
+        rendered = plan.render(base)
+        assert rendered.labels is not None
+        write_npz(folder / f"{plan.recipe.name}.npz", replace(rendered, labels=None))
+        labels[plan.recipe.name] = rendered.labels
+    return labels
+
+
+def _measure(
+    draft: Competition, labels: dict[str, dict[str, NDArray[np.int64]]], device: str
+) -> dict[str, dict[str, float]]:
+    """Observe every set with every classifier; its true accuracy, by part and id."""
+    sets = PublicSets(draft)
+    accuracy: dict[str, dict[str, float]] = {part: {} for part in labels}
+    for name in draft.subjects:
+        subject = Subject.open(sets, name, DEFAULT_NEEDS, device)
+        for part, truth in labels.items():
+            renderings = sets.train if part == "train" else sets.stored(part)
+            for observation in subject.observe(renderings):
+                right = observation.predicted == truth[observation.set_name]
+                accuracy[part][make_id(name, observation.set_name)] = float(right.mean())
+    return accuracy
+
+
+def _write_private(
+    draft: Competition, settings: Settings, seed: int, planned: Sequence[Planned], accuracy: dict[str, float]
+) -> None:
+    """The solution, with each set's usage, and how to make the test sets again."""
+    public = _public_sets(planned, seed)
+    rows = [
+        SolutionRow(
+            id=make_id(subject, plan.recipe.name),
+            prediction=accuracy[make_id(subject, plan.recipe.name)],
+            usage="Public" if plan.recipe.name in public else "Private",
+            subject=subject,
+            set=plan.recipe.name,
+            group=plan.group,
+        )
+        for subject in draft.subjects
+        for plan in planned
+    ]
+    write_solution(draft.private / "solution.csv", rows)
+    record = {"settings": asdict(settings), "test_seed": seed, "test": [plan.record() for plan in planned]}
+    write_text(draft.private / "build.json", json.dumps(record, indent=1) + "\n")
+
+
+def _public_sets(planned: Sequence[Planned], seed: int) -> set[str]:
+    """The sets whose score is public: per group, whole families until they are `PUBLIC_SHARE` of its sets.
+
+    Every group keeps a private family. Where that leaves nothing public (one family a group), the smallest
+    family is; where there is one family in all, its first set is.
+    """
+    rng = np.random.Generator(np.random.Philox(key=[seed, 13]))
+    families: dict[tuple[str, str], list[str]] = {}
+    for plan in planned:
+        families.setdefault((plan.group, plan.family), []).append(plan.recipe.name)
+    public: set[str] = set()
+    for group in sorted({plan.group for plan in planned}):
+        keys = sorted(key for key in families if key[0] == group)
+        wanted = PUBLIC_SHARE * sum(len(families[key]) for key in keys)
+        chosen: list[str] = []
+        for i in rng.permutation(len(keys))[:-1]:
+            if len(chosen) < wanted:
+                chosen += families[keys[i]]
+        public.update(chosen)
+    if not public:
+        smallest = min(families.values(), key=len)
+        public.update(smallest if len(families) > 1 else smallest[:1])
+    return public
+
+
+def _hashes(public: Path) -> dict[str, str]:
+    """The SHA-256 of every file that participants get, by its path below `public`."""
+    files = sorted(path for path in public.rglob("*") if path.is_file() and path.name != "competition.json")
+    return {path.relative_to(public).as_posix(): sha256(path) for path in files}

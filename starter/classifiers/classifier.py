@@ -1,0 +1,145 @@
+"""Classifier: a frozen network together with its input normalisation."""
+
+import copy
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from starter.classifiers.network import Network
+from submission.errors import UnusableInput
+
+PRECISIONS = ("float32", "bfloat16")
+
+Images = NDArray[np.uint8] | Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A frozen network: `logits, features = classifier(images)`.
+
+    Images are uint8 RGB, a NumPy array (n, h, w, 3) or a tensor (n, 3, h, w), n >= 1. They go through the
+    network in one pass, so the caller chooses the batch size. BatchNorm uses its running statistics: an
+    image's logits do not depend on the others in its batch, up to the rounding of the chosen precision.
+
+    Attributes:
+        name: how commands, ids and files call the classifier.
+        arch: the name of its architecture, a key of ARCHITECTURES.
+        network: copied on construction, then in evaluation mode and without gradients.
+        classes: k >= 2 class names, in the order of the logits.
+        mean, std: of the input on [0, 1], per RGB channel.
+        precision: "float32", or "bfloat16" for the convolutions; the head is applied in float32 either way.
+        device: where the network runs, as PyTorch names it.
+
+    Raises:
+        ValueError: a field has the wrong shape or range; the message names classifier and field.
+    """
+
+    name: str
+    arch: str
+    network: Network
+    classes: tuple[str, ...]
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    precision: str = "float32"
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
+            raise ValueError(f"{self}: classes must be two or more different names, got {self.classes}")
+        if self.network.head.out_features != len(self.classes):
+            outputs = self.network.head.out_features
+            raise ValueError(f"{self}: network has {outputs} outputs for {len(self.classes)} classes")
+        if len(self.mean) != 3 or not np.isfinite(self.mean).all():
+            raise ValueError(f"{self}: mean must be three finite numbers, got {self.mean}")
+        if len(self.std) != 3 or not np.isfinite(self.std).all() or min(self.std) <= 0:
+            raise ValueError(f"{self}: std must be three positive numbers, got {self.std}")
+        if self.precision not in PRECISIONS:
+            raise ValueError(
+                f"{self}: precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}"
+            )
+        network = copy.deepcopy(self.network).eval().requires_grad_(False)
+        network = network.to(self.device).to(memory_format=torch.channels_last)
+        object.__setattr__(self, "network", network)
+        object.__setattr__(self, "classes", tuple(map(str, self.classes)))
+        object.__setattr__(self, "mean", tuple(map(float, self.mean)))
+        object.__setattr__(self, "std", tuple(map(float, self.std)))
+
+    def __str__(self) -> str:
+        return f"classifier {self.name!r}"
+
+    @torch.inference_mode()
+    def __call__(self, images: Images) -> tuple[Tensor, Tensor]:
+        """Logits (n, k) and penultimate features (n, d) of the images, float32 on the classifier's device.
+
+        Raises:
+            ValueError: the images are not uint8, not RGB, or none.
+            UnusableInput: some logits are NaN or infinite.
+        """
+        inputs = self._normalised(images)
+        with self._autocast():
+            features = self.network.features(inputs)
+        features = features.float()
+        logits = self.network.head(features)
+        finite = torch.isfinite(logits).all(dim=1)
+        if not finite.all():
+            bad = int((~finite).sum())
+            raise UnusableInput(
+                f"{self} gives NaN or infinite logits for {bad} of {len(finite)} images: check its weights "
+                "and its normalisation"
+            )
+        return logits, features
+
+    @torch.inference_mode()
+    def stages(self, images: Images) -> list[Tensor]:
+        """The feature maps after each stage, each float32 (n, c, h', w'); the same ValueError as a call."""
+        inputs = self._normalised(images)
+        with self._autocast():
+            return [maps.float() for maps in self.network.stages(inputs)]
+
+    @cached_property
+    def head_weight(self) -> NDArray[np.float32]:
+        """The last layer's weight, float32 (k, d)."""
+        return self.network.head.weight.cpu().numpy().copy()
+
+    @cached_property
+    def head_bias(self) -> NDArray[np.float32]:
+        """The last layer's bias, float32 (k,)."""
+        return self.network.head.bias.cpu().numpy().copy()
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of all that decides the logits, 64 hexadecimal digits.
+
+        That is the architecture, every tensor (name, dtype, shape, bytes), the normalisation, the classes and
+        the precision; neither the name nor the device.
+        """
+        digest = hashlib.sha256(repr((self.arch, self.mean, self.std, self.classes, self.precision)).encode())
+        for name, tensor in sorted(self.network.state_dict().items()):
+            values = tensor.cpu().contiguous().numpy()
+            digest.update(repr((name, str(values.dtype), values.shape)).encode())
+            digest.update(values.tobytes())
+        return digest.hexdigest()
+
+    def _autocast(self) -> torch.autocast:
+        device_type = torch.device(self.device).type
+        return torch.autocast(device_type, torch.bfloat16, enabled=self.precision == "bfloat16")
+
+    def _normalised(self, images: Images) -> Tensor:
+        """uint8 images of either layout -> float32 (n, 3, h, w) in channels-last memory on the device."""
+        if isinstance(images, np.ndarray):
+            images = torch.from_numpy(images.copy())
+            images = images.movedim(-1, 1) if images.ndim == 4 else images
+        if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[1] != 3 or 0 in images.shape:
+            raise ValueError(
+                f"{self}: images must be uint8, an array (n, h, w, 3) or a tensor (n, 3, h, w) with n >= 1, "
+                f"got {images.dtype} with channels-first shape {tuple(images.shape)}"
+            )
+        inputs = images.to(self.device, torch.float32, memory_format=torch.channels_last)
+        mean = torch.tensor(self.mean, dtype=torch.float32, device=self.device)
+        std = torch.tensor(self.std, dtype=torch.float32, device=self.device)
+        return (inputs / 255).sub_(mean.view(3, 1, 1)).div_(std.view(3, 1, 1))

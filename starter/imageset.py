@@ -1,0 +1,66 @@
+"""ImageSet: images, and their labels where they are known."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """A named set of images of one size.
+
+    Attributes:
+        name: the set's name, used in file names and messages.
+        images: uint8 (n, h, w, 3), RGB, n >= 1.
+        labels: int64 (n,), class indices from 0, or None where they are unknown.
+
+    Raises:
+        ValueError: a field has the wrong type, shape or range; the message names set and field.
+    """
+
+    name: str
+    images: NDArray[np.uint8]
+    labels: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        images, labels = self.images, self.labels
+        if not isinstance(images, np.ndarray) or images.dtype != np.uint8:
+            raise ValueError(f"set {self.name!r}: images must be a uint8 array, got {_kind(images)}")
+        if images.ndim != 4 or images.shape[3] != 3 or 0 in images.shape:
+            raise ValueError(
+                f"set {self.name!r}: images must be (n, h, w, 3) with n, h, w >= 1, got {images.shape}"
+            )
+        if labels is None:
+            return
+        if not isinstance(labels, np.ndarray) or labels.dtype != np.int64:
+            raise ValueError(f"set {self.name!r}: labels must be an int64 array, got {_kind(labels)}")
+        if labels.shape != (len(images),):
+            raise ValueError(
+                f"set {self.name!r}: {len(images)} images need labels ({len(images)},), got {labels.shape}"
+            )
+        if labels.min() < 0:
+            raise ValueError(f"set {self.name!r}: labels must be 0 or more, got {labels.min()}")
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of shape, pixels and labels (not of the name), 64 hexadecimal digits."""
+        digest = hashlib.sha256(repr(self.images.shape).encode())
+        digest.update(np.ascontiguousarray(self.images).data)
+        if self.labels is not None:
+            digest.update(self.labels.tobytes())
+        return digest.hexdigest()
+
+    def take(self, indices: NDArray[np.integer], name: str | None = None) -> "ImageSet":
+        """The images (and labels) at `indices` (m,), in that order, as a set of its own."""
+        labels = None if self.labels is None else self.labels[indices]
+        return ImageSet(name or self.name, self.images[indices], labels)
+
+
+def _kind(value: object) -> str:
+    return f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__

@@ -1,0 +1,189 @@
+"""What a method may see: observations of unlabelled sets, the labelled source, the meta-train sets."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.floating[Any]]
+
+#: What an observation can hold beyond the logits, and so what a method may name in its `needs`.
+NEEDS = ("moments", "features", "image_stats", "rotation")
+#: The columns of `Observation.image_stats`.
+IMAGE_STATS = ("variance", "entropy", "laplacian")
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean (d,) and unbiased covariance (d, d) of the penultimate features of `n` images, float64."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    n: int
+
+    def __post_init__(self) -> None:
+        d = len(self.mean)
+        if self.mean.shape != (d,) or self.covariance.shape != (d, d):
+            raise ValueError(
+                f"moments need shapes (d,) and (d, d), got {self.mean.shape}, {self.covariance.shape}"
+            )
+        if not (np.isfinite(self.mean).all() and np.isfinite(self.covariance).all()):
+            raise ValueError("moments hold values that are not finite")
+
+    @cached_property
+    def root(self) -> FloatArray:
+        """The symmetric square root (d, d) of the covariance; eigenvalues below 0 (rounding) count as 0."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        return (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
+
+
+@dataclass(frozen=True)
+class Observation:
+    """All that a method may know about an unlabelled set seen by one classifier. There are no labels here.
+
+    Attributes:
+        set_name: the set's name.
+        classifier: the classifier's name.
+        logits: float32 (n, k), finite, n >= 1, k >= 2.
+        moments: of the penultimate features, or None where no method asked for them.
+        features: float16 (n, d) penultimate features, or None.
+        image_stats: float32 (n, 3), the columns of IMAGE_STATS, or None.
+        rotation: float32 (n,), the fraction of the image's four rotations that the rotation head tells
+            apart, or None.
+        views: name -> logits (n, k) of the same images seen otherwise (rotated, by another classifier).
+        render: gives the images, uint8 (n, h, w, 3), in the order of the rows; call `images()`.
+
+    Raises:
+        ValueError: a field has the wrong shape or values that are not finite; set and field are named.
+    """
+
+    set_name: str
+    classifier: str
+    logits: FloatArray
+    moments: Moments | None = None
+    features: FloatArray | None = None
+    image_stats: FloatArray | None = None
+    rotation: FloatArray | None = None
+    views: Mapping[str, FloatArray] = field(default_factory=dict)
+    render: Callable[[], NDArray[np.uint8]] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.logits)
+        if self.logits.ndim != 2 or n < 1 or self.logits.shape[1] < 2:
+            raise ValueError(
+                f"{self._label}: logits must be (n, k) with n >= 1 and k >= 2, got {self.logits.shape}"
+            )
+        for name, width in (("features", None), ("image_stats", len(IMAGE_STATS)), ("rotation", 0)):
+            self._check_rows(name, getattr(self, name), width)
+        for name, logits in {"logits": self.logits, **self.views}.items():
+            if logits.shape != self.logits.shape:
+                raise ValueError(
+                    f"{self._label}: view {name!r} must be {self.logits.shape}, got {logits.shape}"
+                )
+            if not np.isfinite(logits).all():
+                raise ValueError(f"{self._label}: {name} hold NaN or infinite values")
+
+    @property
+    def _label(self) -> str:
+        return f"set {self.set_name!r} seen by {self.classifier!r}"
+
+    def _check_rows(self, name: str, values: FloatArray | None, width: int | None) -> None:
+        if values is None:
+            return
+        n = len(self.logits)
+        expected = {None: values.ndim == 2, 0: values.shape == (n,)}.get(width, values.shape == (n, width))
+        if not expected or len(values) != n:
+            raise ValueError(f"{self._label}: {name} does not fit {n} logits, its shape is {values.shape}")
+        if not np.isfinite(values).all():
+            raise ValueError(f"{self._label}: {name} holds NaN or infinite values")
+
+    def __len__(self) -> int:
+        return len(self.logits)
+
+    def images(self) -> NDArray[np.uint8]:
+        """The set's images, uint8 (n, h, w, 3), rendered on demand in the order of the rows."""
+        if self.render is None:
+            raise ValueError(f"{self._label}: this observation was made without its images")
+        return self.render()
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """Softmax of the logits, float64 (n, k)."""
+        shifted = np.exp(self.logits - self.logits.max(axis=1, keepdims=True), dtype=np.float64)
+        return shifted / shifted.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def predicted(self) -> NDArray[np.int64]:
+        """The predicted class of each image, int64 (n,)."""
+        return self.logits.argmax(axis=1)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The labelled in-distribution reference of one classifier.
+
+    Attributes:
+        observation: of the reference images, which the classifier was not trained on.
+        labels: int64 (n,), their classes.
+        train_ref: observation of unlabelled training images (FD, KNN, Mahalanobis, ViM use it).
+        head_weight, head_bias: the classifier's last layer, (k, d) and (k,).
+    """
+
+    observation: Observation
+    labels: NDArray[np.int64]
+    train_ref: Observation
+    head_weight: FloatArray
+    head_bias: FloatArray
+
+    def __post_init__(self) -> None:
+        n, k = self.observation.logits.shape
+        if self.labels.shape != (n,):
+            raise ValueError(f"source: {n} reference images need labels ({n},), got {self.labels.shape}")
+        if self.labels.min() < 0 or self.labels.max() >= k:
+            raise ValueError(
+                f"source: labels must lie in 0..{k - 1}, got {self.labels.min()}..{self.labels.max()}"
+            )
+
+    @cached_property
+    def correct(self) -> NDArray[np.bool_]:
+        """Whether each reference image is classified correctly, bool (n,)."""
+        return self.observation.predicted == self.labels
+
+    @property
+    def accuracy(self) -> float:
+        """The classifier's accuracy on the reference images, in [0, 1]."""
+        return float(self.correct.mean())
+
+
+@dataclass(frozen=True)
+class MetaTrain:
+    """Meta-train sets of one classifier: what an estimator learns from.
+
+    Attributes:
+        source: the labelled in-distribution reference.
+        sets: m observations, possibly read lazily one by one.
+        targets: float64 (m,) in [0, 1], the true accuracies.
+        correct: per set, bool (n_i,): whether each image is classified correctly.
+        families: per set, the operations that made it; they never straddle a cross-validation fold.
+    """
+
+    source: Source
+    sets: Sequence[Observation]
+    targets: FloatArray
+    correct: Sequence[NDArray[np.bool_]]
+    families: Sequence[frozenset[str]]
+
+    def __post_init__(self) -> None:
+        m = len(self.sets)
+        if m < 1:
+            raise ValueError("meta-train: at least one set is needed")
+        if self.targets.shape != (m,) or len(self.correct) != m or len(self.families) != m:
+            raise ValueError(
+                f"meta-train: {m} sets need as many targets, correct and families, got {self.targets.shape}, "
+                f"{len(self.correct)}, {len(self.families)}"
+            )
+        if not ((self.targets >= 0) & (self.targets <= 1)).all():
+            raise ValueError("meta-train: targets must be fractions in [0, 1]")

@@ -1,0 +1,227 @@
+"""What a competition is made of: the settings of a build, and which sets it plans from them."""
+
+import json
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from starter.corruptions import CORRUPTIONS
+from starter.glyphs import NATURAL, natural_set
+from starter.imageset import ImageSet
+from starter.recipes import GROUPS, Recipe, draw_recipes
+from starter.sources import load_images, set_names
+from starter.splits import Splits
+from starter.transforms import Params
+from submission import UnusableInput
+
+FEW_CLASSES = 7
+"""A natural set with fewer classes than this counts as `natural-few`."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `unseen build` was asked for. All plain JSON values, so that a folder remembers them.
+
+    Attributes:
+        source: a name in SOURCES or a path.
+        classifiers: each NAME or NAME=WEIGHTS.
+        train_sets, val_sets, test_sets, set_size: how many sets of how many images are made here.
+        group: the operations of the meta-train sets, a name in GROUPS.
+        ops_per_set: how many of them a set gets, at least and at most.
+        val_from, test_from: paths of natural-shift sets that are added to validation and test.
+        seed: of everything public.
+        precision: of the classifiers' forward pass, one for the whole competition.
+        hidden: the test images stand nowhere in public; without it the competition is for practice.
+    """
+
+    source: str = "glyphs"
+    classifiers: tuple[str, ...] = ("small",)
+    train_sets: int = 120
+    val_sets: int = 24
+    test_sets: int = 48
+    set_size: int = 500
+    group: str = "default"
+    ops_per_set: tuple[int, int] = (3, 3)
+    val_from: tuple[str, ...] = ()
+    test_from: tuple[str, ...] = ()
+    seed: int = 0
+    precision: str = "float32"
+    hidden: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("train_sets", 2),
+            ("val_sets", 0),
+            ("test_sets", 0),
+            ("set_size", 2),
+            ("seed", 0),
+        ):
+            if getattr(self, name) < least:
+                raise UnusableInput(
+                    f"--{name.replace('_', '-')} must be at least {least}, got {getattr(self, name)}"
+                )
+        if not self.classifiers:
+            raise UnusableInput("a competition needs at least one --classifier")
+        if self.test_sets == 0 and not self.test_from:
+            raise UnusableInput("a competition needs test sets: --test-sets above 0, or --test-from PATH")
+        if self.group not in GROUPS:
+            raise UnusableInput(f"--group {self.group!r} is unknown; there are {', '.join(GROUPS)}")
+        low, high = self.ops_per_set
+        if not 0 <= low <= high <= len(GROUPS[self.group]):
+            most = len(GROUPS[self.group])
+            raise UnusableInput(
+                f"--ops-per-set must be LOW HIGH with 0 <= LOW <= HIGH <= {most}, got {low} {high}"
+            )
+        if self.precision not in ("float32", "bfloat16"):
+            raise UnusableInput(f"--precision must be float32 or bfloat16, got {self.precision!r}")
+        if self.hidden and (self.test_sets or not self.test_from):
+            raise UnusableInput("--hidden needs test images of your own: --test-sets 0 and --test-from PATH")
+
+    def public(self) -> dict[str, object]:
+        """The settings that participants see: nothing that tells what the test sets are made from."""
+        hidden = {"test_from", "val_from", "test_sets"}
+        return {
+            name: value for name, value in json.loads(json.dumps(asdict(self))).items() if name not in hidden
+        }
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> "Settings":
+        """The settings in what `dataclasses.asdict` and JSON made of them."""
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in document.items()}
+        return cls(**values)
+
+    def differences(self, other: "Settings") -> list[str]:
+        """Each setting that differs, as a readable line."""
+        pairs = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return [
+            f"--{name.replace('_', '-')}: {mine} here, {theirs} asked for"
+            for name, mine, theirs in pairs
+            if mine != theirs
+        ]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A validation or test set before it is rendered.
+
+    Attributes:
+        base: where its images come from: "base" (the split's own), "natural:<family>" or "path:<path>/<set>".
+        recipe: what is done to them; its name is the set's.
+        group: seen | unseen | natural; `natural-few` where a natural set has few classes.
+        family: what a fold, a bootstrap draw or the public/private split never divides.
+        images: the set at a path, which is read once.
+    """
+
+    base: str
+    recipe: Recipe
+    group: str
+    family: str
+    images: ImageSet | None = None
+
+    def record(self) -> dict[str, object]:
+        """Plain JSON values, for ``private/build.json``."""
+        return {
+            "base": self.base,
+            "recipe": self.recipe.to_json(),
+            "group": self.group,
+            "family": self.family,
+        }
+
+    def render(self, split: ImageSet) -> ImageSet:
+        """The labelled set; `split` is the validation or test base."""
+        if self.images is not None:
+            return self.recipe.render(self.images)
+        if self.base == "base":
+            return self.recipe.render(split)
+        family, size = self.base.removeprefix("natural:"), self.recipe.ops[0][1]["n"]
+        return self.recipe.render(natural_set(family, 2 * size, self.recipe.seed, self.recipe.name))
+
+
+def plan_train(settings: Settings) -> list[Recipe]:
+    """The meta-train sets' recipes, drawn from the public seed."""
+    return draw_recipes(
+        settings.group,
+        settings.train_sets,
+        settings.seed,
+        settings.set_size,
+        ops_per_set=settings.ops_per_set,
+    )
+
+
+def plan_part(settings: Settings, part: str, like: Splits, seed: int) -> list[Planned]:
+    """The sets of "val" or "test" in a random order under neutral names.
+
+    Of the sets made here, three eighths are natural shift where the source is the embedded one (it alone
+    has some); of the rest, two fifths apply the meta-train operations (`seen`) and the others corruptions
+    (`unseen`). Validation has a quarter of the corruptions and natural families, test the others.
+    """
+    rng = np.random.Generator(np.random.Philox(key=[seed, part == "test"]))
+    count = settings.val_sets if part == "val" else settings.test_sets
+    natural = round(count * 3 / 8) if settings.source == "glyphs" else 0
+    seen = round((count - natural) * 2 / 5)
+    planned = _seen(settings, seen, rng)
+    planned += _unseen(settings, part, count - natural - seen, rng)
+    planned += _embedded_natural(settings, part, natural, rng)
+    for path in settings.val_from if part == "val" else settings.test_from:
+        planned += _from_path(settings, path, like, rng)
+    order = rng.permutation(len(planned))
+    return [_named(planned[old], f"{part}_{new:04d}") for new, old in enumerate(order, start=1)]
+
+
+def _seen(settings: Settings, count: int, rng: np.random.Generator) -> list[Planned]:
+    size, ops_per_set = settings.set_size, settings.ops_per_set
+    recipes = draw_recipes(settings.group, count, _seed(rng), size, ops_per_set=ops_per_set)
+    return [Planned("base", recipe, "seen", "+".join(sorted(recipe.families))) for recipe in recipes]
+
+
+def _unseen(settings: Settings, part: str, count: int, rng: np.random.Generator) -> list[Planned]:
+    names = [name for name in CORRUPTIONS if name not in GROUPS[settings.group]]
+    families = _share(settings, part, names, rng)
+    planned = []
+    for i in range(count):
+        family, severity = families[i % len(families)], int(rng.integers(1, 6))
+        ops = (("sample", {"n": settings.set_size}), (family, {"severity": severity}))
+        planned.append(Planned("base", Recipe("set", _seed(rng), ops), "unseen", family))
+    return planned
+
+
+def _embedded_natural(settings: Settings, part: str, count: int, rng: np.random.Generator) -> list[Planned]:
+    families = _share(settings, part, list(NATURAL), rng)
+    planned = []
+    for i in range(count):
+        family = families[i % len(families)]
+        select: tuple[str, Params] = ("sample", {"n": settings.set_size})
+        if rng.random() < 0.5:
+            select = ("resample_classes", {"n": settings.set_size, "concentration": 1.0})
+        planned.append(Planned(f"natural:{family}", Recipe("set", _seed(rng), (select,)), "natural", family))
+    return planned
+
+
+def _from_path(settings: Settings, path: str, like: Splits, rng: np.random.Generator) -> list[Planned]:
+    planned = []
+    for name in set_names(path):
+        images = load_images(name, like.classes, settings.set_size, settings.seed, like.image_size)
+        assert images.labels is not None
+        few = len(np.unique(images.labels)) < min(FEW_CLASSES, len(like.classes))
+        recipe = Recipe("set", _seed(rng), (("sample", {"n": len(images)}),))
+        group = "natural-few" if few else "natural"
+        planned.append(Planned(f"path:{name}", recipe, group, images.name, images))
+    return planned
+
+
+def _share(settings: Settings, part: str, names: list[str], rng: np.random.Generator) -> list[str]:
+    """A quarter of the families for validation, the others (without validation all) for test, shuffled."""
+    public = np.random.Generator(np.random.Philox(key=[settings.seed, 7]))
+    shuffled = [names[i] for i in public.permutation(len(names))]
+    quarter = max(1, len(names) // 4) if settings.val_sets else 0
+    mine = shuffled[:quarter] if part == "val" else shuffled[quarter:]
+    return [mine[i] for i in rng.permutation(len(mine))]
+
+
+def _named(planned: Planned, name: str) -> Planned:
+    return replace(planned, recipe=replace(planned.recipe, name=name))
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**63))

@@ -1,0 +1,233 @@
+"""Sources: labelled images by name or path, divided into splits; and sets for a natural shift."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.glyphs import glyph_splits
+from starter.imagefiles import Tree, container, open_tree, read_arrays, read_images, resize
+from starter.imageset import ImageSet
+from starter.splits import Splits, hold_out, split
+from submission.errors import UnusableInput
+
+_CIFAR10_FOLDER = "cifar-10-batches-py"
+
+
+def load_source(spec: str, root: Path | None = None, seed: int = 0) -> Splits:
+    """The labelled images that `spec` names.
+
+    Args:
+        spec: a key of `SOURCES` or a path: a folder or zip of ``<class>/<image>``, or of
+            ``train/<class>/<image>`` and ``test/<class>/<image>``; a folder inside a zip, as in
+            ``photos.zip/animals``; an ``.npz`` with `images` uint8 (n, h, w, 3), `labels` (n,) and
+            perhaps `classes` (k,), their names; the folder where torchvision keeps CIFAR-10. Classes stand
+            in the order of their sorted names, those of an ``.npz`` in its own.
+        root: where "cifar10" is kept or downloaded to; by default the user's cache folder.
+        seed: of the splits, and of the images of "glyphs".
+
+    Without a test split half of each class is held out in its place, shuffled by `seed`; what the classifier
+    learnt from must then lie in the other half, which is `train`.
+
+    Raises:
+        UnusableInput: no such source or path, a damaged file, images of several sizes, too few images.
+    """
+    if spec in SOURCES:
+        return SOURCES[spec](root, seed)
+    path = Path(spec)
+    try:
+        container(path)
+    except UnusableInput as error:
+        raise UnusableInput(f"{error}; sources with a name are {', '.join(SOURCES)}") from error
+    if (path / _CIFAR10_FOLDER).is_dir():
+        return _cifar10(path, seed)
+    if path.suffix == ".npz":
+        return _array_splits(path, seed)
+    with open_tree(path) as tree:
+        return _tree_splits(tree, seed)
+
+
+def set_names(path: str | Path) -> list[str]:
+    """The paths of the labelled sets at `path`, each fit for `load_images`, sorted.
+
+    A folder or zip of ``<set>/<class>/<image>`` holds several, as does a folder of ``.npz`` files; whatever
+    else `load_images` reads is one.
+
+    Raises:
+        UnusableInput: there is no such file or folder, or no image in it.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        return [str(path)]
+    if container(path).is_dir() and (arrays := sorted(path.glob("*.npz"))):
+        return [str(each) for each in arrays]
+    with open_tree(path) as tree:
+        if not tree.holds_images(2):
+            return [str(path)] if tree.images(1) else []
+        return [str(path / name) for name in tree.folders(2)]
+
+
+def load_images(
+    path: str | Path,
+    classes: Sequence[str],
+    limit: int | None = None,
+    seed: int = 0,
+    image_size: tuple[int, int] | None = None,
+) -> ImageSet:
+    """One labelled set of a natural shift, named after the last part of `path`, in the order of its files.
+
+    Args:
+        path: a folder or zip of ``<class>/<image>``, a folder in a zip, or an ``.npz`` as in `load_source`
+            (without `classes`, its labels count the given ones).
+        classes: the source's class names in label order; the set may lack some of them.
+        limit: at most that many images, drawn uniformly by `seed`; None takes all.
+        image_size: (h, w) to which other images are resized (area interpolation, proportions not kept); None:
+            all must have one size.
+
+    Raises:
+        UnusableInput: the path or an image cannot be read, several sets lie there, or a class is not among
+            `classes` (the message lists them).
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        return _array_set(path, classes, limit, seed, image_size)
+    with open_tree(path) as tree:
+        if tree.holds_images(2):
+            first, names = tree.folders(2)[0], ", ".join(tree.folders(2))
+            raise UnusableInput(f"{path}: holds several sets ({names}); name one, as in {path / first}")
+        name = path.resolve().name.removesuffix(".zip")
+        return _tree_set(tree, name, classes, limit, seed, image_size)
+
+
+def _glyphs(root: Path | None, seed: int) -> Splits:
+    return glyph_splits(seed)
+
+
+def _cifar10(root: Path | None, seed: int) -> Splits:
+    from torchvision.datasets import CIFAR10  # slow to import, and needed only here
+
+    from starter.classifiers.official import cache_folder
+
+    folder = root or cache_folder()
+    try:
+        train, test = (
+            CIFAR10(str(folder), train=part, download=not (folder / _CIFAR10_FOLDER).is_dir())
+            for part in (True, False)
+        )
+    except (OSError, RuntimeError) as error:
+        raise UnusableInput(
+            f"cifar10: not whole in {folder}, and no download ({error}); pass the path of a folder that "
+            f"holds {_CIFAR10_FOLDER}, or of a folder or zip of train/<class>/ and test/<class>/ images"
+        ) from error
+    sets = [
+        ImageSet("cifar10", np.asarray(data.data), np.array(data.targets, np.int64)) for data in (train, test)
+    ]
+    return split(tuple(train.classes), sets[0], sets[1], seed)
+
+
+SOURCES: dict[str, Callable[[Path | None, int], Splits]] = {"cifar10": _cifar10, "glyphs": _glyphs}
+
+
+def _tree_splits(tree: Tree, seed: int) -> Splits:
+    if not tree.holds_images(2):
+        classes = _checked(tree.path, tree.folders(1))
+        train, test = hold_out(_tree_set(tree, str(tree.path), classes), seed)
+        return split(classes, train, test, seed)
+    if tree.folders(2) != ("test", "train"):
+        found = ", ".join(tree.folders(2))
+        raise UnusableInput(f"{tree.path}: above the class folders must be train/ and test/, got {found}")
+    below = tree.below("train"), tree.below("test")
+    classes = _checked(below[0].path, below[0].folders(1))
+    train, test = (_tree_set(part, str(part.path), classes) for part in below)
+    if train.images.shape[1:] != test.images.shape[1:]:
+        (height, width), (h, w) = train.images.shape[1:3], test.images.shape[1:3]
+        raise UnusableInput(f"{test.name}: images of {w} x {h} pixels, but train/ has {width} x {height}")
+    return split(classes, train, test, seed)
+
+
+def _tree_set(
+    tree: Tree,
+    name: str,
+    classes: Sequence[str],
+    limit: int | None = None,
+    seed: int = 0,
+    size: tuple[int, int] | None = None,
+) -> ImageSet:
+    for folder in tree.folders(1):
+        if folder not in classes:
+            raise UnusableInput(f"{tree.path / folder}: {_unknown(folder, classes)}")
+    files = tree.images(1)
+    files = tuple(files[i] for i in _drawn(len(files), limit, seed))
+    numbers = {label: number for number, label in enumerate(classes)}
+    labels = np.array([numbers[file.split("/")[0]] for file in files], np.int64)
+    return ImageSet(name, read_images(tree, files, size), labels)
+
+
+def _array_splits(path: Path, seed: int) -> Splits:
+    named, images = _arrays(path)
+    assert images.labels is not None
+    classes = _checked(path, named or tuple(str(number) for number in range(images.labels.max() + 1)))
+    train, test = hold_out(images, seed)
+    return split(classes, train, test, seed)
+
+
+def _array_set(
+    path: Path, classes: Sequence[str], limit: int | None, seed: int, size: tuple[int, int] | None
+) -> ImageSet:
+    named, images = _arrays(path)
+    chosen = images.take(_drawn(len(images), limit, seed), path.stem)
+    assert images.labels is not None
+    assert chosen.labels is not None
+    used = np.unique(images.labels)
+    if not named and used[-1] >= len(classes):
+        raise UnusableInput(f"{path}: label {used[-1]} of {len(classes)} classes ({', '.join(classes)})")
+    numbers = np.arange(used[-1] + 1)
+    for label in used if named else ():
+        if named[label] not in classes:
+            raise UnusableInput(f"{path}: {_unknown(named[label], classes)}")
+        numbers[label] = classes.index(named[label])
+    pixels = chosen.images if size is None else np.stack([resize(image, size) for image in chosen.images])
+    return ImageSet(chosen.name, pixels, numbers[chosen.labels])
+
+
+def _arrays(path: Path) -> tuple[tuple[str, ...], ImageSet]:
+    """The class names (none where the file has none) and the labelled images of an .npz."""
+    arrays = read_arrays(path)
+    missing = sorted({"images", "labels"} - set(arrays))
+    if missing:
+        raise UnusableInput(
+            f"{path}: no array {missing[0]!r}; there are {', '.join(sorted(arrays)) or 'none'}"
+        )
+    labels, names = arrays["labels"], arrays.get("classes", np.array([], np.str_))
+    if labels.dtype.kind not in "iu":
+        raise UnusableInput(f"{path}: labels must be whole numbers, got {labels.dtype}")
+    if names.ndim != 1 or names.dtype.kind != "U":
+        raise UnusableInput(f"{path}: classes must be names (k,), got {names.dtype} {names.shape}")
+    try:
+        images = ImageSet(str(path), arrays["images"], labels.astype(np.int64))
+    except ValueError as error:
+        raise UnusableInput(str(error)) from error
+    if len(names) and labels.max() >= len(names):
+        raise UnusableInput(f"{path}: label {labels.max()} of {len(names)} classes")
+    return tuple(names.tolist()), images
+
+
+def _checked(path: Path, classes: tuple[str, ...]) -> tuple[str, ...]:
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        raise UnusableInput(f"{path}: two or more different classes are needed, got {', '.join(classes)}")
+    return classes
+
+
+def _unknown(name: str, classes: Sequence[str]) -> str:
+    return f"no class {name!r}; the classes are {', '.join(classes)}"
+
+
+def _drawn(n: int, limit: int | None, seed: int) -> NDArray[np.int64]:
+    """Indices of all n images, or of `limit` drawn without replacement, ascending."""
+    if limit is None or limit >= n:
+        return np.arange(n)
+    if limit < 1:
+        raise ValueError(f"limit must be 1 or more, got {limit}")
+    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))
+    return np.sort(rng.choice(n, limit, replace=False))

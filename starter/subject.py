@@ -1,0 +1,129 @@
+"""A subject of a competition: one classifier with everything that methods may learn from and must predict."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.cache import Cache
+from starter.classifiers import read_classifier
+from starter.imageset import ImageSet
+from starter.npz import read_npz
+from starter.observation import MetaTrain, Source
+from starter.observe import Observed, Observer, observe_all
+from starter.recipes import Recipe
+from starter.rendering import FromFile, FromRecipe, Rendering
+from submission import Competition, UnusableInput
+
+
+@dataclass(frozen=True)
+class PublicSets:
+    """The images of a competition's public folder; every file is checked against its hash before use."""
+
+    competition: Competition
+
+    @cached_property
+    def base(self) -> ImageSet:
+        """The labelled images that meta-train sets are rendered from."""
+        return self._read("base.npz", labelled=True)
+
+    @cached_property
+    def reference(self) -> ImageSet:
+        """The labelled in-distribution images that no classifier was trained on."""
+        return self._read("reference.npz", labelled=True)
+
+    @cached_property
+    def train_ref(self) -> ImageSet:
+        """Unlabelled training images."""
+        return self._read("train_ref.npz", labelled=False)
+
+    @cached_property
+    def train(self) -> tuple[FromRecipe, ...]:
+        """The meta-train sets."""
+        lines = self.competition.file("train/recipes.jsonl").read_text(encoding="utf-8").splitlines()
+        recipes = [Recipe.from_json(line) for line in lines]
+        if tuple(recipe.name for recipe in recipes) != self.competition.sets("train"):
+            raise UnusableInput(
+                f"{self.competition.public / 'train/recipes.jsonl'} names other sets than competition.json"
+            )
+        return tuple(FromRecipe(recipe, self.base) for recipe in recipes)
+
+    def stored(self, part: str) -> tuple[FromFile, ...]:
+        """The sets of "val" or "test"."""
+        sizes = self.competition.sizes[part]
+        files = {name: f"{part}/{name}.npz" for name in sizes}
+        return tuple(
+            FromFile(name, self.competition.file(file), self.competition.files[file], sizes[name])
+            for name, file in files.items()
+        )
+
+    def _read(self, file: str, labelled: bool) -> ImageSet:
+        images = read_npz(self.competition.file(file), Path(file).stem)
+        if labelled and images.labels is None:
+            raise UnusableInput(f"{self.competition.public / file} holds no labels")
+        return images
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One classifier of a competition, observed with the rotation head where `needs` asks for it."""
+
+    sets: PublicSets
+    name: str
+    observer: Observer
+    needs: tuple[str, ...]
+
+    @classmethod
+    def open(cls, sets: PublicSets, name: str, needs: tuple[str, ...], device: str = "cpu") -> "Subject":
+        """Load the classifier `name`.
+
+        Raises:
+            UnusableInput: its weights are missing, damaged or do not fit the competition.
+        """
+        competition = sets.competition
+        weights = competition.file(f"classifiers/{name}.safetensors")
+        classifier = read_classifier(weights, name, competition.precision, device)
+        if classifier.classes != competition.classes:
+            raise UnusableInput(f"{weights} was made for other classes than the competition's")
+        observer = Observer(classifier, Cache(competition.root / "cache"))
+        if "rotation" in needs:
+            observer = observer.with_rotation_head(sets.train_ref)
+        return cls(sets, name, observer, needs)
+
+    def observe(self, renderings: tuple[Rendering, ...], progress: bool = True) -> Observed:
+        """Observations of the sets, computed where the cache lacks them."""
+        return observe_all(renderings, self.observer, self.needs, progress)
+
+    @cached_property
+    def source(self) -> Source:
+        """The labelled in-distribution reference."""
+        reference, train_ref = self.sets.reference, self.sets.train_ref
+        observed = self.observe(
+            (FromRecipe.whole(replace(reference, labels=None)), FromRecipe.whole(train_ref)), False
+        )
+        classifier = self.observer.classifier
+        assert reference.labels is not None
+        return Source(
+            observed[0], reference.labels, observed[1], classifier.head_weight, classifier.head_bias
+        )
+
+    def meta_train(self, progress: bool = True) -> MetaTrain:
+        """The meta-train sets with their targets."""
+        renderings = self.sets.train
+        observed = self.observe(renderings, progress)
+        correct = [observed[i].predicted == labels_of(rendering) for i, rendering in enumerate(renderings)]
+        targets = self.sets.competition.targets("train")
+        values = np.array([targets[f"{self.name}/{rendering.name}"] for rendering in renderings])
+        return MetaTrain(self.source, observed, values, correct, [r.recipe.families for r in renderings])
+
+    def observations(self, part: str, progress: bool = True) -> Observed:
+        """The sets of "val" or "test", without their labels."""
+        return self.observe(self.sets.stored(part), progress)
+
+
+def labels_of(rendering: FromRecipe) -> NDArray[np.int64]:
+    """The labels of a rendering's images, int64 (n,), without rendering them."""
+    assert rendering.base.labels is not None, f"base {rendering.base.name} has no labels"
+    return rendering.base.labels[rendering.recipe.indices(rendering.base)]

@@ -1,0 +1,199 @@
+"""Typefaces: the shapes of the digits 0-9 as signed distance fields, from what the dependencies ship.
+
+A field gives, at each pixel of a 64 x 64 cell, the distance to the digit's outline (positive inside), so that
+one bilinear look-up draws it at any size and angle with clean edges and adding a constant changes its weight.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import cv2
+import matplotlib
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+from sklearn.datasets import load_digits
+
+CELL = 64  # pixels a side of a field
+HEIGHT = 40  # height of a digit in its cell, in pixels
+_FINE = 2  # shapes are drawn this many times finer than their fields
+_CANVAS, _DRAWN = CELL * _FINE, HEIGHT * _FINE
+
+_Mask = NDArray[np.uint8]
+
+# Files that Matplotlib ships (mpl-data/fonts/ttf).
+FONT_FILES = {
+    "dejavu": (
+        "DejaVuSans.ttf",
+        "DejaVuSans-Bold.ttf",
+        "DejaVuSans-Oblique.ttf",
+        "DejaVuSansMono.ttf",
+        "DejaVuSansMono-Bold.ttf",
+        "DejaVuSerif.ttf",
+        "DejaVuSerif-Bold.ttf",
+        "DejaVuSerif-Italic.ttf",
+    ),
+    "stix": ("STIXGeneral.ttf", "STIXGeneralBol.ttf"),
+    "stix-italic": ("STIXGeneralItalic.ttf", "STIXGeneralBolIta.ttf"),
+    "computer-modern": ("cmr10.ttf", "cmb10.ttf", "cmtt10.ttf", "cmti10.ttf"),
+    "computer-modern-sans": ("cmss10.ttf",),
+}
+# Segments a-g of a seven-segment display: the ends of each in a box one wide and two high.
+_SEGMENT_ENDS = {
+    "a": ((0, 0), (1, 0)),
+    "b": ((1, 0), (1, 1)),
+    "c": ((1, 1), (1, 2)),
+    "d": ((0, 2), (1, 2)),
+    "e": ((0, 1), (0, 2)),
+    "f": ((0, 0), (0, 1)),
+    "g": ((0, 1), (1, 1)),
+}
+_LIT_SEGMENTS = ("abcdef", "bc", "abdeg", "abcdg", "bcfg", "acdfg", "acdefg", "abc", "abcdefg", "abcdfg")
+# The five columns of each digit on a 5 x 7 dot-matrix display, lowest bit on top.
+_DOT_COLUMNS = (
+    (0x3E, 0x51, 0x49, 0x45, 0x3E),
+    (0x00, 0x42, 0x7F, 0x40, 0x00),
+    (0x42, 0x61, 0x51, 0x49, 0x46),
+    (0x21, 0x41, 0x45, 0x4B, 0x31),
+    (0x18, 0x14, 0x12, 0x7F, 0x10),
+    (0x27, 0x45, 0x45, 0x45, 0x39),
+    (0x3C, 0x4A, 0x49, 0x49, 0x30),
+    (0x01, 0x71, 0x09, 0x05, 0x03),
+    (0x36, 0x49, 0x49, 0x49, 0x36),
+    (0x06, 0x49, 0x49, 0x29, 0x1E),
+)
+_OPENCV_FACES = (
+    cv2.FONT_HERSHEY_SIMPLEX,
+    cv2.FONT_HERSHEY_COMPLEX,
+    cv2.FONT_HERSHEY_SCRIPT_SIMPLEX,
+)
+
+
+@dataclass(frozen=True)
+class Typeface:
+    """Shapes of the ten digits, several of each.
+
+    Attributes:
+        fields: float32 (m, 64, 64), signed distances in cell pixels, sorted by digit.
+        counts: int64 (10,), how many shapes each digit has, each at least one.
+    """
+
+    fields: NDArray[np.float32]
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.fields.shape != (int(self.counts.sum()), CELL, CELL):
+            raise ValueError(f"fields must be ({self.counts.sum()}, {CELL}, {CELL}), got {self.fields.shape}")
+        if self.counts.shape != (10,) or self.counts.min() < 1:
+            raise ValueError(f"counts must give ten digits a shape each, got {self.counts.tolist()}")
+
+    def draw(self, digits: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Indices (n,) into `fields` of shapes of `digits` (n,), each drawn uniformly."""
+        starts = np.cumsum(self.counts) - self.counts
+        return starts[digits] + (rng.random(len(digits)) * self.counts[digits]).astype(np.int64)
+
+    def at(self, shapes: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Bilinear values (n, h, w) of fields `shapes` (n,) at `points` (n, h, w, 2), x then y."""
+        points = points.clip(0, CELL - 1.001)
+        corner = points.astype(np.int64)
+        right, down = np.moveaxis((points - corner).astype(np.float32), -1, 0)
+        first = (shapes[:, None, None] * CELL + corner[..., 1]) * CELL + corner[..., 0]
+        flat = self.fields.reshape(-1)
+        upper = flat[first] * (1 - right) + flat[first + 1] * right
+        lower = flat[first + CELL] * (1 - right) + flat[first + CELL + 1] * right
+        return upper * (1 - down) + lower * down
+
+
+@cache
+def typeface(name: str) -> Typeface:
+    """The typeface of that name: a key of `FONT_FILES` or of `DRAWN`.
+
+    "opencv" is the face that ``cv2.putText`` draws: Hershey's strokes up to OpenCV 4, Rubik from OpenCV 5.
+    """
+    shapes = _font_shapes(FONT_FILES[name]) if name in FONT_FILES else DRAWN[name]()
+    masks, digits = zip(*shapes, strict=True)
+    return _from_masks(np.stack(masks), np.array(digits))
+
+
+@cache
+def handwriting(start: int, stop: int) -> Typeface:
+    """Rows `start` to `stop` (of 1,797) of scikit-learn's handwritten digits, smoothly enlarged from 8 x 8.
+
+    Neighbouring rows share writers, so that disjoint ranges far apart have few or no writers in common.
+    """
+    bunch = load_digits()
+    margin = (_CANVAS - _DRAWN) // 2
+    masks = np.zeros((stop - start, _CANVAS, _CANVAS), np.uint8)
+    for mask, pixels in zip(masks, bunch.images[start:stop], strict=True):
+        smooth = cv2.resize(pixels.astype(np.float32), (_DRAWN, _DRAWN), interpolation=cv2.INTER_CUBIC)
+        mask[margin:-margin, margin:-margin] = smooth > 9
+    return _from_masks(masks, bunch.target[start:stop])
+
+
+def _from_masks(masks: _Mask, digits: NDArray[np.int64]) -> Typeface:
+    order = np.argsort(digits, kind="stable")
+    return Typeface(np.stack([_distances(masks[i]) for i in order]), np.bincount(digits, minlength=10))
+
+
+def _distances(mask: _Mask) -> NDArray[np.float32]:
+    """The signed distance field (64, 64) of a fine mask (128, 128) of zeros and ones."""
+    inside, outside = (cv2.distanceTransform(m, cv2.DIST_L2, 5) for m in (mask, 1 - mask))
+    return cv2.resize(inside - outside, (CELL, CELL), interpolation=cv2.INTER_AREA) / np.float32(_FINE)
+
+
+def _font_shapes(files: tuple[str, ...]) -> Iterator[tuple[_Mask, int]]:
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    for file in files:
+        unit = ImageFont.truetype(str(folder / file), 100)
+        top, bottom = unit.getbbox("0")[1::2]
+        font = ImageFont.truetype(str(folder / file), round(100 * _DRAWN / (bottom - top)))
+        for digit in range(10):
+            image = Image.new("L", (_CANVAS, _CANVAS))
+            left, top, right, bottom = font.getbbox(str(digit))
+            corner = ((_CANVAS - left - right) / 2, (_CANVAS - top - bottom) / 2)
+            ImageDraw.Draw(image).text(corner, str(digit), fill=255, font=font)
+            yield (np.asarray(image) > 127).astype(np.uint8), digit
+
+
+def _opencv_shapes() -> Iterator[tuple[_Mask, int]]:
+    for face in _OPENCV_FACES:
+        for digit in range(10):
+            canvas = np.zeros((2 * _CANVAS, 2 * _CANVAS), np.uint8)
+            cv2.putText(canvas, str(digit), (_CANVAS // 2, 3 * _CANVAS // 2), face, 3.5, 1, 7)
+            left, top, width, height = cv2.boundingRect(canvas)
+            left, top = left + (width - _CANVAS) // 2, top + (height - _CANVAS) // 2
+            yield np.ascontiguousarray(canvas[top : top + _CANVAS, left : left + _CANVAS]), digit
+
+
+def _seven_segment_shapes() -> Iterator[tuple[_Mask, int]]:
+    half, corner = _DRAWN // 2, np.array([(_CANVAS - _DRAWN // 2) // 2, (_CANVAS - _DRAWN) // 2])
+    for thickness in (7, 13):
+        for digit, segments in enumerate(_LIT_SEGMENTS):
+            mask = np.zeros((_CANVAS, _CANVAS), np.uint8)
+            for start, end in (np.array(_SEGMENT_ENDS[segment]) for segment in segments):
+                gap = np.sign(end - start) * thickness
+                ends = (corner + half * start + gap, corner + half * end - gap)
+                cv2.line(mask, ends[0].tolist(), ends[1].tolist(), 1, thickness)
+            yield mask, digit
+
+
+def _dot_matrix_shapes() -> Iterator[tuple[_Mask, int]]:
+    pitch = _DRAWN // 7
+    for radius in (4, 5):
+        for digit, columns in enumerate(_DOT_COLUMNS):
+            mask = np.zeros((_CANVAS, _CANVAS), np.uint8)
+            for column, bits in enumerate(columns):
+                for row in range(7):
+                    if bits >> row & 1:
+                        centre = (_CANVAS // 2 + pitch * (column - 2), _CANVAS // 2 + pitch * (row - 3))
+                        cv2.circle(mask, centre, radius, 1, cv2.FILLED)
+            yield mask, digit
+
+
+DRAWN: dict[str, Callable[[], Iterator[tuple[_Mask, int]]]] = {
+    "dot-matrix": _dot_matrix_shapes,
+    "opencv": _opencv_shapes,
+    "seven-segment": _seven_segment_shapes,
+}

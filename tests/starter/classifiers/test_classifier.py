@@ -1,0 +1,178 @@
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from starter.classifiers import Classifier, Network
+from submission.errors import UnusableInput
+
+MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.25, 0.3)
+
+
+class Tiny(Network):
+    """One convolution with BatchNorm and a head on 4 channels."""
+
+    def __init__(self, num_classes: int = 3) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(0)
+        self.conv = nn.Conv2d(3, 4, 3, padding=1)
+        self.bn = nn.BatchNorm2d(4)
+        self.fc = nn.Linear(4, num_classes)
+        for parameter in self.parameters():
+            nn.init.normal_(parameter.data, generator=generator)
+
+    @property
+    def head(self) -> nn.Linear:
+        return self.fc
+
+    def stages(self, x: Tensor) -> list[Tensor]:
+        first = self.conv(x)
+        return [first, self.bn(first).relu()]
+
+
+def tiny(**changes: Any) -> Classifier:
+    fields = {
+        "name": "t",
+        "arch": "tiny",
+        "network": Tiny(),
+        "classes": ("a", "b", "c"),
+        "mean": MEAN,
+        "std": STD,
+    }
+    return Classifier(**{**fields, **changes})
+
+
+@pytest.fixture(scope="module")
+def images() -> NDArray[np.uint8]:
+    return np.random.default_rng(1).integers(0, 256, (7, 8, 6, 3), dtype=np.uint8)
+
+
+def test_a_call_normalises_pools_and_applies_the_head(images: NDArray[np.uint8]) -> None:
+    network = Tiny().eval()
+    logits, features = tiny(network=network)(images)
+    x = (torch.from_numpy(images).double().permute(0, 3, 1, 2) / 255 - torch.tensor(MEAN).view(3, 1, 1)) / (
+        torch.tensor(STD).view(3, 1, 1)
+    )
+    with torch.no_grad():
+        maps = network.double().stages(x)
+    torch.testing.assert_close(features.double(), maps[-1].mean((2, 3)), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        logits.double(), network.fc(maps[-1].mean((2, 3))).detach(), atol=1e-5, rtol=1e-5
+    )
+    assert logits.dtype == features.dtype == torch.float32
+    for given, expected in zip(tiny().stages(images), maps, strict=True):
+        assert given.dtype == torch.float32
+        torch.testing.assert_close(given.double(), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_arrays_and_tensors_of_any_strides_give_the_same(images: NDArray[np.uint8]) -> None:
+    classifier = tiny()
+    expected, _ = classifier(images)
+    frozen = images.copy()
+    frozen.flags.writeable = False
+    turned = np.ascontiguousarray(images[:, ::-1])[:, ::-1]
+    channels_first = torch.from_numpy(np.ascontiguousarray(np.moveaxis(images, -1, 1)))
+    for same in (frozen, turned, channels_first, torch.from_numpy(images).permute(0, 3, 1, 2)):
+        torch.testing.assert_close(classifier(same)[0], expected)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_logits_do_not_depend_on_the_batch(images: NDArray[np.uint8], precision: str) -> None:
+    classifier = tiny(precision=precision)
+    whole = classifier(images)
+    single = [classifier(images[i : i + 1]) for i in range(len(images))]
+    for together, alone in zip(whole, zip(*single, strict=True), strict=True):
+        torch.testing.assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-5)
+
+
+def test_bfloat16_is_near_float32_and_its_head_is_exact(images: NDArray[np.uint8]) -> None:
+    classifier = tiny(precision="bfloat16")
+    logits, features = classifier(images)
+    assert logits.dtype == features.dtype == torch.float32
+    exact, _ = tiny()(images)
+    assert 0 < (logits - exact).abs().max() < 0.1
+    by_hand = features.numpy() @ classifier.head_weight.T + classifier.head_bias
+    np.testing.assert_allclose(logits.numpy(), by_hand, atol=1e-5)
+    assert classifier.head_weight.shape == (3, 4)
+    assert classifier.head_bias.shape == (3,)
+
+
+def test_the_network_is_a_frozen_copy(images: NDArray[np.uint8]) -> None:
+    network = Tiny().train()
+    classifier = tiny(network=network)
+    before = classifier(images)[0].clone()
+    with torch.no_grad():
+        network.fc.weight.zero_()
+    torch.testing.assert_close(classifier(images)[0], before)
+    assert network.training
+    assert all(p.requires_grad for p in network.parameters())
+    assert not classifier.network.training
+    assert not any(p.requires_grad for p in classifier.network.parameters())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        classifier.name = "other"  # type: ignore[misc]
+
+
+def test_digest_tells_all_that_decides_the_logits() -> None:
+    digest = tiny().digest
+    assert len(digest) == 64
+    assert tiny(name="other", mean=np.array(MEAN), classes=["a", "b", "c"]).digest == digest
+    other = Tiny()
+    with torch.no_grad():
+        other.bn.bias[2] += 1e-6
+    changes: list[dict[str, Any]] = [
+        {"arch": "other"},
+        {"network": other},
+        {"classes": ("a", "c", "b")},
+        {"mean": (0.5, 0.4, 0.31)},
+        {"std": (0.2, 0.25, 0.31)},
+        {"precision": "bfloat16"},
+    ]
+    assert len({digest, *(tiny(**change).digest for change in changes)}) == 1 + len(changes)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"classes": ("a",)}, "classes"),
+        ({"classes": ("a", "b", "b")}, "classes"),
+        ({"classes": ("a", "b")}, "3 outputs for 2 classes"),
+        ({"mean": (0.5, 0.5)}, "mean"),
+        ({"mean": (0.5, 0.5, float("nan"))}, "mean"),
+        ({"std": (0.2, 0.2, 0.0)}, "std"),
+        ({"std": (0.2, 0.2, float("inf"))}, "std"),
+        ({"precision": "float16"}, "precision must be one of float32, bfloat16, got 'float16'"),
+    ],
+)
+def test_bad_fields_are_named(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(ValueError, match=rf"^classifier 't': .*{field}"):
+        tiny(**change)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.zeros((0, 8, 8, 3), np.uint8),
+        np.zeros((2, 8, 8, 3), np.float32),
+        np.zeros((2, 3, 8, 8), np.uint8),
+        np.zeros((8, 8, 3), np.uint8),
+        torch.zeros((2, 8, 8, 3), dtype=torch.uint8),
+        torch.zeros((2, 3, 8, 8)),
+    ],
+)
+def test_bad_images_are_refused(bad: NDArray[np.uint8] | Tensor) -> None:
+    classifier = tiny()
+    for call in (classifier, classifier.stages):
+        with pytest.raises(ValueError, match="images must be uint8"):
+            call(bad)
+
+
+def test_logits_that_are_not_finite_name_the_classifier(images: NDArray[np.uint8]) -> None:
+    network = Tiny()
+    with torch.no_grad():
+        network.fc.bias[1] = float("nan")
+    with pytest.raises(UnusableInput, match="classifier 't' gives NaN or infinite logits for 7 of 7 images"):
+        tiny(network=network)(images)

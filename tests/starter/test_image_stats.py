@@ -1,0 +1,50 @@
+"""Image statistics against a per-image loop with OpenCV and NumPy."""
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from starter.image_stats import grey, image_stats
+
+IMAGES = arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(3, 9), st.integers(3, 9), st.just(3)))
+
+
+def one_by_one(images):
+    rows = []
+    for image in images:
+        blur = cv2.Laplacian(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.CV_64F).var()
+        x = image / 256
+        rows.append((image.astype(np.float64).var(), (-x * np.log(x + 1e-6)).mean(), blur))
+    return np.array(rows)
+
+
+def channels_first(images):
+    return torch.from_numpy(images.transpose(0, 3, 1, 2).copy())
+
+
+@given(IMAGES)
+def test_agrees_with_opencv_and_numpy(images):
+    np.testing.assert_allclose(image_stats(channels_first(images)), one_by_one(images), rtol=2e-6, atol=1e-5)
+
+
+@given(IMAGES)
+def test_grey_is_opencvs_to_the_last_digit(images):
+    expected = np.stack([cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in images])
+    np.testing.assert_array_equal(grey(channels_first(images)), expected)
+
+
+@pytest.mark.parametrize("value", [0, 255])
+def test_flat_images_have_neither_variance_nor_edges(value):
+    stats = image_stats(torch.full((2, 3, 8, 8), value, dtype=torch.uint8))
+    assert stats[:, 0].tolist() == [0, 0]
+    assert stats[:, 2].tolist() == [0, 0]
+
+
+def test_does_not_depend_on_the_batch():
+    images = torch.from_numpy(np.random.default_rng(0).integers(256, size=(64, 3, 32, 32), dtype=np.uint8))
+    alone = torch.cat([image_stats(image[None]) for image in images])
+    assert torch.equal(image_stats(images), alone)

@@ -1,0 +1,77 @@
+"""The types that methods see: what they refuse, and what they derive."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from starter.observation import MetaTrain, Moments, Observation, Source
+
+LOGITS = np.array([[2.0, 0.0, -1.0], [0.0, 3.0, 0.0]], np.float32)
+
+
+def observation(**changes):
+    return Observation(**{"set_name": "s", "classifier": "c", "logits": LOGITS, **changes})
+
+
+def test_probabilities_and_predictions():
+    np.testing.assert_allclose(observation().probabilities, softmax(LOGITS, axis=1), rtol=1e-6)
+    assert observation().predicted.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"logits": np.zeros((0, 3), np.float32)}, "n >= 1"),
+        ({"logits": np.zeros((2, 1), np.float32)}, "k >= 2"),
+        ({"logits": np.zeros(3, np.float32)}, r"\(n, k\)"),
+        ({"logits": np.array([[np.nan, 0.0]], np.float32)}, "logits hold NaN"),
+        ({"features": np.zeros((3, 4), np.float16)}, "features does not fit 2 logits"),
+        ({"image_stats": np.zeros((2, 2), np.float32)}, "image_stats does not fit"),
+        ({"image_stats": np.full((2, 3), np.inf, np.float32)}, "image_stats holds NaN or infinite"),
+        ({"rotation": np.zeros((2, 1), np.float32)}, "rotation does not fit"),
+        ({"views": {"grey": np.zeros((2, 4), np.float32)}}, "view 'grey'"),
+    ],
+)
+def test_refuses_what_does_not_fit(changes, message):
+    with pytest.raises(ValueError, match=message):
+        observation(**changes)
+
+
+def test_images_only_where_they_were_given():
+    with pytest.raises(ValueError, match="without its images"):
+        observation().images()
+    assert observation(render=lambda: np.ones((2, 4, 4, 3), np.uint8)).images().shape == (2, 4, 4, 3)
+
+
+def test_moments_check_their_shapes_and_take_a_root():
+    with pytest.raises(ValueError, match="shapes"):
+        Moments(np.zeros(2), np.zeros((3, 3)), 5)
+    with pytest.raises(ValueError, match="not finite"):
+        Moments(np.zeros(2), np.full((2, 2), np.nan), 5)
+    covariance = np.cov(np.random.default_rng(0).normal(size=(3, 50)))
+    root = Moments(np.zeros(3), covariance, 50).root
+    np.testing.assert_allclose(root @ root, covariance, atol=1e-12)
+
+
+def test_source_knows_what_is_correct():
+    source = Source(observation(), np.array([0, 2]), observation(), np.zeros((3, 4)), np.zeros(3))
+    assert source.correct.tolist() == [True, False]
+    assert source.accuracy == 0.5
+
+
+@pytest.mark.parametrize("labels", [np.array([0]), np.array([0, 3]), np.array([-1, 0])])
+def test_source_refuses_labels_that_do_not_fit(labels):
+    with pytest.raises(ValueError, match="labels"):
+        Source(observation(), labels, observation(), np.zeros((3, 4)), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("sets", "targets", "message"),
+    [(0, [], "at least one"), (2, [0.5], "as many targets"), (1, [1.5], "fractions")],
+)
+def test_meta_train_refuses_what_does_not_fit(sets, targets, message):
+    source = Source(observation(), np.array([0, 2]), observation(), np.zeros((3, 4)), np.zeros(3))
+    with pytest.raises(ValueError, match=message):
+        MetaTrain(
+            source, [observation()] * sets, np.array(targets), [np.ones(2, bool)] * sets, [frozenset()] * sets
+        )
