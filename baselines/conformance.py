@@ -1,0 +1,185 @@
+"""The public conformance suite: what every method must keep, run by `unseen check-method`."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+
+from baselines.estimator import Estimator
+from starter.observation import IMAGE_STATS, MetaTrain, Moments, Observation, Source
+
+CLASSES, FEATURES = 10, 16
+
+
+@dataclass(frozen=True)
+class Check:
+    """One rule and what came of it: `problem` is empty where the method keeps it."""
+
+    rule: str
+    problem: str = ""
+
+
+def example_observation(name: str, n: int, skill: float, seed: int) -> tuple[Observation, np.ndarray]:
+    """A made-up observation of n images, right the more often the higher `skill`, and its labels (n,)."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(CLASSES, size=n)
+    logits = rng.normal(size=(n, CLASSES)).astype(np.float32)
+    logits[np.arange(n), labels] += np.float32(skill)
+    features = rng.normal(skill, 1, (n, FEATURES))
+    images = rng.integers(256, size=(n, 8, 8, 3)).astype(np.uint8)
+    observation = Observation(
+        name,
+        "example",
+        logits,
+        moments=Moments(features.mean(axis=0), np.cov(features, rowvar=False), n),
+        features=features.astype(np.float16),
+        image_stats=rng.random((n, len(IMAGE_STATS))).astype(np.float32),
+        rotation=rng.binomial(4, min(0.2 + skill / 6, 1.0), n).astype(np.float32) / 4,
+        render=images.copy,
+    )
+    return observation, labels
+
+
+def example_meta_train(sets: int = 24, n: int = 60) -> MetaTrain:
+    """Made-up meta-train sets whose accuracy runs from near chance to near 1."""
+    reference, labels = example_observation("reference", 200, 3.0, seed=1)
+    train_ref, _ = example_observation("train_ref", 200, 3.0, seed=2)
+    head = np.random.default_rng(3).normal(size=(CLASSES, FEATURES))
+    pairs = [example_observation(f"train_{i}", n, 4 * i / sets, seed=10 + i) for i in range(sets)]
+    correct = [observation.predicted == truth for observation, truth in pairs]
+    return MetaTrain(
+        Source(reference, labels, train_ref, head, np.zeros(CLASSES)),
+        [observation for observation, _ in pairs],
+        np.array([right.mean() for right in correct]),
+        correct,
+        [frozenset({f"operation_{i % 6}"}) for i in range(sets)],
+    )
+
+
+def check_method(method: Estimator) -> list[Check]:
+    """Run every rule of the suite on a fresh clone of `method`, with made-up observations.
+
+    An exception inside the method is that rule's problem, not an error of the suite.
+    """
+    return [_run(rule, check, method) for rule, check in RULES.items()]
+
+
+Rule = Callable[[Estimator, MetaTrain, list[Observation]], str]
+
+
+def _run(rule: str, check: Rule, method: Estimator) -> Check:
+    targets = [example_observation(f"test_{i}", 40 + 5 * i, 0.7 * i, seed=100 + i)[0] for i in range(5)]
+    try:
+        return Check(rule, check(clone(method), example_meta_train(), targets))
+    except Exception as error:
+        return Check(rule, f"{type(error).__name__}: {error}")
+
+
+def _fit_returns_self(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+    return "" if method.fit(meta) is method else "fit must return self"
+
+
+def _finite_fractions(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+    values = method.fit(meta).predict(targets)
+    if not isinstance(values, np.ndarray) or values.shape != (len(targets),):
+        got = getattr(values, "shape", type(values).__name__)
+        return f"predict must give an array ({len(targets)},), got {got}"
+    if not np.isfinite(values).all() or values.min() < 0 or values.max() > 1:
+        return f"predictions must be finite and in [0, 1], got {values}"
+    return ""
+
+
+def _one_set_at_a_time(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+    method.fit(meta)
+    together = method.predict(targets)
+    alone = np.array([method.predict([target])[0] for target in reversed(targets)])[::-1]
+    return _same(together, alone, "a set's prediction changes with the other sets it is predicted with")
+
+
+def _order_of_images(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+    method.fit(meta)
+    shuffled = [_permuted(target, seed) for seed, target in enumerate(targets)]
+    problem = "predictions change when a set's images are permuted"
+    return _same(method.predict(targets), method.predict(shuffled), problem, tolerance=1e-6)
+
+
+def _inputs_unchanged(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+    meta_before, targets_before = _fingerprint([meta]), _fingerprint(targets)
+    method.fit(meta).predict(targets)
+    if _fingerprint([meta]) != meta_before:
+        return "fit changes the meta-train sets it is given"
+    return "" if _fingerprint(targets) == targets_before else "predict changes the observations it is given"
+
+
+def _same_seed_same_numbers(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+    first = method.fit(meta).predict(targets)
+    again = clone(method).fit(meta).predict(targets)
+    return _same(first, again, "two fits of the same parameters predict different numbers")
+
+
+def _clone_keeps_parameters(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+    method.fit(meta)
+    fresh = clone(method)
+    if repr(fresh.get_params()) != repr(method.get_params()):
+        return "clone loses parameters: store each constructor argument, unchanged, under its own name"
+    try:
+        fresh.predict(targets)
+    except ValueError:
+        return ""
+    return "a clone must not be fitted: predict before fit must raise ValueError"
+
+
+def _needs_are_honest(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+    unneeded = {
+        name: None for name in ("moments", "features", "image_stats", "rotation") if name not in method.needs
+    }
+
+    def strip(observation: Observation) -> Observation:
+        return dataclasses.replace(observation, **unneeded)  # type: ignore[arg-type]
+
+    source = dataclasses.replace(
+        meta.source, observation=strip(meta.source.observation), train_ref=strip(meta.source.train_ref)
+    )
+    bare = dataclasses.replace(meta, source=source, sets=[strip(observation) for observation in meta.sets])
+    with_all = clone(method).fit(meta).predict(targets)
+    problem = "predictions depend on fields of an observation that `needs` does not name"
+    return _same(with_all, method.fit(bare).predict([strip(target) for target in targets]), problem)
+
+
+RULES: dict[str, Rule] = {
+    "fit returns self": _fit_returns_self,
+    "predictions are finite fractions": _finite_fractions,
+    "one set at a time": _one_set_at_a_time,
+    "the order of images does not matter": _order_of_images,
+    "inputs stay unchanged": _inputs_unchanged,
+    "same seed, same numbers": _same_seed_same_numbers,
+    "clone keeps parameters, not what was learnt": _clone_keeps_parameters,
+    "needs names what is read": _needs_are_honest,
+}
+
+
+def _same(first: np.ndarray, second: np.ndarray, problem: str, tolerance: float = 0.0) -> str:
+    difference = float(np.abs(first - second).max())
+    return "" if difference <= tolerance else f"{problem} (by up to {difference:.3g})"
+
+
+def _permuted(observation: Observation, seed: int) -> Observation:
+    order = np.random.default_rng(seed).permutation(len(observation))
+    rows = {
+        name: getattr(observation, name)[order] for name in ("logits", "features", "image_stats", "rotation")
+    }
+    images = observation.images()[order]
+    return dataclasses.replace(observation, render=images.copy, **rows)
+
+
+def _fingerprint(values: object) -> str:
+    """A text that changes when any array inside does."""
+    if isinstance(values, np.ndarray):
+        return repr((values.shape, values.dtype.str, values.tobytes()))
+    if dataclasses.is_dataclass(values):
+        return repr([(f.name, _fingerprint(getattr(values, f.name))) for f in dataclasses.fields(values)])
+    if isinstance(values, list):
+        return repr([_fingerprint(value) for value in values])
+    return repr(values) if isinstance(values, str | float | int | frozenset) else ""

@@ -1,0 +1,105 @@
+"""Every method of the kit keeps the contract, and the suite catches methods that do not."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from baselines import BASELINES, Estimator
+from baselines.conformance import RULES, check_method
+from baselines.my_method import MyMethod
+from oracle import ORACLES
+
+QUICK = {"ora-a": {"iterations": 30, "batch_size": 100}}
+
+
+@pytest.mark.parametrize("name", [*BASELINES, *ORACLES])
+def test_the_kits_methods_conform(name):
+    method = clone({**BASELINES, **ORACLES}[name]).set_params(**QUICK.get(name, {}))
+    assert [check for check in check_method(method) if check.problem] == []
+
+
+def test_the_template_conforms():
+    assert [check for check in check_method(MyMethod()) if check.problem] == []
+
+
+class Base(Estimator):
+    def _predict(self, observation):
+        return 0.5
+
+
+class FitGivesNothing(Base):
+    def fit(self, meta):
+        super().fit(meta)
+
+
+class Percent(Base):
+    def predict(self, observations):
+        return np.full(len(observations), 50.0)
+
+
+class Transductive(Base):
+    def predict(self, observations):
+        return np.full(len(observations), 1 / (1 + len(observations)))
+
+
+class FirstImage(Base):
+    def _predict(self, observation):
+        return float(observation.probabilities[0, 0])
+
+
+class Overwrites(Base):
+    def _predict(self, observation):
+        observation.logits[0] = 0
+        return 0.5
+
+
+class Unseeded(Base):
+    def _fit(self, meta):
+        self.value_ = np.random.default_rng().random()
+
+    def _predict(self, observation):
+        return self.value_
+
+
+class RenamesParameter(Base):
+    def __init__(self, degree=1):
+        self.power = degree
+
+
+class ReadsMore(Base):
+    def _predict(self, observation):
+        return 0.5 if observation.rotation is None else float(observation.rotation.mean())
+
+
+@pytest.mark.parametrize(
+    ("method", "rule"),
+    [
+        (FitGivesNothing, "fit returns self"),
+        (Percent, "predictions are finite fractions"),
+        (Transductive, "one set at a time"),
+        (FirstImage, "the order of images does not matter"),
+        (Overwrites, "inputs stay unchanged"),
+        (Unseeded, "same seed, same numbers"),
+        (ReadsMore, "needs names what is read"),
+    ],
+)
+def test_the_suite_catches(method, rule):
+    broken = [check.rule for check in check_method(method()) if check.problem]
+    assert rule in broken
+
+
+def test_a_constructor_that_renames_its_argument_breaks_every_rule():
+    checks = check_method(RenamesParameter())
+    assert all("degree" in check.problem for check in checks)
+
+
+def test_every_rule_was_broken_by_some_method_above():
+    assert set(RULES) - {"clone keeps parameters, not what was learnt"} == {
+        "fit returns self",
+        "predictions are finite fractions",
+        "one set at a time",
+        "the order of images does not matter",
+        "inputs stay unchanged",
+        "same seed, same numbers",
+        "needs names what is read",
+    }

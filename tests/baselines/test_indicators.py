@@ -1,0 +1,123 @@
+"""Each set-level indicator against an independent computation, on random and adversarial inputs."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.special import softmax
+
+from baselines.atc import atc, atc_datacv, atc_threshold, confidence_log_odds
+from baselines.confscore import confscore
+from baselines.entropy import entropy
+from baselines.fd import fd, frechet_distance
+from baselines.rotation import rotation
+from starter.observation import Moments, Observation, Source
+
+LOGITS = arrays(
+    np.float32, st.tuples(st.integers(1, 20), st.integers(2, 6)), elements=st.floats(-50, 50, width=32)
+)
+
+
+def seen(logits, **parts):
+    return Observation("s", "c", np.asarray(logits, np.float32), **parts)
+
+
+def source_of(logits, labels, **parts):
+    k = np.shape(logits)[1]
+    return Source(seen(logits), np.asarray(labels), seen(logits, **parts), np.zeros((k, 3)), np.zeros(k))
+
+
+ANY = source_of([[1.0, 0.0]], [0])
+
+
+@given(LOGITS)
+def test_confscore_and_entropy_against_scipy(logits):
+    p = softmax(logits.astype(np.float64), axis=1)
+    assert confscore(seen(logits), ANY) == pytest.approx(p.max(axis=1).mean(), rel=1e-6)
+    assert entropy(seen(logits), ANY) == pytest.approx(scipy.stats.entropy(p, axis=1).mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e4])
+def test_uniform_and_one_hot_softmax(scale):
+    target = seen(scale * np.eye(10))
+    assert confscore(target, ANY) == pytest.approx(1.0 if scale else 0.1)
+    assert entropy(target, ANY) == pytest.approx(0.0 if scale else np.log(10))
+
+
+@given(LOGITS)
+def test_log_odds_are_those_of_the_largest_probability(logits):
+    ratios = np.sort(softmax(logits.astype(np.float64), axis=1), axis=1)
+    expected = np.log(ratios[:, -1]) - np.log(ratios[:, :-1].sum(axis=1))
+    np.testing.assert_allclose(confidence_log_odds(seen(logits)), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_log_odds_tell_apart_what_a_float32_softmax_cannot():
+    logits = np.array([[20.0, 0.0], [30.0, 0.0], [1e4, -1e4]], np.float32)
+    assert (softmax(logits, axis=1)[:, 0] == 1).sum() >= 2
+    assert np.diff(confidence_log_odds(seen(logits))).min() > 0
+
+
+def test_atc_gives_the_sources_accuracy_on_the_source():
+    rng = np.random.default_rng(0)
+    logits, labels = rng.normal(size=(500, 10)) * 2, rng.integers(10, size=500)
+    logits[np.arange(500), labels] += 2
+    source = source_of(logits, labels)
+    assert atc(source.observation, source) == pytest.approx(source.accuracy, abs=1e-12)
+    below = confidence_log_odds(source.observation) < atc_threshold(source)
+    assert below.mean() == pytest.approx(1 - source.accuracy, abs=1e-12)
+
+
+@pytest.mark.parametrize(("labels", "expected"), [([0, 0, 0], 1.0), ([1, 1, 1], 0.0)])
+def test_atc_where_all_or_none_of_the_source_is_right(labels, expected):
+    source = source_of([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]], labels)
+    assert atc(source.observation, source) == expected
+
+
+def test_atc_datacv_cuts_at_the_accuracys_quantile():
+    logits = np.array([[x, 0.0] for x in (0.5, 1.0, 1.5, 2.0, 2.5)])
+    source = source_of(logits, [0, 0, 1, 0, 0])
+    negative_entropy = -scipy.stats.entropy(softmax(logits, axis=1), axis=1)
+    threshold = np.sort(negative_entropy)[int(np.ceil(0.8 * 5))]
+    assert atc_datacv(source.observation, source) == pytest.approx((negative_entropy < threshold).mean())
+    assert atc_datacv(source.observation, source_of(logits, [0] * 5)) == pytest.approx(0.8)
+
+
+def moments(rows):
+    return Moments(rows.mean(axis=0), np.cov(rows, rowvar=False), len(rows))
+
+
+@pytest.mark.parametrize(("n", "d"), [(200, 5), (50, 64), (3, 10), (500, 32)])
+def test_frechet_distance_against_sqrtm(n, d):
+    rng = np.random.default_rng(n)
+    a, b = moments(rng.normal(size=(300, d))), moments(rng.normal(0.3, 2, size=(n, d)))
+    root = scipy.linalg.sqrtm(a.covariance @ b.covariance).real
+    shift = a.mean - b.mean
+    expected = shift @ shift + np.trace(a.covariance + b.covariance - 2 * root)
+    assert frechet_distance(a, b) == pytest.approx(expected, rel=1e-5)
+
+
+def test_frechet_distance_is_a_symmetric_distance_that_vanishes_at_itself():
+    rng = np.random.default_rng(0)
+    a, b = moments(rng.normal(size=(40, 6))), moments(rng.normal(1, 3, size=(40, 6)))
+    assert frechet_distance(a, a) == pytest.approx(0, abs=1e-9)
+    assert frechet_distance(a, b) == pytest.approx(frechet_distance(b, a))
+
+
+def test_frechet_distance_of_shifted_points_is_the_squared_shift():
+    rows = np.random.default_rng(0).normal(size=(30, 4))
+    assert frechet_distance(moments(rows), moments(rows + 2)) == pytest.approx(16)
+
+
+def test_fd_is_taken_from_the_training_images():
+    rng = np.random.default_rng(0)
+    near, far = moments(rng.normal(size=(50, 3))), moments(rng.normal(5, 1, size=(50, 3)))
+    source = source_of([[1.0, 0.0]], [0], moments=near)
+    assert fd(seen([[1.0, 0.0]], moments=far), source) == frechet_distance(near, far)
+
+
+def test_rotation_is_the_share_of_rotations_told_apart():
+    target = seen(np.zeros((4, 2)), rotation=np.array([1, 0.25, 0.5, 0.25], np.float32))
+    assert rotation(target, ANY) == 0.5
