@@ -24,6 +24,8 @@ app = typer.Typer(
 
 EXPENSIVE = {"ora-a": "trains for minutes per classifier"}
 """Methods that `predict` runs only by name, and why."""
+INTERRUPTED = 130
+"""The exit code that Typer gives Ctrl-C."""
 DEMO_ORACLE = {"iterations": 3000, "batch_size": 2000}
 """ORA-A in the demo: enough for 60,000 images, in seconds."""
 
@@ -373,8 +375,10 @@ def main() -> None:
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         sys.exit(_failed(f"error: {error.strerror or error}{where}", 2))
-    except KeyboardInterrupt:
-        sys.exit(_failed("interrupted; the same command goes on where it stopped", 130))
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            _failed("interrupted; the same command goes on where it stopped", INTERRUPTED)
+        raise
 
 
 def _failed(message: str, code: int) -> int:

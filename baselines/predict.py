@@ -18,6 +18,8 @@ def predict(
 ) -> dict[str, dict[str, Path]]:
     """Fit every method per subject and write ``submissions/<method>.csv`` and ``validation/<method>.csv``.
 
+    A user's own ``module:Class`` is written as ``module.Class.csv``.
+
     Args:
         competition: an opened competition; nothing below ``private/`` is touched.
         methods: name -> prototype; each is cloned before it is fitted.
@@ -48,6 +50,6 @@ def _write(
     paths = {}
     for part, predictions in parts.items():
         if predictions:
-            paths[part] = competition.root / FOLDERS[part] / f"{method}.csv"
+            paths[part] = competition.root / FOLDERS[part] / f"{method.replace(':', '.')}.csv"
             write_predictions(paths[part], predictions)
     return paths

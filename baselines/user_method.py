@@ -2,23 +2,27 @@
 
 import importlib
 import importlib.util
+import keyword
 import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from baselines.estimator import Estimator
+from baselines.estimator import Direct, Estimator
 from submission.errors import UnusableInput
 from submission.files import write_text
 
 TEMPLATE = Path(__file__).with_name("my_method.py")
+MADE_OF = ("indicator", "needs", "regressor")
+"""What a method of the kit is put together from: no parameters that a line of text could set."""
 
 
 def new_method(name: str, folder: Path) -> Path:
     """Write ``<name>.py`` with a method that runs as it is, in `folder`. The path of the file.
 
     Raises:
-        UnusableInput: `name` is no module name in lower case, would hide another module, or the file exists.
+        UnusableInput: `name` is no module name in lower case, is a word of Python, would hide another module,
+            or the file exists.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UnusableInput(
@@ -27,6 +31,8 @@ def new_method(name: str, folder: Path) -> Path:
     path = folder / f"{name}.py"
     if path.exists():
         raise UnusableInput(f"{path} exists already; name another method or remove it")
+    if keyword.iskeyword(name):
+        raise UnusableInput(f"{name!r} is a word of Python; choose another")
     if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
         raise UnusableInput(f"{name!r} would hide an installed module of that name; choose another")
     text = (
@@ -59,6 +65,7 @@ def load_method(spec: str) -> Estimator:
         raise UnusableInput(f"{spec!r} is not module:Class, as in my_method:MyMethod")
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
+    importlib.invalidate_caches()  # the file may be newer than what was found in the folder before
     try:
         method_class = getattr(importlib.import_module(module_name), name)
     except ModuleNotFoundError as error:
@@ -67,7 +74,7 @@ def load_method(spec: str) -> Estimator:
         ) from error
     except AttributeError as error:
         raise UnusableInput(f"{spec}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnusableInput(f"{spec}: the module fails on import: {type(error).__name__}: {error}") from error
     if not (isinstance(method_class, type) and issubclass(method_class, Estimator)):
         raise UnusableInput(f"{spec} is not a subclass of baselines.Estimator")
@@ -89,6 +96,8 @@ def set_parameters(methods: Mapping[str, Estimator], settings: Mapping[str, Mapp
                 f"--set {method}.*: {method!r} is not among the methods to run: {', '.join(methods)}"
             )
         parameters = methods[method].get_params(deep=False)
+        if isinstance(methods[method], Direct):
+            parameters = {name: value for name, value in parameters.items() if name not in MADE_OF}
         for name, value in values.items():
             if name not in parameters:
                 known = ", ".join(parameters) or "none"

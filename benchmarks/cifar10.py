@@ -3,8 +3,7 @@
     UNSEEN_DATA=FOLDER python benchmarks/cifar10.py DIR
 
 FOLDER holds cifar10.zip (train/<class>/, test/<class>/), natural.zip (<set>/<class>/) and
-weights/resnet56.safetensors. DIR is a new folder, or one of an interrupted run, which goes on. About 25 minutes
-on two cores.
+weights/resnet56.safetensors. DIR is a new folder, or one of an interrupted run, which goes on.
 """
 
 import argparse
@@ -65,7 +64,8 @@ def outside(competition: Competition) -> str:
 
 def main() -> None:
     """Build, predict, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
     folder = parser.parse_args().folder
     competition = build(folder, settings(Path(os.environ["UNSEEN_DATA"])), TEST_SEED)

@@ -10,6 +10,7 @@ from tqdm import trange
 from baselines.estimator import Estimator
 from oracle.indicators import INDICATORS, NEEDS, Normalisation, indicator_table
 from starter.observation import MetaTrain, Observation
+from submission.errors import UnusableInput
 
 
 def mlp(inputs: int, expansion: int, dropout: float) -> nn.Sequential:
@@ -83,7 +84,7 @@ class OraA(Estimator):
             optimiser.step()
             decay.step()
             if step % 100 == 0 and not torch.isfinite(loss):
-                raise ValueError(f"ora-a: the loss is {loss.item()} at step {step}; lower learning_rate")
+                raise UnusableInput(f"ora-a: the loss is {loss.item()} at step {step}; lower learning_rate")
 
     def _batches(self, rows: int) -> Iterator[torch.Tensor]:
         generator = torch.Generator().manual_seed(self.seed)
@@ -99,8 +100,8 @@ class OraA(Estimator):
     def _check_parameters(self) -> None:
         for name in ("iterations", "batch_size", "expansion"):
             if getattr(self, name) < 1:
-                raise ValueError(f"ora-a: {name} must be at least 1, got {getattr(self, name)}")
+                raise UnusableInput(f"ora-a: {name} must be at least 1, got {getattr(self, name)}")
         if not 0 <= self.dropout < 1 or not 0 <= self.threshold <= 1 or self.learning_rate <= 0:
-            raise ValueError(
+            raise UnusableInput(
                 "ora-a: dropout in [0, 1), threshold in [0, 1] and learning_rate above 0 are needed"
             )

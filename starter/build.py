@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -75,7 +75,30 @@ def build(
     labels = {"train": {r.name: labels_of(FromRecipe(r, splits.meta_base)) for r in recipes}}
     for part, base in (("val", splits.val_base), ("test", splits.test_base)):
         labels[part] = _write_sets(public / part, plans[part], base)
-    draft = Competition(
+    draft = _draft(root, settings, splits, subjects, labels)
+    accuracy = _measure(draft, labels, device)
+    for part in ("train", "val"):
+        write_predictions(public / part / "targets.csv", accuracy[part], column="target")
+    write_sample(public / "sample_submission.csv", draft.ids("test"))
+    _write_private(draft, settings, seed, plans["test"], accuracy["test"])
+    files = ("sample_submission.csv", "train/targets.csv", "val/targets.csv")
+    competition = replace(draft, files={**draft.files, **_hashes(public, files)})
+    competition.save()
+    return competition
+
+
+def _draft(
+    root: Path,
+    settings: Settings,
+    splits: Splits,
+    subjects: Sequence[str],
+    labels: Mapping[str, Mapping[str, NDArray[np.int64]]],
+) -> Competition:
+    """The competition before its targets are known; its `files` are named one by one, never found."""
+    files = ["base.npz", "reference.npz", "train_ref.npz", "train/recipes.jsonl"]
+    files += [f"classifiers/{subject}.safetensors" for subject in subjects]
+    files += [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
+    return Competition(
         root=root,
         name=root.resolve().name,
         track="accuracy",
@@ -88,27 +111,21 @@ def build(
         precision=settings.precision,
         seed=settings.seed,
         settings=settings.public(),
-        files=_hashes(public),
+        files=_hashes(root / "public", files),
     )
-    accuracy = _measure(draft, labels, device)
-    for part in ("train", "val"):
-        write_predictions(public / part / "targets.csv", accuracy[part], column="target")
-    write_sample(public / "sample_submission.csv", draft.ids("test"))
-    _write_private(draft, settings, seed, plans["test"], accuracy["test"])
-    competition = replace(draft, files=_hashes(public))
-    competition.save()
-    return competition
 
 
 def _claim(root: Path, settings: Settings, test_seed: int | None) -> int:
     """Take `root` for these settings, or find that it was taken for the same ones. The test seed."""
+    if test_seed is not None and not 0 <= test_seed < 2**63:
+        raise UnusableInput(f"--test-seed must lie in 0..2^63 - 1, got {test_seed}")
     record = root / "private/build.json"
     if not record.exists():
-        if root.exists() and any(root.iterdir()):
+        if root.exists() and any(path.name != "private" for path in root.iterdir()):
             raise UnusableInput(
                 f"{root} is not empty and was not made by `unseen build`: name another folder"
             )
-        (root / "private").mkdir(parents=True, mode=0o700)
+        (root / "private").mkdir(parents=True, mode=0o700, exist_ok=True)
         seed = secrets.randbits(63) if test_seed is None else test_seed
         write_text(record, json.dumps({"settings": asdict(settings), "test_seed": seed}, indent=1) + "\n")
         return seed
@@ -147,12 +164,13 @@ def _write_classifier(public: Path, spec: str, splits: Splits, settings: Setting
 
 
 def _write_sets(folder: Path, planned: Sequence[Planned], base: ImageSet) -> dict[str, NDArray[np.int64]]:
-    """Render each set and write its images without labels. The labels of each, by name."""
+    """Render each set and write it, a test set without its labels. The labels of each, by name."""
     labels = {}
     for plan in tqdm(planned, desc=f"render {folder.name} sets", unit="set"):
         rendered = plan.render(base)
         assert rendered.labels is not None
-        write_npz(folder / f"{plan.recipe.name}.npz", replace(rendered, labels=None))
+        public = replace(rendered, labels=None) if folder.name == "test" else rendered
+        write_npz(folder / f"{plan.recipe.name}.npz", public)
         labels[plan.recipe.name] = rendered.labels
     return labels
 
@@ -220,7 +238,6 @@ def _public_sets(planned: Sequence[Planned], seed: int) -> set[str]:
     return public
 
 
-def _hashes(public: Path) -> dict[str, str]:
-    """The SHA-256 of every file that participants get, by its path below `public`."""
-    files = sorted(path for path in public.rglob("*") if path.is_file() and path.name != "competition.json")
-    return {path.relative_to(public).as_posix(): sha256(path) for path in files}
+def _hashes(public: Path, files: Iterable[str]) -> dict[str, str]:
+    """The SHA-256 of each file below `public`."""
+    return {file: sha256(public / file) for file in files}

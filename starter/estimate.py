@@ -4,22 +4,24 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from starter.build import TRAIN_REF
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier
 from starter.glyphs import CLASSES
 from starter.plan import Settings
 from starter.sources import load_images, load_source, set_names
+from submission import UnusableInput
 
-SIDE = (32, 32)
-"""The image size of the named sources, which are neither rendered nor downloaded for an estimate."""
 NAMED = {
     "glyphs": CLASSES,
     "cifar10": tuple(
         ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
     ),
 }
-REFERENCE = 2000
+"""The classes of the named sources, which are neither rendered nor downloaded for an estimate."""
+STATS = 3 * 4
+"""Bytes of the image statistics of one image."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Estimate:
     """The cost of a build.
 
     Attributes:
-        images: rendered and observed, per classifier.
+        images: observed, per classifier: those of all sets, and the reference and training images that every
+            method starts from.
         seconds: of forward passes over all classifiers, from a measurement on this machine.
         disk: bytes of the folder.
     """
@@ -44,44 +47,77 @@ class Estimate:
         )
 
 
+@dataclass(frozen=True)
+class _Source:
+    """What an estimate needs to know of a source: classes, image size, and how many images its parts have."""
+
+    classes: tuple[str, ...]
+    size: tuple[int, int] = (32, 32)
+    base: int = 4000
+    reference: int = 2000
+    train_ref: int = TRAIN_REF
+
+
 def estimate(settings: Settings, device: str = "cpu") -> Estimate:
     """Estimate a build without writing or downloading anything.
 
     Raises:
-        UnusableInput: a path in the settings cannot be used, or local weights do not fit.
+        UnusableInput: a path in the settings cannot be used, local weights do not fit, or there is no such
+            device.
     """
-    size, classes = SIDE, NAMED.get(settings.source, ())
-    if not classes:
-        splits = load_source(settings.source, seed=settings.seed)
-        size, classes = splits.image_size, splits.classes
-    stored = settings.set_size * (settings.val_sets + settings.test_sets)
-    for path in (*settings.val_from, *settings.test_from):
-        sets = (
-            load_images(name, classes, settings.set_size, settings.seed, size) for name in set_names(path)
-        )
-        stored += sum(map(len, sets))
-    observed = settings.train_sets * settings.set_size + stored + REFERENCE + TRAIN_REF
-    seconds = sum(
-        _seconds_per_image(spec, classes, size, settings.precision, device) for spec in settings.classifiers
+    source = _source(settings)
+    natural = [
+        len(load_images(name, source.classes, settings.set_size, settings.seed, source.size))
+        for path in (*settings.val_from, *settings.test_from)
+        for name in set_names(path)
+    ]
+    made = settings.val_sets + settings.test_sets
+    stored = settings.set_size * made + sum(natural)
+    rendered = settings.train_sets * settings.set_size
+    observed = rendered + stored + source.reference + source.train_ref
+    pixels = 3 * source.size[0] * source.size[1]
+    disk = pixels * (stored + source.base + source.reference + source.train_ref)
+    disk += STATS * observed
+    seconds, sets = 0.0, settings.train_sets + made + len(natural) + 2
+    for spec in settings.classifiers:
+        classifier = _classifier(spec, source.classes, settings.precision, device)
+        k, d = classifier.head_weight.shape
+        disk += 4 * k * observed + sets * (8 * d + 4 * d * (d + 1) // 2)
+        disk += sum(tensor.nbytes for tensor in classifier.network.state_dict().values())
+        seconds += observed * _seconds_per_image(classifier, source.size)
+    return Estimate(observed, seconds, disk)
+
+
+def _source(settings: Settings) -> _Source:
+    if settings.source in NAMED:
+        return _Source(NAMED[settings.source])
+    splits = load_source(settings.source, seed=settings.seed)
+    return _Source(
+        splits.classes,
+        splits.image_size,
+        len(splits.meta_base),
+        len(splits.reference),
+        min(TRAIN_REF, len(splits.train)),
     )
-    pixels = 3 * size[0] * size[1]
-    kept = 4 * len(classes) + 4 * 3
-    disk = (stored + 3 * TRAIN_REF) * pixels + observed * kept * len(settings.classifiers)
-    return Estimate(observed, observed * seconds, disk)
 
 
-def _seconds_per_image(
-    spec: str, classes: tuple[str, ...], size: tuple[int, int], precision: str, device: str
-) -> float:
-    """Measured on random images; weights that are not here yet are replaced by untrained ones."""
+def _classifier(spec: str, classes: tuple[str, ...], precision: str, device: str) -> Classifier:
+    """The classifier; weights that are not here yet are replaced by untrained ones, which take as long."""
     name, _, weights = spec.partition("=")
-    if weights in ("", "official") and name in ARCHITECTURES:
+    if weights not in ("", "official") or name not in ARCHITECTURES:
+        return load_classifier(spec, classes, precision, device)
+    with torch.random.fork_rng(devices=[]):
         network = ARCHITECTURES[name](len(classes))
-        classifier = Classifier(name, name, network, classes, (0.5,) * 3, (0.25,) * 3, precision, device)
-    else:
-        classifier = load_classifier(spec, classes, precision, device)
+    try:
+        return Classifier(name, name, network, classes, (0.5,) * 3, (0.25,) * 3, precision, device)
+    except (RuntimeError, AssertionError) as error:
+        raise UnusableInput(f"device {device!r} cannot be used here: {str(error).splitlines()[0]}") from error
+
+
+def _seconds_per_image(classifier: Classifier, size: tuple[int, int]) -> float:
+    """Measured on random images, after one pass to warm up."""
     images = np.random.default_rng(0).integers(256, size=(250, *size, 3), dtype=np.uint8)
     classifier(images)
     start = time.perf_counter()
-    classifier(images)
+    classifier(images)[0].cpu()
     return (time.perf_counter() - start) / len(images)

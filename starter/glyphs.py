@@ -7,6 +7,7 @@ with the same releases of Pillow, OpenCV and NumPy.
 
 import zlib
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,7 @@ NATURAL: dict[str, Look] = {
 }
 
 
+@lru_cache(maxsize=1)
 def glyph_splits(seed: int) -> Splits:
     """The embedded data: 16,000 images to train, 2,000 / 4,000 / 1,000 / 3,000 in the other four parts.
 

@@ -2,8 +2,8 @@
 
 import torch
 
-# OpenCV's RGB -> grey weights in 14-bit fixed point (ITU-R BT.601), so that grey values equal cv2.cvtColor's.
-_GREY = (4899, 9617, 1868)
+# OpenCV's RGB -> grey weights in 15-bit fixed point (ITU-R BT.601), so that grey values equal cv2.cvtColor's.
+_GREY = (9798, 19235, 3735)
 _ENTROPY_TABLE = torch.arange(256, dtype=torch.float64) / 256
 _ENTROPY_TABLE = (-_ENTROPY_TABLE * torch.log(_ENTROPY_TABLE + 1e-6)).float()
 
@@ -11,7 +11,7 @@ _ENTROPY_TABLE = (-_ENTROPY_TABLE * torch.log(_ENTROPY_TABLE + 1e-6)).float()
 def grey(images: torch.Tensor) -> torch.Tensor:
     """uint8 RGB (n, 3, h, w) -> integer-valued float32 grey (n, h, w), as `cv2.cvtColor` rounds it."""
     r, g, b = images.int().unbind(1)
-    return ((r * _GREY[0] + g * _GREY[1] + b * _GREY[2] + (1 << 13)) >> 14).float()
+    return ((r * _GREY[0] + g * _GREY[1] + b * _GREY[2] + (1 << 14)) >> 15).float()
 
 
 def image_stats(images: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ from submission.files import replacing
 
 def write_npz(path: Path, images: ImageSet) -> None:
     """Write ``images`` (and ``labels`` where they are known), uncompressed and atomically."""
-    arrays = {"images": images.images}
+    arrays = {"images": np.ascontiguousarray(images.images)}
     if images.labels is not None:
         arrays["labels"] = images.labels  # type: ignore[assignment]
     with replacing(path) as temporary, temporary.open("wb") as stream:

@@ -109,6 +109,7 @@ def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ())
 
 def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> Observation:
     """The observation from the cache; what is missing or damaged there is computed first."""
+    needs = tuple(needs)
     parts = _parts(needs)
     found: Arrays = {}
     for part in parts:
@@ -116,7 +117,7 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
         arrays = observer.cache.load(part, key)
         if arrays is None:
             observer.cache.path(part, key).unlink(missing_ok=True)
-            observe(rendering, observer, parts)
+            observe(rendering, observer, needs)
             arrays = observer.cache.load(part, key)
             assert arrays is not None, f"the cache lost {part} of {rendering.name} at once"
         found.update(arrays)
@@ -174,10 +175,11 @@ class Observed(Sequence[Observation]):
 
 
 def _parts(needs: Iterable[str]) -> tuple[str, ...]:
-    unknown = sorted(set(needs) - set(NEEDS))
+    wanted = frozenset(needs)
+    unknown = sorted(wanted - set(NEEDS))
     if unknown:
         raise ValueError(f"unknown need {unknown[0]!r}: an observation holds {', '.join(NEEDS)}")
-    return ("logits", *(need for need in NEEDS if need in set(needs)))
+    return ("logits", *(need for need in NEEDS if need in wanted))
 
 
 def _moments(features: NDArray[np.float32]) -> Arrays:

@@ -1,15 +1,15 @@
 """What a competition is made of: the settings of a build, and which sets it plans from them."""
 
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from starter.corruptions import CORRUPTIONS
 from starter.glyphs import NATURAL, natural_set
 from starter.imageset import ImageSet
-from starter.recipes import GROUPS, Recipe, draw_recipes
+from starter.recipes import GROUPS, OPERATIONS, Recipe, draw_recipes
 from starter.sources import load_images, set_names
 from starter.splits import Splits
 from starter.transforms import Params
@@ -30,7 +30,7 @@ class Settings:
         group: the operations of the meta-train sets, a name in GROUPS.
         ops_per_set: how many of them a set gets, at least and at most.
         val_from, test_from: paths of natural-shift sets that are added to validation and test.
-        seed: of everything public.
+        seed: of everything public, below 2^63.
         precision: of the classifiers' forward pass, one for the whole competition.
         hidden: the test images stand nowhere in public; without it the competition is for practice.
     """
@@ -61,8 +61,14 @@ class Settings:
                 raise UnusableInput(
                     f"--{name.replace('_', '-')} must be at least {least}, got {getattr(self, name)}"
                 )
+        if self.seed >= 2**63:
+            raise UnusableInput(f"--seed must be below 2^63, got {self.seed}")
         if not self.classifiers:
             raise UnusableInput("a competition needs at least one --classifier")
+        names = self.subjects
+        for name in names:
+            if names.count(name) > 1:
+                raise UnusableInput(f"--classifier {name} stands there twice; each needs a name of its own")
         if self.test_sets == 0 and not self.test_from:
             raise UnusableInput("a competition needs test sets: --test-sets above 0, or --test-from PATH")
         if self.group not in GROUPS:
@@ -77,13 +83,23 @@ class Settings:
             raise UnusableInput(f"--precision must be float32 or bfloat16, got {self.precision!r}")
         if self.hidden and (self.test_sets or not self.test_from):
             raise UnusableInput("--hidden needs test images of your own: --test-sets 0 and --test-from PATH")
+        for val in self.val_from:
+            for test in self.test_from:
+                if _overlap(val, test):
+                    raise UnusableInput(
+                        f"--val-from {val} and --test-from {test} share images, and those of validation sets "
+                        "are public with their accuracy: name other sets"
+                    )
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The names of the classifiers."""
+        return tuple(spec.partition("=")[0] for spec in self.classifiers)
 
     def public(self) -> dict[str, object]:
-        """The settings that participants see: nothing that tells what the test sets are made from."""
-        hidden = {"test_from", "val_from", "test_sets"}
-        return {
-            name: value for name, value in json.loads(json.dumps(asdict(self))).items() if name not in hidden
-        }
+        """The settings that participants see: nothing of the test sets, no paths of the organizer's."""
+        shown = ("train_sets", "set_size", "group", "ops_per_set")
+        return {name: json.loads(json.dumps(getattr(self, name))) for name in shown}
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> "Settings":
@@ -153,8 +169,9 @@ def plan_part(settings: Settings, part: str, like: Splits, seed: int) -> list[Pl
     """The sets of "val" or "test" in a random order under neutral names.
 
     Of the sets made here, three eighths are natural shift where the source is the embedded one (it alone
-    has some); of the rest, two fifths apply the meta-train operations (`seen`) and the others corruptions
-    (`unseen`). Validation has a quarter of the corruptions and natural families, test the others.
+    has some); of the rest, two fifths apply the meta-train operations (`seen`) and the others one operation
+    of another group each (`unseen`; corruptions unless the meta-train sets have them). Validation has a
+    quarter of these operations and of the natural families, test the others.
     """
     rng = np.random.Generator(np.random.Philox(key=[seed, part == "test"]))
     count = settings.val_sets if part == "val" else settings.test_sets
@@ -176,12 +193,13 @@ def _seen(settings: Settings, count: int, rng: np.random.Generator) -> list[Plan
 
 
 def _unseen(settings: Settings, part: str, count: int, rng: np.random.Generator) -> list[Planned]:
-    names = [name for name in CORRUPTIONS if name not in GROUPS[settings.group]]
+    names = [name for group, names in GROUPS.items() if group != settings.group for name in names]
     families = _share(settings, part, names, rng)
     planned = []
     for i in range(count):
-        family, severity = families[i % len(families)], int(rng.integers(1, 6))
-        ops = (("sample", {"n": settings.set_size}), (family, {"severity": severity}))
+        family = families[i % len(families)]
+        params = {key: parameter.draw(rng) for key, parameter in OPERATIONS[family].parameters.items()}
+        ops = (("sample", {"n": settings.set_size}), (family, params))
         planned.append(Planned("base", Recipe("set", _seed(rng), ops), "unseen", family))
     return planned
 
@@ -217,6 +235,12 @@ def _share(settings: Settings, part: str, names: list[str], rng: np.random.Gener
     quarter = max(1, len(names) // 4) if settings.val_sets else 0
     mine = shuffled[:quarter] if part == "val" else shuffled[quarter:]
     return [mine[i] for i in rng.permutation(len(mine))]
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one path is the other, or leads into it."""
+    first, second = Path(one).resolve(), Path(other).resolve()
+    return first.is_relative_to(second) or second.is_relative_to(first)
 
 
 def _named(planned: Planned, name: str) -> Planned:

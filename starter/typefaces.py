@@ -37,7 +37,7 @@ FONT_FILES = {
     ),
     "stix": ("STIXGeneral.ttf", "STIXGeneralBol.ttf"),
     "stix-italic": ("STIXGeneralItalic.ttf", "STIXGeneralBolIta.ttf"),
-    "computer-modern": ("cmr10.ttf", "cmb10.ttf", "cmtt10.ttf", "cmti10.ttf"),
+    "computer-modern": ("cmr10.ttf", "cmb10.ttf", "cmtt10.ttf"),
     "computer-modern-sans": ("cmss10.ttf",),
 }
 # Segments a-g of a seven-segment display: the ends of each in a box one wide and two high.

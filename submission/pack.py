@@ -4,6 +4,7 @@ import zipfile
 from pathlib import Path
 
 from submission.competition import Competition
+from submission.errors import UnusableInput
 from submission.files import replacing
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -16,9 +17,13 @@ def pack(competition: Competition, out: Path) -> Path:
     competition.json itself, all below ``<folder name>/public/``. Nothing is read from ``private/``.
 
     Raises:
-        UnusableInput: a listed file is missing or was changed.
+        UnusableInput: a listed file is missing, was changed or leads into ``private/``, or the archive would
+            lie in ``public/`` or ``private/``.
     """
-    top = competition.root.resolve().name
+    top, private = competition.root.resolve().name, competition.private.resolve()
+    for folder in (competition.public, competition.private):
+        if out.resolve().is_relative_to(folder.resolve()):
+            raise UnusableInput(f"{out} lies in {folder}: the archive needs another place")
     with (
         replacing(out) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
@@ -26,6 +31,10 @@ def pack(competition: Competition, out: Path) -> Path:
         paths = {name: competition.file(name) for name in sorted(competition.files)}
         paths["competition.json"] = competition.public / "competition.json"
         for name, path in paths.items():
+            if path.resolve().is_relative_to(private):
+                raise UnusableInput(
+                    f"{path} leads into {competition.private}: take the link away, build again"
+                )
             entry = zipfile.ZipInfo(f"{top}/public/{name}", _EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16

@@ -48,3 +48,10 @@ def test_does_not_depend_on_the_batch():
     images = torch.from_numpy(np.random.default_rng(0).integers(256, size=(64, 3, 32, 32), dtype=np.uint8))
     alone = torch.cat([image_stats(image[None]) for image in images])
     assert torch.equal(image_stats(images), alone)
+
+
+def test_grey_rounds_as_opencv_on_every_pair_of_values():
+    r, b = np.meshgrid(np.arange(256, dtype=np.uint8), np.arange(256, dtype=np.uint8))
+    images = np.stack([np.stack([r, g, b], -1) for g in (np.full_like(r, 250), r, b, 255 - r)])
+    expected = np.stack([cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in images])
+    np.testing.assert_array_equal(grey(channels_first(images)), expected)

@@ -1,0 +1,199 @@
+"""A user's own method: the template, loading it, setting its parameters, and every way to get one of them wrong."""
+
+import sys
+
+import pytest
+from sklearn.base import clone
+
+from baselines import BASELINES, Estimator
+from baselines.conformance import check_method, example_meta_train
+from baselines.user_method import class_name, load_method, new_method, set_parameters
+from oracle import ORACLES
+from submission import UnusableInput
+
+META = example_meta_train()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A working folder; what is imported from it is forgotten afterwards."""
+    before = set(sys.modules)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if name.startswith("own_"):
+            del sys.modules[name]
+
+
+def written(folder, name, text):
+    (folder / f"{name}.py").write_text(text)
+    return name
+
+
+class Typed(Estimator):
+    def __init__(self, rate=0.1, steps=5, name="a", fast=False, limit=None):
+        self.rate = rate
+        self.steps = steps
+        self.name = name
+        self.fast = fast
+        self.limit = limit
+
+
+def test_the_new_method_runs_as_it_is(folder):
+    path = new_method("own_margin", folder)
+    assert path == folder / "own_margin.py"
+    assert "my_method" not in path.read_text()
+    assert "MyMethod" not in path.read_text()
+    method = load_method("own_margin:OwnMargin")
+    assert [check for check in check_method(method) if check.problem] == []
+    set_parameters({"own_margin:OwnMargin": method}, {"own_margin:OwnMargin": {"degree": 2}})
+    assert clone(method).fit(META).predict(META.sets[:2]).shape == (2,)
+
+
+def test_two_new_methods_are_two_modules(folder):
+    """The second is found though the folder was searched before it was written."""
+    for name in ("own_first", "own_second"):
+        new_method(name, folder)
+        assert type(load_method(f"{name}:{class_name(name)}")).__module__ == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "My_method", "2nd", "my-method", "my method", "../x", "a.b", "_x", "é", "x\n"]
+)
+def test_what_is_no_module_name_is_refused(folder, name):
+    with pytest.raises(UnusableInput) as error:
+        new_method(name, folder)
+    message = "cannot name a module: use lower-case letters, digits and _, as in my_method"
+    assert str(error.value) == f"{name!r} {message}"
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("name", ["json", "numpy", "torch", "baselines", "unseen", "class", "lambda"])
+def test_a_name_that_is_taken_is_refused(folder, name):
+    with pytest.raises(UnusableInput, match=f"'{name}' (would hide an installed module|is a word of Python)"):
+        new_method(name, folder)
+    assert not list(folder.iterdir())
+
+
+def test_a_file_that_is_there_is_kept(folder):
+    (folder / "own_method.py").write_text("mine")
+    with pytest.raises(
+        UnusableInput, match=r"own_method\.py exists already; name another method or remove it"
+    ):
+        new_method("own_method", folder)
+    assert (folder / "own_method.py").read_text() == "mine"
+
+
+@pytest.mark.parametrize("spec", ["", "own", "own:", ":Own"])
+def test_what_is_no_module_and_class_is_refused(spec):
+    with pytest.raises(UnusableInput, match=r"is not module:Class, as in my_method:MyMethod"):
+        load_method(spec)
+
+
+def test_a_missing_module_is_named_with_the_folder(folder):
+    with pytest.raises(UnusableInput) as error:
+        load_method("own_missing:Own")
+    assert str(error.value) == (
+        f"own_missing:Own: no module named 'own_missing', neither installed nor in {folder}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import own_not_there", "no module named 'own_not_there', neither installed nor in"),
+        ("x = 1", "module 'own_a' has no attribute 'Own'"),
+        ("import numpy as np\nnp.no_such", "has no attribute 'no_such'"),
+        ("class Own(", "the module fails on import: SyntaxError"),
+        ("1 / 0", "the module fails on import: ZeroDivisionError: division by zero"),
+        ("raise SystemExit(3)", "the module fails on import: SystemExit: 3"),
+        (
+            "from numpy import no_such",
+            "the module fails on import: ImportError: cannot import name 'no_such'",
+        ),
+        ("Own = 3", "is not a subclass of baselines.Estimator"),
+        ("class Own: pass", "is not a subclass of baselines.Estimator"),
+        (
+            "from baselines import BASELINES\nOwn = BASELINES['fd']",
+            "is not a subclass of baselines.Estimator",
+        ),
+        (
+            "from baselines import Estimator\nclass Own(Estimator):\n def __init__(self, k): self.k = k",
+            "every argument of its constructor needs a default: .*'k'",
+        ),
+    ],
+)
+def test_a_class_that_cannot_be_used_is_told(folder, text, message):
+    written(folder, "own_a", text)
+    with pytest.raises(UnusableInput, match=rf"^own_a:Own:? .*{message}"):
+        load_method("own_a:Own")
+
+
+def test_a_file_in_the_working_folder_takes_no_modules_place(folder):
+    written(folder, "colorsys", "raise RuntimeError('the wrong one')")
+    sys.modules.pop("colorsys", None)
+    with pytest.raises(UnusableInput, match=r"colorsys:Own: module 'colorsys' has no attribute 'Own'"):
+        load_method("colorsys:Own")
+    assert sys.path[-1] == str(folder)
+    load_again = list(sys.path)
+    with pytest.raises(UnusableInput):
+        load_method("colorsys:Own")
+    assert sys.path == load_again
+
+
+def test_parameters_are_set_in_place():
+    methods = {"a": Typed(), "b": Typed()}
+    set_parameters(methods, {"a": {"rate": 0.5, "steps": 7, "name": "x", "fast": True, "limit": 3}})
+    assert methods["a"].get_params() == {"rate": 0.5, "steps": 7, "name": "x", "fast": True, "limit": 3}
+    assert methods["b"].get_params() == Typed().get_params()
+    set_parameters(methods, {})
+    assert methods["b"].get_params() == Typed().get_params()
+
+
+def test_a_whole_number_is_a_number():
+    methods = {"a": Typed()}
+    set_parameters(methods, {"a": {"rate": 2}})
+    assert methods["a"].rate == 2.0
+    assert type(methods["a"].rate) is float
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"z": {"rate": 1}}, "--set z.*: 'z' is not among the methods to run: a, constant"),
+        (
+            {"a": {"speed": 1}},
+            "--set a.speed: a has no such parameter; it has fast, limit, name, rate, steps",
+        ),
+        ({"constant": {"x": 1}}, "--set constant.x: constant has no such parameter; it has none"),
+        ({"a": {"steps": 2.5}}, "--set a.steps: 2.5 is no int, as the default 5 is"),
+        ({"a": {"steps": True}}, "--set a.steps: True is no int, as the default 5 is"),
+        ({"a": {"steps": "many"}}, "--set a.steps: 'many' is no int, as the default 5 is"),
+        ({"a": {"rate": True}}, "--set a.rate: True is no float, as the default 0.1 is"),
+        ({"a": {"rate": None}}, "--set a.rate: None is no float, as the default 0.1 is"),
+        ({"a": {"name": 3}}, "--set a.name: 3 is no str, as the default 'a' is"),
+        ({"a": {"fast": 1}}, "--set a.fast: 1 is no bool, as the default False is"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, message):
+    methods = {"a": Typed(), "constant": clone(BASELINES["constant"])}
+    with pytest.raises(UnusableInput) as error:
+        set_parameters(methods, settings)
+    assert str(error.value) == message
+    assert methods["a"].get_params() == Typed().get_params()
+
+
+def test_the_kits_own_parameters_can_be_set():
+    methods = {name: clone(method) for name, method in {**BASELINES, **ORACLES}.items()}
+    set_parameters(methods, {"ora-a": {"iterations": 17}})
+    assert methods["ora-a"].iterations == 17
+    assert ORACLES["ora-a"].iterations != 17
+
+
+@pytest.mark.parametrize("parameter", ["indicator", "needs", "regressor"])
+def test_what_a_baseline_is_made_of_is_no_parameter_of_a_line_of_text(parameter):
+    methods = {"fd": clone(BASELINES["fd"])}
+    with pytest.raises(UnusableInput, match=f"--set fd.{parameter}: fd has no such parameter; it has none"):
+        set_parameters(methods, {"fd": {parameter: "x"}})

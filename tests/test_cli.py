@@ -1,0 +1,226 @@
+"""The command line: every command, its help, the examples that the help shows, and the user's mistakes."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import unseen
+from starter.build import build as BUILD
+
+COMMANDS = sorted(command.name or command.callback.__name__ for command in unseen.app.registered_commands)
+
+
+def run(*arguments, check=True):
+    """Run in this process through `main`'s own handling: (exit code, what was printed)."""
+    return Run(*map(str, arguments), check=check)
+
+
+class Run:
+    def __init__(self, *arguments, check):
+        import contextlib
+        import io
+        import sys
+
+        out = io.StringIO()
+        old, sys.argv = sys.argv, ["unseen", *arguments]
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+                unseen.main()
+            self.code = 0
+        except SystemExit as end:
+            self.code = end.code or 0
+        finally:
+            sys.argv = old
+        self.text = out.getvalue()
+        assert "Traceback" not in self.text
+        if check:
+            assert self.code == 0, self.text
+
+
+@pytest.fixture
+def folder(contest, monkeypatch):
+    """The working folder, with a competition in `contest` that every predictable method has run on."""
+    monkeypatch.chdir(contest.root.parent)
+    return contest.root.parent
+
+
+def test_commands_are_the_designs():
+    assert set(COMMANDS) >= {
+        *("demo", "build", "show", "methods", "new-method", "check-method"),
+        *("predict", "validate", "score", "leaderboard", "pack"),
+    }
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command):
+    text = run(command, "--help").text
+    assert "Example: unseen " + command in text
+    assert "Usage:" in text
+
+
+def examples():
+    """The example line of every command's help."""
+    texts = {
+        command.name or command.callback.__name__: command.callback.__doc__
+        for command in unseen.app.registered_commands
+    }
+    found = {name: re.search(r"Example: unseen (.+)", text) for name, text in texts.items()}
+    return [pytest.param(match[1].split(), id=name) for name, match in found.items()]
+
+
+@pytest.mark.parametrize("arguments", examples())
+def test_the_examples_of_the_help_run(arguments, folder, settings, monkeypatch):
+    if arguments[0] in ("demo", "build"):
+        pytest.skip("run by test_build_and_demo, with weights instead of training")
+    if arguments[0] in ("validate", "score"):
+        run("predict", "contest", "atc")
+    if arguments[0] == "predict":
+        arguments = [*arguments[:-1], "ora-a.iterations=20"]
+    assert run(*arguments).text
+
+
+def test_build_and_demo(folder, weights, monkeypatch):
+    """The example of `build` with smaller sets, its dry run, and `demo` with a trained classifier."""
+    build = ["build", "other", "--train-sets", 4, "--val-sets", 2, "--test-sets", 4, "--set-size", 40]
+    build += ["--classifier", f"tiny={weights}"]
+    dry = run(*build, "--dry-run").text
+    assert "images" in dry
+    assert "disk" in dry
+    assert not Path("other").exists()
+    assert "Next: unseen predict other" in run(*build).text
+    monkeypatch.setattr("starter.build.train_small", trained(weights))
+    monkeypatch.setattr("starter.build.build", smaller)
+    monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
+    text = run("demo").text
+    assert "noise floor" in text
+    assert "are ties" in text
+    assert all(name in text for name in ("constant", "fd", "rotation", "ora-a"))
+    assert (folder / "unseen-demo/leaderboard.html").exists()
+
+
+def smaller(folder, settings):
+    from dataclasses import replace
+
+    return BUILD(folder, replace(settings, train_sets=8, val_sets=4, test_sets=16, set_size=50))
+
+
+def trained(weights):
+    from starter.classifiers import read_classifier
+
+    return lambda *arguments, **options: read_classifier(weights).network
+
+
+def test_from_prediction_to_leaderboard(folder):
+    text = run("predict", "contest").text
+    assert "not run: ora-a" in text
+    assert run("validate", "contest", "contest/submissions/fd.csv").text == "valid\n"
+    assert "public RMSE" in run("score", "contest", "contest/submissions/fd.csv", "--team", "Ada & Co").text
+    text = run("leaderboard", "contest").text
+    assert "noise floor" in text
+    assert "Ada & Co" in Path("contest/leaderboard.csv").read_text()
+    assert "Ada &amp; Co" in Path("contest/leaderboard.html").read_text()
+    assert "| method" in run("leaderboard", "contest", "--markdown").text
+
+
+def test_a_method_of_ones_own(folder):
+    assert "Next: unseen check-method mean_margin:MeanMargin" in run("new-method", "mean_margin").text
+    assert "FAIL" not in run("check-method", "mean_margin:MeanMargin").text
+    run("predict", "contest", "mean_margin:MeanMargin", "--set", "mean_margin:MeanMargin.degree=2")
+    assert list(Path("contest/submissions").glob("*MeanMargin*.csv"))
+
+
+def test_a_method_that_breaks_the_contract_exits_with_1(folder):
+    source = "from baselines import Estimator\n\n\nclass Bad(Estimator):\n    def _predict(self, o):\n        return None\n"
+    Path("bad_method.py").write_text(source)
+    result = run("check-method", "bad_method:Bad", check=False)
+    assert result.code == 1
+    assert "FAIL" in result.text
+
+
+def test_methods_lists_every_method():
+    from baselines import BASELINES
+    from oracle import ORACLES
+
+    text = run("methods").text
+    assert all(f"{name} " in text for name in (*BASELINES, *ORACLES))
+    assert "ora-a.iterations=30000" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["validate", "nowhere", "x.csv"], 2, "nowhere"),
+        (["validate", "contest", "nowhere.csv"], 2, "nowhere.csv cannot be read"),
+        (["validate", "contest", "contest"], 2, "contest is not a file"),
+        (["validate", "contest", "contest/public/train/targets.csv"], 1, "the header is 'id,target'"),
+        (["score", "contest", "contest/public/sample_submission.csv"], 2, "--val"),
+        (["score", "contest", "contest/public/sample_submission.csv", "--val"], 1, "unknown id"),
+        (["score", "contest", "contest/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
+        (["predict", "contest", "atk"], 2, "there is no method 'atk'; the kit has constant"),
+        (["predict", "contest", "nothing:There"], 2, "no module named 'nothing'"),
+        (["predict", "contest", "atc", "--set", "atc"], 2, "is not METHOD.PARAM=VALUE"),
+        (["predict", "contest", "atc", "--set", "fd.x=1"], 2, "not among the methods"),
+        (
+            ["predict", "contest", "ora-a", "--set", "ora-a.steps=1"],
+            2,
+            "has no such parameter; it has batch_size",
+        ),
+        (["predict", "contest", "ora-a", "--set", "ora-a.iterations=many"], 2, "'many' is no int"),
+        (["predict", "contest", "ora-a", "--set", "ora-a.iterations=0"], 2, "iterations must be at least 1"),
+        (["predict", "contest", "atc", "--device", "abacus"], 2, "device 'abacus' cannot be used"),
+        (["show", "contest", "train_9999"], 2, "there is no set 'train_9999'"),
+        (["build", "new", "--source", "nowhere"], 2, "nowhere"),
+        (["build", "new", "--set-size", "0"], 2, "--set-size must be at least 2"),
+        (["build", "new", "--classifier", "resnet56=nowhere.pt"], 2, "nowhere.pt"),
+        (["build", "new", "--classifier", "resnet56"], 2, "resnet56"),
+        (["build", "new", "--test-seed", "-1"], 2, "--test-seed must lie in 0..2^63 - 1, got -1"),
+        (["build", "contest", "--set-size", "70"], 2, "built with other settings"),
+        (["new-method", "Not A Name"], 2, "cannot name a module"),
+        (["frobnicate"], 2, "frobnicate"),
+        (["build"], 2, "DIR"),
+    ],
+)
+def test_mistakes_get_one_clear_message(arguments, code, message, folder):
+    result = run(*arguments, check=False)
+    assert (result.code, message in result.text) == (code, True), result.text
+
+
+def test_a_file_system_error_names_the_file(folder, monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device", "contest/sheet.png")
+
+    monkeypatch.setattr("starter.show.contact_sheet", full)
+    result = run("show", "contest", check=False)
+    assert (result.code, result.text) == (2, "error: No space left on device: contest/sheet.png\n")
+
+
+def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("starter.show.contact_sheet", stop)
+    result = run("show", "contest", check=False)
+    assert (result.code, "the same command goes on" in result.text) == (130, True)
+
+
+def readme_lines():
+    """The commands of the README's blocks that call `unseen`, without their comments, in order."""
+    text = (Path(unseen.__file__).parent / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    lines = [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line.removeprefix("unseen ") for line in lines if line.startswith("unseen ")]
+
+
+def test_the_readmes_commands_run_in_their_order(tmp_path, weights, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("starter.build.train_small", trained(weights))
+    monkeypatch.setattr("starter.build.build", smaller)
+    monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
+    run("demo")
+    monkeypatch.setattr("starter.build.build", BUILD)
+    lines = readme_lines()
+    assert len(lines) > 8
+    for line in lines:
+        run(*shlex.split(line))

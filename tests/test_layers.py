@@ -1,0 +1,87 @@
+"""Imports run one way, and the light commands load nothing heavy."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ALLOWED = {
+    "submission": {"submission"},
+    "starter": {"submission", "starter"},
+    "baselines": {"submission", "starter", "baselines"},
+    "oracle": {"submission", "starter", "baselines", "oracle"},
+    "leaderboard": {"submission", "leaderboard"},
+}
+HEAVY = {"torch", "torchvision", "sklearn", "lightgbm", "scipy", "matplotlib", "cv2"}
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level packages that a module imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add((node.module or "").partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_imports_run_one_way(package):
+    for path in (ROOT / package).rglob("*.py"):
+        ours = imported(path) & {*ALLOWED, "unseen"}
+        assert ours <= ALLOWED[package], f"{path} imports {ours - ALLOWED[package]}"
+
+
+@pytest.mark.parametrize("package", ["submission", "leaderboard"])
+def test_the_scoring_host_needs_nothing_heavy(package):
+    for path in (ROOT / package).rglob("*.py"):
+        assert not imported(path) & HEAVY, path
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The heavy packages that a command loads."""
+    code = (
+        "import sys, unseen\n"
+        f"sys.argv = ['unseen', *{list(arguments)!r}]\n"
+        "try:\n    unseen.main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "print('LOADED', *sorted(name for name in sys.modules if '.' not in name))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split()) & HEAVY
+
+
+def test_light_commands_load_nothing_heavy(contest):
+    from submission import write_predictions
+
+    files = {part: contest.root / f"{part}.csv" for part in ("test", "val")}
+    for part, path in files.items():
+        write_predictions(path, dict.fromkeys(contest.ids(part), 0.5))
+    root = str(contest.root)
+    for arguments in (
+        ["--help"],
+        ["validate", root, str(files["test"])],
+        ["score", root, str(files["test"]), "--team", "a team"],
+        ["score", root, str(files["val"]), "--val"],
+        ["leaderboard", root],
+        ["pack", root],
+    ):
+        assert loaded_by(*arguments) == set(), arguments
+
+
+def test_no_pickle_eval_or_extractall():
+    for package in (*ALLOWED, "unseen.py"):
+        path = ROOT / package
+        for module in [path] if path.is_file() else path.rglob("*.py"):
+            tree = ast.parse(module.read_text(encoding="utf-8"))
+            assert not imported(module) & {"pickle", "joblib", "dill", "shelve", "marshal"}, module
+            calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            names = {func.id for func in calls if isinstance(func, ast.Name)}
+            assert not names & {"eval", "exec"}, module
+            assert not any(isinstance(func, ast.Attribute) and func.attr == "extractall" for func in calls), (
+                module
+            )

@@ -1,0 +1,137 @@
+"""Public files never determine hidden labels: a participant who knows the source tries to find them."""
+
+import itertools
+import json
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from starter.build import build
+from starter.npz import read_npz
+from submission import Competition, UnusableInput, pack, score_submission, validate, write_predictions
+
+HIDDEN_SEED = 987_654_321
+
+
+@pytest.fixture(scope="module")
+def organizer(settings, tmp_path_factory):
+    """A competition with enough test sets to tell a good guess from a bad one."""
+    return build(tmp_path_factory.mktemp("organizer") / "contest", settings(test_sets=40), HIDDEN_SEED)
+
+
+@pytest.fixture(scope="module")
+def participant(organizer, tmp_path_factory):
+    """What a participant has: the packed archive, unpacked elsewhere."""
+    folder = tmp_path_factory.mktemp("participant")
+    with zipfile.ZipFile(pack(organizer, folder / "contest.zip")) as archive:
+        archive.extractall(folder)
+    return Competition.open(folder / "contest")
+
+
+def test_the_archive_holds_nothing_private(organizer, participant):
+    assert not participant.private.exists()
+    assert {path.name for path in participant.root.iterdir()} == {"public"}
+    files = [path for path in participant.public.rglob("*") if path.is_file() and path.suffix != ".npz"]
+    text = b"".join(path.read_bytes() for path in files)
+    record = json.loads((organizer.private / "build.json").read_text())
+    assert str(HIDDEN_SEED).encode() not in text
+    assert str(organizer.root.parent.parent).encode() not in text, "a path of the organizer's"
+    assert not any(str(json.loads(entry["recipe"])["seed"]).encode() in text for entry in record["test"])
+
+
+def test_building_again_from_all_that_is_public_does_not_give_the_solution(
+    organizer, participant, settings, tmp_path
+):
+    """The participant knows the code, the settings and the public seed, and builds with test seeds of their own."""
+    known = settings(test_sets=40)
+    assert participant.settings == known.public()
+    truth = np.array([row.prediction for row in organizer.solution()])
+    constant = np.full(len(truth), np.mean(list(participant.targets("train").values())))
+    errors = []
+    for guess in (participant.seed, 1):
+        rebuilt = build(tmp_path / str(guess), known, guess)
+        stolen = np.array([row.prediction for row in rebuilt.solution()])
+        errors.append(np.sqrt(np.mean((stolen - truth) ** 2)))
+        images = {read_npz(rebuilt.file(f"test/{name}.npz")).digest for name in rebuilt.sets("test")}
+        assert not images & {
+            read_npz(participant.file(f"test/{name}.npz")).digest for name in participant.sets("test")
+        }
+    assert min(errors) > 0.8 * np.sqrt(np.mean((constant - truth) ** 2))
+
+
+def test_names_and_order_tell_nothing(organizer):
+    rows = organizer.solution()
+    assert [row.set for row in rows] == [f"test_{i:04d}" for i in range(1, 41)]
+    groups = [row.group for row in rows]
+    changes = sum(first != second for first, second in itertools.pairwise(groups))
+    assert changes > 10, "sets of one group stand together"
+
+
+def test_no_test_set_is_ordered_by_class(organizer):
+    """Neighbouring images share a class no more often than chance would have it."""
+    record = json.loads((organizer.private / "build.json").read_text())
+    from starter.build import load_source
+    from starter.plan import Planned
+    from starter.recipes import Recipe
+
+    base = load_source("glyphs", None, 0).test_base
+    repeats = []
+    for entry in record["test"]:
+        recipe = Recipe.from_json(entry["recipe"])
+        labels = Planned(entry["base"], recipe, entry["group"], entry["family"]).render(base).labels
+        shares = np.bincount(labels) / len(labels)
+        repeats.append((labels[1:] == labels[:-1]).mean() - (shares**2).sum())
+    assert abs(np.mean(repeats)) < 0.03
+
+
+def test_public_and_private_sets_look_alike(organizer):
+    """File sizes and times inside the archives do not depend on what a set is."""
+    files = [organizer.file(f"test/{name}.npz") for name in organizer.sets("test")]
+    assert len({path.stat().st_size for path in files}) == 1
+    for path in files:
+        with zipfile.ZipFile(path) as archive:
+            assert [entry.date_time for entry in archive.infolist()] == [(1980, 1, 1, 0, 0, 0)]
+
+
+def run(*arguments, cwd):
+    command = [sys.executable, "-m", "unseen", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_participants_predict_validate_and_score_without_private(participant):
+    folder, root = participant.root.parent, participant.root.name
+    for arguments in (
+        ("predict", root, "constant", "confscore", "fd"),
+        ("validate", root, f"{root}/submissions/fd.csv"),
+        ("score", root, f"{root}/validation/fd.csv", "--val"),
+    ):
+        done = run(*arguments, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    assert "RMSE" in done.stdout
+    assert not participant.private.exists()
+    refused = run("score", root, f"{root}/submissions/fd.csv", "--team", "me", cwd=folder)
+    assert refused.returncode == 2
+    assert "only the organizer" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_participants_predictions_are_the_organizers(organizer, participant, tmp_path):
+    from baselines import BASELINES
+    from baselines.predict import predict
+
+    files = [
+        predict(competition, {"confscore": BASELINES["confscore"]}, progress=False)["confscore"]["test"]
+        for competition in (organizer, participant)
+    ]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_submission_is_not_scored_in_a_participants_copy(participant, tmp_path):
+    path = tmp_path / "half.csv"
+    write_predictions(path, dict.fromkeys(participant.ids("test"), 0.5))
+    assert len(validate(participant, path)) == 40
+    with pytest.raises(UnusableInput, match="only the organizer"):
+        score_submission(participant, path)
