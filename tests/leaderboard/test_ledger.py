@@ -1,7 +1,9 @@
 import math
-import multiprocessing
 import sqlite3
 import stat
+import subprocess
+import sys
+import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -103,23 +105,27 @@ def test_a_ledger_of_another_version_or_a_folder_is_refused(tmp_path: Path) -> N
         Ledger(Path(__file__) / "ledger.sqlite").append(TIME, "a", "", SCORES, "s")
 
 
-def append_many(path: Path, team: str, start: "multiprocessing.synchronize.Barrier") -> None:
-    start.wait()
-    for number in range(10):
-        Ledger(path).append(TIME, team, str(number), SCORES, "s")
+# One process: waits for its turn to be everybody's turn, then appends ten rows.
+WORKER = """
+import sys, time
+from datetime import datetime, timezone
+from pathlib import Path
+from leaderboard.ledger import Ledger
+
+path, team, start = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+time.sleep(max(0.0, start - time.time()))
+for number in range(10):
+    Ledger(path).append(datetime.now(timezone.utc), team, str(number), None, "scorer/1")
+"""
 
 
 def test_concurrent_appends_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     """All processes also race for making the ledger."""
-    context = multiprocessing.get_context("spawn")
-    start = context.Barrier(6)
-    path = tmp_path / "ledger.sqlite"
-    workers = [context.Process(target=append_many, args=(path, f"team {i}", start)) for i in range(6)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert [worker.exitcode for worker in workers] == [0] * 6
+    path, start = tmp_path / "ledger.sqlite", str(time.time() + 3)
+    workers = [
+        subprocess.Popen([sys.executable, "-c", WORKER, str(path), f"team {i}", start]) for i in range(6)
+    ]
+    assert [worker.wait(timeout=60) for worker in workers] == [0] * 6
     rows = Ledger(path).rows()
     assert [row.number for row in rows] == list(range(1, 61))
     for i in range(6):
