@@ -1,12 +1,19 @@
 """Published estimators, one a file; `BASELINES` names them all."""
 
 from baselines.atc import atc, atc_datacv
+from baselines.cbpe import cbpe
 from baselines.confscore import confscore
 from baselines.constant import Constant
+from baselines.cot import Cot, Cott
+from baselines.doc import doc
 from baselines.entropy import entropy
 from baselines.estimator import Direct, Estimator, Regressed
 from baselines.fd import fd
+from baselines.mano import mano
+from baselines.mde import mde
+from baselines.nuclear import nuclear
 from baselines.rotation import rotation
+from baselines.softmaxcorr import softmaxcorr
 
 __all__ = ["BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
 
@@ -19,5 +26,14 @@ BASELINES: dict[str, Estimator] = {
     "atc+lr": Regressed(atc),
     "atc-datacv": Regressed(atc_datacv),
     "fd": Regressed(fd, needs=("moments",)),
+    "doc": Direct(doc),
+    "doc+lr": Regressed(doc),
+    "cbpe": Direct(cbpe),
+    "nuclear": Regressed(nuclear),
+    "mano": Regressed(mano),
+    "cot": Cot(),
+    "cott": Cott(),
+    "mde": Regressed(mde),
+    "softmaxcorr": Regressed(softmaxcorr),
 }
 """Prototypes: clone one before fitting it."""

@@ -30,7 +30,7 @@ def atc_threshold(source: Source) -> float:
 
 
 def atc(target: Observation, source: Source) -> float:
-    """The fraction of the set whose confidence is at least the source's threshold: an accuracy in [0, 1]."""
+    """The fraction of the set whose confidence is at least the source's threshold, in [0, 1]."""
     return float((confidence_log_odds(target) >= atc_threshold(source)).mean())
 
 
