@@ -1,6 +1,7 @@
 """The command line: one function a command, in the order of the work. Everything heavy is imported inside."""
 
 import json
+import os
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
@@ -42,7 +43,7 @@ def demo(
         Path, typer.Argument(metavar="[DIR]", help="A new folder, or one of an earlier demo.")
     ] = Path("unseen-demo"),
 ) -> None:
-    """The whole way on the embedded data: build, predict, score, leaderboard.
+    """Build, predict and score a small competition on embedded images.
 
     Example: unseen demo
     """
@@ -58,7 +59,8 @@ def demo(
     chosen["ora-a"].set_params(**DEMO_ORACLE)
     run(competition, chosen)
     typer.echo(f"{competition.describe()}\n\n{results(competition).table()}")
-    typer.echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
+    typer.echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
+    typer.echo(f"\nThe leaderboard: {publish(competition).html.resolve()}\nNext: unseen new-method my_method")
 
 
 @app.command()
@@ -75,9 +77,12 @@ def build(
     val_sets: Annotated[int, typer.Option(help="How many labelled validation sets are made.")] = 24,
     test_sets: Annotated[int, typer.Option(help="How many hidden test sets are made.")] = 48,
     set_size: Annotated[int, typer.Option(help="Images in a set.")] = 500,
-    group: Annotated[str, typer.Option(help="The operations of the meta-train sets.")] = "default",
+    group: Annotated[
+        str, typer.Option(help="What meta-train sets are made with: default, corruptions.")
+    ] = "default",
     ops_per_set: Annotated[
-        tuple[int, int], typer.Option(metavar="LOW HIGH", help="How many operations a meta-train set gets.")
+        tuple[int, int],
+        typer.Option(metavar="LOW HIGH", help="Operations a meta-train set gets; the demo has 1 3."),
     ] = (3, 3),
     val_from: Annotated[
         list[str] | None,
@@ -86,13 +91,15 @@ def build(
     test_from: Annotated[
         list[str] | None, typer.Option(help="Natural-shift sets to add to the test; may be repeated.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of everything public.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the public part.")] = 0,
     test_seed: Annotated[
-        int | None, typer.Option(help="Of everything hidden; drawn from the system's entropy unless given.")
+        int | None, typer.Option(help="Of the test sets: keep it secret. Random unless given.")
     ] = None,
-    precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
+    precision: Annotated[
+        str, typer.Option(help="float32, or bfloat16 (faster where the CPU has it).")
+    ] = "float32",
     hidden: Annotated[
-        bool, typer.Option("--hidden", help="The test images stand nowhere in public.")
+        bool, typer.Option("--hidden", help="Declare that the test images are published nowhere.")
     ] = False,
     data_root: Annotated[
         Path | None, typer.Option(help="Where a named source is, or is downloaded to.")
@@ -100,7 +107,7 @@ def build(
     device: Device = "cpu",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print images, time and disk.")] = False,
 ) -> None:
-    """Build a competition, or go on with an interrupted build of the same settings.
+    """Build a competition, or finish an interrupted build.
 
     Example: unseen build contest --train-sets 20 --val-sets 4 --test-sets 8 --set-size 100
     """
@@ -136,7 +143,10 @@ def show(
     sets: Annotated[list[str] | None, typer.Argument(metavar="[SET]...", help="Sets of any part.")] = None,
     out: Annotated[Path | None, typer.Option(help="The PNG to write. [DIR/sheet.png]")] = None,
 ) -> None:
-    """A contact sheet of sets: images, operations and accuracies where they are public.
+    """Draw a contact sheet of sets (a PNG).
+
+    Operations and accuracies stand with them where they are public. Without names: the first
+    meta-train sets.
 
     Example: unseen show contest train_0001 test_0003
     """
@@ -186,9 +196,14 @@ def check_method(
     method: Annotated[
         str, typer.Argument(metavar="module:Class|METHOD", help="A class of yours, or the kit's.")
     ],
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="METHOD.PARAM=VALUE")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated."),
+    ] = None,
 ) -> None:
-    """Check that a method keeps the contract, on made-up sets. Exit code 1 where it does not.
+    """Check that a method keeps the contract, on made-up sets.
+
+    Exit code 1 where it does not.
 
     Example: unseen check-method fd
     """
@@ -208,7 +223,7 @@ def check_method(
 def predict(
     folder: Folder,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[METHOD|module:Class]...", help="Which methods.")
+        list[str] | None, typer.Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -216,9 +231,9 @@ def predict(
     ] = None,
     device: Device = "cpu",
 ) -> None:
-    """Fit methods on the meta-train sets and predict: writes submissions/ and validation/.
+    """Fit methods on the meta-train sets; write submissions/ and validation/.
 
-    Without names every method of the kit runs that is not expensive.
+    Without names every method of the kit runs but those that take long (ora-a).
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
@@ -232,11 +247,15 @@ def predict(
             typer.echo(f"not run: {name} ({reason}); name it to run it", err=True)
     for paths in run(competition, chosen, device).values():
         typer.echo("  ".join(map(str, paths.values())))
+    if "val" in paths:
+        typer.echo(f"\nNext: unseen score {folder} {paths['val']} --val")
 
 
 @app.command()
 def validate(folder: Folder, file: Predictions) -> None:
-    """Check a submission: "valid", or every problem with its line. Exit code 1 where there is one.
+    """Check a submission: "valid", or every problem with its line.
+
+    Exit code 1 where there is a problem.
 
     Example: unseen validate contest contest/submissions/atc.csv
     """
@@ -256,7 +275,7 @@ def score(
     ] = None,
     val: Annotated[bool, typer.Option("--val", help="Score FILE on the labelled validation sets.")] = False,
 ) -> None:
-    """Score predictions: --val by oneself on the validation sets, --team by the organizer on the test sets.
+    """Score predictions on the validation sets (--val) or, organizers, the test sets (--team).
 
     Example: unseen score contest contest/validation/atc.csv --val
     """
@@ -276,8 +295,12 @@ def score(
 
     assert team is not None
     public = submit(competition, file, team, lambda: datetime.now(timezone.utc))
-    publish(competition)
-    typer.echo(f"public RMSE {public.rmse:.{competition.decimals}f} points over {public.n} predictions")
+    board = publish(competition)
+    points, of = f"{public.rmse:.{competition.decimals}f}", len(competition.ids("test"))
+    typer.echo(
+        f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now"
+    )
+    typer.echo(f"updated {board.csv} and {board.html}")
 
 
 @app.command()
@@ -285,7 +308,7 @@ def leaderboard(
     folder: Folder,
     markdown: Annotated[bool, typer.Option("--markdown", help="The table as Markdown.")] = False,
 ) -> None:
-    """Write leaderboard.csv and leaderboard.html, and print the organizer's table per group of sets.
+    """Write the leaderboard, and print the organizer's table by group.
 
     Example: unseen leaderboard contest
     """
@@ -296,8 +319,9 @@ def leaderboard(
     published = publish(competition)
     for warning in published.warnings:
         typer.echo(f"warning: {warning}", err=True)
+    typer.echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
     typer.echo(results(competition).table(markdown))
-    typer.echo(f"\n{published.csv}  {published.html}")
+    typer.echo(f"\nTeams, with public scores: {published.csv}, {published.html}")
 
 
 @app.command()
@@ -365,7 +389,12 @@ def _summary(method: "Estimator") -> str:
 
 
 def main() -> None:
-    """Run the command line: 0 done, 1 an invalid submission or a failed check, 2 unusable input."""
+    """Run the command line: 0 done, 1 an invalid submission or a failed check, 2 unusable input.
+
+    Threads of torch sleep while they wait unless told otherwise: spinning, they are several times slower as
+    soon as anything else runs on the machine, and hardly faster on an idle one.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         app()
     except InvalidSubmission as error:

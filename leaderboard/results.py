@@ -13,6 +13,7 @@ from submission.scoring import score_rows
 from submission.solution import SolutionRow
 
 NOISE = "noise floor"
+GROUPS = ("seen", "unseen", "natural", "natural-few")
 TIES = f"RMSE and MAE in percentage points, lower is better; differences under the {NOISE} are ties."
 
 
@@ -87,7 +88,10 @@ def results(competition: Competition) -> Results:
 
 
 def _in_order(solution: Sequence[SolutionRow]) -> list[str]:
-    return list(dict.fromkeys(row.group for row in solution))
+    """The groups: those that a build makes, from the mildest shift on, then any others by name."""
+    found = {row.group for row in solution}
+    known = [group for group in GROUPS if group in found]
+    return [*known, *sorted(found - set(known))]
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> str:

@@ -42,7 +42,7 @@ class Estimate:
     def __str__(self) -> str:
         return (
             f"images  {self.images:,} per classifier\n"
-            f"time    about {self.seconds / 3600:.2f} h of forward passes on this machine\n"
+            f"time    about {_duration(self.seconds)} of forward passes on this machine\n"
             f"disk    about {self.disk / 1e6:,.0f} MB"
         )
 
@@ -121,3 +121,14 @@ def _seconds_per_image(classifier: Classifier, size: tuple[int, int]) -> float:
     start = time.perf_counter()
     classifier(images)[0].cpu()
     return (time.perf_counter() - start) / len(images)
+
+
+def _duration(seconds: float) -> str:
+    """In hours, below half an hour in minutes, below two minutes in seconds.
+
+    >>> _duration(5400), _duration(600), _duration(7)
+    ('1.50 h', '10 min', '7 s')
+    """
+    if seconds >= 1800:
+        return f"{seconds / 3600:.2f} h"
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"

@@ -171,7 +171,7 @@ def _checked_rows(
         if not 0 <= number <= 1:
             problems.append(f"{where}: {column} {_shown(text)} is outside [0, 1]")
         values.setdefault(name, number + 0.0)  # -0.0 becomes 0.0
-    if _like_percentages(numbers):
+    if len(numbers) == len(records) and _like_percentages(numbers):
         problems.insert(
             0, f"every {column} looks like a percentage: divide them by 100 (fractions in [0, 1])"
         )

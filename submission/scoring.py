@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from submission.competition import Competition
-from submission.errors import UnusableInput
+from submission.errors import InvalidSubmission, UnusableInput
 from submission.ids import split_id
 from submission.metrics import Score, noise_floor, score, skill
 from submission.predictions import read_predictions
@@ -31,7 +31,23 @@ def validate(competition: Competition, path: Path, part: str = "test") -> dict[s
         InvalidSubmission: the file breaks the format; every problem is named.
         UnusableInput: the file cannot be read.
     """
-    return read_predictions(path, competition.ids(part))
+    try:
+        return read_predictions(path, competition.ids(part))
+    except InvalidSubmission as error:
+        other = {"test": "val", "val": "test"}[part]
+        if not _fits(competition, path, other):
+            raise
+        names = {"test": "test sets (submissions/)", "val": "validation sets (validation/)"}
+        problem = f"these are predictions for the {names[other]}, not for the {names[part]}"
+        raise InvalidSubmission(str(path), [problem]) from error
+
+
+def _fits(competition: Competition, path: Path, part: str) -> bool:
+    try:
+        read_predictions(path, competition.ids(part))
+    except InvalidSubmission:
+        return False
+    return bool(competition.sets(part))
 
 
 def score_validation(competition: Competition, path: Path) -> Score:

@@ -161,7 +161,11 @@ def test_methods_lists_every_method():
         (["validate", "contest", "contest"], 2, "contest is not a file"),
         (["validate", "contest", "contest/public/train/targets.csv"], 1, "the header is 'id,target'"),
         (["score", "contest", "contest/public/sample_submission.csv"], 2, "--val"),
-        (["score", "contest", "contest/public/sample_submission.csv", "--val"], 1, "unknown id"),
+        (
+            ["score", "contest", "contest/public/sample_submission.csv", "--val"],
+            1,
+            "these are predictions for the test sets (submissions/), not",
+        ),
         (["score", "contest", "contest/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
         (["predict", "contest", "atk"], 2, "there is no method 'atk'; the kit has constant"),
         (["predict", "contest", "nothing:There"], 2, "no module named 'nothing'"),
