@@ -336,7 +336,7 @@ def pack(
     from submission import Competition
     from submission import pack as write
 
-    target = out or folder.resolve().with_suffix(".zip")
+    target = out or Path(f"{folder.resolve()}.zip")
     typer.echo(write(Competition.open(folder), target))
 
 

@@ -73,7 +73,7 @@ def _run(rule: str, check: Rule, method: Estimator) -> Check:
     targets = [example_observation(f"test_{i}", 40 + 5 * i, 0.7 * i, seed=100 + i)[0] for i in range(5)]
     try:
         return Check(rule, check(clone(method), example_meta_train(), targets))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Check(rule, f"{type(error).__name__}: {error}")
 
 

@@ -63,6 +63,8 @@ def build(
     """
     seed = _claim(root, settings, test_seed)
     public = root / "public"
+    if (public / "competition.json").is_file():
+        return _finished(root)
     splits = load_source(settings.source, data_root, settings.seed)
     _write_bases(public, splits, settings.seed)
     subjects = [_write_classifier(public, spec, splits, settings, device) for spec in settings.classifiers]
@@ -115,12 +117,20 @@ def _draft(
     )
 
 
+def _finished(root: Path) -> Competition:
+    """A competition that is built is never built again: its solution must stay what it was scored with."""
+    competition = Competition.open(root)
+    for file in competition.files:
+        competition.file(file)
+    return competition
+
+
 def _claim(root: Path, settings: Settings, test_seed: int | None) -> int:
     """Take `root` for these settings, or find that it was taken for the same ones. The test seed."""
     if test_seed is not None and not 0 <= test_seed < 2**63:
         raise UnusableInput(f"--test-seed must lie in 0..2^63 - 1, got {test_seed}")
     record = root / "private/build.json"
-    if not record.exists():
+    if not record.exists() or not (root / "public").exists():
         if root.exists() and any(path.name != "private" for path in root.iterdir()):
             raise UnusableInput(
                 f"{root} is not empty and was not made by `unseen build`: name another folder"
@@ -128,6 +138,7 @@ def _claim(root: Path, settings: Settings, test_seed: int | None) -> int:
         (root / "private").mkdir(parents=True, mode=0o700, exist_ok=True)
         seed = secrets.randbits(63) if test_seed is None else test_seed
         write_text(record, json.dumps({"settings": asdict(settings), "test_seed": seed}, indent=1) + "\n")
+        record.chmod(0o600)
         return seed
     found = json.loads(record.read_text(encoding="utf-8"))
     differences = Settings.from_json(found["settings"]).differences(settings)

@@ -38,7 +38,10 @@ class Cache:
         """Write the entry; a reader sees the whole of it or nothing."""
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         with replacing(self.path(kind, key)) as temporary:
-            save_file(contiguous, temporary)
+            try:
+                save_file(contiguous, temporary)
+            except SafetensorError as error:  # a full disk, mostly
+                raise OSError(f"{self.root} cannot be written: {error}") from error
 
 
 def cache_key(*parts: object) -> str:

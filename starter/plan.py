@@ -69,6 +69,10 @@ class Settings:
         for name in names:
             if names.count(name) > 1:
                 raise UnusableInput(f"--classifier {name} stands there twice; each needs a name of its own")
+        if self.test_sets == 1 and not self.test_from:
+            raise UnusableInput(
+                "--test-sets must be at least 2: one for the public score, one for the private"
+            )
         if self.test_sets == 0 and not self.test_from:
             raise UnusableInput("a competition needs test sets: --test-sets above 0, or --test-from PATH")
         if self.group not in GROUPS:

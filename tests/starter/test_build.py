@@ -200,3 +200,18 @@ def test_natural_sets_of_ones_own_and_hidden(built, settings, tmp_path):
 def test_settings_come_back_from_json():
     settings = Settings(classifiers=("a", "b"), ops_per_set=(1, 2))
     assert Settings.from_json(json.loads(json.dumps(build_module.asdict(settings)))) == settings
+
+
+def test_a_finished_competition_is_never_built_again(contest, settings, monkeypatch):
+    """Not even where the weights behind the same path have changed: the solution stays what it was scored with."""
+    monkeypatch.setattr(build_module, "load_source", interrupt_after(0, None))
+    assert build(contest.root, settings()) == contest
+    (contest.public / "base.npz").write_bytes(b"changed")
+    with pytest.raises(UnusableInput, match="was changed or is damaged"):
+        build(contest.root, settings())
+
+
+def test_a_mistyped_option_does_not_burn_the_folder(settings, tmp_path):
+    with pytest.raises(UnusableInput, match="typo"):
+        build(tmp_path / "contest", settings(source="typo"), SEED)
+    assert build(tmp_path / "contest", settings(), SEED).source == "glyphs"
