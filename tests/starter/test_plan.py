@@ -54,6 +54,7 @@ def groups(planned):
         ({"seed": 2**63}, r"--seed must be below 2\^63, got 9223372036854775808"),
         ({"classifiers": ()}, "at least one --classifier"),
         ({"classifiers": ("small", "a=x.pt", "small=y.pt")}, "--classifier small stands there twice"),
+        ({"test_sets": 1}, "--test-sets must be at least 2: one for the public score"),
         ({"test_sets": 0}, "needs test sets: --test-sets above 0, or --test-from PATH"),
         ({"group": "weather"}, "--group 'weather' is unknown; there are default, corruptions"),
         ({"ops_per_set": (2, 1)}, "--ops-per-set must be LOW HIGH with 0 <= LOW <= HIGH <= 7, got 2 1"),
@@ -147,7 +148,7 @@ def test_names_are_neutral_and_the_order_is_shuffled():
         ("glyphs", 48, {"seen": 12, "unseen": 18, "natural": 18}),
         ("glyphs", 24, {"seen": 6, "unseen": 9, "natural": 9}),
         ("cifar10", 20, {"seen": 8, "unseen": 12}),
-        ("photos.zip", 1, {"unseen": 1}),
+        ("photos.zip", 2, {"seen": 1, "unseen": 1}),
         ("glyphs", 2, {"seen": 0, "unseen": 1, "natural": 1}),
     ],
 )
