@@ -93,9 +93,9 @@ def test_the_disk_is_the_folder(settings, tmp_path):
 
 def test_every_classifier_adds_time_and_disk_but_no_images(monkeypatch):
     monkeypatch.setattr(estimate_module, "_seconds_per_image", lambda classifier, size: 0.001)
-    one = estimate(Settings(train_sets=2, val_sets=0, test_sets=1, set_size=2))
+    one = estimate(Settings(train_sets=2, val_sets=0, test_sets=2, set_size=2))
     two = estimate(
-        Settings(train_sets=2, val_sets=0, test_sets=1, set_size=2, classifiers=("small", "resnet56"))
+        Settings(train_sets=2, val_sets=0, test_sets=2, set_size=2, classifiers=("small", "resnet56"))
     )
     assert two.images == one.images
     assert one.seconds == pytest.approx(0.001 * one.images)
@@ -125,7 +125,7 @@ def test_nothing_is_written_downloaded_or_drawn(settings, tmp_path, monkeypatch)
     before, state = files_of(tmp_path), torch.random.get_rng_state()
     estimate(settings)
     estimate(
-        Settings(source="cifar10", classifiers=("resnet56=official",), train_sets=2, test_sets=1, set_size=2)
+        Settings(source="cifar10", classifiers=("resnet56=official",), train_sets=2, test_sets=2, set_size=2)
     )
     assert files_of(tmp_path) == before
     assert torch.equal(torch.random.get_rng_state(), state)
