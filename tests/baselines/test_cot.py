@@ -4,33 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from observations import LOGITS, seen, source_of
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.special import softmax
 
 from baselines import conformance
 from baselines.cot import Cot, Cott, cot, cott, cott_threshold, optimal_plan
 from baselines.temperature import temperature
-from starter.observation import Observation, Source
-
-
-def seen(logits):
-    return Observation("s", "c", np.asarray(logits, np.float32))
-
-
-def source_of(logits, labels):
-    k = np.shape(logits)[1]
-    return Source(seen(logits), np.asarray(labels), seen(logits), np.zeros((k, 3)), np.zeros(k))
-
-
-LOGITS = {
-    "random": np.random.default_rng(0).normal(size=(50, 7)) * 3,
-    "uniform": np.zeros((12, 5)),
-    "one-hot": 1e4 * np.eye(10),
-    "one class": np.tile([1e4, -1e4, 0], (20, 1)),
-    "n < k": np.random.default_rng(1).normal(size=(3, 40)),
-    "n = 1": np.array([[3.0, -1.0, 0.5]]),
-    "+-1e4": np.random.default_rng(2).choice([-1e4, 1e4], size=(30, 6)),
-}
 
 
 def assigned(p, counts):

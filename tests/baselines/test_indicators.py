@@ -7,6 +7,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from observations import seen, source_of
 from scipy.special import softmax
 
 from baselines.atc import atc, atc_datacv, atc_threshold, confidence_log_odds
@@ -14,20 +15,11 @@ from baselines.confscore import confscore
 from baselines.entropy import entropy
 from baselines.fd import fd, frechet_distance
 from baselines.rotation import rotation
-from starter.observation import Moments, Observation, Source
+from starter.observation import Moments
 
 LOGITS = arrays(
     np.float32, st.tuples(st.integers(1, 20), st.integers(2, 6)), elements=st.floats(-50, 50, width=32)
 )
-
-
-def seen(logits, **parts):
-    return Observation("s", "c", np.asarray(logits, np.float32), **parts)
-
-
-def source_of(logits, labels, **parts):
-    k = np.shape(logits)[1]
-    return Source(seen(logits), np.asarray(labels), seen(logits, **parts), np.zeros((k, 3)), np.zeros(k))
 
 
 ANY = source_of([[1.0, 0.0]], [0])

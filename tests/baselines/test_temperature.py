@@ -2,19 +2,10 @@
 
 import numpy as np
 import pytest
+from observations import seen, source_of
 from scipy.special import log_softmax, softmax
 
 from baselines.temperature import scaled_probabilities, temperature
-from starter.observation import Observation, Source
-
-
-def seen(logits):
-    return Observation("s", "c", np.asarray(logits, np.float32))
-
-
-def source_of(logits, labels):
-    k = np.shape(logits)[1]
-    return Source(seen(logits), np.asarray(labels), seen(logits), np.zeros((k, 3)), np.zeros(k))
 
 
 def drawn(sharpness, n=4000, k=5):
