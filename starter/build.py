@@ -1,19 +1,21 @@
 """Building a competition folder from settings: public parts, hidden solution, observations."""
 
-import json
-import secrets
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from starter.cache import cache_key
+from starter.claim import Claim, claimed
 from starter.classifiers import Classifier, load_classifier, save_classifier
 from starter.classifiers.small import SMALL_MEAN, SMALL_STD, train_small
 from starter.imageset import ImageSet
 from starter.npz import write_npz
+from starter.overlap import shared_images
 from starter.plan import Planned, Settings, plan_part, plan_train
 from starter.rendering import FromRecipe
 from starter.sources import load_source
@@ -34,6 +36,8 @@ TRAIN_REF = 4000
 """How many unlabelled training images participants get (FD, rotation head and the OOD detectors use them)."""
 PUBLIC_SHARE = 0.3
 """The part of each group's test sets whose score is public while the competition runs."""
+LEAKED_SHARE = 0.05
+"""A natural test set of which more than this is public is refused; where images are hidden, any."""
 DEFAULT_NEEDS = ("moments", "image_stats")
 """Observed while building: what costs no further forward pass."""
 
@@ -58,31 +62,44 @@ def build(
         data_root: where a named source finds or puts its download.
 
     Raises:
-        UnusableInput: `root` holds something else or was built with other settings (they are named), or an
-            argument cannot be used.
+        UnusableInput: `root` holds something else or was built with other settings (they are named), another
+            build is at work there, images or weights have changed since the build was begun, test images are
+            public, or an argument cannot be used.
     """
-    seed = _claim(root, settings, test_seed)
-    public = root / "public"
-    if (public / "competition.json").is_file():
-        return _finished(root)
+    with claimed(root, settings, test_seed) as claim:
+        if (root / "public/competition.json").is_file():
+            return _finished(root)
+        return _build(claim, device, data_root)
+
+
+def _build(claim: Claim, device: str, data_root: Path | None) -> Competition:
+    root, settings, public = claim.root, claim.settings, claim.root / "public"
     splits = load_source(settings.source, data_root, settings.seed)
-    _write_bases(public, splits, settings.seed)
-    subjects = [_write_classifier(public, spec, splits, settings, device) for spec in settings.classifiers]
-    recipes = plan_train(settings)
-    write_text(public / "train/recipes.jsonl", "".join(recipe.to_json() + "\n" for recipe in recipes))
     plans = {
         "val": plan_part(settings, "val", splits, settings.seed),
-        "test": plan_part(settings, "test", splits, seed),
+        "test": plan_part(settings, "test", splits, claim.test_seed),
     }
+    _check_overlap(settings, splits, plans)
+    given = {
+        spec.partition("=")[0]: load_classifier(spec, splits.classes, settings.precision, device)
+        for spec in settings.classifiers
+        if spec != "small"
+    }
+    claim.check_inputs(_inputs(settings, splits, plans, given))
+    _write_bases(public, splits, settings.seed)
+    for name in settings.subjects:
+        _write_classifier(public, name, given.get(name), splits, settings)
+    recipes = plan_train(settings)
+    write_text(public / "train/recipes.jsonl", "".join(recipe.to_json() + "\n" for recipe in recipes))
     labels = {"train": {r.name: labels_of(FromRecipe(r, splits.meta_base)) for r in recipes}}
     for part, base in (("val", splits.val_base), ("test", splits.test_base)):
         labels[part] = _write_sets(public / part, plans[part], base)
-    draft = _draft(root, settings, splits, subjects, labels)
+    draft = _draft(root, settings, splits, labels)
     accuracy = _measure(draft, labels, device)
     for part in ("train", "val"):
         write_predictions(public / part / "targets.csv", accuracy[part], column="target")
     write_sample(public / "sample_submission.csv", draft.ids("test"))
-    _write_private(draft, settings, seed, plans["test"], accuracy["test"])
+    _write_private(draft, claim, plans["test"], accuracy["test"])
     files = ("sample_submission.csv", "train/targets.csv", "val/targets.csv")
     competition = replace(draft, files={**draft.files, **_hashes(public, files)})
     competition.save()
@@ -93,12 +110,11 @@ def _draft(
     root: Path,
     settings: Settings,
     splits: Splits,
-    subjects: Sequence[str],
     labels: Mapping[str, Mapping[str, NDArray[np.int64]]],
 ) -> Competition:
     """The competition before its targets are known; its `files` are named one by one, never found."""
     files = ["base.npz", "reference.npz", "train_ref.npz", "train/recipes.jsonl"]
-    files += [f"classifiers/{subject}.safetensors" for subject in subjects]
+    files += [f"classifiers/{subject}.safetensors" for subject in settings.subjects]
     files += [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
     return Competition(
         root=root,
@@ -108,7 +124,7 @@ def _draft(
         source=Path(settings.source).name,
         classes=splits.classes,
         image_size=splits.image_size,
-        subjects=tuple(subjects),
+        subjects=settings.subjects,
         sizes={part: {name: len(values) for name, values in sets.items()} for part, sets in labels.items()},
         precision=settings.precision,
         seed=settings.seed,
@@ -125,32 +141,36 @@ def _finished(root: Path) -> Competition:
     return competition
 
 
-def _claim(root: Path, settings: Settings, test_seed: int | None) -> int:
-    """Take `root` for these settings, or find that it was taken for the same ones. The test seed."""
-    if test_seed is not None and not 0 <= test_seed < 2**63:
-        raise UnusableInput(f"--test-seed must lie in 0..2^63 - 1, got {test_seed}")
-    record = root / "private/build.json"
-    if not record.exists() or not (root / "public").exists():
-        if root.exists() and any(path.name != "private" for path in root.iterdir()):
-            raise UnusableInput(
-                f"{root} is not empty and was not made by `unseen build`: name another folder"
-            )
-        (root / "private").mkdir(parents=True, mode=0o700, exist_ok=True)
-        seed = secrets.randbits(63) if test_seed is None else test_seed
-        write_text(record, json.dumps({"settings": asdict(settings), "test_seed": seed}, indent=1) + "\n")
-        record.chmod(0o600)
-        return seed
-    found = json.loads(record.read_text(encoding="utf-8"))
-    differences = Settings.from_json(found["settings"]).differences(settings)
-    if test_seed is not None and test_seed != found["test_seed"]:
-        differences.append("--test-seed: another one than the folder was begun with")
-    if differences:
-        raise UnusableInput(
-            f"{root} was built with other settings; name another folder.\n  " + "\n  ".join(differences)
+def _check_overlap(settings: Settings, splits: Splits, plans: Mapping[str, Sequence[Planned]]) -> None:
+    """Refuse natural test sets whose images, and so perhaps their labels, are public in this very folder."""
+    labelled = [splits.train, splits.reference, splits.meta_base, splits.val_base]
+    labelled += [replace(plan.images, name=plan.base) for plan in plans["val"] if plan.images is not None]
+    for plan in plans["test"]:
+        if plan.images is None or not (shared := shared_images(plan.images, labelled)):
+            continue
+        path, count = plan.base.removeprefix("path:"), max(shared.values())
+        where = max(shared, key=lambda name: shared[name]).removeprefix("path:")
+        found = (
+            f"--test-from {path}: {count} of its {len(plan.images)} images are public with labels, in {where}"
         )
-    for stray in root.glob("p*/**/.*.tmp"):
-        stray.unlink()
-    return found["test_seed"]
+        if settings.hidden or count > LEAKED_SHARE * len(plan.images):
+            raise UnusableInput(f"{found}; take them out, or name another set")
+        print(f"warning: {found}", file=sys.stderr)
+
+
+def _inputs(
+    settings: Settings,
+    splits: Splits,
+    plans: Mapping[str, Sequence[Planned]],
+    given: Mapping[str, Classifier],
+) -> dict[str, str]:
+    """A hash of everything that the build reads, by the option that named it."""
+    parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
+    inputs = {f"--source {settings.source}": cache_key(splits.classes, *(part.digest for part in parts))}
+    for part, planned in plans.items():
+        natural = sorted((plan.base, plan.images.digest) for plan in planned if plan.images is not None)
+        inputs |= {f"--{part}-from {base.removeprefix('path:')}": digest for base, digest in natural}
+    return inputs | {f"--classifier {name}": classifier.digest for name, classifier in given.items()}
 
 
 def _write_bases(public: Path, splits: Splits, seed: int) -> None:
@@ -162,16 +182,16 @@ def _write_bases(public: Path, splits: Splits, seed: int) -> None:
     write_npz(public / "train_ref.npz", ImageSet("train_ref", splits.train.images[chosen]))
 
 
-def _write_classifier(public: Path, spec: str, splits: Splits, settings: Settings, device: str) -> str:
-    """Put the classifier's weights in the folder, training the embedded one. Its name."""
-    name = spec.partition("=")[0]
+def _write_classifier(
+    public: Path, name: str, given: Classifier | None, splits: Splits, settings: Settings
+) -> None:
+    """Put a classifier's weights in the folder, training the embedded one, `small`, which is not given."""
     path = public / f"classifiers/{name}.safetensors"
-    if spec != "small":
-        save_classifier(load_classifier(spec, splits.classes, settings.precision, device), path)
+    if given is not None:
+        save_classifier(given, path)
     elif not path.exists():
         network = train_small(splits.train, len(splits.classes), settings.seed)
         save_classifier(Classifier(name, "small", network, splits.classes, SMALL_MEAN, SMALL_STD), path)
-    return name
 
 
 def _write_sets(folder: Path, planned: Sequence[Planned], base: ImageSet) -> dict[str, NDArray[np.int64]]:
@@ -203,10 +223,10 @@ def _measure(
 
 
 def _write_private(
-    draft: Competition, settings: Settings, seed: int, planned: Sequence[Planned], accuracy: dict[str, float]
+    draft: Competition, claim: Claim, planned: Sequence[Planned], accuracy: Mapping[str, float]
 ) -> None:
     """The solution, with each set's usage, and how to make the test sets again."""
-    public = _public_sets(planned, seed)
+    public = _public_sets(planned, claim.test_seed)
     rows = [
         SolutionRow(
             id=make_id(subject, plan.recipe.name),
@@ -220,8 +240,7 @@ def _write_private(
         for plan in planned
     ]
     write_solution(draft.private / "solution.csv", rows)
-    record = {"settings": asdict(settings), "test_seed": seed, "test": [plan.record() for plan in planned]}
-    write_text(draft.private / "build.json", json.dumps(record, indent=1) + "\n")
+    claim.record(test=[plan.record() for plan in planned])
 
 
 def _public_sets(planned: Sequence[Planned], seed: int) -> set[str]:

@@ -92,16 +92,15 @@ def glyph_splits(seed: int) -> Splits:
     return Splits(CLASSES, *parts)
 
 
-def natural_set(family: str, n: int, seed: int, name: str) -> ImageSet:
+def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_base") -> ImageSet:
     """`n` labelled images of one family of natural shift, in random order, digits balanced up to one image.
-
-    Handwriting is that of the test base.
 
     Args:
         family: a key of `NATURAL`.
         n: number of images, at least 1.
         seed: 0 or more, of any size; a hidden set's must be kept private, since it gives the labels away.
         name: the set's name.
+        part: a key of `PARTS`, whose handwriting is used.
 
     Raises:
         ValueError: `family` is not a key of `NATURAL` (the message lists them), or `n` is less than 1.
@@ -111,7 +110,7 @@ def natural_set(family: str, n: int, seed: int, name: str) -> ImageSet:
     if n < 1:
         raise ValueError(f"n must be 1 or more, got {n}")
     rng = _generator([seed, zlib.crc32(family.encode())])
-    _, rows = PARTS["test_base"]
+    _, rows = PARTS[part]
     return _render(name, _balanced(n, rng), NATURAL[family], handwriting(*rows), rng)
 
 

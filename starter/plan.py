@@ -17,6 +17,14 @@ from submission import UnusableInput
 
 FEW_CLASSES = 7
 """A natural set with fewer classes than this counts as `natural-few`."""
+LIMITS = {
+    "train_sets": (2, 100_000),
+    "val_sets": (0, 10_000),
+    "test_sets": (0, 10_000),
+    "set_size": (2, 1_000_000),
+    "seed": (0, 2**63 - 1),
+}
+"""The least and the most that a setting may be."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class Settings:
         group: the operations of the meta-train sets, a name in GROUPS.
         ops_per_set: how many of them a set gets, at least and at most.
         val_from, test_from: paths of natural-shift sets that are added to validation and test.
-        seed: of everything public, below 2^63.
+        seed: of everything public.
         precision: of the classifiers' forward pass, one for the whole competition.
         hidden: the test images stand nowhere in public; without it the competition is for practice.
     """
@@ -50,25 +58,22 @@ class Settings:
     hidden: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("train_sets", 2),
-            ("val_sets", 0),
-            ("test_sets", 0),
-            ("set_size", 2),
-            ("seed", 0),
-        ):
-            if getattr(self, name) < least:
-                raise UnusableInput(
-                    f"--{name.replace('_', '-')} must be at least {least}, got {getattr(self, name)}"
-                )
-        if self.seed >= 2**63:
-            raise UnusableInput(f"--seed must be below 2^63, got {self.seed}")
+        for name, (least, most) in LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                bound = f"at least {least}" if getattr(self, name) < least else f"at most {most}"
+                raise UnusableInput(f"--{name.replace('_', '-')} must be {bound}, got {getattr(self, name)}")
+        if not self.source.isprintable() or not self.source.strip():
+            raise UnusableInput(
+                f"--source {self.source!r}: a name or a path of printable characters is needed"
+            )
         if not self.classifiers:
             raise UnusableInput("a competition needs at least one --classifier")
-        names = self.subjects
-        for name in names:
-            if names.count(name) > 1:
-                raise UnusableInput(f"--classifier {name} stands there twice; each needs a name of its own")
+        names = [name.casefold() for name in self.subjects]
+        for name in self.subjects:
+            if names.count(name.casefold()) > 1:
+                raise UnusableInput(
+                    f"--classifier {name} stands there twice; each needs a name of its own (not only in case)"
+                )
         if self.test_sets == 1 and not self.test_from:
             raise UnusableInput(
                 "--test-sets must be at least 2: one for the public score, one for the private"
@@ -107,8 +112,16 @@ class Settings:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> "Settings":
-        """The settings in what `dataclasses.asdict` and JSON made of them."""
+        """The settings in what `dataclasses.asdict` and JSON made of them.
+
+        Raises:
+            UnusableInput: a setting is unknown here, has another type or cannot be used.
+        """
+        types = {field.name: type(field.default) for field in fields(cls)}
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in document.items()}
+        for name, value in values.items():
+            if type(value) is not types.get(name):
+                raise UnusableInput(f"setting {name!r} of {value!r} is none of this version's")
         return cls(**values)
 
     def differences(self, other: "Settings") -> list[str]:
@@ -129,7 +142,8 @@ class Planned:
         base: where its images come from: "base" (the split's own), "natural:<family>" or "path:<path>/<set>".
         recipe: what is done to them; its name is the set's.
         group: seen | unseen | natural; `natural-few` where a natural set has few classes.
-        family: what a fold, a bootstrap draw or the public/private split never divides.
+        family: what a fold, a bootstrap draw or the public/private split never divides
+            (docs/decisions/0010-families.md).
         images: the set at a path, which is read once.
     """
 
@@ -155,7 +169,9 @@ class Planned:
         if self.base == "base":
             return self.recipe.render(split)
         family, size = self.base.removeprefix("natural:"), self.recipe.ops[0][1]["n"]
-        return self.recipe.render(natural_set(family, 2 * size, self.recipe.seed, self.recipe.name))
+        return self.recipe.render(
+            natural_set(family, 2 * size, self.recipe.seed, self.recipe.name, split.name)
+        )
 
 
 def plan_train(settings: Settings) -> list[Recipe]:
@@ -186,6 +202,11 @@ def plan_part(settings: Settings, part: str, like: Splits, seed: int) -> list[Pl
     planned += _embedded_natural(settings, part, natural, rng)
     for path in settings.val_from if part == "val" else settings.test_from:
         planned += _from_path(settings, path, like, rng)
+    if part == "test" and len(planned) < 2:
+        raise UnusableInput(
+            f"--test-from {settings.test_from[0]} holds one set, but two test sets or more are needed: one "
+            "for the public score, one for the private"
+        )
     order = rng.permutation(len(planned))
     return [_named(planned[old], f"{part}_{new:04d}") for new, old in enumerate(order, start=1)]
 

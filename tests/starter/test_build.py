@@ -2,10 +2,13 @@
 
 import json
 import stat
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 
 from starter import build as build_module
 from starter.build import _public_sets, build
@@ -36,6 +39,7 @@ def test_the_folder_holds_what_the_design_says(built):
         *(f"test/{name}.npz" for name in built.sets("test")),
     }
     assert {name for name in names if name.startswith("private/")} == {
+        "private/.lock",
         "private/build.json",
         "private/solution.csv",
     }
@@ -183,13 +187,21 @@ def test_a_base_too_small_for_the_sets_is_refused_with_both_numbers(settings, tm
         build(tmp_path / "contest", settings(set_size=2000))
 
 
-def test_natural_sets_of_ones_own_and_hidden(built, settings, tmp_path):
+def natural(path, built, keep, own=None):
+    """60 images of some classes, none of them public: one grey level off those of the base, but for `own`."""
     images = read_npz(built.file("base.npz"))
-    for name, chosen in (("few", images.labels < 3), ("many", images.labels >= 0)):
-        np.savez(
-            tmp_path / f"{name}.npz", images=images.images[chosen][:80], labels=images.labels[chosen][:80]
-        )
-    paths = tuple(str(tmp_path / f"{name}.npz") for name in ("few", "many"))
+    chosen = np.flatnonzero(keep(images.labels))[:60]
+    pixels = np.bitwise_xor(images.images[chosen], 1)
+    pixels[:own] = images.images[chosen][:own] if own else pixels[:own]
+    np.savez(path, images=pixels, labels=images.labels[chosen])
+    return str(path)
+
+
+def test_natural_sets_of_ones_own_and_hidden(built, settings, tmp_path):
+    paths = tuple(
+        natural(tmp_path / f"{name}.npz", built, keep)
+        for name, keep in (("few", lambda labels: labels < 3), ("many", lambda labels: labels >= 0))
+    )
     competition = build(tmp_path / "contest", settings(test_sets=0, test_from=paths, hidden=True), SEED)
     assert competition.visibility == "hidden"
     assert {row.group for row in competition.solution()} == {"natural", "natural-few"}
@@ -199,7 +211,7 @@ def test_natural_sets_of_ones_own_and_hidden(built, settings, tmp_path):
 
 def test_settings_come_back_from_json():
     settings = Settings(classifiers=("a", "b"), ops_per_set=(1, 2))
-    assert Settings.from_json(json.loads(json.dumps(build_module.asdict(settings)))) == settings
+    assert Settings.from_json(json.loads(json.dumps(asdict(settings)))) == settings
 
 
 def test_a_finished_competition_is_never_built_again(contest, settings, monkeypatch):
@@ -215,3 +227,41 @@ def test_a_mistyped_option_does_not_burn_the_folder(settings, tmp_path):
     with pytest.raises(UnusableInput, match="typo"):
         build(tmp_path / "contest", settings(source="typo"), SEED)
     assert build(tmp_path / "contest", settings(), SEED).source == "glyphs"
+
+
+def test_test_images_that_are_public_are_refused_or_told(built, settings, tmp_path, capsys):
+    """One image of 60: where images are hidden it is refused, else told; more than a twentieth is refused."""
+    one, ten, none = (
+        natural(tmp_path / f"{own}.npz", built, lambda labels: labels >= 0, own) for own in (1, 10, None)
+    )
+    with pytest.raises(UnusableInput, match="1 of its 60 images are public with labels, in meta_base; take"):
+        build(tmp_path / "a", settings(test_sets=0, test_from=(one, none), hidden=True), SEED)
+    with pytest.raises(UnusableInput, match=f"--test-from {ten}: 10 of its 60 images"):
+        build(tmp_path / "b", settings(test_from=(ten,)), SEED)
+    copy = natural(tmp_path / "copy.npz", built, lambda labels: labels >= 0)
+    with pytest.raises(UnusableInput, match=f"60 of its 60 images are public with labels, in {none}"):
+        build(tmp_path / "c", settings(test_from=(copy,), val_from=(none,)), SEED)
+    build(tmp_path / "d", settings(val_sets=0, test_sets=2, train_sets=2, test_from=(one,)), SEED)
+    assert "warning: --test-from" in capsys.readouterr().err
+
+
+def test_one_test_set_from_a_path_is_refused_before_anything_is_built(built, settings, tmp_path):
+    path = natural(tmp_path / "one.npz", built, lambda labels: labels >= 0)
+    with pytest.raises(UnusableInput, match="holds one set, but two test sets or more are needed"):
+        build(tmp_path / "contest", settings(test_sets=0, test_from=(path,)), SEED)
+    assert not (tmp_path / "contest/public").exists()
+
+
+def test_weights_that_changed_since_an_interruption_are_refused(weights, settings, tmp_path, monkeypatch):
+    mine = tmp_path / "mine.safetensors"
+    mine.write_bytes(weights.read_bytes())
+    asked = settings(classifiers=(f"tiny={mine}",))
+    with monkeypatch.context() as patch:
+        patch.setattr(build_module, "write_npz", interrupt_after(7, build_module.write_npz))
+        with pytest.raises(KeyboardInterrupt):
+            build(tmp_path / "contest", asked, SEED)
+    changed = load_file(mine)
+    changed["fc.bias"] += 1
+    save_file(changed, mine, metadata=safe_open(mine, "numpy").metadata())
+    with pytest.raises(UnusableInput, match="--classifier tiny has changed since"):
+        build(tmp_path / "contest", asked, SEED)

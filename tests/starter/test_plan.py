@@ -51,7 +51,10 @@ def groups(planned):
         ({"test_sets": -1}, "--test-sets must be at least 0, got -1"),
         ({"set_size": 1}, "--set-size must be at least 2, got 1"),
         ({"seed": -1}, "--seed must be at least 0, got -1"),
-        ({"seed": 2**63}, r"--seed must be below 2\^63, got 9223372036854775808"),
+        ({"seed": 2**63}, "--seed must be at most 9223372036854775807, got 9223372036854775808"),
+        ({"train_sets": 10**12}, "--train-sets must be at most 100000, got 1000000000000"),
+        ({"source": "a\nb"}, r"--source 'a\\nb': a name or a path of printable characters"),
+        ({"classifiers": ("tiny=a.pt", "Tiny=b.pt")}, "--classifier tiny stands there twice"),
         ({"classifiers": ()}, "at least one --classifier"),
         ({"classifiers": ("small", "a=x.pt", "small=y.pt")}, "--classifier small stands there twice"),
         ({"test_sets": 1}, "--test-sets must be at least 2: one for the public score"),
@@ -215,7 +218,7 @@ def test_without_validation_the_test_has_every_family():
 )
 def test_natural_sets_with_few_classes_are_a_group_of_their_own(tmp_path, k, labels, group):
     path = write(tmp_path / "photos.npz", np.repeat(list(labels), 2))
-    planned = plan_part(small(test_sets=0, test_from=(path,)), "test", splits(k), 5)
+    planned = plan_part(small(val_sets=0, val_from=(path,)), "val", splits(k), 5)
     assert [(plan.group, plan.family, plan.base) for plan in planned] == [(group, "photos", f"path:{path}")]
 
 
