@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from leaderboard.table import Standing, shown
+from leaderboard.table import FEW, Standing, shown
 from submission.competition import VISIBILITIES, Competition
 
 
@@ -36,6 +36,7 @@ def leaderboard_html(competition: Competition, standings: Sequence[Standing], no
         standings=standings,
         noise_floor=noise_floor,
         longest=max([noise_floor, *(line.score.rmse for line in standings)]) or 1.0,
+        few=FEW,
         shown=lambda value: shown(value, competition.decimals),
     )
 

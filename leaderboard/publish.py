@@ -7,16 +7,16 @@ from datetime import datetime
 from pathlib import Path
 
 from leaderboard.html import leaderboard_html
-from leaderboard.ledger import Ledger
-from leaderboard.methods import read_methods
-from leaderboard.table import Standing, leaderboard_csv, standings
-from leaderboard.teams import check_team
+from leaderboard.ledger import Entry, Ledger
+from leaderboard.methods import method_files, read_methods
+from leaderboard.table import CONSTANT, FEW, Standing, leaderboard_csv, published, standings
+from leaderboard.teams import check_team, plain
 from submission.competition import Competition
-from submission.errors import InvalidSubmission
+from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import write_text
 from submission.metrics import Score, noise_floor
-from submission.predictions import parse_predictions, read_bytes
-from submission.scoring import SCORER, score_against, score_rows
+from submission.predictions import read_bytes
+from submission.scoring import SCORER, parse_submission, score_against, score_rows
 from submission.solution import SolutionRow
 
 
@@ -26,7 +26,8 @@ class Published:
 
     Attributes:
         standings: the lines of the leaderboard, best first.
-        warnings: one line for every file in ``submissions/`` that was left out.
+        warnings: for the organizer, a line each: too few public predictions, teams that have a baseline's
+            name, files in ``submissions/`` that were left out.
         csv, html: the files.
     """
 
@@ -37,7 +38,7 @@ class Published:
 
 
 def submit(competition: Competition, path: Path, team: str, clock: Callable[[], datetime]) -> Score:
-    """Validate and score a team's file, and enter it in the ledger. The public score, rounded.
+    """Validate and score a team's file, and enter it in the ledger. The public score, as it is published.
 
     An invalid file is entered too, as invalid, and counts as a submission. The hidden labels are opened after
     the file was found valid.
@@ -45,7 +46,7 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
     Args:
         competition: the organizer's copy.
         path: the submitted file.
-        team: the team's name.
+        team: the team's name; that of a baseline, a file in ``submissions/``, is refused.
         clock: the time now, with its time zone.
 
     Raises:
@@ -54,19 +55,22 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
             entered then.
     """
     team = check_team(team)
+    baseline = _baselines(competition).get(plain(team))
+    if baseline:
+        raise UnusableInput(f"team name {team!r} reads like the baseline {baseline!r}: take another")
     ledger = Ledger(competition.require_private() / "ledger.sqlite")
     ids = competition.ids("test")
     digest = ""
     try:
         data = read_bytes(path, ids)
         digest = hashlib.sha256(data).hexdigest()
-        predictions = parse_predictions(data, ids, str(path))
+        predictions = parse_submission(data, ids, path)
     except InvalidSubmission:
         ledger.append(clock(), team, digest, None, SCORER)
         raise
     scores = score_against(predictions, competition.solution())
     ledger.append(clock(), team, digest, scores, SCORER)
-    return scores.public.rounded(competition.decimals)
+    return published(scores.public, competition.decimals)
 
 
 def publish(competition: Competition) -> Published:
@@ -87,10 +91,36 @@ def publish(competition: Competition) -> Published:
     csv, html = competition.root / "leaderboard.csv", competition.root / "leaderboard.html"
     write_text(csv, leaderboard_csv(lines, floor, competition.decimals))
     write_text(html, leaderboard_html(competition, lines, floor))
-    return Published(lines, methods.warnings, csv, html)
+    warnings = (*_few(len(solution)), *_namesakes(rows, competition), *methods.warnings)
+    return Published(lines, warnings, csv, html)
 
 
 def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> float:
     """The noise floor of `rows`, in points: see :func:`submission.metrics.noise_floor`."""
     sizes = competition.sizes["test"]
     return noise_floor([row.prediction for row in rows], [sizes[row.set] for row in rows])
+
+
+def _baselines(competition: Competition) -> dict[str, str]:
+    """The names of baselines, on the leaderboard or left out, by what they read like."""
+    names = [CONSTANT, *(path.stem for path in method_files(competition))]
+    return {plain(name): name for name in names}
+
+
+def _namesakes(rows: Sequence[Entry], competition: Competition) -> list[str]:
+    """Teams entered before a baseline of their name stood in ``submissions/``."""
+    baselines = _baselines(competition)
+    return [
+        f"team {team!r} reads like the baseline {baselines[plain(team)]!r}: rename that file in submissions/"
+        for team in dict.fromkeys(row.team for row in rows)
+        if plain(team) in baselines
+    ]
+
+
+def _few(public: int) -> list[str]:
+    if public >= FEW:
+        return []
+    return [
+        f"the public score rests on {public} predictions: a few submissions tell their labels; "
+        f"build with more test sets (MAE and Spearman are published from {FEW} on)"
+    ]

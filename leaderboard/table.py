@@ -16,6 +16,8 @@ COLUMNS = (
 )
 CONSTANT = "constant"
 """The baseline that skill is measured against: the meta-train mean for every set."""
+FEW = 10
+"""With fewer public predictions RMSE alone is published: every further number helps to solve for labels."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Standing:
     Attributes:
         name: the team's or the baseline's name.
         kind: "team" or "baseline".
-        score: on the public part only, in points.
+        score: on the public part only, in points; MAE and Spearman are nan with fewer than `FEW` predictions.
         skill: against `CONSTANT`, from the published scores; nan where there is no such baseline.
         rank: 1, 2, 2, 4, ...; None for a baseline.
         last_submission: UTC, "YYYY-MM-DD hh:mm:ss"; empty for a baseline.
@@ -53,13 +55,13 @@ def standings(rows: Sequence[Entry], baselines: Mapping[str, Score], decimals: i
         baselines: the public score of every baseline, by name.
         decimals: of published scores.
     """
-    constant = baselines[CONSTANT].rounded(decimals).rmse if CONSTANT in baselines else math.nan
+    constant = published(baselines[CONSTANT], decimals).rmse if CONSTANT in baselines else math.nan
     placed: list[tuple[float, int, Standing]] = []  # a baseline before, and a team by its submission's number
     for name, baseline in baselines.items():
-        score = baseline.rounded(decimals)
+        score = published(baseline, decimals)
         placed.append((score.rmse, 0, Standing(name, "baseline", score, skill(score.rmse, constant))))
     for entries in _by_team(rows).values():
-        scored = [(entry.public.rounded(decimals), entry.number) for entry in entries if entry.public]
+        scored = [(published(entry.public, decimals), entry.number) for entry in entries if entry.public]
         if scored:
             score, number = min(scored, key=lambda pair: (pair[0].rmse, pair[1]))
             team = Standing(
@@ -72,6 +74,16 @@ def standings(rows: Sequence[Entry], baselines: Mapping[str, Score], decimals: i
             )
             placed.append((score.rmse, number, team))
     return _ranked([standing for _, _, standing in sorted(placed, key=lambda triple: triple[:2])])
+
+
+def published(score: Score, decimals: int) -> Score:
+    """What of a public score is published: rounded, and with fewer than `FEW` predictions RMSE alone.
+
+    >>> published(Score(rmse=4.9849, mae=3.14159, spearman=0.77777, n=3), 2)
+    Score(rmse=4.98, mae=nan, spearman=nan, n=3)
+    """
+    score = score.rounded(decimals)
+    return score if score.n >= FEW else replace(score, mae=math.nan, spearman=math.nan)
 
 
 def leaderboard_csv(standings: Sequence[Standing], noise_floor: float, decimals: int) -> str:

@@ -1,4 +1,10 @@
-"""Names of teams: shown to everybody, so that only harmless ones are taken."""
+"""Names of teams: shown to everybody, so that only harmless ones are taken.
+
+Three rules after UTS 39 (Unicode Security Mechanisms) keep a name from passing for another's: only scripts in
+common use; one script a word, except for Latin among East Asian ones; no name that reads as plain Latin but
+has other letters. Not caught: look-alikes inside one script (l I 1, O 0, rn m), in a name whose other words
+are not Latin, among East Asian scripts, and names that differ in marks alone ("Team A", "Team-A").
+"""
 
 import hashlib
 import unicodedata
@@ -8,24 +14,37 @@ from submission.errors import UnusableInput
 LONGEST = 40
 _MARKS = frozenset(" ._-'&+()")
 _STACKED = 3  # combining marks on one letter: Hebrew and Thai need up to three
-# Default_Ignorable_Code_Point of Unicode 15 among letters and marks: they are drawn as nothing.
-_INVISIBLE = (
-    (0x034F, 0x034F),
-    (0x115F, 0x1160),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),
-    (0x3164, 0x3164),
-    (0xFE00, 0xFE0F),
-    (0xFFA0, 0xFFA0),
-    (0xE0100, 0xE01EF),
+# Default_Ignorable_Code_Point of Unicode 15 among letters and marks of these scripts: drawn as nothing.
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+# The first words of the Unicode names of letters, digits and marks: UAX 31, table 5 (recommended scripts).
+_MIXING = frozenset(  # may stand in one word
+    ("BOPOMOFO", "CJK", "HANGUL", "HIRAGANA", "IDEOGRAPHIC", "KATAKANA", "KATAKANA-HIRAGANA", "LATIN")
+)
+_COMMON = frozenset(("COMBINING", "DIGIT", "MODIFIER"))
+_SCRIPTS = frozenset(
+    (
+        *("ARABIC", "ARMENIAN", "BENGALI", "CYRILLIC", "DEVANAGARI", "ETHIOPIC", "GEORGIAN", "GREEK"),
+        *("GUJARATI", "GURMUKHI", "HEBREW", "KANNADA", "KHMER", "LAO", "MALAYALAM", "MYANMAR", "ORIYA"),
+        *("SINHALA", "TAMIL", "TELUGU", "THAANA", "THAI", "TIBETAN", *_MIXING, *_COMMON),
+    )
+)
+# What is drawn like a Latin letter or digit in most typefaces (from confusables.txt of UTS 39).
+_LATIN_LOOK = frozenset(
+    "АВЕЗІЈКМНОРСТУХЬЅѴҮӀӠԌԜаеорсухѕіјѵһүҽӏԁԛԝѡꙄꙇ"  # Cyrillic
+    "ͿΑΒΕΖΗΙΚΜΝΟΡΤΥΧαινορυϳϹϲϺϜ"  # Greek
+    "ǀɑɡɩɪʏᴄᴏᴑᴜᴠᴡᴢꜱꞮ"  # Latin, for phonetics
+    "ՍՏՕագհոսցքօ"  # Armenian
+    "ყჿሀዐסוןاهഠဝଠ"  # Georgian, Ethiopic, Hebrew, Arabic, Malayalam, Myanmar, Oriya
+    "۱۵۷٠١٥٧०০৪৭੦੧੪૦୦୨௦౦೦൦൭๐໐၀"  # digits
 )
 
 
 def check_team(name: str) -> str:
     """The team's name as it is shown: Unicode form NFKC, outer spaces removed, inner ones single.
 
-    Letters (with their accents) and digits of any script, space and ``. _ - ' & + ( )`` are allowed, 1 to 40
-    characters, at least one of them a letter or digit.
+    Letters (with their accents) and digits of the scripts in common use, space and ``. _ - ' & + ( )`` are
+    allowed, 1 to 40 characters, at least one of them a letter or digit. What looks like another name is
+    refused as the module says.
 
     >>> check_team("  Équipe   Ｂleue ")
     'Équipe Bleue'
@@ -33,8 +52,7 @@ def check_team(name: str) -> str:
     Raises:
         UnusableInput: the name is not allowed; the message says why.
     """
-    words = unicodedata.normalize("NFKC", name[: 10 * LONGEST]).split(" ")
-    shown = " ".join(word for word in words if word)
+    shown = _shown(name[: 10 * LONGEST])
     if len(name) > 10 * LONGEST or len(shown) > LONGEST:
         raise UnusableInput(f"team name {shown[:LONGEST]!r}... is too long: at most {LONGEST} characters")
     accents = 0
@@ -42,13 +60,14 @@ def check_team(name: str) -> str:
         if not _allowed(character):
             raise UnusableInput(
                 f"team name {shown!r}: {character!r} is not allowed; "
-                "use letters, digits, spaces and . _ - ' & + ( )"
+                "use letters and digits of a common script, spaces and . _ - ' & + ( )"
             )
         accents = accents + 1 if unicodedata.category(character)[0] == "M" else 0
         if accents > _STACKED or (accents and previous in _MARKS):
             raise UnusableInput(f"team name {shown!r}: up to {_STACKED} accents may follow a letter")
     if not any(character.isalnum() for character in shown):
         raise UnusableInput(f"team name {shown!r}: at least one letter or digit is needed")
+    _check_scripts(shown)
     return shown
 
 
@@ -57,11 +76,17 @@ def team_key(name: str) -> str:
 
     >>> team_key("STRASSE") == team_key("straße")
     True
-
-    Raises:
-        UnusableInput: the name is not allowed.
     """
-    return unicodedata.normalize("NFKC", check_team(name).casefold())
+    return unicodedata.normalize("NFKC", _shown(name).casefold())
+
+
+def plain(name: str) -> str:
+    """The letters and digits of :func:`team_key` alone: what two names share that read alike.
+
+    >>> plain("ORA A") == plain("ora-a")
+    True
+    """
+    return "".join(character for character in team_key(name) if character.isalnum())
 
 
 def team_id(name: str) -> str:
@@ -69,18 +94,45 @@ def team_id(name: str) -> str:
 
     >>> team_id("Team A") == team_id("team a")
     True
-
-    Raises:
-        UnusableInput: the name is not allowed.
     """
     # The letter in front keeps spreadsheets from reading "12345e67" as a number.
     return "t" + hashlib.sha256(team_key(name).encode()).hexdigest()[:10]
 
 
+def _shown(name: str) -> str:
+    return " ".join(word for word in unicodedata.normalize("NFKC", name).split(" ") if word)
+
+
 def _allowed(character: str) -> bool:
     if character in _MARKS:
         return True
-    if any(first <= ord(character) <= last for first, last in _INVISIBLE):
-        return False
     category = unicodedata.category(character)
-    return category == "Nd" or (category[0] in "LM" and category != "Me")
+    if not (category == "Nd" or (category[0] in "LM" and category != "Me")):
+        return False
+    return character not in _INVISIBLE and _script(character) in _SCRIPTS
+
+
+def _check_scripts(shown: str) -> None:
+    """Refuse words of several scripts, and names that read as plain Latin and are not."""
+    words = "".join(" " if character in _MARKS else character for character in shown).split()
+    for word in words:
+        scripts = {_script(character) for character in word} - _COMMON
+        if len(scripts) > 1 and scripts - _MIXING:
+            raise UnusableInput(f"team name {shown!r}: {word!r} mixes alphabets; use one a word")
+    letters = [c for c in unicodedata.normalize("NFD", "".join(words)) if unicodedata.category(c)[0] != "M"]
+    alike = [c for c in letters if c in _LATIN_LOOK]
+    if alike and all(c in _LATIN_LOOK or _script(c) in _COMMON | {"LATIN"} for c in letters):
+        raise UnusableInput(
+            f"team name {shown!r} reads as plain Latin, but {alike[0]!r} is {unicodedata.name(alike[0])}: "
+            "write it in plain Latin letters, or add a word that does not read so"
+        )
+
+
+def _script(character: str) -> str:
+    """The first word of the character's Unicode name, which names its script.
+
+    >>> _script("ж"), _script("é"), _script("7")
+    ('CYRILLIC', 'LATIN', 'DIGIT')
+    """
+    first = unicodedata.name(character, "UNNAMED").split()[0]
+    return {"ARABIC-INDIC": "ARABIC", "EXTENDED": "ARABIC"}.get(first, first)

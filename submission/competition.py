@@ -2,20 +2,28 @@
 
 import json
 import os
+import reprlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
+from typing import TypeGuard
 
-from submission.description import read_description, write_description
+from submission.description import description_text, read_description
 from submission.errors import InvalidSubmission, UnusableInput
-from submission.files import sha256
+from submission.files import sha256, write_text
 from submission.ids import check_set_name, check_subject, make_id, split_id
 from submission.predictions import read_predictions
+from submission.seal import DESCRIPTION, SOLUTION, check_sealed, write_seal
 from submission.solution import SolutionRow, read_solution
 
 TRACKS = ("accuracy",)
 PARTS = ("train", "val", "test")
 PRECISIONS = ("float32", "bfloat16")
+MOST_IDS = 1_000_000
+"""Of one part."""
+MOST_IMAGES = 1_000_000_000
+"""In one set."""
 VISIBILITIES = {
     "practice": "the test images are public and can be matched to their source: scores are for practice",
     "hidden": "the test images are unpublished: their labels cannot be looked up",
@@ -68,16 +76,18 @@ class Competition:
         choices = ", ".join(VISIBILITIES)
         _require(self.visibility in tuple(VISIBILITIES), "visibility", f"one of {choices}", self.visibility)
         _require(self.precision in PRECISIONS, "precision", f"one of {', '.join(PRECISIONS)}", self.precision)
-        _require(_is_count(self.seed, 0), "seed", "a whole number, 0 or more", self.seed)
-        _require(_is_count(self.decimals, 0) and self.decimals <= 9, "decimals", "0 to 9", self.decimals)
+        _require(_is_count(self.seed, 0, 2**63 - 1), "seed", "a whole number, 0 to 2^63 - 1", self.seed)
+        _require(_is_count(self.decimals, 0, 9), "decimals", "0 to 9", self.decimals)
         size = self.image_size
-        fits = isinstance(size, tuple) and len(size) == 2 and all(_is_count(side, 1) for side in size)
-        _require(fits, "image_size", "(height, width), whole numbers", size)
+        fits = (
+            isinstance(size, tuple) and len(size) == 2 and all(_is_count(side, 1, 1 << 20) for side in size)
+        )
+        _require(fits, "image_size", "(height, width), 1 to 2^20 pixels", size)
         _check_names("classes", self.classes, least=2)
         _check_names("subjects", self.subjects, least=1)
         for subject in self.subjects:
             check_subject(subject)
-        _check_sizes(self.sizes)
+        _check_sizes(self.sizes, len(self.subjects))
         _check_settings(self.settings)
         _check_files(self.files)
 
@@ -94,24 +104,28 @@ class Competition:
         names = {field.name for field in fields(cls)} - {"root"}
         try:
             for name in sorted(names ^ document.keys()):
-                raise ValueError(f"field {name!r} is {'missing' if name in names else 'unknown'}")
+                raise ValueError(f"field {reprlib.repr(name)} is {'missing' if name in names else 'unknown'}")
             for name in ("classes", "image_size", "subjects"):
                 if isinstance(document[name], list):
                     document[name] = tuple(document[name])
             return cls(root=root, **document)
         except ValueError as error:
-            raise UnusableInput(f"{root / 'public' / 'competition.json'} is damaged: {error}") from error
+            raise UnusableInput(f"{root / DESCRIPTION} is damaged: {error}; unpack or restore it") from error
 
     def save(self) -> None:
         """Write ``public/competition.json``, atomically: the last step of a build.
 
-        Fields, files and settings are sorted by name; the sets keep their order.
+        Fields, files and settings are sorted by name; the sets keep their order. Where there is a solution,
+        ``private/seal.sha256`` is written first: :meth:`solution` hands out what was there then.
         """
         document = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "root"}
         document["files"] = dict(sorted(self.files.items()))
         document["settings"] = json.loads(json.dumps(self.settings, sort_keys=True))
         document["sizes"] = {part: dict(self.sizes[part]) for part in PARTS}
-        write_description(self.root, document)
+        text = description_text(document)
+        if (self.root / SOLUTION).is_file():
+            write_seal(self.root, text)
+        write_text(self.root / DESCRIPTION, text)
 
     @property
     def public(self) -> Path:
@@ -124,16 +138,17 @@ class Competition:
         return self.root / "private"
 
     def require_private(self) -> Path:
-        """The private folder, where there is one.
+        """The private folder, where there is one and competition.json is the one that was built with it.
 
         Raises:
-            UnusableInput: this is a participant's copy.
+            UnusableInput: this is a participant's copy, or competition.json was changed.
         """
         if not os.access(self.private / "solution.csv", os.R_OK):
             raise UnusableInput(
                 f"{self.root} has no private/solution.csv to read: only the organizer, who has the labels, "
                 "can do this; on your own, score the validation sets (unseen score --val)"
             )
+        check_sealed(self.root, DESCRIPTION)
         return self.private
 
     def sets(self, part: str) -> tuple[str, ...]:
@@ -186,60 +201,67 @@ class Competition:
             ) from error
 
     def solution(self) -> tuple[SolutionRow, ...]:
-        """The hidden targets of the test sets.
+        """The hidden targets of the test sets, as they were built.
 
         Raises:
-            UnusableInput: this is a participant's copy, or the file is damaged.
+            UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
         """
-        return read_solution(self.require_private() / "solution.csv", self.ids("test"))
+        self.require_private()
+        check_sealed(self.root, SOLUTION)
+        return read_solution(self.root / SOLUTION, self.ids("test"))
 
     def describe(self) -> str:
-        """A few lines for people: track, source, subjects, sets, and what "practice" or "hidden" means."""
+        """A few lines for people: track, source, classifiers, sets, what "practice" or "hidden" means."""
         height, width = self.image_size
-        lines = [
-            self.name,
-            f"  track     {self.track}: predict the accuracy of each subject on each set, as a fraction",
-            f"  source    {self.source}: {len(self.classes)} classes, {height} x {width} pixels",
-            f"  subjects  {', '.join(self.subjects)} ({self.precision})",
-        ]
-        lines += [f"  {part:<8}  {_summary(tuple(self.sizes[part].values()))}" for part in PARTS]
-        lines.append(f"  {self.visibility:<8}  {VISIBILITIES[self.visibility]}")
-        return "\n".join(lines)
+        facts = {
+            "track": f"{self.track}: predict the accuracy of each classifier on each set, as a fraction",
+            "source": f"{self.source}: {len(self.classes)} classes, {height} x {width} pixels",
+            "classifiers": f"{', '.join(self.subjects)} ({self.precision})",
+            **{part: _summary(tuple(self.sizes[part].values())) for part in PARTS},
+            self.visibility: VISIBILITIES[self.visibility],
+        }
+        return "\n".join([self.name, *(f"  {name:<11}  {fact}" for name, fact in facts.items())])
 
 
 def _require(fits: bool, field: str, expected: str, value: object) -> None:
     if not fits:
-        raise ValueError(f"{field}: must be {expected}, got {value!r}")
+        raise ValueError(f"{field}: must be {expected}, got {reprlib.repr(value)}")
 
 
-def _is_line(value: object) -> bool:
+def _is_line(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and bool(value.strip()) and value.isprintable() and len(value) <= 200
 
 
-def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def _is_count(value: object, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _check_names(field: str, names: object, least: int) -> None:
     fits = isinstance(names, tuple) and len(names) >= least and all(_is_line(name) for name in names)
     _require(fits, field, f"a tuple of {least} or more names", names)
     assert isinstance(names, tuple)
-    if len(set(names)) < len(names):
-        raise ValueError(f"{field}: {next(name for name in names if names.count(name) > 1)!r} stands twice")
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise ValueError(f"{field}: {name!r} stands twice")
 
 
-def _check_sizes(sizes: object) -> None:
+def _check_sizes(sizes: object, subjects: int) -> None:
     if not isinstance(sizes, Mapping) or sorted(map(str, sizes)) != sorted(PARTS):
         raise ValueError(f"sizes: must hold {', '.join(PARTS)}")
     seen: set[str] = set()
     for part in PARTS:
         _require(isinstance(sizes[part], Mapping), "sizes", "{part: {set: number of images}}", sizes[part])
+        if len(sizes[part]) * subjects > MOST_IDS:
+            raise ValueError(f"sizes: more than {MOST_IDS:,} pairs of a subject and a {part} set")
         for name, images in sizes[part].items():
             check_set_name(name)
-            _require(_is_count(images, 1), "sizes", f"1 or more images for set {name!r}", images)
+            fits = _is_count(images, 1, MOST_IMAGES)
+            _require(fits, "sizes", f"1 to {MOST_IMAGES:,} images for set {name!r}", images)
             if name in seen:
                 raise ValueError(f"sizes: two sets are named {name!r}")
             seen.add(name)
+    if not sizes["train"]:
+        raise ValueError("sizes: a train set or more is needed, to learn from")
     if len(sizes["test"]) < 2:
         raise ValueError("sizes: two test sets or more are needed, for the public and the private score")
 
@@ -249,7 +271,7 @@ def _check_settings(settings: object) -> None:
         plain = (
             isinstance(settings, Mapping) and json.loads(json.dumps(settings, allow_nan=False)) == settings
         )
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         plain = False
     _require(plain, "settings", "plain JSON (no tuples, no NaN)", settings)
 
@@ -258,7 +280,7 @@ def _check_files(files: object) -> None:
     _require(isinstance(files, Mapping), "files", "{path below public/: SHA-256}", files)
     assert isinstance(files, Mapping)
     for name, digest in files.items():
-        path = PurePosixPath(name) if isinstance(name, str) and name.isprintable() else PurePosixPath()
+        path = PurePosixPath(name if _is_line(name) else "")
         inside = path.parts and str(path) == name and not path.is_absolute() and ".." not in path.parts
         _require(bool(inside) and "\\" not in name, "files", "paths below public/", name)
         hexadecimal = (

@@ -1,22 +1,24 @@
 """``public/competition.json``: the JSON file that describes a competition, read strictly."""
 
 import json
+import reprlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from submission.errors import UnusableInput
-from submission.files import write_text
+from submission.files import read_head
 
 FORMAT = "unseen-competition"
 VERSION = 1
+_LARGEST = 8 << 20
+"""Bytes: room for 50,000 sets with their files."""
 
 
-def write_description(root: Path, document: Mapping[str, object]) -> None:
-    """Write the fields in `document`, sorted by name, with format and version, atomically."""
+def description_text(document: Mapping[str, object]) -> str:
+    """The text of the file: the fields in `document` with format and version, sorted by name."""
     document = dict(sorted({**document, "format": FORMAT, "version": VERSION}.items()))
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text(root / "public" / "competition.json", text + "\n")
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_description(root: Path) -> dict[str, Any]:
@@ -24,7 +26,7 @@ def read_description(root: Path) -> dict[str, Any]:
 
     Raises:
         UnusableInput: there is no such folder, it is no competition, only part of one, of another format
-            version, or its description is not valid JSON; the message says which, and what to do.
+            version, or its description is not valid JSON or too large; the message says which.
     """
     path = root / "public" / "competition.json"
     if not root.is_dir():
@@ -41,20 +43,27 @@ def read_description(root: Path) -> dict[str, Any]:
     version = document.pop("version", None)
     if version != VERSION or isinstance(version, bool):
         raise UnusableInput(
-            f"{path} has format version {version!r}, this kit reads {VERSION}: "
+            f"{path} has format version {reprlib.repr(version)}, this kit reads {VERSION}: "
             "use the release of unseen that built it"
         )
     return document
 
 
 def _load(path: Path) -> object:
+    data = read_head(path, _LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise UnusableInput(f"{path} is damaged: it is larger than {_LARGEST:,} bytes; unpack or restore it")
     try:
-        text = path.read_text(encoding="utf-8")
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
-    except OSError as error:
-        raise UnusableInput(f"{path} cannot be read: {error.strerror}") from error
+        return json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_int=_integer,
+            parse_constant=_no_constant,
+        )
     except (ValueError, RecursionError) as error:
-        raise UnusableInput(f"{path} is damaged: it is not valid JSON ({error})") from error
+        raise UnusableInput(
+            f"{path} is damaged: it is not valid JSON ({error}); unpack or restore it"
+        ) from error
 
 
 def _object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
@@ -62,9 +71,16 @@ def _object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     document: dict[str, object] = {}
     for name, value in pairs:
         if name in document:
-            raise ValueError(f"{name!r} stands twice in one object")
+            raise ValueError(f"{reprlib.repr(name)} stands twice in one object")
         document[name] = value
     return document
+
+
+def _integer(text: str) -> int:
+    """A whole number, refused where no field can hold it: reading a million digits takes minutes."""
+    if len(text) > 20:
+        raise ValueError(f"a whole number of {len(text):,} digits")
+    return int(text)
 
 
 def _no_constant(text: str) -> object:

@@ -3,9 +3,12 @@
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from submission.errors import UnusableInput
 
 
 @contextmanager
@@ -30,6 +33,21 @@ def write_text(path: Path, text: str) -> None:
     """Write `text` to `path` as UTF-8 with "\\n" line ends, atomically."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_head(path: Path, count: int) -> bytes:
+    """The first `count` bytes of a regular file; anything else (a folder, a pipe) is never opened.
+
+    Raises:
+        UnusableInput: there is no such file, it is no regular file, or it cannot be read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UnusableInput(f"{path} is not a file")
+        with path.open("rb") as stream:
+            return stream.read(count)
+    except OSError as error:
+        raise UnusableInput(f"{path} cannot be read: {error.strerror}") from error
 
 
 def sha256(path: Path) -> str:

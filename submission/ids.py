@@ -54,7 +54,7 @@ def split_id(name: str) -> tuple[str, str]:
 def _check(name: str, pattern: re.Pattern[str], noun: str, marks: str) -> str:
     if not isinstance(name, str) or not pattern.fullmatch(name):
         raise ValueError(
-            f"{name!r} cannot name a {noun}: use 1 to 80 ASCII letters, digits, {marks}, "
+            f"{name!r:.100} cannot name a {noun}: use 1 to 80 ASCII letters, digits, {marks}, "
             "a letter or digit first"
         )
     return name

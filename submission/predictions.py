@@ -4,19 +4,19 @@ Fractions in [0, 1], one line an id, in any order. Accepted besides the plain fo
 the columns the other way round, spaces around a field. Everything else is refused with every problem listed.
 """
 
+import codecs
 import csv
 import io
 import math
 import re
-import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from submission.errors import InvalidSubmission, UnusableInput
-from submission.files import replacing
+from submission.errors import InvalidSubmission
+from submission.files import read_head, replacing
 
 # float() would also take 1_000, nan, infinity and the digits of every script.
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SHOWN = 60
 
 
@@ -62,15 +62,8 @@ def read_bytes(path: Path, expected_ids: Collection[str]) -> bytes:
         UnusableInput: there is no such file, it is no regular file, or it cannot be read.
     """
     limit = (1 << 20) + 512 * len(expected_ids)
-    try:
-        status = Path(path).stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise UnusableInput(f"{path} is not a file: give the path of a CSV file of predictions")
-        with Path(path).open("rb") as stream:
-            data = stream.read(limit + 1) if status.st_size <= limit else None
-    except OSError as error:
-        raise UnusableInput(f"{path} cannot be read: {error.strerror}") from error
-    if data is None or len(data) > limit:
+    data = read_head(Path(path), limit + 1)
+    if len(data) > limit:
         raise InvalidSubmission(str(path), [f"the file is too large: at most {limit:,} bytes are read"])
     return data
 
@@ -86,48 +79,47 @@ def parse_predictions(
     Raises:
         InvalidSubmission: the content breaks the format; every problem is named with its line and id.
     """
-    records, broken = _records(_decoded(data, name))
+    records, broken = _records(decoded(data, name), most=1000 + 2 * len(expected_ids))
     if not records:
         raise InvalidSubmission(name, [broken or f"the file is empty: expected the header 'id,{column}'"])
     header = [field.strip(" \t") for field in records[0][1]]
     if sorted(header) != sorted(["id", column]):
         problem = (
-            f"line 1: the header is {_shown(','.join(header))}, expected 'id,{column}' (no line was checked)"
+            f"line 1: the header is {shown(','.join(header))}, expected 'id,{column}' (no line was checked)"
         )
         raise InvalidSubmission(name, [problem])
     values, lines, problems = _checked_rows(records[1:], header, expected_ids)
     if broken:  # what stands below is unread, so nothing can be said of missing ids
         problems.append(broken)
     else:
-        problems += [
-            f"id {_shown(expected)} is missing" for expected in expected_ids if expected not in lines
-        ]
+        problems += [f"id {shown(expected)} is missing" for expected in expected_ids if expected not in lines]
     if problems:
         raise InvalidSubmission(name, problems)
     return {expected: values[expected] for expected in expected_ids}
 
 
-def _decoded(data: bytes, name: str) -> str:
+def decoded(data: bytes, name: str) -> str:
+    data = data.removeprefix(codecs.BOM_UTF8)
+    at, problem = data.find(b"\0"), "NUL characters"
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InvalidSubmission(name, [f"line {line}: not UTF-8 text; save the file as UTF-8"]) from None
-    if "\0" in text:
-        lines = [number for number, line in enumerate(text.split("\n"), 1) if "\0" in line]
-        raise InvalidSubmission(
-            name, [f"line {line}: NUL characters; save the file as UTF-8" for line in lines]
-        )
+        at, problem = error.start, "not UTF-8 text"
+    if at >= 0:
+        line = len((data[:at] + b".").splitlines())
+        raise InvalidSubmission(name, [f"line {line}: {problem}; save the file as UTF-8"])
     return text
 
 
-def _records(text: str) -> tuple[list[tuple[int, list[str]]], str | None]:
-    """The CSV records with the line each begins on, and the problem at which reading had to stop, if any."""
+def _records(text: str, most: int) -> tuple[list[tuple[int, list[str]]], str | None]:
+    """Up to `most` CSV records with the line each begins on, and the problem that ended reading, if any."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
-    records = []
+    records: list[tuple[int, list[str]]] = []
     line = 1
     try:
         for fields in reader:
+            if len(records) == most:
+                return records, f"line {line}: far more lines than ids; nothing from there on was checked"
             records.append((line, fields))
             line = reader.line_num + 1
     except csv.Error as error:
@@ -151,38 +143,39 @@ def _checked_rows(
         where = f"line {line}"
         name = fields[id_at] if id_at < len(fields) else ""
         if name:
-            where += f", id {_shown(name)}"
+            where += f", id {shown(name)}"
         if len(fields) != 2:
             count = f"{len(fields)} field{'s' if len(fields) > 1 else ''} instead of 2"
             problems.append(f"{where}: {count if raw else 'a blank line'}")
             lines.setdefault(name, line)
             continue
         if name not in expected:
-            problems.append(f"{where}: unknown id" if name else f"{where}: the id is empty")
+            unknown = "unknown id" if name.isascii() else "unknown id (ids are plain ASCII)"
+            problems.append(f"{where}: {unknown if name else 'the id is empty'}")
         elif name in lines:
             problems.append(f"{where}: already given in line {lines[name]}")
         lines.setdefault(name, line)
         text = fields[1 - id_at]
-        number = float(text) if _NUMBER.fullmatch(text) else math.nan
+        number = float(text) if NUMBER.fullmatch(text) else math.nan
         if not math.isfinite(number):
-            problems.append(f"{where}: {column} {_shown(text)} is not a plain decimal number")
+            problems.append(f"{where}: {column} {shown(text)} is not a plain decimal number")
             continue
         numbers.append(number)
         if not 0 <= number <= 1:
-            problems.append(f"{where}: {column} {_shown(text)} is outside [0, 1]")
+            problems.append(f"{where}: {column} {shown(text)} is outside [0, 1]")
         values.setdefault(name, number + 0.0)  # -0.0 becomes 0.0
-    if len(numbers) == len(records) and _like_percentages(numbers):
+    if len(numbers) == len(records) and like_percentages(numbers):
         problems.insert(
             0, f"every {column} looks like a percentage: divide them by 100 (fractions in [0, 1])"
         )
     return values, lines, problems
 
 
-def _like_percentages(numbers: Sequence[float]) -> bool:
+def like_percentages(numbers: Sequence[float]) -> bool:
     """Whether all lie in [0, 100] and most above 1: a stray 1.2 among fractions is no percentage."""
     return all(0 <= number <= 100 for number in numbers) and sum(n > 1 for n in numbers) * 2 > len(numbers)
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """`text` quoted, escaped and cut to a length that suits a message."""
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from submission.competition import Competition
+from submission.datacv import parse_answer
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.ids import split_id
 from submission.metrics import Score, noise_floor, score, skill
-from submission.predictions import read_predictions
+from submission.predictions import parse_predictions, read_bytes
 from submission.solution import SolutionRow
 
 SCORER = "rmse-points/1"
@@ -27,12 +28,14 @@ class SubmissionScore:
 def validate(competition: Competition, path: Path, part: str = "test") -> dict[str, float]:
     """The predictions in a file for the sets of `part`, in the order of the ids. Needs no ``private/``.
 
+    A name that ends in ``.txt`` or ``.zip`` is an answer as the DataCV challenges take them, any other a CSV.
+
     Raises:
         InvalidSubmission: the file breaks the format; every problem is named.
         UnusableInput: the file cannot be read.
     """
     try:
-        return read_predictions(path, competition.ids(part))
+        return _read(competition, path, part)
     except InvalidSubmission as error:
         other = {"test": "val", "val": "test"}[part]
         if not _fits(competition, path, other):
@@ -42,9 +45,24 @@ def validate(competition: Competition, path: Path, part: str = "test") -> dict[s
         raise InvalidSubmission(str(path), [problem]) from error
 
 
+def parse_submission(data: bytes, ids: Sequence[str], path: Path) -> dict[str, float]:
+    """The predictions in the bytes of the file `path`, {id: fraction} in the order of `ids`.
+
+    Raises:
+        InvalidSubmission: the content breaks the format; every problem is named.
+    """
+    parse = parse_answer if path.suffix.lower() in (".txt", ".zip") else parse_predictions
+    return parse(data, ids, str(path))
+
+
+def _read(competition: Competition, path: Path, part: str) -> dict[str, float]:
+    ids = competition.ids(part)
+    return parse_submission(read_bytes(path, ids), ids, path)
+
+
 def _fits(competition: Competition, path: Path, part: str) -> bool:
     try:
-        read_predictions(path, competition.ids(part))
+        _read(competition, path, part)
     except InvalidSubmission:
         return False
     return bool(competition.sets(part))

@@ -2,8 +2,11 @@ import base64
 import hashlib
 import math
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +121,50 @@ def test_the_table_can_be_used_with_a_keyboard_and_a_screen_reader(competition: 
     assert tags.count("caption") == tags.count("h1") == tags.count("main") == 1
     assert dict(page.tags[0][1]) == {"lang": "en"}
     assert [a.get("aria-sort") for a in headers].count("ascending") == 1
+
+
+MEASURE = """<!DOCTYPE html><pre></pre><script>
+const widths = [320, 360, 600, 800, 1000, 1100, 1300];
+function next() {
+  const width = widths.shift();
+  if (!width) return;
+  const frame = document.createElement("iframe");
+  frame.style = `border: 0; height: 800px; width: ${width}px`;
+  frame.onload = () => {
+    const page = frame.contentDocument.documentElement, box = frame.contentDocument.querySelector(".scroll");
+    const sizes = [width, page.clientWidth, page.scrollWidth, box.clientWidth, box.scrollWidth];
+    document.querySelector("pre").append(`${sizes.join(" ")}\\n`);
+    frame.remove();
+    next();
+  };
+  frame.src = "leaderboard.html";
+  document.body.append(frame);
+}
+next();
+</script>"""
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
+def test_the_page_fits_a_phone_and_the_table_scrolls_in_its_box(
+    competition: Competition, tmp_path: Path
+) -> None:
+    lines = (replace(LINES[0], name="x" * 40), *LINES)
+    (tmp_path / "leaderboard.html").write_text(leaderboard_html(competition, lines, 1.25), encoding="utf-8")
+    (tmp_path / "measure.html").write_text(MEASURE, encoding="utf-8")
+    command = [
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path}/profile",
+    ]
+    command += ["--allow-file-access-from-files", "--virtual-time-budget=20000", "--dump-dom"]
+    done = subprocess.run(
+        [*command, (tmp_path / "measure.html").as_uri()], capture_output=True, text=True, timeout=120
+    )
+    (measured,) = re.findall(r"<pre>(.*?)</pre>", done.stdout, re.DOTALL)
+    sizes = [[int(size) for size in line.split()] for line in measured.splitlines()]
+    assert [width for width, *_ in sizes] == [320, 360, 600, 800, 1000, 1100, 1300]
+    for width, page, content, box, table in sizes:
+        assert content <= page, f"the page is wider than its window of {width}"
+        assert table <= box or width < 800, f"the table is cut in a window of {width}"

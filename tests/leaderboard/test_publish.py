@@ -1,5 +1,6 @@
 import csv
 import hashlib
+import math
 import shutil
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -37,7 +38,7 @@ def perfect(competition: Competition, tmp_path: Path) -> Path:
 
 def test_a_submission_is_scored_and_entered(competition: Competition, halves: Path, clock: Clock) -> None:
     found = submit(competition, halves, "Team A", clock)
-    assert (found.rmse, found.mae, found.n) == (25.5, 20.0, 4)
+    assert (found.rmse, found.n) == (25.5, 4)
     (row,) = Ledger(competition.private / "ledger.sqlite").rows()
     assert (row.team, row.status, row.scorer) == ("Team A", "scored", "rmse-points/1")
     assert row.time == "2026-01-01T01:00:00.000000+00:00"
@@ -97,10 +98,11 @@ def test_the_published_files_hold_teams_and_baselines(
         (2, "Team A", 25.5),
     ]
     assert [warning.split(": ")[0] for warning in published.warnings] == [
+        "the public score rests on 4 predictions",
         f"left out {submissions / 'folder.csv'} is not a file",
         f"left out {submissions / 'old.csv'}",
     ]
-    assert published.warnings[1].endswith("line 2, id 'cnn/test_9': unknown id (and 8 more)")
+    assert published.warnings[-1].endswith("line 2, id 'cnn/test_9': unknown id (and 8 more)")
     with published.csv.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["SubmissionCount"] for row in rows] == ["", "1", "", "2"]
@@ -118,7 +120,7 @@ def test_nothing_private_is_published(competition: Competition, halves: Path, cl
     submit(competition, other, "two", clock)
     one, two = publish(competition).standings
     assert one.score.rmse == two.score.rmse
-    assert one.score.mae == two.score.mae
+    assert repr(one.score) == repr(two.score)
     assert (one.rank, two.rank) == (1, 1)
 
 
@@ -135,5 +137,64 @@ def test_the_scores_of_a_golden_leaderboard(competition: Competition, tmp_path: 
     predicted = dict.fromkeys(competition.ids("test"), 0.0)
     predicted |= {"cnn/test_0001": 0.8, "cnn/test_0003": 0.6, "vit:b/test_0001": 0.9, "vit:b/test_0003": 0.4}
     write_predictions(tmp_path / "a.csv", predicted)
-    found = submit(competition, tmp_path / "a.csv", "a", clock)
-    assert (found.rmse, found.mae, found.spearman) == (13.23, 12.5, 1.0)
+    assert submit(competition, tmp_path / "a.csv", "a", clock).rmse == 13.23
+    (row,) = Ledger(competition.private / "ledger.sqlite").rows()
+    assert row.public is not None
+    assert (row.public.mae, row.public.spearman) == pytest.approx((12.5, 1.0))
+
+
+def test_few_public_predictions_are_warned_of_and_only_their_rmse_is_published(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    write_predictions(
+        competition.root / "submissions" / "fd.csv", dict.fromkeys(competition.ids("test"), 0.4)
+    )
+    found = submit(competition, halves, "Team A", clock)
+    assert math.isnan(found.mae)
+    assert math.isnan(found.spearman)
+    published = publish(competition)
+    assert published.warnings == (
+        "the public score rests on 4 predictions: a few submissions tell their labels; "
+        "build with more test sets (MAE and Spearman are published from 10 on)",
+    )
+    with published.csv.open(newline="") as stream:
+        assert {(row["MAE"], row["Spearman"]) for row in csv.DictReader(stream)} == {("", "")}
+    assert "20.00" not in published.html.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("team", ["fd", "FD", "F.D.", "constant", "Constant", "ora a", "Ｏｒａ－A"])
+def test_no_team_takes_the_name_of_a_baseline(
+    competition: Competition, halves: Path, clock: Clock, team: str
+) -> None:
+    for name in ("fd", "ora-a"):
+        write_predictions(
+            competition.root / "submissions" / f"{name}.csv", dict.fromkeys(competition.ids("test"), 0.4)
+        )
+    with pytest.raises(UnusableInput, match=r"team name .* reads like the baseline '(fd|constant|ora-a)'"):
+        submit(competition, halves, team, clock)
+    assert Ledger(competition.private / "ledger.sqlite").rows() == ()
+
+
+def test_a_baseline_that_comes_after_a_team_of_its_name_is_warned_of(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    submit(competition, halves, "Late", clock)
+    assert not any("reads like" in warning for warning in publish(competition).warnings)
+    (competition.root / "submissions").mkdir()
+    shutil.copy(halves, competition.root / "submissions" / "late.csv")
+    (warning,) = (warning for warning in publish(competition).warnings if "reads like" in warning)
+    assert warning == "team 'Late' reads like the baseline 'late': rename that file in submissions/"
+
+
+@pytest.mark.parametrize("name", ["public/competition.json", "private/solution.csv"])
+def test_nothing_is_entered_or_published_from_changed_files(
+    competition: Competition, halves: Path, clock: Clock, name: str
+) -> None:
+    with (competition.root / name).open("a") as stream:
+        stream.write("\n")
+    opened = Competition.open(competition.root)
+    for call in (lambda: submit(opened, halves, "Team A", clock), lambda: publish(opened)):
+        with pytest.raises(UnusableInput, match=f"{name} is not the file that the build sealed"):
+            call()
+    assert Ledger(competition.private / "ledger.sqlite").rows() == ()
+    assert not (competition.root / "leaderboard.csv").exists()

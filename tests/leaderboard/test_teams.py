@@ -4,15 +4,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.teams import check_team, team_id, team_key
+from leaderboard.teams import check_team, plain, team_id, team_key
 from submission import UnusableInput
 
 
 @pytest.mark.parametrize(
     "name",
-    ["A", "Équipe Bleue", "東京チーム", "فريق", "टीम एक", "ทีมที่หนึ่ง", "O'Neil & Sons (v2.0)", "a_b-c+d", "7"],
+    [
+        *(
+            "A",
+            "Équipe Bleue",
+            "東京チーム",
+            "فريق",
+            "टीम एक",
+            "ทีมที่หนึ่ง",
+            "O'Neil & Sons (v2.0)",
+            "a_b-c+d",
+            "7",
+        ),
+        *(
+            "AI研究室",
+            "東京AIラボ",
+            "딥러닝 Lab",
+            "צוות AI",
+            "Команда 7",
+            "Кот с усами",
+            "Team Жук",
+            "Ελλάδα",
+        ),
+        *("Հայք", "Łódź", "β-VAE"),
+    ],
 )
-def test_names_of_any_script_are_taken_as_they_are(name: str) -> None:
+def test_names_of_any_common_script_are_taken_as_they_are(name: str) -> None:
     assert check_team(name) == unicodedata.normalize("NFKC", name)
 
 
@@ -60,6 +83,8 @@ def test_names_are_shown_in_one_form(name: str, shown: str) -> None:
         "a" + "\u0323\u0301\u0302\u0303\u0304",  # stacked accents
         "\u0301a",
         "a \u0301",
+        "Ꭺ",  # Cherokee, not in common use
+        "ꓢꓓ",  # Lisu, likewise
         "x" * 41,
         "\ufdfa" * 3,  # 18 characters each under NFKC
         "x" * 100_000,
@@ -70,6 +95,31 @@ def test_other_names_are_refused_with_a_short_reason(name: str) -> None:
         check_team(name)
     assert len(str(caught.value)) < 250
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Tеam", "'Tеam' mixes alphabets"),  # Cyrillic е
+        ("Жукteam", "mixes alphabets"),
+        ("Жук Теam", "'Теam' mixes alphabets"),
+        ("T০p", "mixes alphabets"),  # a Bengali zero
+        ("אAI", "mixes alphabets"),
+        ("Team А", "reads as plain Latin, but 'А' is CYRILLIC CAPITAL LETTER A"),
+        ("Team_О", "reads as plain Latin"),
+        ("КОТ", "reads as plain Latin, but 'К' is CYRILLIC CAPITAL LETTER KA"),
+        ("ΑΝΝΑ", "reads as plain Latin, but 'Α' is GREEK CAPITAL LETTER ALPHA"),
+        ("Équipe ΑΙ", "reads as plain Latin"),
+        ("рае\u0301", "reads as plain Latin"),  # an accent does not help
+        ("օ", "reads as plain Latin"),
+        ("teɑm", "reads as plain Latin, but 'ɑ' is LATIN SMALL LETTER ALPHA"),
+        ("1 ०", "reads as plain Latin"),
+    ],
+)
+def test_names_that_pass_for_latin_ones_are_refused(name: str, reason: str) -> None:
+    with pytest.raises(UnusableInput, match=f"^team name .*{reason}") as caught:
+        check_team(name)
+    assert len(str(caught.value)) < 250
 
 
 def test_forty_characters_fit() -> None:
@@ -101,3 +151,11 @@ def test_spellings_of_one_name_are_one_team(one: str, other: str) -> None:
 def test_ids_are_stable_and_tell_teams_apart() -> None:
     assert team_id("Team A") == "t35a6220627"
     assert len({team_id(f"team {number}") for number in range(1000)}) == 1000
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("ora-a", "Ora A"), ("F.D.", "fd"), ("atc+lr", "ATC LR"), ("(x)", "Ｘ")]
+)
+def test_names_that_differ_in_marks_or_case_read_alike(one: str, other: str) -> None:
+    assert plain(one) == plain(other)
+    assert plain(one) != plain(other + "2")

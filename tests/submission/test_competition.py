@@ -1,3 +1,4 @@
+import contextlib
 import json
 import shutil
 from pathlib import Path
@@ -32,13 +33,13 @@ def test_targets_and_solution_are_read(competition: Competition) -> None:
 def test_the_description_names_what_matters(competition: Competition) -> None:
     assert competition.describe() == (
         "Two classifiers\n"
-        "  track     accuracy: predict the accuracy of each subject on each set, as a fraction\n"
-        "  source    glyphs: 3 classes, 32 x 24 pixels\n"
-        "  subjects  cnn, vit:b (float32)\n"
-        "  train     2 sets of 500 images\n"
-        "  val       2 sets of 100 to 200 images\n"
-        "  test      4 sets of 100 to 400 images\n"
-        "  practice  the test images are public and can be matched to their source: scores are for practice"
+        "  track        accuracy: predict the accuracy of each classifier on each set, as a fraction\n"
+        "  source       glyphs: 3 classes, 32 x 24 pixels\n"
+        "  classifiers  cnn, vit:b (float32)\n"
+        "  train        2 sets of 500 images\n"
+        "  val          2 sets of 100 to 200 images\n"
+        "  test         4 sets of 100 to 400 images\n"
+        "  practice     the test images are public and can be matched to their source: scores are for practice"
     )
 
 
@@ -99,6 +100,8 @@ def test_a_half_built_competition_says_how_to_finish_it(tmp_path: Path, part: st
         ('{"a": 1, "a": 2}', "'a' stands twice"),
         ('{"a": NaN}', "NaN is not a number of JSON"),
         ("\xff", "not valid JSON"),
+        ('{"a": 1' + "0" * 400, "not valid JSON \\(a whole number of 401 digits"),
+        ("9" * 1_000_000, "not valid JSON \\(a whole number of 1,000,000 digits"),
         ("[]", "does not describe a competition"),
         ('{"format": "other"}', "does not describe a competition"),
         ('{"format": "unseen-competition", "version": 2}', "has format version 2, this kit reads 1"),
@@ -118,6 +121,9 @@ def test_a_damaged_description_is_told(competition: Competition, text: str, mess
         ("name", ""),
         ("name", "two\nlines"),
         ("name", 3),
+        ("name", "x" * 10**6),
+        ("name", ["x" * 10**6] * 5),
+        ("name", "\ud800"),
         ("track", "speed"),
         ("track", ["accuracy"]),
         ("visibility", "secret"),
@@ -126,9 +132,11 @@ def test_a_damaged_description_is_told(competition: Competition, text: str, mess
         ("classes", ["one"]),
         ("classes", ["a", "a"]),
         ("classes", "ab"),
+        ("classes", [*map(str, range(10**5)), "99999"]),
         ("image_size", [32]),
         ("image_size", [32, 0]),
         ("image_size", [32, 32.0]),
+        ("image_size", [32, 10**12]),
         ("subjects", []),
         ("subjects", ["a/b"]),
         ("subjects", ["cnn", "cnn"]),
@@ -140,10 +148,15 @@ def test_a_damaged_description_is_told(competition: Competition, text: str, mess
         ("sizes", {"train": {}, "val": {}, "test": {"a": 1, "b": 0}}),
         ("sizes", {"train": {}, "val": {}, "test": {"a": 1, "b": True}}),
         ("sizes", {"train": [], "val": {}, "test": {"a": 1, "b": 1}}),
-        ("sizes", {"train": {}, "val": {}, "test": {"a": 1, "../b": 1}}),
+        ("sizes", {"train": {}, "val": {}, "test": {"a": 1, "b": 1}}),
+        ("sizes", {"train": {"t": 10**12}, "val": {}, "test": {"a": 1, "b": 1}}),
+        ("sizes", {"train": {"t": 1.0}, "val": {}, "test": {"a": 1, "b": 1}}),
+        ("sizes", {"train": {"t": 1}, "val": {}, "test": {"a": 1, "../b": 1}}),
+        ("sizes", {"train": {"t": 1}, "val": {}, "test": {"a": 1, "b" * 10**6: 1}}),
         ("precision", "float16"),
         ("seed", -1),
         ("seed", 1.5),
+        ("seed", 2**63),
         ("settings", []),
         ("files", []),
         ("files", {"../private/solution.csv": "0" * 64}),
@@ -151,18 +164,59 @@ def test_a_damaged_description_is_told(competition: Competition, text: str, mess
         ("files", {"a/../b": "0" * 64}),
         ("files", {"a//b": "0" * 64}),
         ("files", {"": "0" * 64}),
+        ("files", {"x" * 10**6: "0" * 64}),
         ("files", {"a": "0" * 63}),
         ("files", {"a": "G" * 64}),
         ("decimals", 10),
         ("decimals", None),
+        ("decimals", -(10**18)),
         ("colour", "red"),
+        ("colour" * 10**6, "red"),
     ],
 )
 def test_a_wrong_field_is_named(competition: Competition, field: str, value: object) -> None:
     path = competition.public / "competition.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
-    names = "set|sizes" if field == "sizes" else "subject" if field == "subjects" else field
-    with pytest.raises(UnusableInput, match=rf"competition.json is damaged: .*({names})"):
+    names = "set|sizes" if field == "sizes" else "subject" if field == "subjects" else field[:6]
+    with pytest.raises(UnusableInput, match=rf"competition.json is damaged: .*({names})") as caught:
+        Competition.open(competition.root)
+    assert len(str(caught.value)) < 500
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("depth", [*range(100, 1100, 5), 100_000])
+def test_deep_nesting_is_refused_or_harmless(competition: Competition, depth: int) -> None:
+    path = competition.public / "competition.json"
+    deep = "[" * depth + "]" * depth
+    found = {**json.loads(path.read_text()), "settings": {"a": "deep"}}
+    path.write_text(json.dumps(found).replace('"deep"', deep))
+    if depth < 1000:
+        with contextlib.suppress(UnusableInput):
+            Competition.open(competition.root)
+    else:
+        with pytest.raises(UnusableInput, match="is damaged"):
+            Competition.open(competition.root)
+
+
+def test_numbers_that_json_cannot_write_are_refused(competition: Competition) -> None:
+    path = competition.public / "competition.json"
+    path.write_text(path.read_text().replace('"train_sets": 2', '"train_sets": 1e400'))
+    with pytest.raises(UnusableInput, match=r"settings: must be plain JSON .*got .*inf"):
+        Competition.open(competition.root)
+
+
+def test_a_list_of_ids_has_an_end(fields: dict) -> None:
+    sizes = {**fields["sizes"], "train": dict.fromkeys((f"t{n}" for n in range(500_001)), 1)}
+    with pytest.raises(ValueError, match="sizes: more than 1,000,000 pairs of a subject and a train set"):
+        Competition(**{**fields, "sizes": sizes})
+
+
+def test_a_huge_description_is_not_read(competition: Competition) -> None:
+    with (competition.public / "competition.json").open("r+b") as stream:
+        stream.truncate(1 << 40)
+    with pytest.raises(
+        UnusableInput, match=r"competition\.json is damaged: it is larger than 8,388,608 bytes"
+    ):
         Competition.open(competition.root)
 
 

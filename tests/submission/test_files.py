@@ -1,9 +1,11 @@
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
 
-from submission.files import replacing, sha256, write_text
+from submission.errors import UnusableInput
+from submission.files import read_head, replacing, sha256, write_text
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -34,6 +36,17 @@ def test_a_file_of_a_long_name_is_written(tmp_path: Path) -> None:
     path = tmp_path / ("x" * 250)
     write_text(path, "fits")
     assert path.read_text() == "fits"
+
+
+def test_the_head_of_a_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    assert [read_head(tmp_path / "a", count) for count in (0, 2, 3, 9)] == [b"", b"ab", b"abc", b"abc"]
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(UnusableInput, match=f"{path} is not a file"):
+            read_head(path, 1)
+    with pytest.raises(UnusableInput, match="cannot be read: No such file"):
+        read_head(tmp_path / "b", 1)
 
 
 def test_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:

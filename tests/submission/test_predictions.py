@@ -1,6 +1,7 @@
 import contextlib
 import os
 import struct
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -176,9 +177,51 @@ def test_what_the_csv_module_refuses_is_a_problem_of_that_line(field: str) -> No
     assert len(found) == 2
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("bad", "problem"),
+    [
+        (b"\xff", "not UTF-8 text"),
+        (b"\0", "NUL characters"),
+        (b'"', "not readable as CSV"),
+        (b"7", "is outside"),
+    ],
+)
+def test_lines_are_counted_whatever_ends_them(end: str, bad: bytes, problem: str) -> None:
+    text = "\ufeffid,prediction\nm/a,0.5\nm/b,0.\nm/c,0.5\n".replace("\n", end).encode()
+    (found,) = problems(text.replace(b"0." + end.encode(), bad + end.encode()))
+    assert found.startswith("line 3")
+    assert problem in found
+
+
+@pytest.mark.parametrize("line", ["\n", "\r", ",\n", "m/a,0.5\n", "x\n"])
+def test_far_more_lines_than_ids_are_not_read(line: str) -> None:
+    found = problems("id,prediction\n" + line * 100_000)
+    assert found[-1] == "line 1007: far more lines than ids; nothing from there on was checked"
+    assert len(found) < 3100
+
+
+@pytest.mark.parametrize(
+    "number", ["1" * 130_000 + "x", "." + "1" * 130_000 + "e", "1" * 60_000 + "e-x" * 20_000]
+)
+def test_a_long_number_is_refused_at_once(number: str) -> None:
+    began = time.process_time()
+    (found,) = problems(f"id,prediction\nm/a,{number}\nm/b,1\nm/c,0\n")
+    assert time.process_time() - began < 1
+    assert found.endswith("...' is not a plain decimal number")
+    assert len(found) < 200
+
+
+def test_an_id_of_other_letters_than_it_seems_is_told() -> None:
+    assert problems("id,prediction\nm/\u0430,0.5\nm/b,1\nm/c,0\n") == (
+        "line 2, id 'm/\u0430': unknown id (ids are plain ASCII)",
+        "id 'm/a' is missing",
+    )
+
+
 def test_messages_cut_and_escape_what_the_file_holds() -> None:
     (unknown, *_) = problems("id,prediction\n\x1b[2J\u202e" + "y" * 1000 + ",0\n")
-    assert unknown == "line 2, id '\\x1b[2J\\u202e" + "y" * 55 + "...': unknown id"
+    assert unknown == "line 2, id '\\x1b[2J\\u202e" + "y" * 55 + "...': unknown id (ids are plain ASCII)"
 
 
 @settings(deadline=None)

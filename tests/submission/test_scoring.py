@@ -16,6 +16,7 @@ from submission import (
     validation_report,
     write_predictions,
 )
+from submission.datacv import write_answer
 from submission.files import sha256
 from submission.scoring import constant_predictions
 
@@ -67,9 +68,9 @@ def test_a_file_for_other_sets_is_invalid(competition: Competition, halves: Path
 
 
 def test_an_invalid_file_never_opens_the_solution(competition: Competition, halves: Path) -> None:
-    """A damaged solution would be told if it were opened."""
-    (competition.private / "solution.csv").write_text("damaged")
-    with pytest.raises(UnusableInput, match="damaged"):
+    """A changed solution would be told if it were opened."""
+    (competition.private / "solution.csv").write_text("changed")
+    with pytest.raises(UnusableInput, match=r"solution\.csv is not the file that the build sealed"):
         score_submission(competition, halves)
     halves.write_text(halves.read_text().replace("0.5", "50", 1))
     with pytest.raises(InvalidSubmission, match="outside"):
@@ -143,3 +144,14 @@ def test_the_report_refuses_what_the_score_refuses(taught: Competition, tmp_path
     write_predictions(tmp_path / "a.csv", dict.fromkeys(taught.ids("val"), 0.5))
     with pytest.raises(UnusableInput, match="has no validation sets"):
         validation_report(replace(taught, sizes={**taught.sizes, "val": {}}), tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("name", ["answer.txt", "team.ZIP"])
+def test_datacvs_answers_are_taken_too(competition, tmp_path, name):
+    values = dict(zip(competition.ids("test"), np.linspace(0, 1, 8).round(6).tolist(), strict=True))
+    write_answer(tmp_path / name.lower(), values)
+    (tmp_path / name.lower()).rename(tmp_path / name)
+    assert validate(competition, tmp_path / name) == values
+    write_predictions(tmp_path / "same.csv", values)
+    expected = score_submission(competition, tmp_path / "same.csv")
+    assert score_submission(competition, tmp_path / name) == expected
