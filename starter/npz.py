@@ -1,13 +1,15 @@
 """A set of images as an ``.npz`` file, written the same to the last byte and read without unpickling."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from starter.imagefiles import read_arrays
+from starter.imagefiles import read_arrays, unusable
 from starter.imageset import ImageSet
-from submission.errors import UnusableInput
 from submission.files import replacing
+
+_MAX_LABEL = np.iinfo(np.int64).max
 
 
 def write_npz(path: Path, images: ImageSet) -> None:
@@ -25,15 +27,23 @@ def read_npz(path: Path, name: str | None = None) -> ImageSet:
     Raises:
         UnusableInput: the file is missing, damaged, no npz, or holds other arrays.
     """
-    arrays = read_arrays(path)
-    if "images" not in arrays:
-        raise UnusableInput(f"{path} holds no array `images`")
+    return as_set(path, name or path.stem, read_arrays(path, ("images",), ("labels",)))
+
+
+def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray]) -> ImageSet:
+    """The set `name` of the `images` and perhaps `labels` that were read from `path`.
+
+    Raises:
+        UnusableInput: they have the wrong type, shape or range.
+    """
     labels = arrays.get("labels")
-    if labels is not None and not np.issubdtype(labels.dtype, np.integer):
-        raise UnusableInput(f"{path}: labels must be integers, got {labels.dtype}")
+    if labels is not None:
+        if labels.dtype.kind not in "iu":
+            raise unusable(path, f"labels must be whole numbers, got {labels.dtype}")
+        if labels.dtype == np.uint64 and labels.max(initial=0) > _MAX_LABEL:
+            raise unusable(path, f"labels must be at most {_MAX_LABEL}, got {labels.max()}")
+        labels = labels.astype(np.int64)
     try:
-        return ImageSet(
-            name or path.stem, arrays["images"], None if labels is None else labels.astype(np.int64)
-        )
+        return ImageSet(name, arrays["images"], labels)
     except ValueError as error:
-        raise UnusableInput(f"{path}: {error}") from error
+        raise unusable(path, str(error)) from error

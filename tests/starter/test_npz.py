@@ -110,17 +110,24 @@ def test_a_damaged_file_is_refused(tmp_path):
     data = bytearray((tmp_path / "a.npz").read_bytes())
     data[len(data) // 2] ^= 1
     (tmp_path / "a.npz").write_bytes(data)
-    with pytest.raises(UnusableInput, match=r"a\.npz: not an \.npz file that can be read \(Bad CRC"):
+    with pytest.raises(UnusableInput, match=r"a\.npz: array 'images' cannot be read \(Bad CRC"):
         read_npz(tmp_path / "a.npz")
 
 
-@pytest.mark.parametrize("name", ["images", "labels", "else"])
-def test_python_objects_are_refused_wherever_they_are(tmp_path, name):
+@pytest.mark.parametrize("name", ["images", "labels"])
+def test_python_objects_are_refused(tmp_path, name):
     """Unpickling this object would raise; that it does not shows that nothing was unpickled."""
     stored = {"images": IMAGES, "labels": LABELS, name: np.array([Bomb()], dtype=object)}
     np.savez(tmp_path / "a.npz", **stored)
     with pytest.raises(UnusableInput, match=r"a\.npz: .*holds Python objects"):
         read_npz(tmp_path / "a.npz")
+
+
+def test_other_arrays_are_not_read(tmp_path):
+    np.savez(tmp_path / "a.npz", images=IMAGES, objects=np.array([Bomb()]))
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
+        archive.writestr("lie.npy", header("(5,)"))
+    np.testing.assert_array_equal(read_npz(tmp_path / "a.npz").images, IMAGES)
 
 
 class Bomb:
@@ -133,26 +140,29 @@ class Bomb:
 )
 def test_a_header_that_does_not_fit_its_bytes_is_refused(tmp_path, shape):
     zipped(tmp_path / "a.npz", images=header(shape) + IMAGES.tobytes())
-    with pytest.raises(UnusableInput, match=r"a\.npz: not an \.npz file that can be read"):
+    with pytest.raises(UnusableInput, match=r"a\.npz: array 'images' cannot be read"):
         read_npz(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
-        ({"labels": LABELS}, "holds no array `images`"),
-        ({}, "holds no array `images`"),
+        ({"labels": LABELS}, "no array 'images'; there are labels"),
+        ({}, "no array 'images'; there are none"),
         ({"images": IMAGES.astype(np.float32)}, "images must be a uint8 array, got float32 array"),
         ({"images": IMAGES[..., 0]}, r"images must be \(n, h, w, 3\)"),
         ({"images": np.moveaxis(IMAGES, -1, 1)}, r"images must be \(n, h, w, 3\)"),
         ({"images": IMAGES[:0]}, r"images must be \(n, h, w, 3\) with n, h, w >= 1"),
-        ({"images": IMAGES, "labels": LABELS.astype(float)}, "labels must be integers, got float64"),
-        ({"images": IMAGES, "labels": LABELS > 0}, "labels must be integers, got bool"),
-        ({"images": IMAGES, "labels": LABELS.astype(str)}, "labels must be integers, got <U"),
+        ({"images": IMAGES, "labels": LABELS.astype(float)}, "labels must be whole numbers, got float64"),
+        ({"images": IMAGES, "labels": LABELS > 0}, "labels must be whole numbers, got bool"),
+        ({"images": IMAGES, "labels": LABELS.astype(str)}, "labels must be whole numbers, got <U"),
         ({"images": IMAGES, "labels": LABELS[:5]}, r"6 images need labels \(6,\), got \(5,\)"),
         ({"images": IMAGES, "labels": LABELS[:, None]}, r"6 images need labels \(6,\), got \(6, 1\)"),
         ({"images": IMAGES, "labels": LABELS - 1}, "labels must be 0 or more, got -1"),
-        ({"images": IMAGES, "labels": LABELS.astype(np.uint64) + 2**63}, "labels must be 0 or more"),
+        (
+            {"images": IMAGES, "labels": LABELS.astype(np.uint64) + 2**63},
+            "labels must be at most 9223372036854775807, got 9223372036854775811",
+        ),
     ],
 )
 def test_other_arrays_are_refused_with_what_they_are(tmp_path, stored, message):
