@@ -44,7 +44,7 @@ def bare(classifier: Classifier, batches: list[torch.Tensor], passes: int) -> No
     with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=half):
         for _ in range(passes):
             for batch in batches:
-                classifier.network(batch)
+                classifier.deployed(batch)
 
 
 def observed(renderings: list[FromRecipe], observer: Observer, needs: tuple[str, ...]) -> None:

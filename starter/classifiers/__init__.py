@@ -1,15 +1,20 @@
 """Frozen classifiers: architectures, their weights, and the network with its normalisation."""
 
-from starter.classifiers.classifier import PRECISIONS, Classifier
+from starter.classifiers.architectures import ARCHITECTURES, new_network
+from starter.classifiers.classifier import PRECISIONS, Classifier, check_device
 from starter.classifiers.network import Network
-from starter.classifiers.weights import ARCHITECTURES, load_classifier, read_classifier, save_classifier
+from starter.classifiers.user_network import use_network
+from starter.classifiers.weights import load_classifier, read_classifier, save_classifier
 
 __all__ = [
     "ARCHITECTURES",
     "PRECISIONS",
     "Classifier",
     "Network",
+    "check_device",
     "load_classifier",
+    "new_network",
     "read_classifier",
     "save_classifier",
+    "use_network",
 ]

@@ -2,7 +2,10 @@
 
 import copy
 import hashlib
-from dataclasses import dataclass
+import reprlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +17,8 @@ from starter.classifiers.network import Network
 from submission.errors import UnusableInput
 
 PRECISIONS = ("float32", "bfloat16")
+NAME_LENGTH = 200
+"""Characters of a class name, at most."""
 
 Images = NDArray[np.uint8] | Tensor
 
@@ -28,8 +33,10 @@ class Classifier:
 
     Attributes:
         name: how commands, ids and files call the classifier.
-        arch: the name of its architecture, a key of ARCHITECTURES.
-        network: copied on construction, then in evaluation mode and without gradients.
+        arch: the name of its architecture: a key of ARCHITECTURES, or module:function of a UserNetwork.
+        network: as its weights are stored; copied on construction, then in evaluation mode and without
+            gradients.
+        deployed: the network folded for inference, which gives the same maps: what a call runs.
         classes: k >= 2 class names, in the order of the logits.
         mean, std: of the input on [0, 1], per RGB channel.
         precision: "float32", or "bfloat16" for the convolutions; the head is applied in float32 either way.
@@ -37,6 +44,7 @@ class Classifier:
 
     Raises:
         ValueError: a field has the wrong shape or range; the message names classifier and field.
+        UnusableInput: the device is not there.
     """
 
     name: str
@@ -47,10 +55,19 @@ class Classifier:
     std: tuple[float, float, float]
     precision: str = "float32"
     device: str = "cpu"
+    deployed: Network = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
-            raise ValueError(f"{self}: classes must be two or more different names, got {self.classes}")
+            raise ValueError(
+                f"{self}: classes must be two or more different names, got {reprlib.repr(self.classes)}"
+            )
+        for label in self.classes:
+            if not label.strip() or not label.isprintable() or len(label) > NAME_LENGTH:
+                raise ValueError(
+                    f"{self}: classes must have printable names of 1 to {NAME_LENGTH} characters, "
+                    f"got {reprlib.repr(label)}"
+                )
         if self.network.head.out_features != len(self.classes):
             outputs = self.network.head.out_features
             raise ValueError(f"{self}: network has {outputs} outputs for {len(self.classes)} classes")
@@ -62,9 +79,10 @@ class Classifier:
             raise ValueError(
                 f"{self}: precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}"
             )
-        network = copy.deepcopy(self.network).eval().requires_grad_(False)
-        network = network.to(self.device).to(memory_format=torch.channels_last)
-        object.__setattr__(self, "network", network)
+        check_device(self.device)
+        network = copy.deepcopy(self.network).cpu().eval().requires_grad_(False)
+        for form, stored in (("deployed", network.folded()), ("network", network)):
+            object.__setattr__(self, form, stored.to(self.device).to(memory_format=torch.channels_last))
         object.__setattr__(self, "classes", tuple(map(str, self.classes)))
         object.__setattr__(self, "mean", tuple(map(float, self.mean)))
         object.__setattr__(self, "std", tuple(map(float, self.std)))
@@ -78,12 +96,12 @@ class Classifier:
 
         Raises:
             ValueError: the images are not uint8, not RGB, or none.
-            UnusableInput: some logits are NaN or infinite.
+            UnusableInput: some logits are NaN or infinite, or the images are too small for the network or too
+                many for the memory.
         """
         inputs = self._normalised(images)
-        with self._autocast():
-            features = self.network.features(inputs)
-        features = features.float()
+        with self._running(inputs):
+            features = self.deployed.features(inputs).float()
         logits = self.network.head(features)
         finite = torch.isfinite(logits).all(dim=1)
         if not finite.all():
@@ -96,10 +114,10 @@ class Classifier:
 
     @torch.inference_mode()
     def stages(self, images: Images) -> list[Tensor]:
-        """The feature maps after each stage, each float32 (n, c, h', w'); the same ValueError as a call."""
+        """The feature maps after each stage, each float32 (n, c, h', w'); the same errors as a call's."""
         inputs = self._normalised(images)
-        with self._autocast():
-            return [maps.float() for maps in self.network.stages(inputs)]
+        with self._running(inputs):
+            return [maps.float() for maps in self.deployed.stages(inputs)]
 
     @cached_property
     def head_weight(self) -> NDArray[np.float32]:
@@ -115,19 +133,29 @@ class Classifier:
     def digest(self) -> str:
         """SHA-256 of all that decides the logits, 64 hexadecimal digits.
 
-        That is the architecture, every tensor (name, dtype, shape, bytes), the normalisation, the classes and
-        the precision; neither the name nor the device.
+        That is the architecture and its code where that is the user's, every tensor as stored (name, dtype,
+        shape, bytes), the normalisation, the classes and the precision; neither the name nor the device.
         """
-        digest = hashlib.sha256(repr((self.arch, self.mean, self.std, self.classes, self.precision)).encode())
+        arch = (self.arch, self.network.code)
+        digest = hashlib.sha256(repr((arch, self.mean, self.std, self.classes, self.precision)).encode())
         for name, tensor in sorted(self.network.state_dict().items()):
             values = tensor.cpu().contiguous().numpy()
             digest.update(repr((name, str(values.dtype), values.shape)).encode())
             digest.update(values.tobytes())
         return digest.hexdigest()
 
-    def _autocast(self) -> torch.autocast:
-        device_type = torch.device(self.device).type
-        return torch.autocast(device_type, torch.bfloat16, enabled=self.precision == "bfloat16")
+    @contextmanager
+    def _running(self, inputs: Tensor) -> Iterator[None]:
+        """In the chosen precision; what PyTorch refuses to compute becomes one line."""
+        half = self.precision == "bfloat16"
+        try:
+            with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=half):
+                yield
+        except RuntimeError as error:
+            count, _, height, width = inputs.shape
+            raise UnusableInput(
+                f"{self} cannot take {count} images of {height} x {width} pixels: {_first_line(error)}"
+            ) from error
 
     def _normalised(self, images: Images) -> Tensor:
         """uint8 images of either layout -> float32 (n, 3, h, w) in channels-last memory on the device."""
@@ -143,3 +171,22 @@ class Classifier:
         mean = torch.tensor(self.mean, dtype=torch.float32, device=self.device)
         std = torch.tensor(self.std, dtype=torch.float32, device=self.device)
         return (inputs / 255).sub_(mean.view(3, 1, 1)).div_(std.view(3, 1, 1))
+
+
+def check_device(device: str) -> None:
+    """Check that tensors can be made and computed with on `device`.
+
+    Raises:
+        UnusableInput: there is no such device here, or it is none that computes.
+    """
+    try:
+        chosen = torch.device(device)
+        if chosen.type == "cpu" and chosen.index:
+            raise RuntimeError("the CPU is a single device, cpu")
+        (torch.ones(1, device=chosen) + 1).item()
+    except (RuntimeError, AssertionError, ImportError) as error:
+        raise UnusableInput(f"device {device!r} cannot be used here: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

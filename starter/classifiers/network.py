@@ -5,12 +5,19 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from starter.classifiers.folding import folded
+
 
 class Network(nn.Module, ABC):
     """A convolutional network with global average pooling and one linear layer on top.
 
     The input is the normalised image, float (n, 3, h, w). A subclass gives `stages` and `head`.
+
+    Attributes:
+        code: what decides the logits beside the architecture's name and the tensors, as a line of text.
     """
+
+    code: str = ""
 
     @abstractmethod
     def stages(self, x: Tensor) -> list[Tensor]:
@@ -28,3 +35,7 @@ class Network(nn.Module, ABC):
     def forward(self, x: Tensor) -> Tensor:
         """The logits, (n, k)."""
         return self.head(self.features(x))
+
+    def folded(self) -> "Network":
+        """A copy for inference: the same maps in fewer operations, from other tensors."""
+        return folded(self)

@@ -1,13 +1,29 @@
 """RepVGG-A0 for 32 x 32 images (Ding et al., RepVGG: Making VGG-style ConvNets Great Again, CVPR 2021)."""
 
-from collections import OrderedDict
+import copy
 
+import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
+from starter.classifiers.folding import merged, replace_module, replace_weights
 from starter.classifiers.network import Network
 
 # Blocks, channels and first stride of each stage; stage 0 and stage 1 keep the 32 x 32 resolution.
 STAGES = ((1, 48, 1), (2, 48, 1), (4, 96, 2), (14, 192, 2), (1, 1280, 2))
+
+
+class Branch(nn.Module):
+    """A convolution and its batch normalisation."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, stride: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
+        self.bn = nn.BatchNorm2d(outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, inputs, h, w) -> (n, outputs, h / stride, w / stride)."""
+        return self.bn(self.conv(x))
 
 
 class Block(nn.Module):
@@ -17,8 +33,8 @@ class Block(nn.Module):
         super().__init__()
         same = inputs == outputs and stride == 1
         self.rbr_identity = nn.BatchNorm2d(inputs) if same else None
-        self.rbr_dense = _branch(inputs, outputs, 3, stride)
-        self.rbr_1x1 = _branch(inputs, outputs, 1, stride)
+        self.rbr_dense = Branch(inputs, outputs, 3, stride)
+        self.rbr_1x1 = Branch(inputs, outputs, 1, stride)
 
     def forward(self, x: Tensor) -> Tensor:
         """(n, inputs, h, w) -> (n, outputs, h / stride, w / stride)."""
@@ -26,6 +42,19 @@ class Block(nn.Module):
         if self.rbr_identity is not None:
             total.add_(self.rbr_identity(x))
         return total.relu_()
+
+    def folded(self) -> nn.Sequential:
+        """One 3x3 convolution and the ReLU: this block in evaluation mode (the paper's section 3.3)."""
+        kernel, bias = merged(self.rbr_dense.conv.weight, None, self.rbr_dense.bn)
+        points = [merged(self.rbr_1x1.conv.weight, None, self.rbr_1x1.bn)]
+        if self.rbr_identity is not None:
+            identity = torch.eye(len(bias), device=bias.device)[:, :, None, None]
+            points.append(merged(identity, None, self.rbr_identity))
+        for point, shift in points:
+            kernel, bias = kernel + pad(point, (1, 1, 1, 1)), bias + shift
+        conv = copy.deepcopy(self.rbr_dense.conv)
+        replace_weights(conv, kernel, bias)
+        return nn.Sequential(conv, nn.ReLU(inplace=True))
 
 
 class RepVGGA0(Network):
@@ -56,7 +85,10 @@ class RepVGGA0(Network):
             maps.append(self.get_submodule(f"stage{index}")(maps[-1]))
         return maps[1:]
 
-
-def _branch(inputs: int, outputs: int, kernel: int, stride: int) -> nn.Sequential:
-    conv = nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
-    return nn.Sequential(OrderedDict(conv=conv, bn=nn.BatchNorm2d(outputs)))
+    def folded(self) -> "RepVGGA0":
+        """The same network with each block as one convolution."""
+        network = copy.deepcopy(self)
+        for name, module in self.named_modules():
+            if isinstance(module, Block):
+                replace_module(network, name, module.folded())
+        return network

@@ -2,30 +2,26 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+import reprlib
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import safetensors.torch
 import torch
 from torch import Tensor
 
-from starter.classifiers.classifier import Classifier
+from starter.classifiers.architectures import ARCHITECTURES, new_network
+from starter.classifiers.classifier import Classifier, check_device
 from starter.classifiers.network import Network
 from starter.classifiers.official import OFFICIAL, cache_folder, fetch
-from starter.classifiers.repvgg import RepVGGA0
-from starter.classifiers.resnet import ResNet56
-from starter.classifiers.small import Small
-from starter.classifiers.weightsfile import WeightsFile
+from starter.classifiers.user_network import UserNetwork, use_network
+from starter.classifiers.weightsfile import CIFAR10_MEAN, CIFAR10_STD, WeightsFile
 from submission.errors import UnusableInput
 from submission.files import replacing
 
-#: Architecture -> network for a number of classes.
-ARCHITECTURES: dict[str, Callable[[int], Network]] = {
-    "repvgg_a0": RepVGGA0,
-    "resnet56": ResNet56,
-    "small": Small,
-}
-
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""The dtypes that weights are read from; narrower ones belong with scales that the kit does not know."""
 SHOWN_PROBLEMS = 3
 
 
@@ -35,8 +31,9 @@ def load_classifier(
     """The classifier that a command names as NAME=WEIGHTS.
 
     Args:
-        spec: NAME is the classifier's name; WEIGHTS is `official` or the path of a .safetensors file, or of a
-            .pt or .pth file with a state_dict. The architecture is the one that the file tells, else NAME.
+        spec: NAME is the classifier's name; WEIGHTS is `official`, the path of a .safetensors file, or of a
+            .pt or .pth file with a state_dict, or ``module:function`` (see user_network). The architecture is
+            the one that the file tells, else NAME.
         classes: the k class names, in the order of the logits.
         precision, device: as in Classifier.
 
@@ -50,8 +47,13 @@ def load_classifier(
     if not weights:
         official = f" or {name}=official" if name in OFFICIAL else ""
         raise UnusableInput(f"classifier {spec!r} has no weights: pass {name}=PATH{official}")
+    check_device(device)
+    if re.fullmatch(r"[\w.]+:\w+", weights):
+        if name in ARCHITECTURES:
+            raise UnusableInput(f"classifier {spec!r}: {name} is a network of the kit; name yours otherwise")
+        return _users(weights, name, tuple(classes), precision, device)
     if weights != "official":
-        path = Path(weights).expanduser()
+        path = Path(weights)
     elif name in OFFICIAL:
         path = fetch(OFFICIAL[name], cache_folder())
     else:
@@ -63,8 +65,8 @@ def load_classifier(
             f"{path} holds {arch} weights: pass {arch}={path}, or a name that is no architecture"
         )
     if file.classes not in (None, tuple(classes)):
-        known = ", ".join(file.classes or ())
-        raise UnusableInput(f"{path} was made for the classes {known}, not for {', '.join(classes)}")
+        made, asked = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
+        raise UnusableInput(f"{path} was made for the classes {made}, not for {asked}")
     return _classifier(file, name, arch, tuple(classes), precision, device)
 
 
@@ -74,8 +76,10 @@ def read_classifier(
     """What `save_classifier` wrote; `name` is the file's stem unless told otherwise.
 
     Raises:
-        UnusableInput: the file is missing or damaged, or does not tell its architecture and classes.
+        UnusableInput: the file is missing or damaged, or does not tell its architecture and classes; or they
+            are a user's network that `use_network` was not told of; or an unknown device.
     """
+    check_device(device)
     file = WeightsFile.read(path)
     if file.arch is None or file.classes is None:
         raise UnusableInput(
@@ -90,7 +94,8 @@ def save_classifier(classifier: Classifier, path: Path) -> None:
     The metadata hold `arch`, `mean` and `std` (comma-separated) and `classes` (a JSON list). Name, precision
     and device are chosen on reading.
     """
-    tensors = {name: tensor.cpu().contiguous() for name, tensor in classifier.network.state_dict().items()}
+    state = classifier.network.state_dict()
+    tensors = {name: tensor.cpu().contiguous().clone() for name, tensor in state.items()}  # none share memory
     metadata = {
         "arch": classifier.arch,
         "mean": ",".join(map(repr, classifier.mean)),
@@ -112,20 +117,28 @@ def _with_sorted_header(data: bytes) -> bytes:
 def _classifier(
     file: WeightsFile, name: str, arch: str, classes: tuple[str, ...], precision: str, device: str
 ) -> Classifier:
-    if arch not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
-        raise UnusableInput(f"{file.path}: {arch!r} is no architecture of the kit, which has {known}")
     try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise UnusableInput(f"device {device!r} cannot be used here: {str(error).splitlines()[0]}") from error
-    with torch.device("meta"):  # no memory and no random numbers for weights that are replaced at once
-        network = ARCHITECTURES[arch](len(classes))
+        # The kit's networks need no memory and no random numbers for weights that are replaced at once.
+        with torch.device("meta") if arch in ARCHITECTURES else nullcontext():
+            network = new_network(arch, len(classes))
+    except UnusableInput as error:
+        raise UnusableInput(f"{file.path}: {error}") from error
     network.load_state_dict(_fitting(file, arch, network), assign=True)
     try:
         return Classifier(name, arch, network, classes, file.mean, file.std, precision, device)
     except ValueError as error:
         raise UnusableInput(f"{file.path}: {error}") from error
+
+
+def _users(spec: str, name: str, classes: tuple[str, ...], precision: str, device: str) -> Classifier:
+    """The user's own network, with the weights and the normalisation that it comes with."""
+    use_network(spec)
+    network = UserNetwork(spec, len(classes))
+    mean, std = network.triple("mean") or CIFAR10_MEAN, network.triple("std") or CIFAR10_STD
+    try:
+        return Classifier(name, spec, network, classes, mean, std, precision, device)
+    except ValueError as error:
+        raise UnusableInput(f"{spec}: {error}") from error
 
 
 def _fitting(file: WeightsFile, arch: str, network: Network) -> dict[str, Tensor]:
@@ -139,11 +152,10 @@ def _fitting(file: WeightsFile, arch: str, network: Network) -> dict[str, Tensor
     counters = {name: torch.tensor(0) for name in expected if name.endswith(".num_batches_tracked")}
     tensors = {**counters, **file.tensors}
     problems = [f"it lacks {name}" for name in expected if name not in tensors]
-    problems += [f"its {name} is unexpected" for name in tensors if name not in expected]
+    problems += [f"its {name[:100]!r} is unexpected" for name in tensors if name not in expected]
     for name in expected:
-        given, right = tuple(tensors[name].shape) if name in tensors else None, tuple(expected[name].shape)
-        if given not in (None, right):
-            problems.append(f"its {name} has shape {given} instead of {right}")
+        problem = _problem(tensors[name], expected[name]) if name in tensors else None
+        problems += [f"its {name} {problem}"] if problem else []
     if not problems:
         tensors = {name: tensor.to(expected[name].dtype) for name, tensor in tensors.items()}
         bad = [name for name in expected if not tensors[name].isfinite().all()]
@@ -152,3 +164,13 @@ def _fitting(file: WeightsFile, arch: str, network: Network) -> dict[str, Tensor
         more = f"; and {len(problems) - SHOWN_PROBLEMS} more" if len(problems) > SHOWN_PROBLEMS else ""
         raise UnusableInput(f"{file.path} does not fit {arch}: {'; '.join(problems[:SHOWN_PROBLEMS])}{more}")
     return tensors
+
+
+def _problem(given: Tensor, expected: Tensor) -> str | None:
+    if given.layout != torch.strided or given.is_meta or given.is_quantized or given.is_nested:
+        return "is not a dense tensor with values: save plain float32 weights"
+    if given.shape != expected.shape:
+        return f"has shape {tuple(given.shape)} instead of {tuple(expected.shape)}"
+    if expected.is_floating_point() and given.dtype not in FLOATS:
+        return f"is {given.dtype}: save float32, float16 or bfloat16 weights"
+    return None

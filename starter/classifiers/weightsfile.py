@@ -1,6 +1,8 @@
 """WeightsFile: the tensors of a file and what it tells about them, read without unpickling anything."""
 
 import json
+import reprlib
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,10 +32,15 @@ class WeightsFile:
         """Read .safetensors, or .pt and .pth by `torch.load(weights_only=True)`.
 
         Raises:
-            UnusableInput: the file is missing, of another kind, damaged, or holds more than weights.
+            UnusableInput: the file is missing, cannot be read, is damaged, or holds more than weights.
         """
-        if not path.is_file():
-            raise UnusableInput(f"weights {path}: {'not a file' if path.exists() else 'no such file'}")
+        try:
+            path = path.expanduser()
+            if not path.is_file():
+                raise UnusableInput(f"weights {path}: {'not a file' if path.exists() else 'no such file'}")
+            path.open("rb").close()
+        except (OSError, RuntimeError) as error:
+            raise UnusableInput(f"weights {path} cannot be read: {error}") from error
         if path.suffix == ".safetensors":
             return cls(path, *_read_safetensors(path))
         if path.suffix in (".pt", ".pth"):
@@ -52,7 +59,7 @@ class WeightsFile:
             return None
         try:
             classes = json.loads(self.metadata["classes"])
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             classes = None
         if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
             raise UnusableInput(f"{self.path}: its metadata `classes` is not a JSON list of names")
@@ -75,7 +82,9 @@ class WeightsFile:
         try:
             red, green, blue = map(float, text.split(","))
         except ValueError:
-            raise UnusableInput(f"{self.path}: its metadata `{key}` is not three numbers: {text!r}") from None
+            raise UnusableInput(
+                f"{self.path}: its metadata `{key}` is not three numbers: {reprlib.repr(text)}"
+            ) from None
         return red, green, blue
 
 
@@ -90,6 +99,7 @@ def _read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 def _read_pytorch(path: Path) -> dict[str, Tensor]:
     """The state_dict, plain or under the key "state_dict"; the prefix of DataParallel is dropped."""
     try:
+        _check_size(path)
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file can make the restricted unpickler raise anything
         raise UnusableInput(
@@ -101,3 +111,11 @@ def _read_pytorch(path: Path) -> dict[str, Tensor]:
     if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
         raise UnusableInput(f"{path} holds no state_dict: save the model's state_dict()")
     return {str(name).removeprefix("module."): tensor for name, tensor in loaded.items()}
+
+
+def _check_size(path: Path) -> None:
+    """torch.save does not compress: a file that unpacks to more than itself was made to fill the memory."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > path.stat().st_size:
+                raise ValueError("compressed")

@@ -1,4 +1,5 @@
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,20 @@ class Tiny(Network):
     def stages(self, x: Tensor) -> list[Tensor]:
         first = self.conv(x)
         return [first, self.bn(first).relu()]
+
+
+class Hidden(Tiny):
+    """The same with one stage, so that the convolution's output is nowhere to be seen."""
+
+    def stages(self, x: Tensor) -> list[Tensor]:
+        return [self.bn(self.conv(x)).relu()]
+
+
+class Wide(Tiny):
+    """The same with a convolution that needs nine pixels."""
+
+    def stages(self, x: Tensor) -> list[Tensor]:
+        return [nn.functional.conv2d(x, torch.zeros(4, 3, 9, 9))]
 
 
 def tiny(**changes: Any) -> Classifier:
@@ -140,6 +155,11 @@ def test_digest_tells_all_that_decides_the_logits() -> None:
         ({"classes": ("a",)}, "classes"),
         ({"classes": ("a", "b", "b")}, "classes"),
         ({"classes": ("a", "b")}, "3 outputs for 2 classes"),
+        ({"classes": ("a", "b", " ")}, "printable names of 1 to 200 characters, got ' '"),
+        ({"classes": ("a", "b", "")}, "printable names of 1 to 200 characters, got ''"),
+        ({"classes": ("a", "b", "c\n")}, "printable names of 1 to 200 characters"),
+        ({"classes": ("a", "b", "c" * 201)}, r"printable names of 1 to 200 characters, got 'c+\.\.\.c+'$"),
+        ({"classes": ("a",) * 10**6}, r"different names, got \('a', 'a', 'a', 'a', 'a', 'a', \.\.\.\)$"),
         ({"mean": (0.5, 0.5)}, "mean"),
         ({"mean": (0.5, 0.5, float("nan"))}, "mean"),
         ({"std": (0.2, 0.2, 0.0)}, "std"),
@@ -168,6 +188,38 @@ def test_bad_images_are_refused(bad: NDArray[np.uint8] | Tensor) -> None:
     for call in (classifier, classifier.stages):
         with pytest.raises(ValueError, match="images must be uint8"):
             call(bad)
+
+
+def test_a_call_runs_the_folded_network_and_the_stored_one_stays(images: NDArray[np.uint8]) -> None:
+    network = Tiny().eval()
+    classifier = tiny(network=network)
+    torch.testing.assert_close(dict(classifier.network.state_dict()), dict(network.state_dict()))
+    folded = tiny(network=Hidden())
+    assert isinstance(folded.network.bn, nn.BatchNorm2d)
+    assert isinstance(folded.deployed.bn, nn.Identity)
+    torch.testing.assert_close(folded(images), classifier(images))
+    with torch.no_grad():
+        folded.deployed.conv.bias.add_(1)
+    assert not torch.equal(folded(images)[0], classifier(images)[0])
+
+
+@pytest.mark.parametrize(
+    "device", ["", "gpu", "0", "cpu:7", "cpu:-1", "meta", "xla", "hpu", "cuda:99", "lazy", "cpu\ncuda"]
+)
+def test_devices_that_do_not_compute_here_are_refused(device: str) -> None:
+    with pytest.raises(
+        UnusableInput, match=f"^device {re.escape(repr(device))} cannot be used here: .+"
+    ) as caught:
+        tiny(device=device)
+    assert "\n" not in str(caught.value)
+
+
+def test_images_that_a_network_cannot_take_are_told(images: NDArray[np.uint8]) -> None:
+    message = r"classifier 't' cannot take 7 images of 8 x 6 pixels: .*[Kk]ernel size"
+    with pytest.raises(UnusableInput, match=message):
+        tiny(network=Wide())(images)
+    with pytest.raises(UnusableInput, match=message):
+        tiny(network=Wide()).stages(images)
 
 
 def test_logits_that_are_not_finite_name_the_classifier(images: NDArray[np.uint8]) -> None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional
 
 from starter.classifiers.repvgg import Block, RepVGGA0
@@ -60,5 +61,15 @@ def test_block_equals_one_3x3_convolution(inputs: int, outputs: int, stride: int
         bias = bias + same_bias
     x = torch.randn(2, inputs, 8, 8, generator=generator, dtype=torch.float64)
     expected = functional.conv2d(x, kernel, bias, stride, padding=1).relu()
+    fast = block.folded()
+    assert [type(layer) for layer in fast] == [nn.Conv2d, nn.ReLU]
     with torch.no_grad():
         torch.testing.assert_close(block(x), expected)
+        torch.testing.assert_close(fast(x), expected)
+
+
+def test_the_folded_network_has_one_convolution_a_block(network: RepVGGA0) -> None:
+    fast = network.folded()
+    assert sum(isinstance(module, nn.Conv2d) for module in fast.modules()) == 22
+    assert sum(isinstance(module, Block) for module in network.modules()) == 22
+    assert not any(isinstance(module, (Block, nn.BatchNorm2d)) for module in fast.modules())

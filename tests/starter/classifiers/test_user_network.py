@@ -1,0 +1,232 @@
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from starter.classifiers import (
+    Classifier,
+    load_classifier,
+    new_network,
+    read_classifier,
+    save_classifier,
+    use_network,
+)
+from submission.errors import UnusableInput
+
+CLASSES = ("a", "b", "c")
+IMAGES = np.random.default_rng(0).integers(0, 256, (5, 8, 8, 3), dtype=np.uint8)
+CODE = """
+import torch
+from torch import nn
+
+class Mine(nn.Module):
+    mean, std = torch.tensor([0.1, 0.2, 0.3]).view(1, 3, 1, 1), (0.5, 0.6, 0.7)
+
+    def __init__(self, num_classes, depth=1):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 6, 3, stride=2)
+        self.norm = nn.BatchNorm2d(6)
+        self.mix = nn.Linear(6 * 9, 7)
+        self.top = nn.Linear(7, num_classes)
+        self.register_buffer("shift", torch.full((7,), 0.25), persistent=False)
+
+    def stages(self, x):
+        return [self.norm(self.conv(x)).relu()]
+
+    def forward(self, x):
+        return self.top(self.mix(self.stages(x)[-1].flatten(1)).tanh() + self.shift)
+
+def make(num_classes):
+    return Mine(num_classes)
+
+def bare(num_classes):
+    return nn.Sequential(nn.Flatten(), nn.Linear(192, num_classes)).half()
+
+def softmax(num_classes):
+    return nn.Sequential(nn.Flatten(), nn.Linear(192, num_classes), nn.Softmax(1))
+
+def early(num_classes):
+    return nn.Sequential(nn.Linear(8, num_classes), nn.Flatten())
+
+def unused(num_classes):
+    network = nn.Sequential(nn.Flatten(), nn.Linear(192, num_classes))
+    network.extra = nn.Linear(5, num_classes)
+    network.forward = lambda x: network[1](network[0](x))
+    return network
+
+def small_input(num_classes):
+    return nn.Sequential(nn.Flatten(), nn.Linear(12, num_classes))
+
+def five(num_classes):
+    return nn.Linear(3, 5)
+
+def convolution(num_classes):
+    return nn.Conv2d(3, num_classes, 3)
+
+def function(num_classes):
+    return lambda x: x
+
+def broken(num_classes):
+    raise OSError("no weights.pt")
+
+def leaving(num_classes):
+    raise SystemExit(3)
+
+def odd_mean(num_classes):
+    network = bare(num_classes)
+    network.mean = "grey"
+    return network
+
+def nothing():
+    return None
+
+NUMBER = 3
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name, new for each test, of a user's module in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    name = f"nets_{abs(hash(request.node.nodeid))}"
+    Path(f"{name}.py").write_text(CODE, encoding="utf-8")
+    yield name
+    sys.modules.pop(name, None)
+
+
+def mine(module: str) -> Classifier:
+    return load_classifier(f"mine={module}:make", CLASSES)
+
+
+def test_logits_features_and_stages_are_the_networks_own(module: str) -> None:
+    before = torch.get_rng_state()
+    classifier = mine(module)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert (classifier.name, classifier.arch) == ("mine", f"{module}:make")
+    assert classifier.mean == pytest.approx((0.1, 0.2, 0.3))
+    assert classifier.std == (0.5, 0.6, 0.7)
+    logits, features = classifier(IMAGES)
+    body = classifier.network.body
+    scaled = torch.from_numpy(IMAGES) / 255
+    x = ((scaled - torch.tensor(classifier.mean)) / torch.tensor(classifier.std)).movedim(-1, 1)
+    torch.testing.assert_close(logits, body(x))
+    torch.testing.assert_close(features, body.mix(body.stages(x)[0].flatten(1)).tanh() + 0.25)
+    torch.testing.assert_close(classifier.stages(IMAGES), body.stages(x))
+    torch.testing.assert_close(
+        logits,
+        functional.linear(features, *map(torch.from_numpy, (classifier.head_weight, classifier.head_bias))),
+    )
+
+
+def test_what_is_saved_is_read_back_where_the_network_was_named(module: str) -> None:
+    classifier = mine(module)
+    save_classifier(classifier, Path("peer.safetensors"))
+    back = read_classifier(Path("peer.safetensors"))
+    assert back.digest == classifier.digest
+    torch.testing.assert_close(back(IMAGES), classifier(IMAGES))
+    again = load_classifier("peer=peer.safetensors", CLASSES, precision="bfloat16")
+    assert again.arch == f"{module}:make"
+    torch.testing.assert_close(again(IMAGES), classifier(IMAGES), atol=0.05, rtol=0.05)
+
+
+def test_no_file_makes_the_kit_import_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("unnamed_nets.py").write_text("raise SystemExit('imported')", encoding="utf-8")
+    network = new_network("small", 3)
+    classifier = Classifier("peer", "unnamed_nets:make", network, CLASSES, (0.5,) * 3, (0.5,) * 3)
+    save_classifier(classifier, Path("peer.safetensors"))
+    message = r"^peer\.safetensors: 'unnamed_nets:make' is not the kit's, .* name it with --network"
+    with pytest.raises(UnusableInput, match=message):
+        read_classifier(Path("peer.safetensors"))
+    with pytest.raises(UnusableInput, match=message):
+        load_classifier("peer=peer.safetensors", CLASSES)
+    assert "unnamed_nets" not in sys.modules
+
+
+def test_other_code_gives_another_digest(module: str) -> None:
+    save_classifier(mine(module), Path("peer.safetensors"))
+    first = read_classifier(Path("peer.safetensors")).digest
+    with Path(f"{module}.py").open("a") as file:
+        file.write("# another version\n")
+    assert read_classifier(Path("peer.safetensors")).digest != first
+
+
+def test_a_network_without_extras(module: str) -> None:
+    classifier = load_classifier(f"b={module}:bare", CLASSES)
+    assert (classifier.mean, classifier.std) == ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
+    logits, features = classifier(IMAGES)
+    assert logits.shape == (5, 3)
+    assert features.shape == (5, 192)
+    assert logits.dtype == features.dtype == torch.float32
+    with pytest.raises(UnusableInput, match=r"bare: the network has no stages\(x\)"):
+        classifier.stages(IMAGES)
+
+
+def test_a_named_network_can_be_built_for_training(module: str) -> None:
+    with pytest.raises(UnusableInput, match="name it with --network"):
+        new_network(f"{module}:make", 4)
+    use_network(f"{module}:make")
+    network = new_network(f"{module}:make", 4).train()
+    network(torch.zeros(2, 3, 8, 8)).sum().backward()
+    assert all(p.grad is not None for p in network.parameters())
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("none", "has no attribute 'none'"),
+        ("NUMBER", "NUMBER is no function"),
+        ("five", r"five\(3\) must end in an nn.Linear to 3, has 5 outputs"),
+        ("convolution", r"must end in an nn.Linear to 3, has no nn.Linear"),
+        ("function", "returns function, not an nn.Module"),
+        ("broken", r"broken\(3\) fails: OSError: no weights.pt"),
+        ("leaving", r"leaving\(3\) fails: SystemExit: 3"),
+        ("nothing", r"nothing\(3\) fails: TypeError"),
+        ("odd_mean", "`mean` of the network must be three numbers"),
+    ],
+)
+def test_functions_that_give_no_network(function: str, message: str, module: str) -> None:
+    with pytest.raises(UnusableInput, match=message):
+        load_classifier(f"mine={module}:{function}", CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("softmax", "the logits must be what its last nn.Linear gives"),
+        ("early", "the logits must be what its last nn.Linear gives"),
+        ("unused", "the logits must be what its last nn.Linear gives"),
+        ("small_input", r"small_input fails on images of shape \(5, 3, 8, 8\): RuntimeError"),
+    ],
+)
+def test_networks_that_do_something_else(function: str, message: str, module: str) -> None:
+    classifier = load_classifier(f"mine={module}:{function}", CLASSES)
+    with pytest.raises(UnusableInput, match=message):
+        classifier(IMAGES)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("no_such_module:make", "no module named 'no_such_module', neither installed nor in"),
+        ("a..b:make", "is not module:function"),
+        ("os.path:1", "is not module:function"),
+    ],
+)
+def test_specs_that_name_nothing(spec: str, message: str) -> None:
+    with pytest.raises(UnusableInput, match=message):
+        load_classifier(f"mine={spec}", CLASSES)
+
+
+def test_a_module_that_fails_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("failing_nets.py").write_text("1 / 0", encoding="utf-8")
+    with pytest.raises(UnusableInput, match="the module fails on import: ZeroDivisionError"):
+        use_network("failing_nets:make")
