@@ -8,9 +8,12 @@ import numpy as np
 from sklearn.base import clone
 
 from baselines.estimator import Estimator
-from starter.observation import IMAGE_STATS, MetaTrain, Moments, Observation, Source
+from baselines.guard import folder_of, fractions_problem, told
+from starter.observation import IMAGE_STATS, PEER, ROTATED, MetaTrain, Moments, Observation, Source
 
 CLASSES, FEATURES = 10, 16
+VIEWS = {"rotations": ROTATED, "grey": ("grey",), "peers": (f"{PEER}other",)}
+"""The views of the made-up observations, by what a method calls them in `needs`."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,9 @@ class Check:
 
     rule: str
     problem: str = ""
+
+    def __str__(self) -> str:
+        return f"FAIL {self.rule}: {self.problem}" if self.problem else f"ok   {self.rule}"
 
 
 def example_observation(name: str, n: int, skill: float, seed: int) -> tuple[Observation, np.ndarray]:
@@ -37,6 +43,11 @@ def example_observation(name: str, n: int, skill: float, seed: int) -> tuple[Obs
         features=features.astype(np.float16),
         image_stats=rng.random((n, len(IMAGE_STATS))).astype(np.float32),
         rotation=rng.binomial(4, min(0.2 + skill / 6, 1.0), n).astype(np.float32) / 4,
+        views={
+            view: logits + rng.normal(size=logits.shape).astype(np.float32)
+            for views in VIEWS.values()
+            for view in views
+        },
         render=images.copy,
     )
     return observation, labels
@@ -74,7 +85,7 @@ def _run(rule: str, check: Rule, method: Estimator) -> Check:
     try:
         return Check(rule, check(clone(method), example_meta_train(), targets))
     except (Exception, SystemExit) as error:
-        return Check(rule, f"{type(error).__name__}: {error}")
+        return Check(rule, told(error, folder_of(type(method))))
 
 
 def _fit_returns_self(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
@@ -82,13 +93,7 @@ def _fit_returns_self(method: Estimator, meta: MetaTrain, targets: list[Observat
 
 
 def _finite_fractions(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
-    values = method.fit(meta).predict(targets)
-    if not isinstance(values, np.ndarray) or values.shape != (len(targets),):
-        got = getattr(values, "shape", type(values).__name__)
-        return f"predict must give an array ({len(targets)},), got {got}"
-    if not np.isfinite(values).all() or values.min() < 0 or values.max() > 1:
-        return f"predictions must be finite and in [0, 1], got {values}"
-    return ""
+    return fractions_problem(method.fit(meta).predict(targets), len(targets))
 
 
 def _one_set_at_a_time(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
@@ -132,12 +137,14 @@ def _clone_keeps_parameters(method: Estimator, meta: MetaTrain, targets: list[Ob
 
 
 def _needs_are_honest(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+    needed = [view for need in method.needs for view in VIEWS.get(need, ())]
     unneeded = {
         name: None for name in ("moments", "features", "image_stats", "rotation") if name not in method.needs
     }
 
     def strip(observation: Observation) -> Observation:
-        return dataclasses.replace(observation, **unneeded)  # type: ignore[arg-type]
+        views = {view: observation.views[view] for view in needed}
+        return dataclasses.replace(observation, views=views, **unneeded)  # type: ignore[arg-type]
 
     source = dataclasses.replace(
         meta.source, observation=strip(meta.source.observation), train_ref=strip(meta.source.train_ref)
@@ -171,7 +178,8 @@ def _permuted(observation: Observation, seed: int) -> Observation:
         name: getattr(observation, name)[order] for name in ("logits", "features", "image_stats", "rotation")
     }
     images = observation.images()[order]
-    return dataclasses.replace(observation, render=images.copy, **rows)
+    views = {name: logits[order] for name, logits in observation.views.items()}
+    return dataclasses.replace(observation, views=views, render=images.copy, **rows)
 
 
 def _fingerprint(values: object) -> str:
@@ -182,4 +190,6 @@ def _fingerprint(values: object) -> str:
         return repr([(f.name, _fingerprint(getattr(values, f.name))) for f in dataclasses.fields(values)])
     if isinstance(values, list):
         return repr([_fingerprint(value) for value in values])
+    if isinstance(values, dict):
+        return _fingerprint(list(values.values()))
     return repr(values) if isinstance(values, str | float | int | frozenset) else ""

@@ -12,7 +12,8 @@ from starter.observation import MetaTrain, Observation
 class MyMethod(Estimator):
     """A line through one number per set: the mean margin between the two largest probabilities."""
 
-    # What you read of an observation beside its logits: "moments", "features", "image_stats", "rotation".
+    # What you read of an observation beside its logits: "moments", "features", "image_stats", "rotation",
+    # "rotations", "grey", "peers".
     needs = ()
 
     def __init__(self, degree: int = 1) -> None:

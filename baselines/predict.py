@@ -1,16 +1,21 @@
 """Running methods on a competition: fit on its meta-train sets, predict its validation and test sets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sklearn.base import clone
 
 from baselines.estimator import Estimator
+from baselines.guard import guarded, predict_one
+from starter.observation import MetaTrain, Observation
 from starter.subject import PublicSets, Subject
 from submission import Competition, make_id, write_predictions
 
 FOLDERS = {"test": "submissions", "val": "validation"}
 """Where a method's predictions of each part go, below the competition's folder."""
+
+Sets = tuple[MetaTrain, Mapping[str, Sequence[Observation]]]
+"""What there is to learn from, and the sets of each part."""
 
 
 def predict(
@@ -18,7 +23,8 @@ def predict(
 ) -> dict[str, dict[str, Path]]:
     """Fit every method per subject and write ``submissions/<method>.csv`` and ``validation/<method>.csv``.
 
-    A user's own ``module:Class`` is written as ``module.Class.csv``.
+    A user's own ``module:Class`` is written as ``module.Class.csv``. A method's files are written when it is
+    done, so those of the methods before one that fails are there, and it leaves none.
 
     Args:
         competition: an opened competition; nothing below ``private/`` is touched.
@@ -28,20 +34,38 @@ def predict(
 
     Returns:
         method -> {"test": file, "val": file}; "val" is missing where the competition has no such sets.
+
+    Raises:
+        UnusableInput: a method fails; it is named with the subject or set, and the line of its code.
     """
     needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
-    values: dict[str, dict[str, dict[str, float]]] = {name: {"test": {}, "val": {}} for name in methods}
     sets = PublicSets(competition)
-    for subject_name in competition.subjects:
-        subject = Subject.open(sets, subject_name, needs, device)
+    observed: dict[str, Sets] = {}
+    for name in competition.subjects:
+        subject = Subject.open(sets, name, needs, device)
         meta = subject.meta_train(progress)
-        observed = {part: subject.observations(part, progress) for part in FOLDERS}
-        for name, prototype in methods.items():
-            method = clone(prototype).fit(meta)
-            for part, observations in observed.items():
-                ids = [make_id(subject_name, set_name) for set_name in competition.sets(part)]
-                values[name][part].update(zip(ids, map(float, method.predict(observations)), strict=True))
-    return {name: _write(competition, name, parts) for name, parts in values.items()}
+        observed[name] = meta, {part: subject.observations(part, progress) for part in FOLDERS}
+    return {
+        name: _write(competition, name, _predictions(name, prototype, observed))
+        for name, prototype in methods.items()
+    }
+
+
+def _predictions(
+    name: str, prototype: Estimator, observed: Mapping[str, Sets]
+) -> dict[str, dict[str, float]]:
+    """The predictions of each part by id; every set is handed over by itself, so an error names it."""
+    values: dict[str, dict[str, float]] = {part: {} for part in FOLDERS}
+    for subject, (meta, parts) in observed.items():
+        with guarded(name, f"fit for {subject}", prototype):
+            method = clone(prototype)
+            method.fit(meta)
+        for part, observations in parts.items():
+            for observation in observations:
+                set_id = make_id(subject, observation.set_name)
+                with guarded(name, f"predict for {set_id}", method):
+                    values[part][set_id] = predict_one(method, observation)
+    return values
 
 
 def _write(

@@ -2,19 +2,23 @@
 
 import importlib
 import importlib.util
+import inspect
 import keyword
 import re
+import reprlib
 import sys
-from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
-from baselines.estimator import Direct, Estimator
+from sklearn.base import clone
+
+from baselines.estimator import Estimator
+from baselines.guard import folder_of, told
+from starter.observation import NEEDS
 from submission.errors import UnusableInput
 from submission.files import write_text
 
 TEMPLATE = Path(__file__).with_name("my_method.py")
-MADE_OF = ("indicator", "needs", "regressor")
-"""What a method of the kit is put together from: no parameters that a line of text could set."""
 
 
 def new_method(name: str, folder: Path) -> Path:
@@ -58,55 +62,61 @@ def load_method(spec: str) -> Estimator:
     installed module's place.
 
     Raises:
-        UnusableInput: there is no such module or class, it fails on import, or it is no Estimator.
+        UnusableInput: there is no such module or class, it fails on import, it is no Estimator, its
+            constructor fails or does not keep its arguments, or `needs` names no fields of an Observation.
     """
     module_name, _, name = spec.partition(":")
     if not module_name or not name:
         raise UnusableInput(f"{spec!r} is not module:Class, as in my_method:MyMethod")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
-    importlib.invalidate_caches()  # the file may be newer than what was found in the folder before
-    try:
-        method_class = getattr(importlib.import_module(module_name), name)
-    except ModuleNotFoundError as error:
-        raise UnusableInput(
-            f"{spec}: no module named {error.name!r}, neither installed nor in {Path.cwd()}"
-        ) from error
-    except AttributeError as error:
-        raise UnusableInput(f"{spec}: {error}") from error
-    except (Exception, SystemExit) as error:
-        raise UnusableInput(f"{spec}: the module fails on import: {type(error).__name__}: {error}") from error
+    module = _imported(spec, module_name)
+    if not hasattr(module, name):
+        raise UnusableInput(f"{spec}: module {module_name!r} has no attribute {name!r}")
+    method_class = getattr(module, name)
     if not (isinstance(method_class, type) and issubclass(method_class, Estimator)):
         raise UnusableInput(f"{spec} is not a subclass of baselines.Estimator")
+    method = _made(spec, method_class)
+    needs = method.needs
+    if not isinstance(needs, tuple) or not all(isinstance(need, str) and need in NEEDS for need in needs):
+        raise UnusableInput(
+            f'{spec}: needs must be a tuple of names among {", ".join(NEEDS)}, as in ("{NEEDS[0]}",); '
+            f"got {reprlib.repr(needs)}"
+        )
+    return method
+
+
+def _imported(spec: str, name: str) -> ModuleType:
+    """The module, installed or in the working folder."""
+    folder = Path.cwd()
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    importlib.invalidate_caches()  # the file may be newer than what was found in the folder before
     try:
-        return method_class()
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise UnusableInput(
+            f"{spec}: no module named {error.name!r}, neither installed nor in {folder}"
+        ) from error
+    except (Exception, SystemExit) as error:
+        place = folder.joinpath(*name.split(".")).parent
+        raise UnusableInput(f"{spec}: the module fails on import: {told(error, place)}") from error
+
+
+def _made(spec: str, method_class: type[Estimator]) -> Estimator:
+    """An instance that scikit-learn can clone."""
+    folder = folder_of(method_class)
+    try:
+        inspect.signature(method_class).bind()
     except TypeError as error:
         raise UnusableInput(f"{spec}: every argument of its constructor needs a default: {error}") from error
-
-
-def set_parameters(methods: Mapping[str, Estimator], settings: Mapping[str, Mapping[str, object]]) -> None:
-    """Set parameters (method -> parameter -> value) in place, as `--set METHOD.PARAM=VALUE` asks.
-
-    Raises:
-        UnusableInput: the method was not chosen, has no such parameter, or its value has another type.
-    """
-    for method, values in settings.items():
-        if method not in methods:
-            raise UnusableInput(
-                f"--set {method}.*: {method!r} is not among the methods to run: {', '.join(methods)}"
-            )
-        parameters = methods[method].get_params(deep=False)
-        if isinstance(methods[method], Direct):
-            parameters = {name: value for name, value in parameters.items() if name not in MADE_OF}
-        for name, value in values.items():
-            if name not in parameters:
-                known = ", ".join(parameters) or "none"
-                raise UnusableInput(f"--set {method}.{name}: {method} has no such parameter; it has {known}")
-            old = parameters[name]
-            if isinstance(old, float) and isinstance(value, int) and not isinstance(value, bool):
-                value = float(value)
-            if old is not None and type(value) is not type(old):
-                raise UnusableInput(
-                    f"--set {method}.{name}: {value!r} is no {type(old).__name__}, as the default {old!r} is"
-                )
-            methods[method].set_params(**{name: value})
+    try:
+        method = method_class()
+    except (Exception, SystemExit) as error:
+        raise UnusableInput(f"{spec}: its constructor fails: {told(error, folder)}") from error
+    try:
+        clone(method)
+    except (Exception, SystemExit) as error:
+        raise UnusableInput(
+            f"{spec}: its constructor must store each argument, unchanged, under its own name: "
+            f"{told(error, folder)}"
+        ) from error
+    return method

@@ -1,5 +1,6 @@
 """ORA-A: an MLP that tells from its indicators whether an image is classified correctly (SYP, fig. 3a)."""
 
+import reprlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +12,14 @@ from baselines.estimator import Estimator
 from oracle.indicators import INDICATORS, NEEDS, Normalisation, indicator_table
 from starter.observation import MetaTrain, Observation
 from submission.errors import UnusableInput
+
+RANGES = {
+    "iterations": (1, 10_000_000),
+    "batch_size": (1, 100_000),
+    "expansion": (1, 64),
+    "seed": (0, 2**63 - 1),
+}
+"""Of the whole numbers, both ends allowed; the largest batch and network together take some GB."""
 
 
 def mlp(inputs: int, expansion: int, dropout: float) -> nn.Sequential:
@@ -35,6 +44,8 @@ class OraA(Estimator):
         dropout: rate inside the MLP; the paper gives none, the winner's code sets 0.
         threshold: an image counts as correct above this probability (paper: 0.5).
         seed: of initialisation, batches and dropout.
+
+    `fit` raises UnusableInput where a parameter is out of range or the training diverges.
     """
 
     needs = NEEDS
@@ -84,10 +95,15 @@ class OraA(Estimator):
             optimiser.step()
             decay.step()
             if step % 100 == 0 and not torch.isfinite(loss):
-                raise UnusableInput(f"ora-a: the loss is {loss.item()} at step {step}; lower learning_rate")
+                raise self._diverged(f"the loss is {loss.item()} at step {step}")
+        if not all(torch.isfinite(parameter).all() for parameter in self.network_.parameters()):
+            raise self._diverged("training ends in weights that are not finite")
+
+    def _diverged(self, problem: str) -> UnusableInput:
+        return UnusableInput(f"{problem}: lower learning_rate, which is {self.learning_rate}")
 
     def _batches(self, rows: int) -> Iterator[torch.Tensor]:
-        generator = torch.Generator().manual_seed(self.seed)
+        generator = torch.Generator().manual_seed(int(self.seed))
         while True:
             yield torch.randint(rows, (self.batch_size,), generator=generator)
 
@@ -98,10 +114,16 @@ class OraA(Estimator):
         return float((probability > self.threshold).float().mean())
 
     def _check_parameters(self) -> None:
-        for name in ("iterations", "batch_size", "expansion"):
-            if getattr(self, name) < 1:
-                raise UnusableInput(f"ora-a: {name} must be at least 1, got {getattr(self, name)}")
-        if not 0 <= self.dropout < 1 or not 0 <= self.threshold <= 1 or self.learning_rate <= 0:
-            raise UnusableInput(
-                "ora-a: dropout in [0, 1), threshold in [0, 1] and learning_rate above 0 are needed"
-            )
+        for name, (low, high) in RANGES.items():
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or not low <= value <= high:
+                raise UnusableInput(
+                    f"{name} must be a whole number in {low:,}..{high:,}, got {reprlib.repr(value)}"
+                )
+        for name, fits, needed in (
+            ("dropout", 0 <= self.dropout < 1, "in [0, 1)"),
+            ("threshold", 0 <= self.threshold <= 1, "in [0, 1]"),
+            ("learning_rate", 0 < self.learning_rate <= 1e6, "in (0, 1e6]"),
+        ):
+            if not fits:
+                raise UnusableInput(f"{name} must be {needed}, got {getattr(self, name)}")

@@ -7,11 +7,10 @@ import numpy as np
 import torch
 
 from starter.build import TRAIN_REF
-from starter.classifiers import ARCHITECTURES, Classifier, load_classifier
+from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network
 from starter.glyphs import CLASSES
 from starter.plan import Settings
 from starter.sources import load_images, load_source, set_names
-from submission import UnusableInput
 
 NAMED = {
     "glyphs": CLASSES,
@@ -42,7 +41,7 @@ class Estimate:
     def __str__(self) -> str:
         return (
             f"images  {self.images:,} per classifier\n"
-            f"time    about {_duration(self.seconds)} of forward passes on this machine\n"
+            f"time    about {duration(self.seconds)} of forward passes on this machine\n"
             f"disk    about {self.disk / 1e6:,.0f} MB"
         )
 
@@ -90,8 +89,10 @@ def estimate(settings: Settings, device: str = "cpu") -> Estimate:
 
 def _source(settings: Settings) -> _Source:
     if settings.source in NAMED:
-        return _Source(NAMED[settings.source])
+        return _Source(NAMED[settings.source], base=10_000 if settings.datacv_splits else 4000)
     splits = load_source(settings.source, seed=settings.seed)
+    if settings.datacv_splits:
+        splits = splits.as_in_datacv()
     return _Source(
         splits.classes,
         splits.image_size,
@@ -107,11 +108,8 @@ def _classifier(spec: str, classes: tuple[str, ...], precision: str, device: str
     if weights not in ("", "official") or name not in ARCHITECTURES:
         return load_classifier(spec, classes, precision, device)
     with torch.random.fork_rng(devices=[]):
-        network = ARCHITECTURES[name](len(classes))
-    try:
-        return Classifier(name, name, network, classes, (0.5,) * 3, (0.25,) * 3, precision, device)
-    except (RuntimeError, AssertionError) as error:
-        raise UnusableInput(f"device {device!r} cannot be used here: {str(error).splitlines()[0]}") from error
+        network = new_network(name, len(classes))
+    return Classifier(name, name, network, classes, (0.5,) * 3, (0.25,) * 3, precision, device)
 
 
 def _seconds_per_image(classifier: Classifier, size: tuple[int, int]) -> float:
@@ -123,10 +121,10 @@ def _seconds_per_image(classifier: Classifier, size: tuple[int, int]) -> float:
     return (time.perf_counter() - start) / len(images)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """In hours, below half an hour in minutes, below two minutes in seconds.
 
-    >>> _duration(5400), _duration(600), _duration(7)
+    >>> duration(5400), duration(600), duration(7)
     ('1.50 h', '10 min', '7 s')
     """
     if seconds >= 1800:

@@ -1,7 +1,7 @@
 """Renderings: unlabelled sets as they will be observed, made by a recipe or read from a file when needed."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from starter.cache import cache_key
 from starter.imageset import ImageSet
 from starter.npz import read_npz
-from starter.recipes import Recipe
+from starter.recipes import SELECTIONS, Recipe
+
+Images = Callable[[], NDArray[np.uint8]]
+"""Gives a set's images in order, uint8 (n, h, w, 3)."""
 
 
 class Rendering(Protocol):
@@ -30,8 +33,9 @@ class Rendering(Protocol):
     def chunks(self) -> Iterator[torch.Tensor]:
         """The images in order, uint8 (at most 500, 3, h, w)."""
 
-    def images(self) -> NDArray[np.uint8]:
-        """All images in order, uint8 (n, h, w, 3)."""
+    @property
+    def images(self) -> Images:
+        """All images, when called. Methods get hold of it, so nothing that it holds leads to a label."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,12 @@ class FromRecipe:
     def chunks(self) -> Iterator[torch.Tensor]:
         return self.recipe.chunks(self.base)
 
-    def images(self) -> NDArray[np.uint8]:
-        return self.recipe.render(self.base).images
+    @property
+    def images(self) -> Images:
+        pixels, chosen = ImageSet(self.name, self.base.images), self.recipe.indices(self.base)
+        operations = tuple(op for op in self.recipe.ops if op[0] not in SELECTIONS)
+        recipe = replace(self.recipe, ops=operations)
+        return lambda: recipe.render(pixels.take(chosen)).images
 
 
 @dataclass(frozen=True)
@@ -83,8 +91,10 @@ class FromFile:
     def chunks(self) -> Iterator[torch.Tensor]:
         return FromRecipe.whole(self._read()).chunks()
 
-    def images(self) -> NDArray[np.uint8]:
-        return self._read().images
+    @property
+    def images(self) -> Images:
+        return lambda: self._read().images
 
     def _read(self) -> ImageSet:
-        return read_npz(self.path, self.name)
+        """The set without its labels, which a validation file has."""
+        return replace(read_npz(self.path, self.name), labels=None)

@@ -1,5 +1,7 @@
 """Every method of the kit keeps the contract, and the suite catches methods that do not."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -66,6 +68,34 @@ class RenamesParameter(Base):
         self.power = degree
 
 
+class Spoils(Base):
+    def _predict(self, observation):
+        observation.views["grey"][0] = 0
+        return 0.5
+
+
+class ReadsMoreViews(Base):
+    def _predict(self, observation):
+        return 0.5 if observation.peers is None else float((observation.peers["other"] > 0).mean())
+
+
+class FirstImageTurned(Base):
+    needs = ("rotations",)
+
+    def _predict(self, observation):
+        return float(observation.rotations["rotate90"][0, 0] > 0)
+
+
+class ReadsViews(Base):
+    """Keeps every rule."""
+
+    needs = ("rotations", "grey", "peers")
+
+    def _predict(self, observation):
+        seen = [observation.grey, *observation.rotations.values(), *observation.peers.values()]
+        return float(np.mean([(logits.argmax(axis=1) == observation.predicted).mean() for logits in seen]))
+
+
 class ReadsMore(Base):
     def _predict(self, observation):
         return 0.5 if observation.rotation is None else float(observation.rotation.mean())
@@ -80,12 +110,31 @@ class ReadsMore(Base):
         (FirstImage, "the order of images does not matter"),
         (Overwrites, "inputs stay unchanged"),
         (Unseeded, "same seed, same numbers"),
+        (Spoils, "inputs stay unchanged"),
+        (FirstImageTurned, "the order of images does not matter"),
         (ReadsMore, "needs names what is read"),
+        (ReadsMoreViews, "needs names what is read"),
     ],
 )
 def test_the_suite_catches(method, rule):
     broken = [check.rule for check in check_method(method()) if check.problem]
     assert rule in broken
+
+
+def test_a_method_that_reads_views_conforms():
+    assert [check for check in check_method(ReadsViews()) if check.problem] == []
+
+
+def test_a_check_is_one_line():
+    class Fails(Base):
+        def _predict(self, observation):
+            return 1 / 0
+
+    lines = [str(check) for check in check_method(Fails())]
+    assert lines[0] == "ok   fit returns self"
+    assert re.fullmatch(
+        r"FAIL one set at a time: ZeroDivisionError: division by zero \(test_conformance\.py:\d+\)", lines[2]
+    )
 
 
 def test_a_constructor_that_renames_its_argument_breaks_every_rule():

@@ -1,14 +1,14 @@
-"""A user's own method: the template, loading it, setting its parameters, and every way to get one of them wrong."""
+"""A user's own method: the template, loading it, and every way to get one of them wrong."""
 
 import sys
 
 import pytest
 from sklearn.base import clone
 
-from baselines import BASELINES, Estimator
+from baselines.choose import set_parameters
 from baselines.conformance import check_method, example_meta_train
-from baselines.user_method import class_name, load_method, new_method, set_parameters
-from oracle import ORACLES
+from baselines.user_method import class_name, load_method, new_method
+from starter.observation import NEEDS
 from submission import UnusableInput
 
 META = example_meta_train()
@@ -30,15 +30,6 @@ def folder(tmp_path, monkeypatch):
 def written(folder, name, text):
     (folder / f"{name}.py").write_text(text)
     return name
-
-
-class Typed(Estimator):
-    def __init__(self, rate=0.1, steps=5, name="a", fast=False, limit=None):
-        self.rate = rate
-        self.steps = steps
-        self.name = name
-        self.fast = fast
-        self.limit = limit
 
 
 def test_the_new_method_runs_as_it_is(folder):
@@ -107,8 +98,8 @@ def test_a_missing_module_is_named_with_the_folder(folder):
         ("x = 1", "module 'own_a' has no attribute 'Own'"),
         ("import numpy as np\nnp.no_such", "has no attribute 'no_such'"),
         ("class Own(", "the module fails on import: SyntaxError"),
-        ("1 / 0", "the module fails on import: ZeroDivisionError: division by zero"),
-        ("raise SystemExit(3)", "the module fails on import: SystemExit: 3"),
+        ("1 / 0", r"the module fails on import: ZeroDivisionError: division by zero \(own_a\.py:1\)$"),
+        ("\nraise SystemExit(3)", r"the module fails on import: SystemExit: 3 \(own_a\.py:2\)$"),
         (
             "from numpy import no_such",
             "the module fails on import: ImportError: cannot import name 'no_such'",
@@ -131,6 +122,64 @@ def test_a_class_that_cannot_be_used_is_told(folder, text, message):
         load_method("own_a:Own")
 
 
+CLASS = "from baselines import Estimator\nclass Own(Estimator):\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            " def __init__(self): 1 / 0",
+            "its constructor fails: ZeroDivisionError: division by zero (own_a.py:3)",
+        ),
+        (" def __init__(self): exit(1)", "its constructor fails: SystemExit: 1 (own_a.py:3)"),
+        (
+            " def __init__(self): self.x = 1 + None",
+            "its constructor fails: TypeError: unsupported operand type(s) for +: 'int' and 'NoneType' (own_a.py:3)",
+        ),
+        (
+            " def __init__(self, k=1): self.power = k",
+            "its constructor must store each argument, unchanged, under its own name: AttributeError: 'Own'",
+        ),
+        (
+            " def __init__(self, k=1): self.k = [k]",
+            "its constructor must store each argument, unchanged, under its own name: RuntimeError: Cannot clone",
+        ),
+        (
+            " def __init__(self, *k): pass",
+            "its constructor must store each argument, unchanged, under its own name: RuntimeError: ",
+        ),
+    ],
+)
+def test_a_constructor_that_cannot_be_used_is_told(folder, body, message):
+    written(folder, "own_a", CLASS + body)
+    with pytest.raises(UnusableInput) as error:
+        load_method("own_a:Own")
+    assert str(error.value).startswith(f"own_a:Own: {message}")
+
+
+@pytest.mark.parametrize("needs", ["moments", ["moments"], ("moment",), ("",), (3,), None, {"moments"}])
+def test_needs_that_name_no_field_are_refused(folder, needs):
+    written(folder, "own_a", f"{CLASS} needs = {needs!r}")
+    with pytest.raises(UnusableInput) as error:
+        load_method("own_a:Own")
+    assert str(error.value) == (
+        f'own_a:Own: needs must be a tuple of names among {", ".join(NEEDS)}, as in ("moments",); got {needs!r}'
+    )
+
+
+@pytest.mark.parametrize("needs", [(), ("moments",), NEEDS])
+def test_needs_that_name_fields_are_taken(folder, needs):
+    written(folder, "own_a", f"{CLASS} needs = {needs!r}")
+    assert load_method("own_a:Own").needs == needs
+
+
+def test_ctrl_c_while_a_module_is_imported_stays_ctrl_c(folder):
+    written(folder, "own_a", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        load_method("own_a:Own")
+
+
 def test_a_file_in_the_working_folder_takes_no_modules_place(folder):
     written(folder, "colorsys", "raise RuntimeError('the wrong one')")
     sys.modules.pop("colorsys", None)
@@ -141,59 +190,3 @@ def test_a_file_in_the_working_folder_takes_no_modules_place(folder):
     with pytest.raises(UnusableInput):
         load_method("colorsys:Own")
     assert sys.path == load_again
-
-
-def test_parameters_are_set_in_place():
-    methods = {"a": Typed(), "b": Typed()}
-    set_parameters(methods, {"a": {"rate": 0.5, "steps": 7, "name": "x", "fast": True, "limit": 3}})
-    assert methods["a"].get_params() == {"rate": 0.5, "steps": 7, "name": "x", "fast": True, "limit": 3}
-    assert methods["b"].get_params() == Typed().get_params()
-    set_parameters(methods, {})
-    assert methods["b"].get_params() == Typed().get_params()
-
-
-def test_a_whole_number_is_a_number():
-    methods = {"a": Typed()}
-    set_parameters(methods, {"a": {"rate": 2}})
-    assert methods["a"].rate == 2.0
-    assert type(methods["a"].rate) is float
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"z": {"rate": 1}}, "--set z.*: 'z' is not among the methods to run: a, constant"),
-        (
-            {"a": {"speed": 1}},
-            "--set a.speed: a has no such parameter; it has fast, limit, name, rate, steps",
-        ),
-        ({"constant": {"x": 1}}, "--set constant.x: constant has no such parameter; it has none"),
-        ({"a": {"steps": 2.5}}, "--set a.steps: 2.5 is no int, as the default 5 is"),
-        ({"a": {"steps": True}}, "--set a.steps: True is no int, as the default 5 is"),
-        ({"a": {"steps": "many"}}, "--set a.steps: 'many' is no int, as the default 5 is"),
-        ({"a": {"rate": True}}, "--set a.rate: True is no float, as the default 0.1 is"),
-        ({"a": {"rate": None}}, "--set a.rate: None is no float, as the default 0.1 is"),
-        ({"a": {"name": 3}}, "--set a.name: 3 is no str, as the default 'a' is"),
-        ({"a": {"fast": 1}}, "--set a.fast: 1 is no bool, as the default False is"),
-    ],
-)
-def test_wrong_settings_are_refused(settings, message):
-    methods = {"a": Typed(), "constant": clone(BASELINES["constant"])}
-    with pytest.raises(UnusableInput) as error:
-        set_parameters(methods, settings)
-    assert str(error.value) == message
-    assert methods["a"].get_params() == Typed().get_params()
-
-
-def test_the_kits_own_parameters_can_be_set():
-    methods = {name: clone(method) for name, method in {**BASELINES, **ORACLES}.items()}
-    set_parameters(methods, {"ora-a": {"iterations": 17}})
-    assert methods["ora-a"].iterations == 17
-    assert ORACLES["ora-a"].iterations != 17
-
-
-@pytest.mark.parametrize("parameter", ["indicator", "needs", "regressor"])
-def test_what_a_baseline_is_made_of_is_no_parameter_of_a_line_of_text(parameter):
-    methods = {"fd": clone(BASELINES["fd"])}
-    with pytest.raises(UnusableInput, match=f"--set fd.{parameter}: fd has no such parameter; it has none"):
-        set_parameters(methods, {"fd": {parameter: "x"}})

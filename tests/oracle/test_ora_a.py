@@ -8,6 +8,7 @@ from baselines import Constant
 from baselines.conformance import example_meta_train, example_observation
 from oracle import OraA
 from oracle.ora_a import mlp
+from submission import UnusableInput
 
 QUICK = {"iterations": 600, "batch_size": 300, "learning_rate": 0.5}
 
@@ -48,17 +49,46 @@ def test_seeds_give_different_networks():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"iterations": 0}, "iterations must be at least 1, got 0"),
-        ({"batch_size": -1}, "batch_size must be at least 1"),
-        ({"dropout": 1.0}, "dropout in"),
-        ({"learning_rate": 0.0}, "learning_rate above 0"),
+        ({"iterations": 0}, "iterations must be a whole number in 1..10,000,000, got 0"),
+        ({"iterations": 10**4000}, "iterations must be a whole number in 1..10,000,000, got 1000"),
+        ({"iterations": 2.5}, "iterations must be a whole number in 1..10,000,000, got 2.5"),
+        ({"batch_size": -1}, "batch_size must be a whole number in 1..100,000, got -1"),
+        ({"batch_size": 10**12}, "batch_size must be a whole number in 1..100,000, got 1000000000000"),
+        ({"expansion": 65}, "expansion must be a whole number in 1..64, got 65"),
+        ({"seed": -1}, "seed must be a whole number in 0..9,223,372,036,854,775,807, got -1"),
+        ({"seed": 2**63}, "seed must be a whole number in 0..9,223,372,036,854,775,807, got 922"),
+        ({"dropout": 1.0}, "dropout must be in [0, 1), got 1.0"),
+        ({"dropout": float("nan")}, "dropout must be in [0, 1), got nan"),
+        ({"threshold": 1.5}, "threshold must be in [0, 1], got 1.5"),
+        ({"learning_rate": 0.0}, "learning_rate must be in (0, 1e6], got 0.0"),
+        ({"learning_rate": float("nan")}, "learning_rate must be in (0, 1e6], got nan"),
+        ({"learning_rate": float("inf")}, "learning_rate must be in (0, 1e6], got inf"),
     ],
 )
 def test_refuses_parameters_out_of_range(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        OraA(**parameters).fit(example_meta_train(sets=2))
+    with pytest.raises(UnusableInput) as error:
+        OraA().set_params(**parameters).fit(example_meta_train(sets=2))
+    assert str(error.value).startswith(message)
+    assert len(str(error.value)) < 150
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"seed": 2**63 - 1}, {"seed": np.int64(3)}, {"batch_size": np.int64(1)}]
+)
+def test_takes_parameters_at_the_ends_of_their_range(parameters):
+    meta = example_meta_train(sets=2)
+    assert OraA(**{"iterations": 1, "batch_size": 5, **parameters}).fit(meta).predict(meta.sets).shape == (2,)
 
 
 def test_a_loss_that_is_not_finite_is_an_error():
-    with pytest.raises(ValueError, match="lower learning_rate"):
-        OraA(iterations=400, batch_size=50, learning_rate=1e38).fit(example_meta_train(sets=2))
+    with pytest.raises(
+        UnusableInput, match="the loss is nan at step 100: lower learning_rate, which is 1000000"
+    ):
+        OraA(iterations=400, batch_size=50, learning_rate=1e6).fit(example_meta_train(sets=2))
+
+
+def test_weights_that_are_not_finite_are_an_error_however_short_the_training():
+    with pytest.raises(
+        UnusableInput, match="training ends in weights that are not finite: lower learning_rate"
+    ):
+        OraA(iterations=90, batch_size=50, learning_rate=1e6).fit(example_meta_train(sets=2))

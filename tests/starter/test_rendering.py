@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from starter.imageset import ImageSet
-from starter.npz import write_npz
+from starter.npz import read_npz, write_npz
 from starter.recipes import Recipe
 from starter.rendering import FromFile, FromRecipe
+from starter.subject import PublicSets, Subject, labels_of
 from submission import UnusableInput
 from submission.files import sha256
 
@@ -77,3 +78,55 @@ def test_a_file_is_read_only_when_its_pixels_are_needed(tmp_path):
 def test_a_base_too_small_is_told():
     with pytest.raises(UnusableInput, match="draws 620 images without replacement, but the base 'base' has"):
         len(FromRecipe(RECIPE, base(n=600)))
+
+
+@pytest.mark.parametrize("select", ["sample", "resample_classes"])
+def test_images_are_those_of_the_recipe_though_labels_choose_them(select):
+    params = {"n": 120} if select == "sample" else {"n": 120, "concentration": 0.5}
+    recipe = Recipe("a", 3, ((select, params), ("affine", {}), ("color", {})))
+    np.testing.assert_array_equal(FromRecipe(recipe, base()).images(), recipe.render(base()).images)
+
+
+def reachable(value, found=None):
+    """Every object that attributes, closure cells, defaults and containers lead to from `value`, by id."""
+    found = {} if found is None else found
+    if id(value) in found or isinstance(value, type):
+        return found
+    found[id(value)] = value
+    leads = [getattr(value, name, None) for name in ("__self__", "__func__", "__closure__", "__defaults__")]
+    leads += [getattr(value, name, None) for name in ("func", "args", "keywords", "cell_contents", "base")]
+    leads += vars(value).values() if hasattr(value, "__dict__") else ()
+    leads += value.values() if isinstance(value, dict) else ()
+    leads += value if isinstance(value, list | tuple) else ()
+    for lead in leads:
+        reachable(lead, found)
+    return found
+
+
+def arrays(value):
+    return [array for array in reachable(value).values() if isinstance(array, np.ndarray)]
+
+
+def holds(value, wanted):
+    return any(np.array_equal(array, wanted) for array in arrays(value))
+
+
+def test_what_renders_an_observation_leads_to_no_label(built):
+    sets = PublicSets(built)
+    subject = Subject.open(sets, "tiny", ())
+    train, val = subject.meta_train(progress=False).sets, subject.observations("val", progress=False)
+    assert holds(sets.train[0], sets.base.labels), "the walk misses what is there"
+    assert holds(train[0].render, sets.base.images), "the walk misses what is there"
+    for i in range(3):
+        assert not holds(train[i].render, sets.base.labels)
+        assert not holds(train[i].render, labels_of(sets.train[i]))
+        val[i].images()
+        assert not arrays(val[i].render)
+
+
+def test_validation_sets_are_read_without_their_labels(built):
+    sets = PublicSets(built)
+    rendering = sets.stored("val")[0]
+    assert read_npz(rendering.path).labels is not None
+    assert not arrays(rendering)
+    assert rendering._read().labels is None

@@ -1,0 +1,131 @@
+"""Choosing methods on the command line: by name, with ``--set METHOD.PARAM=VALUE``; and the list of them."""
+
+import json
+import math
+import reprlib
+from collections.abc import Collection, Iterable, Mapping
+
+from sklearn.base import clone
+
+from baselines.estimator import Direct, Estimator
+from baselines.user_method import load_method
+from submission.errors import UnusableInput
+
+MADE_OF = ("indicator", "needs", "regressor")
+"""What a method of the kit is put together from: no parameters that a line of text could set."""
+
+Settings = dict[str, dict[str, object]]
+"""Method -> parameter -> value."""
+
+
+def choose(
+    names: Iterable[str], settings: Iterable[str], kit: Mapping[str, Estimator]
+) -> dict[str, Estimator]:
+    """Fresh copies of the methods named, with their parameters set.
+
+    Args:
+        names: of the kit, or ``module:Class``.
+        settings: ``METHOD.PARAM=VALUE`` lines.
+        kit: every method that has a name of its own.
+
+    Raises:
+        UnusableInput: there is no such method, or a setting does not fit it.
+    """
+    chosen = {}
+    for name in names:
+        if name not in kit and ":" not in name:
+            raise UnusableInput(
+                f"there is no method {name!r}; the kit has {', '.join(kit)}, or give module:Class"
+            )
+        chosen[name] = clone(kit[name]) if name in kit else load_method(name)
+    set_parameters(chosen, parsed(settings))
+    return chosen
+
+
+def parsed(settings: Iterable[str]) -> Settings:
+    """METHOD.PARAM=VALUE lines taken apart; a value is JSON, else text.
+
+    >>> parsed(["ora-a.iterations=2000", "my_method:MyMethod.kind=plain"])
+    {'ora-a': {'iterations': 2000}, 'my_method:MyMethod': {'kind': 'plain'}}
+
+    Raises:
+        UnusableInput: a line is not of that form.
+    """
+    found: Settings = {}
+    for setting in settings:
+        target, _, text = setting.partition("=")
+        method, _, parameter = target.rpartition(".")
+        if not (method and parameter and text):
+            raise UnusableInput(
+                f"--set {reprlib.repr(setting)} is not METHOD.PARAM=VALUE, as in ora-a.iterations=2000"
+            )
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):  # no JSON, too many digits, or nested too deeply
+            value = text
+        found.setdefault(method, {})[parameter] = value
+    return found
+
+
+def set_parameters(methods: Mapping[str, Estimator], settings: Mapping[str, Mapping[str, object]]) -> None:
+    """Set parameters (method -> parameter -> value) in place; what range they have, `fit` checks.
+
+    Raises:
+        UnusableInput: the method was not chosen, has no such parameter, or its value has another type or is
+            no finite number.
+    """
+    for method, values in settings.items():
+        if method not in methods:
+            raise UnusableInput(
+                f"--set {method}.*: {method!r} is not among the methods to run: {', '.join(methods)}"
+            )
+        parameters = own_parameters(methods[method])
+        for name, value in values.items():
+            if name not in parameters:
+                known = ", ".join(parameters) or "none"
+                raise UnusableInput(f"--set {method}.{name}: {method} has no such parameter; it has {known}")
+            try:
+                value = _like(parameters[name], value)
+            except ValueError as error:
+                raise UnusableInput(f"--set {method}.{name}: {error}") from error
+            methods[method].set_params(**{name: value})
+
+
+def own_parameters(method: Estimator) -> dict[str, object]:
+    """The parameters that a line of text can set, with their values."""
+    hidden: Collection[str] = MADE_OF if isinstance(method, Direct) else ()
+    return {name: value for name, value in method.get_params(deep=False).items() if name not in hidden}
+
+
+def _like(old: object, value: object) -> object:
+    """`value` as the type of `old`, which stays what it is; a parameter that is None takes any."""
+    shown = reprlib.repr(value)
+    if isinstance(old, float) and type(value) is int:
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{shown} is no finite number")
+    if old is not None and type(value) is not type(old):
+        raise ValueError(f"{shown} is no {type(old).__name__}, as the default {old!r} is")
+    return value
+
+
+def listing(methods: Mapping[str, Estimator], expensive: Mapping[str, str]) -> str:
+    """What each method is, what it reads of a set, its parameters, and why it runs only by name."""
+    lines = []
+    for name, method in methods.items():
+        lines.append(f"{name:<12} {_summary(method)}")
+        lines.append(f"{'':<12} reads {', '.join(('logits', *method.needs))}")
+        if own := own_parameters(method):
+            lines.append(f"{'':<12} --set " + " ".join(f"{name}.{key}={value}" for key, value in own.items()))
+        if name in expensive:
+            lines.append(f"{'':<12} runs only by name: {expensive[name]}")
+    return "\n".join(lines)
+
+
+def _summary(method: Estimator) -> str:
+    """The first line of what the method, or its indicator, says of itself."""
+    documented = getattr(method, "indicator", type(method))
+    return (documented.__doc__ or "").strip().splitlines()[0]
