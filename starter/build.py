@@ -11,8 +11,9 @@ from tqdm import tqdm
 
 from starter.cache import cache_key
 from starter.claim import Claim, claimed
-from starter.classifiers import Classifier, load_classifier, save_classifier
+from starter.classifiers import Classifier, check_device, load_classifier, save_classifier
 from starter.classifiers.small import SMALL_MEAN, SMALL_STD, train_small
+from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
 from starter.npz import write_npz
 from starter.overlap import shared_images
@@ -66,6 +67,7 @@ def build(
             build is at work there, images or weights have changed since the build was begun, test images are
             public, or an argument cannot be used.
     """
+    check_device(device)
     with claimed(root, settings, test_seed) as claim:
         if (root / "public/competition.json").is_file():
             return _finished(root)
@@ -75,6 +77,8 @@ def build(
 def _build(claim: Claim, device: str, data_root: Path | None) -> Competition:
     root, settings, public = claim.root, claim.settings, claim.root / "public"
     splits = load_source(settings.source, data_root, settings.seed)
+    if settings.datacv_splits:
+        splits = splits.as_in_datacv()
     plans = {
         "val": plan_part(settings, "val", splits, settings.seed),
         "test": plan_part(settings, "test", splits, claim.test_seed),
@@ -94,6 +98,7 @@ def _build(claim: Claim, device: str, data_root: Path | None) -> Competition:
     labels = {"train": {r.name: labels_of(FromRecipe(r, splits.meta_base)) for r in recipes}}
     for part, base in (("val", splits.val_base), ("test", splits.test_base)):
         labels[part] = _write_sets(public / part, plans[part], base)
+    write_groups(public / GROUPS_FILE, plans["val"])
     draft = _draft(root, settings, splits, labels)
     accuracy = _measure(draft, labels, device)
     for part in ("train", "val"):
@@ -113,7 +118,7 @@ def _draft(
     labels: Mapping[str, Mapping[str, NDArray[np.int64]]],
 ) -> Competition:
     """The competition before its targets are known; its `files` are named one by one, never found."""
-    files = ["base.npz", "reference.npz", "train_ref.npz", "train/recipes.jsonl"]
+    files = ["base.npz", "reference.npz", "train_ref.npz", "train/recipes.jsonl", GROUPS_FILE]
     files += [f"classifiers/{subject}.safetensors" for subject in settings.subjects]
     files += [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
     return Competition(
@@ -121,7 +126,7 @@ def _draft(
         name=root.resolve().name,
         track="accuracy",
         visibility="hidden" if settings.hidden else "practice",
-        source=Path(settings.source).name,
+        source=Path(settings.source).absolute().name,
         classes=splits.classes,
         image_size=splits.image_size,
         subjects=settings.subjects,
@@ -138,6 +143,7 @@ def _finished(root: Path) -> Competition:
     competition = Competition.open(root)
     for file in competition.files:
         competition.file(file)
+    competition.solution()
     return competition
 
 

@@ -41,6 +41,7 @@ class Settings:
         seed: of everything public.
         precision: of the classifiers' forward pass, one for the whole competition.
         hidden: the test images stand nowhere in public; without it the competition is for practice.
+        datacv_splits: the DataCV challenge's own division of the source, with all test images in every base.
     """
 
     source: str = "glyphs"
@@ -56,6 +57,7 @@ class Settings:
     seed: int = 0
     precision: str = "float32"
     hidden: bool = False
+    datacv_splits: bool = False
 
     def __post_init__(self) -> None:
         for name, (least, most) in LIMITS.items():
@@ -107,7 +109,7 @@ class Settings:
 
     def public(self) -> dict[str, object]:
         """The settings that participants see: nothing of the test sets, no paths of the organizer's."""
-        shown = ("train_sets", "set_size", "group", "ops_per_set")
+        shown = ("train_sets", "set_size", "group", "ops_per_set", "datacv_splits")
         return {name: json.loads(json.dumps(getattr(self, name))) for name in shown}
 
     @classmethod

@@ -14,8 +14,8 @@ from submission.files import replacing
 
 COLUMNS = 16
 """Images shown of each set."""
-SHOWN_SETS = 12
-"""Meta-train sets shown where none is named."""
+SHOWN_SETS = {"train": 6, "val": 4, "test": 4}
+"""How many sets of each part are shown where none is named."""
 _CELL, _CAPTION, _MARGIN = 64, 22, 8
 
 
@@ -24,14 +24,15 @@ def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> 
 
     Args:
         competition: whose sets are shown.
-        names: sets of any part; without names the first twelve meta-train sets.
+        names: sets of any part; without names the first of each part.
         out: the PNG file.
 
     Raises:
         UnusableInput: there is no set of a given name.
     """
     sets = PublicSets(competition)
-    chosen = list(names) or list(competition.sets("train")[:SHOWN_SETS])
+    first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
+    chosen = list(names) or first
     rows = [_row(_find(sets, name), _caption(sets, name)) for name in chosen]
     done, encoded = cv2.imencode(".png", cv2.cvtColor(np.concatenate(rows), cv2.COLOR_RGB2BGR))
     assert done, "OpenCV cannot encode a PNG"

@@ -1,6 +1,6 @@
 """Splits: which labelled images serve what."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ LEAST = 10  # images of each class, so that every part gets one
 
 @dataclass(frozen=True)
 class Splits:
-    """The labelled images of one source, each in exactly one part.
+    """The labelled images of one source, each in exactly one part (but see `as_in_datacv`).
 
     Attributes:
         classes: the k class names, in label order.
@@ -49,6 +49,17 @@ class Splits:
                 raise ValueError(
                     f"{field.name}: images {part.images.shape[1:]}, train {self.train.images.shape[1:]}"
                 )
+
+    def as_in_datacv(self) -> "Splits":
+        """The DataCV challenge's own division: all test images in meta-base, val-base and test-base.
+
+        Test sets then show the very images that meta-train sets show, so a competition of them is practice.
+        """
+        parts = (self.meta_base, self.reference, self.val_base, self.test_base)
+        images = np.concatenate([part.images for part in parts])
+        labels = np.concatenate([part.labels for part in parts if part.labels is not None])
+        meta, val, test = (ImageSet(f"{part}_base", images, labels) for part in ("meta", "val", "test"))
+        return replace(self, meta_base=meta, val_base=val, test_base=test)
 
     @property
     def image_size(self) -> tuple[int, int]:

@@ -1,14 +1,21 @@
 """The command line: every command, its help, the examples that the help shows, and the user's mistakes."""
 
+import contextlib
+import io
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import unseen
 from starter.build import build as BUILD
+from submission import Competition
 
+DEVICES = ("abacus", "meta", "cpu:7", "cuda:99", "")
 COMMANDS = sorted(command.name or command.callback.__name__ for command in unseen.app.registered_commands)
 
 
@@ -19,10 +26,6 @@ def run(*arguments, check=True):
 
 class Run:
     def __init__(self, *arguments, check):
-        import contextlib
-        import io
-        import sys
-
         out = io.StringIO()
         old, sys.argv = sys.argv, ["unseen", *arguments]
         try:
@@ -48,8 +51,8 @@ def folder(contest, monkeypatch):
 
 def test_commands_are_the_designs():
     assert set(COMMANDS) >= {
-        *("demo", "build", "show", "methods", "new-method", "check-method"),
-        *("predict", "validate", "score", "leaderboard", "pack"),
+        *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
+        *("predict", "report", "validate", "score", "leaderboard", "pack"),
     }
 
 
@@ -93,6 +96,37 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(folder, weights):
     assert "disk" in dry
     assert not Path("other").exists()
     assert "Next: unseen predict other" in run(*build).text
+
+
+def test_a_preset_fills_in_what_is_not_given(folder, weights):
+    asked = ["build", "small", "--preset", "small", "--train-sets", 3, "--set-size", 20, "--test-sets", 4]
+    run(*asked, "--classifier", f"tiny={weights}")
+    described = run("build", "small", "--preset", "small", "--train-sets", 4, check=False)
+    assert described.code == 2
+    assert "--train-sets: 3 here, 4 asked for" in described.text
+    competition = Competition.open("small")
+    assert {part: len(competition.sets(part)) for part in competition.sizes} == {
+        "train": 3,
+        "val": 8,
+        "test": 4,
+    }
+    assert competition.subjects == ("tiny",)
+    assert "--preset 'huge' is unknown" in run("build", "x", "--preset", "huge", check=False).text
+
+
+def test_sets_are_written_out_in_every_layout(folder):
+    for layout in ("npz", "folders", "datacv"):
+        text = run(
+            "materialize", "contest", "--out", f"out-{layout}", "--layout", layout, "--part", "val"
+        ).text
+        assert "6 sets in " in text
+    assert "there are" in run("materialize", "contest", "--out", "x", "--layout", "tar", check=False).text
+
+
+def test_a_report_holds_the_methods_asked_for(folder):
+    run("report", "contest", "constant", "atc")
+    table = Path("contest/report.csv").read_text()
+    assert {line.split(",")[0] for line in table.splitlines()[1:]} == {"constant", "atc"}
 
 
 def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch):
@@ -177,8 +211,21 @@ def test_methods_lists_every_method():
             "has no such parameter; it has batch_size",
         ),
         (["predict", "contest", "ora-a", "--set", "ora-a.iterations=many"], 2, "'many' is no int"),
-        (["predict", "contest", "ora-a", "--set", "ora-a.iterations=0"], 2, "iterations must be at least 1"),
-        (["predict", "contest", "atc", "--device", "abacus"], 2, "device 'abacus' cannot be used"),
+        (
+            ["predict", "contest", "ora-a", "--set", "ora-a.iterations=0"],
+            2,
+            "error: ora-a: iterations must be a whole number in 1..10,000,000, got 0\n",
+        ),
+        (["predict", "contest", "ora-a", "--set", "ora-a.seed=-1"], 2, "error: ora-a: seed must be"),
+        (["predict", "contest", "ora-a", "--set", "ora-a.learning_rate=NaN"], 2, "nan is no finite number"),
+        (["predict", "contest", "ora-a", "--set", "ora-a.learning_rate=1e6"], 2, "lower learning_rate"),
+        (["predict", "contest", "ora-a", "--set", "ora-a.iterations="], 2, "is not METHOD.PARAM=VALUE"),
+        (["predict", "contest", "ora-a", "--set", f"ora-a.iterations={'9' * 10_000}"], 2, "is no int"),
+        (["predict", "contest", "ora-a", "--set", f"ora-a.iterations={'[' * 100_000}"], 2, "is no int"),
+        *(
+            (["predict", "contest", "atc", "--device", device], 2, f"device {device!r} cannot be used")
+            for device in DEVICES
+        ),
         (["show", "contest", "train_9999"], 2, "there is no set 'train_9999'"),
         (["build", "new", "--source", "nowhere"], 2, "nowhere"),
         (["build", "new", "--set-size", "0"], 2, "--set-size must be at least 2"),
@@ -194,6 +241,76 @@ def test_methods_lists_every_method():
 def test_mistakes_get_one_clear_message(arguments, code, message, folder):
     result = run(*arguments, check=False)
     assert (result.code, message in result.text) == (code, True), result.text
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_device_that_cannot_be_used_is_refused_before_anything_is_built(folder, weights, device):
+    result = run("build", "new", "--classifier", f"tiny={weights}", "--device", device, check=False)
+    assert (result.code, result.text.count("\n")) == (2, 1)
+    assert result.text.startswith(f"error: device {device!r} cannot be used here: ")
+    assert not list(Path("new").glob("public/*"))
+
+
+FAILING = """from baselines import Estimator
+
+
+class Bad(Estimator):
+    needs = ()
+
+    def _fit(self, meta):
+        self.mean_ = meta.target.mean()
+"""
+
+
+def test_a_method_of_ones_own_that_fails_is_told_in_one_line(folder):
+    Path("failing_method.py").write_text(FAILING)
+    result = run("predict", "contest", "atc", "failing_method:Bad", check=False)
+    line = (
+        "error: failing_method:Bad fails in fit for tiny: AttributeError: 'MetaTrain' object has no attribute "
+        "'target' (failing_method.py:8); `unseen check-method failing_method:Bad` tells more\n"
+    )
+    assert (result.code, result.text[-len(line) :]) == (2, line)
+    assert sorted(path.name for path in folder.glob("contest/[sv]*/*")) == ["atc.csv", "atc.csv"]
+    checked = run("check-method", "failing_method:Bad", check=False)
+    assert checked.code == 1
+    assert "FAIL fit returns self: AttributeError" in checked.text
+    assert "(failing_method.py:8)" in checked.text
+
+
+def test_a_method_whose_needs_are_no_fields_is_refused_before_anything_runs(folder):
+    Path("needy_method.py").write_text(FAILING.replace("needs = ()", 'needs = "moments"'))
+    for command in (["predict", "contest"], ["check-method"]):
+        result = run(*command, "needy_method:Bad", check=False)
+        assert (result.code, result.text.startswith("error: needy_method:Bad: needs must be a tuple")) == (
+            2,
+            True,
+        )
+
+
+def test_a_closed_pipe_ends_without_a_word(folder):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "unseen", "validate", "contest", "contest/public/sample_submission.csv"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("ascii", "ж"), ("latin-1", "\\u0436")])
+def test_a_terminal_without_a_letter_is_no_traceback(folder, encoding, shown):
+    command = [sys.executable, "-m", "unseen", "pack", "contest", "--out", "ж.zip"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert done.stdout.decode() == f"{shown}.zip\n"  # Typer takes ASCII for a mistake and writes UTF-8
+
+
+def test_a_file_that_cannot_be_written_is_named(folder):
+    Path("taken.zip").mkdir()
+    Path("file").touch()
+    result = run("pack", "contest", "--out", "taken.zip", check=False)
+    assert (result.code, result.text) == (2, "error: Is a directory: taken.zip\n")
+    result = run("pack", "contest", "--out", "file/a.zip", check=False)
+    assert (result.code, result.text.startswith("error: "), "file" in result.text) == (2, True, True)
 
 
 def test_a_file_system_error_names_the_file(folder, monkeypatch):

@@ -35,12 +35,14 @@ def test_the_folder_holds_what_the_design_says(built):
     assert public == {
         *("competition.json", "base.npz", "reference.npz", "train_ref.npz", "sample_submission.csv"),
         *("classifiers/tiny.safetensors", "train/recipes.jsonl", "train/targets.csv", "val/targets.csv"),
+        "val/groups.csv",
         *(f"val/{name}.npz" for name in built.sets("val")),
         *(f"test/{name}.npz" for name in built.sets("test")),
     }
     assert {name for name in names if name.startswith("private/")} == {
         "private/.lock",
         "private/build.json",
+        "private/seal.sha256",
         "private/solution.csv",
     }
     assert stat.S_IMODE(built.private.stat().st_mode) == 0o700

@@ -93,3 +93,16 @@ def test_splits_want_two_different_classes(names: tuple[str, ...]) -> None:
     good = numbered([1])
     with pytest.raises(ValueError, match="two or more distinct names"):
         Splits(names, good, good, good, good, good)
+
+
+def test_datacv_has_every_test_image_in_every_base() -> None:
+    splits = split(classes(2), numbered([3, 3]), numbered([20, 30]), seed=1)
+    datacv = splits.as_in_datacv()
+    for part in ("meta_base", "val_base", "test_base"):
+        whole = getattr(datacv, part)
+        assert whole.name == part
+        assert sorted(numbers(whole)) == list(range(50))
+        assert np.bincount(whole.labels).tolist() == [20, 30]
+        assert (np.diff(whole.labels) < 0).any()
+    assert datacv.reference is splits.reference
+    assert datacv.train is splits.train

@@ -1,0 +1,58 @@
+"""The distribution of set accuracies: a histogram per classifier of the meta-train and validation sets."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from submission import Competition
+from submission.files import replacing
+
+PARTS = {"train": "meta-train", "val": "validation"}
+BINS = np.arange(0, 102.5, 2.5)
+"""Edges of the histogram's bars, in percent."""
+
+
+def accuracies(competition: Competition, subject: str, part: str) -> NDArray[np.float64]:
+    """The accuracies (m,) of one classifier on the m sets of "train" or "val", in percent."""
+    targets = competition.targets(part)
+    return 100 * np.array(
+        [value for name, value in targets.items() if competition.subject_of(name) == subject]
+    )
+
+
+def summary(competition: Competition) -> str:
+    """A line per classifier and part: how many sets, and how their accuracies are spread, in percent."""
+    lines = []
+    for subject in competition.subjects:
+        for part, title in PARTS.items():
+            values = accuracies(competition, subject, part)
+            if len(values):
+                low, middle, high = np.quantile(values, (0, 0.5, 1))
+                lines.append(
+                    f"{subject}: {len(values)} {title} sets, accuracy {low:.1f} to {high:.1f} %, "
+                    f"median {middle:.1f}, standard deviation {values.std():.1f}"
+                )
+    return "\n".join(lines)
+
+
+def plot_accuracies(competition: Competition, out: Path) -> Path:
+    """Write a PNG with a histogram for each classifier: the sets of each public part by accuracy."""
+    figure = Figure(figsize=(7, 2.2 * len(competition.subjects) + 0.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(len(competition.subjects), 1, sharex=True, squeeze=False)[:, 0]
+    for axis, subject in zip(axes, competition.subjects, strict=True):
+        parts = {title: accuracies(competition, subject, part) for part, title in PARTS.items()}
+        shown = {f"{title} ({len(values)})": values for title, values in parts.items() if len(values)}
+        axis.hist(list(shown.values()), BINS, label=list(shown), histtype="barstacked")
+        axis.set(title=subject, ylabel="sets", xlim=(0, 100))
+        axis.legend(loc="upper left")
+    axes[-1].set_xlabel("accuracy, %")
+    encoded = io.BytesIO()
+    figure.savefig(encoded, format="png", dpi=110, metadata={"Software": None})
+    with replacing(out) as temporary:
+        temporary.write_bytes(encoded.getvalue())
+    return out
