@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from safetensors.numpy import load_file, save_file
 from submission.files import replacing
 
 Arrays = dict[str, NDArray[Any]]
+Layout = Mapping[str, tuple[type[np.generic], tuple[int, ...]]]
+"""The arrays that an entry must hold: name -> (type, shape)."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +29,18 @@ class Cache:
         """Where the entry `key` of `kind` is kept."""
         return self.root / kind / f"{key}.safetensors"
 
-    def load(self, kind: str, key: str) -> Arrays | None:
-        """The entry's arrays, or None where there is none (or a damaged one: it is made again)."""
-        path = self.path(kind, key)
+    def load(self, kind: str, key: str, layout: Layout) -> Arrays | None:
+        """The entry's arrays, or None where there is no entry of that layout with finite values alone.
+
+        A damaged or foreign file counts as none: whoever asks makes the entry again.
+        """
         try:
-            return dict(load_file(path))
+            arrays = load_file(self.path(kind, key))
         except (FileNotFoundError, SafetensorError):
             return None
+        except (KeyError, TypeError, AttributeError):  # a type of number that NumPy does not have
+            return None
+        return dict(arrays) if fits(arrays, layout) else None
 
     def store(self, kind: str, key: str, arrays: Arrays) -> None:
         """Write the entry; a reader sees the whole of it or nothing."""
@@ -42,6 +50,12 @@ class Cache:
                 save_file(contiguous, temporary)
             except SafetensorError as error:  # a full disk, mostly
                 raise OSError(f"{self.root} cannot be written: {error}") from error
+
+
+def fits(arrays: Arrays, layout: Layout) -> bool:
+    """Whether these are the arrays of `layout`, by name, type and shape, with finite values alone."""
+    found = {name: (array.dtype.type, array.shape) for name, array in arrays.items()}
+    return found == layout and all(np.isfinite(array).all() for array in arrays.values())
 
 
 def cache_key(*parts: object) -> str:

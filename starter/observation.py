@@ -3,17 +3,24 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from starter.classifiers import Classifier
+
 FloatArray = NDArray[np.floating[Any]]
 
 #: What an observation can hold beyond the logits, and so what a method may name in its `needs`.
-NEEDS = ("moments", "features", "image_stats", "rotation")
+NEEDS = ("moments", "features", "image_stats", "rotation", "rotations", "grey", "peers")
 #: The columns of `Observation.image_stats`.
 IMAGE_STATS = ("variance", "entropy", "laplacian")
+#: The views that `rotations` names: turned counter-clockwise by so many degrees.
+ROTATED = ("rotate90", "rotate180", "rotate270")
+#: A peer's view is called this and the peer's name.
+PEER = "peer:"
 
 
 @dataclass(frozen=True)
@@ -49,11 +56,12 @@ class Observation:
         classifier: the classifier's name.
         logits: float32 (n, k), finite, n >= 1, k >= 2.
         moments: of the penultimate features, or None where no method asked for them.
-        features: float16 (n, d) penultimate features, or None.
+        features: float16 (n, d) penultimate features, beyond +-65504 cut to it, or None.
         image_stats: float32 (n, 3), the columns of IMAGE_STATS, or None.
         rotation: float32 (n,), the fraction of the image's four rotations that the rotation head tells
             apart, or None.
-        views: name -> logits (n, k) of the same images seen otherwise (rotated, by another classifier).
+        views: name -> logits (n, k) of the same images seen otherwise: ROTATED, "grey", "peer:<classifier>".
+            `rotations`, `grey` and `peers` give them by what a method calls them in `needs`.
         render: gives the images, uint8 (n, h, w, 3), in the order of the rows; call `images()`.
 
     Raises:
@@ -109,6 +117,22 @@ class Observation:
             raise ValueError(f"{self._label}: this observation was made without its images")
         return self.render()
 
+    @property
+    def rotations(self) -> dict[str, FloatArray] | None:
+        """The logits (n, k) of the images turned, by the names in ROTATED; None where no method asked."""
+        return {name: self.views[name] for name in ROTATED} if ROTATED[0] in self.views else None
+
+    @property
+    def grey(self) -> FloatArray | None:
+        """The logits (n, k) of the images without colour; None where no method asked for them."""
+        return self.views.get("grey")
+
+    @property
+    def peers(self) -> dict[str, FloatArray] | None:
+        """The logits (n, k) of the competition's other classifiers, by name; None where no method asked."""
+        names = [name for name in self.views if name.startswith(PEER)]
+        return {name.removeprefix(PEER): self.views[name] for name in names} or None
+
     @cached_property
     def probabilities(self) -> FloatArray:
         """Softmax of the logits, float64 (n, k)."""
@@ -130,6 +154,8 @@ class Source:
         labels: int64 (n,), their classes.
         train_ref: observation of unlabelled training images (FD, KNN, Mahalanobis, ViM use it).
         head_weight, head_bias: the classifier's last layer, (k, d) and (k,).
+        classifier: a copy of the network itself, for methods that train or run it; None where the source
+            was made without it.
     """
 
     observation: Observation
@@ -137,6 +163,7 @@ class Source:
     train_ref: Observation
     head_weight: FloatArray
     head_bias: FloatArray
+    classifier: "Classifier | None" = None
 
     def __post_init__(self) -> None:
         n, k = self.observation.logits.shape

@@ -13,30 +13,54 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.cache import Arrays, Cache, cache_key
+from starter.cache import Arrays, Cache, Layout, cache_key, fits
 from starter.classifiers import Classifier
 from starter.image_stats import image_stats
 from starter.imageset import ImageSet
-from starter.observation import NEEDS, Moments, Observation
+from starter.observation import IMAGE_STATS, NEEDS, PEER, ROTATED, Moments, Observation
 from starter.rendering import FromRecipe, Rendering
 from starter.rotation import ROTATIONS, RotationHead, fit_rotation_head, turned
+from starter.transforms import luma
+from submission.errors import UnusableInput
 
-VERSION = 1
+VERSION = 2
 """Part of every cache key: raise it when this module, image_stats or the rendering changes what they give."""
+PARTS = {
+    "logits": ("logits",),
+    "moments": ("mean", "covariance"),
+    "features": ("features",),
+    "image_stats": ("image_stats",),
+    "rotation": ("rotation",),
+    "rotations": ROTATED,
+    "grey": ("grey",),
+}
+"""The parts that an observation is kept in, and the arrays in each."""
+HALF = 65504
+"""The largest number of float16."""
 
 
 @dataclass(frozen=True)
 class Observer:
-    """A classifier with the cache that its observations go to, and the rotation head where one is needed."""
+    """A classifier with the cache that its observations go to, and what some needs ask for besides.
+
+    Attributes:
+        classifier: who looks.
+        cache: where observations are kept.
+        head: the rotation head, for "rotation".
+        peers: the competition's other classifiers, for "peers".
+    """
 
     classifier: Classifier
     cache: Cache
     head: RotationHead | None = None
+    peers: tuple["Observer", ...] = ()
 
     def with_rotation_head(self, train_ref: ImageSet) -> "Observer":
         """This observer with a rotation head fitted on `train_ref` (from the cache when it is there)."""
         key = cache_key(VERSION, self.classifier.digest, self.classifier.device, train_ref.digest)
-        found = self.cache.load("rotation_head", key)
+        shape = (len(ROTATIONS), self.classifier.head_weight.shape[1])
+        layout: Layout = {"weight": (np.float32, shape), "bias": (np.float32, shape[:1])}
+        found = self.cache.load("rotation_head", key, layout)
         if found is None:
             chunks = list(FromRecipe.whole(train_ref).chunks())
             features = [
@@ -56,76 +80,108 @@ class Observer:
         head = self.head.digest if part == "rotation" and self.head else None
         return cache_key(*common, self.classifier.digest, self.classifier.device, head)
 
+    def layout(self, part: str, n: int) -> Layout:
+        """What the cache holds of one part of an observation of n images."""
+        k, d = self.classifier.head_weight.shape
+        if part == "moments":
+            return {"mean": (np.float64, (d,)), "covariance": (np.float32, (d * (d + 1) // 2,))}
+        shapes = {"features": (n, d), "image_stats": (n, len(IMAGE_STATS)), "rotation": (n,)}
+        kind = np.float16 if part == "features" else np.float32
+        return {name: (kind, shapes.get(part, (n, k))) for name in PARTS[part]}
+
 
 def compute(
-    rendering: Rendering, classifier: Classifier, parts: Iterable[str], head: RotationHead | None
+    rendering: Rendering, classifier: Classifier, parts: Iterable[str], head: RotationHead | None = None
 ) -> dict[str, Arrays]:
-    """One pass over the set: the arrays of each part asked for (of "logits" and `NEEDS`)."""
+    """One pass over the set: the arrays of each part asked for.
+
+    Raises:
+        ValueError: "rotation" without a rotation head.
+    """
     wanted = frozenset(parts)
-    logits, features, stats, rotation = [], [], [], []
-    for images in rendering.chunks():
-        chunk_logits, chunk_features = classifier(images)
-        logits.append(chunk_logits.cpu())
-        if wanted & {"moments", "features"}:
-            features.append(chunk_features.cpu())
-        if "image_stats" in wanted:
-            stats.append(image_stats(images))
-        if "rotation" in wanted:
-            if head is None:
-                raise ValueError(
-                    "observing `rotation` needs a rotation head: use Observer.with_rotation_head"
-                )
-            turns = [chunk_features, *(classifier(turned(images, turn))[1] for turn in ROTATIONS[1:])]
-            rotation.append(head.told_apart(torch.stack(turns)).float().mean(dim=0).cpu())
-    found: dict[str, Arrays] = {"logits": {"logits": torch.cat(logits).numpy()}}
-    if features:
-        rows = torch.cat(features).numpy()
-        found["features"] = {"features": rows.astype(np.float16)}
-        if "moments" in wanted:
-            found["moments"] = _moments(rows)
-    if stats:
-        found["image_stats"] = {"image_stats": torch.cat(stats).numpy()}
-    if rotation:
-        found["rotation"] = {"rotation": torch.cat(rotation).numpy()}
-    return {part: arrays for part, arrays in found.items() if part in wanted}
+    if "rotation" in wanted and head is None:
+        raise ValueError("observing `rotation` needs a rotation head: use Observer.with_rotation_head")
+    chunks = [_see(images, classifier, wanted, head) for images in rendering.chunks()]
+    rows = {name: torch.cat([chunk[name] for chunk in chunks]).numpy() for name in chunks[0]}
+    found = {part: {name: rows[name] for name in PARTS[part]} for part in wanted - {"moments"}}
+    if "moments" in wanted:
+        found["moments"] = _moments(rows["features"])
+    if "features" in wanted:
+        found["features"] = {"features": np.clip(rows["features"], -HALF, HALF).astype(np.float16)}
+    return found
+
+
+def _see(
+    images: torch.Tensor, classifier: Classifier, wanted: frozenset[str], head: RotationHead | None
+) -> dict[str, torch.Tensor]:
+    """What the wanted parts are made of, for one chunk of images: no forward pass that none of them needs."""
+    rows = {}
+    if wanted & {"logits", "moments", "features", "rotation"}:
+        rows["logits"], rows["features"] = classifier(images)
+    if "image_stats" in wanted:
+        rows["image_stats"] = image_stats(images)
+    if wanted & {"rotation", "rotations"}:
+        turns = [classifier(turned(images, turn)) for turn in ROTATIONS[1:]]
+        rows |= {name: logits for name, (logits, _) in zip(ROTATED, turns, strict=True)}
+        if head and "rotation" in wanted:
+            features = torch.stack([rows["features"], *(features for _, features in turns)])
+            rows["rotation"] = head.told_apart(features).float().mean(dim=0)
+    if "grey" in wanted:
+        rows["grey"] = classifier(luma(images.float()).byte().expand_as(images))[0]
+    return {name: values.cpu() for name, values in rows.items()}
 
 
 def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> bool:
     """Put every missing part of the observation into the cache. Whether anything had to be computed.
 
     Raises:
-        ValueError: an unknown need, or "rotation" without a rotation head.
+        ValueError: an unknown need, "rotation" without a rotation head, or "peers" without peers.
+        UnusableInput: the classifier gives features too large to compute with.
     """
-    parts = _parts(needs)
-    missing = [
-        part for part in parts if not observer.cache.path(part, observer.key(part, rendering)).exists()
+    wanted = missing(rendering, observer, needs)
+    for looking, parts in wanted:
+        found = compute(rendering, looking.classifier, parts, looking.head)
+        for part in parts:
+            if not fits(found[part], looking.layout(part, len(rendering))):
+                raise UnusableInput(
+                    f"{looking.classifier} gives {part} of set {rendering.name!r} that are not finite: "
+                    "check its weights"
+                )
+            looking.cache.store(part, looking.key(part, rendering), found[part])
+    return bool(wanted)
+
+
+def missing(
+    rendering: Rendering, observer: Observer, needs: Iterable[str]
+) -> list[tuple[Observer, tuple[str, ...]]]:
+    """The observers who have to look at the set, this one and its peers, each with the parts to compute."""
+    needs = tuple(needs)
+    asked = [(observer, _parts(observer, needs))]
+    if "peers" in needs:
+        asked += [(peer, ("logits",)) for peer in observer.peers]
+    lacking = [
+        (each, tuple(part for part in parts if not each.cache.path(part, each.key(part, rendering)).exists()))
+        for each, parts in asked
     ]
-    if missing:
-        found = compute(rendering, observer.classifier, missing, observer.head)
-        for part in missing:
-            observer.cache.store(part, observer.key(part, rendering), found[part])
-    return bool(missing)
+    return [(each, parts) for each, parts in lacking if parts]
 
 
 def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> Observation:
     """The observation from the cache; what is missing or damaged there is computed first."""
     needs = tuple(needs)
-    parts = _parts(needs)
+    parts = _parts(observer, needs)
     found: Arrays = {}
     for part in parts:
-        key = observer.key(part, rendering)
-        arrays = observer.cache.load(part, key)
-        if arrays is None:
-            observer.cache.path(part, key).unlink(missing_ok=True)
-            observe(rendering, observer, needs)
-            arrays = observer.cache.load(part, key)
-            assert arrays is not None, f"the cache lost {part} of {rendering.name} at once"
-        found.update(arrays)
+        found |= _load(rendering, observer, part, needs)
+    views = {name: found[name] for name in (*ROTATED, "grey") if name in found}
+    if "peers" in needs:
+        views |= {
+            f"{PEER}{peer.classifier.name}": _load(rendering, peer, "logits", ())["logits"]
+            for peer in observer.peers
+        }
     moments = None
     if "moments" in parts:
-        moments = Moments(
-            found["mean"].astype(np.float64), _square(found["covariance"]), len(found["logits"])
-        )
+        moments = Moments(found["mean"], _square(found["covariance"]), len(rendering))
     return Observation(
         rendering.name,
         observer.classifier.name,
@@ -134,20 +190,36 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
         features=found.get("features"),
         image_stats=found.get("image_stats"),
         rotation=found.get("rotation"),
+        views=views,
         render=rendering.images,
     )
+
+
+def _load(rendering: Rendering, observer: Observer, part: str, needs: tuple[str, ...]) -> Arrays:
+    """One part from the cache; where it is not there as it was, it is made again."""
+    key, layout = observer.key(part, rendering), observer.layout(part, len(rendering))
+    arrays = observer.cache.load(part, key, layout)
+    if arrays is None:
+        observer.cache.path(part, key).unlink(missing_ok=True)
+        observe(rendering, observer, needs)
+        arrays = observer.cache.load(part, key, layout)
+        assert arrays is not None, f"the cache lost {part} of {rendering.name} at once"
+    return arrays
 
 
 def observe_all(
     renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], progress: bool = True
 ) -> "Observed":
-    """Observe every set (resuming where the cache ends), with a bar in images per second."""
+    """Observe every set, resuming where the cache ends; a bar counts the images that are not in it yet."""
     needs = tuple(needs)
-    total = sum(map(len, renderings))
+    left = [rendering for rendering in renderings if missing(rendering, observer, needs)]
     with tqdm(
-        total=total, unit="img", desc=f"observe {observer.classifier.name}", disable=not progress
+        total=sum(map(len, left)),
+        unit="img",
+        desc=f"observe {observer.classifier.name}",
+        disable=not (progress and left),
     ) as bar:
-        for rendering in renderings:
+        for rendering in left:
             observe(rendering, observer, needs)
             bar.update(len(rendering))
     return Observed(tuple(renderings), observer, needs)
@@ -174,12 +246,15 @@ class Observed(Sequence[Observation]):
         return len(self.renderings)
 
 
-def _parts(needs: Iterable[str]) -> tuple[str, ...]:
+def _parts(observer: Observer, needs: Iterable[str]) -> tuple[str, ...]:
+    """The parts that the observer itself keeps for these needs."""
     wanted = frozenset(needs)
     unknown = sorted(wanted - set(NEEDS))
     if unknown:
         raise ValueError(f"unknown need {unknown[0]!r}: an observation holds {', '.join(NEEDS)}")
-    return ("logits", *(need for need in NEEDS if need in wanted))
+    if "peers" in wanted and not observer.peers:
+        raise ValueError("observing `peers` needs another classifier")
+    return ("logits", *(need for need in NEEDS if need in wanted & PARTS.keys()))
 
 
 def _moments(features: NDArray[np.float32]) -> Arrays:

@@ -1,5 +1,6 @@
 """A subject of a competition: one classifier with everything that methods may learn from and must predict."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -68,7 +69,7 @@ class PublicSets:
 
 @dataclass(frozen=True)
 class Subject:
-    """One classifier of a competition, observed with the rotation head where `needs` asks for it."""
+    """One classifier of a competition, observed with the head and the peers that `needs` asks for."""
 
     sets: PublicSets
     name: str
@@ -80,16 +81,18 @@ class Subject:
         """Load the classifier `name`.
 
         Raises:
-            UnusableInput: its weights are missing, damaged or do not fit the competition.
+            UnusableInput: its weights are missing, damaged or do not fit the competition, or the competition
+                cannot give what `needs` asks for.
         """
-        competition = sets.competition
-        weights = competition.file(f"classifiers/{name}.safetensors")
-        classifier = read_classifier(weights, name, competition.precision, device)
-        if classifier.classes != competition.classes:
-            raise UnusableInput(f"{weights} was made for other classes than the competition's")
-        observer = Observer(classifier, Cache(competition.root / "cache"))
+        if reason := unmet(needs, sets.competition):
+            raise UnusableInput(f"{sets.competition.root}: {reason}")
+        observer = _observer(sets.competition, name, device)
         if "rotation" in needs:
             observer = observer.with_rotation_head(sets.train_ref)
+        if "peers" in needs:
+            others = [other for other in sets.competition.subjects if other != name]
+            peers = tuple(_observer(sets.competition, other, device) for other in others)
+            observer = replace(observer, peers=peers)
         return cls(sets, name, observer, needs)
 
     def observe(self, renderings: tuple[Rendering, ...], progress: bool = True) -> Observed:
@@ -106,14 +109,20 @@ class Subject:
         classifier = self.observer.classifier
         assert reference.labels is not None
         return Source(
-            observed[0], reference.labels, observed[1], classifier.head_weight, classifier.head_bias
+            observed[0],
+            reference.labels,
+            observed[1],
+            classifier.head_weight,
+            classifier.head_bias,
+            replace(classifier),
         )
 
     def meta_train(self, progress: bool = True) -> MetaTrain:
         """The meta-train sets with their targets."""
         renderings = self.sets.train
         observed = self.observe(renderings, progress)
-        correct = [observed[i].predicted == labels_of(rendering) for i, rendering in enumerate(renderings)]
+        seen = zip(replace(observed, needs=()), renderings, strict=True)
+        correct = [observation.predicted == labels_of(rendering) for observation, rendering in seen]
         targets = self.sets.competition.targets("train")
         values = np.array([targets[f"{self.name}/{rendering.name}"] for rendering in renderings])
         return MetaTrain(self.source, observed, values, correct, [r.recipe.families for r in renderings])
@@ -121,6 +130,22 @@ class Subject:
     def observations(self, part: str, progress: bool = True) -> Observed:
         """The sets of "val" or "test", without their labels."""
         return self.observe(self.sets.stored(part), progress)
+
+
+def unmet(needs: Iterable[str], competition: Competition) -> str:
+    """Why the competition cannot give what `needs` asks for; empty where it can."""
+    if "peers" in needs and len(competition.subjects) < 2:
+        return "`peers` needs a second classifier, and the competition has one"
+    return ""
+
+
+def _observer(competition: Competition, name: str, device: str) -> Observer:
+    """The classifier `name` with the competition's cache."""
+    weights = competition.file(f"classifiers/{name}.safetensors")
+    classifier = read_classifier(weights, name, competition.precision, device)
+    if classifier.classes != competition.classes:
+        raise UnusableInput(f"{weights} was made for other classes than the competition's")
+    return Observer(classifier, Cache(competition.root / "cache"))
 
 
 def labels_of(rendering: FromRecipe) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.linalg
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +12,7 @@ from scipy.special import softmax
 from baselines.atc import atc, atc_datacv, atc_threshold, confidence_log_odds
 from baselines.confscore import confscore
 from baselines.entropy import entropy
-from baselines.fd import fd, frechet_distance
 from baselines.rotation import rotation
-from starter.observation import Moments
 
 LOGITS = arrays(
     np.float32, st.tuples(st.integers(1, 20), st.integers(2, 6)), elements=st.floats(-50, 50, width=32)
@@ -75,39 +72,6 @@ def test_atc_datacv_cuts_at_the_accuracys_quantile():
     threshold = np.sort(negative_entropy)[int(np.ceil(0.8 * 5))]
     assert atc_datacv(source.observation, source) == pytest.approx((negative_entropy < threshold).mean())
     assert atc_datacv(source.observation, source_of(logits, [0] * 5)) == pytest.approx(0.8)
-
-
-def moments(rows):
-    return Moments(rows.mean(axis=0), np.cov(rows, rowvar=False), len(rows))
-
-
-@pytest.mark.parametrize(("n", "d"), [(200, 5), (50, 64), (3, 10), (500, 32)])
-def test_frechet_distance_against_sqrtm(n, d):
-    rng = np.random.default_rng(n)
-    a, b = moments(rng.normal(size=(300, d))), moments(rng.normal(0.3, 2, size=(n, d)))
-    root = scipy.linalg.sqrtm(a.covariance @ b.covariance).real
-    shift = a.mean - b.mean
-    expected = shift @ shift + np.trace(a.covariance + b.covariance - 2 * root)
-    assert frechet_distance(a, b) == pytest.approx(expected, rel=1e-5)
-
-
-def test_frechet_distance_is_a_symmetric_distance_that_vanishes_at_itself():
-    rng = np.random.default_rng(0)
-    a, b = moments(rng.normal(size=(40, 6))), moments(rng.normal(1, 3, size=(40, 6)))
-    assert frechet_distance(a, a) == pytest.approx(0, abs=1e-9)
-    assert frechet_distance(a, b) == pytest.approx(frechet_distance(b, a))
-
-
-def test_frechet_distance_of_shifted_points_is_the_squared_shift():
-    rows = np.random.default_rng(0).normal(size=(30, 4))
-    assert frechet_distance(moments(rows), moments(rows + 2)) == pytest.approx(16)
-
-
-def test_fd_is_taken_from_the_training_images():
-    rng = np.random.default_rng(0)
-    near, far = moments(rng.normal(size=(50, 3))), moments(rng.normal(5, 1, size=(50, 3)))
-    source = source_of([[1.0, 0.0]], [0], moments=near)
-    assert fd(seen([[1.0, 0.0]], moments=far), source) == frechet_distance(near, far)
 
 
 def test_rotation_is_the_share_of_rotations_told_apart():

@@ -10,6 +10,14 @@ def seen(logits, **parts):
     return Observation("s", "c", np.asarray(logits, np.float32), **parts)
 
 
+def featured(logits, d=5, seed=0, **parts):
+    """An observation of these logits and made-up float16 features that depend on them."""
+    logits = np.asarray(logits, np.float32)
+    rng = np.random.default_rng(seed)
+    features = np.eye(logits.shape[1], d)[logits.argmax(axis=1)] + rng.normal(size=(len(logits), d))
+    return seen(logits, features=features.astype(np.float16), **parts)
+
+
 def source_of(logits, labels, **parts):
     """A labelled source of these logits; `parts` go to its training reference."""
     k = np.shape(logits)[1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from starter.observation import MetaTrain, Moments, Observation, Source
+from starter.observation import NEEDS, MetaTrain, Moments, Observation, Source
 
 LOGITS = np.array([[2.0, 0.0, -1.0], [0.0, 3.0, 0.0]], np.float32)
 
@@ -35,6 +35,21 @@ def test_probabilities_and_predictions():
 def test_refuses_what_does_not_fit(changes, message):
     with pytest.raises(ValueError, match=message):
         observation(**changes)
+
+
+def test_views_by_what_methods_call_them():
+    rotated = {name: LOGITS + i for i, name in enumerate(("rotate90", "rotate180", "rotate270"))}
+    views = {**rotated, "grey": LOGITS - 1, "peer:b": LOGITS * 2, "peer:d:e": LOGITS * 3}
+    everything = observation(views=views)
+    assert everything.rotations == rotated
+    assert everything.grey is views["grey"]
+    assert everything.peers == {"b": views["peer:b"], "d:e": views["peer:d:e"]}
+    bare = observation()
+    assert (bare.rotations, bare.grey, bare.peers) == (None, None, None)
+
+
+def test_every_need_is_an_attribute():
+    assert [getattr(observation(), need) for need in NEEDS] == [None] * len(NEEDS)
 
 
 def test_images_only_where_they_were_given():

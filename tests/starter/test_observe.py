@@ -1,20 +1,23 @@
 """Observing: what the cache gives is what computing gives, whatever was interrupted, damaged or there before."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from starter.cache import Cache
 from starter.classifiers import Classifier
 from starter.classifiers.small import Small
 from starter.image_stats import image_stats
 from starter.imageset import ImageSet
-from starter.observation import NEEDS
-from starter.observe import Observer, compute, observe, observe_all, read
+from starter.observation import NEEDS, ROTATED
+from starter.observe import PARTS, Observer, compute, observe, observe_all, read
 from starter.recipes import Recipe
 from starter.rendering import FromRecipe
+from submission.errors import UnusableInput
 
 CLASSES = tuple("abcde")
 TRAIN_REF = ImageSet(
@@ -27,6 +30,9 @@ class Counting(Small):
 
     seen = 0
     left = 10**9
+
+    def folded(self):
+        return copy.deepcopy(self)
 
     def stages(self, x):
         self.seen += len(x)
@@ -66,7 +72,7 @@ def observer(tmp_path):
 
 
 def seen(observer):
-    return observer.classifier.network.seen
+    return observer.classifier.deployed.seen
 
 
 def entries(observer):
@@ -79,6 +85,9 @@ def entries(observer):
 def assert_same(one, other):
     for name in ("logits", "features", "image_stats", "rotation"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.views.keys() == other.views.keys()
+    for name, logits in one.views.items():
+        np.testing.assert_array_equal(logits, other.views[name])
     if one.moments or other.moments:
         np.testing.assert_array_equal(one.moments.mean, other.moments.mean)
         np.testing.assert_array_equal(one.moments.covariance, other.moments.covariance)
@@ -119,6 +128,66 @@ def test_rotation_is_the_share_of_turns_told_apart(observer):
     np.testing.assert_allclose(found.rotation, expected)
     assert found.rotation.dtype == np.float32
     assert 0 < found.rotation.mean() < 1
+
+
+def test_views_are_logits_of_the_images_turned_and_grey(observer):
+    found = read(rendering(n=40), observer, ("rotations", "grey"))
+    images = rendering(n=40).images()
+    expected = {name: np.rot90(images, turns, axes=(1, 2)) for turns, name in enumerate(ROTATED, start=1)}
+    expected["grey"] = np.stack(
+        [np.asarray(Image.fromarray(image).convert("L").convert("RGB")) for image in images]
+    )
+    assert found.views.keys() == expected.keys()
+    for name, view in expected.items():
+        logits = observer.classifier(np.ascontiguousarray(view))[0].numpy()
+        np.testing.assert_allclose(found.views[name], logits, rtol=1e-4, atol=1e-5)
+        assert found.views[name].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("before", "needs", "passes"),
+    [
+        ((), ("rotations",), 4),
+        ((), ("rotations", "grey", "moments", "features", "image_stats"), 5),
+        ((), ("rotation", "rotations"), 4),
+        (("moments",), ("moments", "rotations"), 3),
+        (("moments",), ("moments", "rotation"), 4),
+        (("moments",), ("moments", "grey"), 1),
+        (("moments",), ("moments", "image_stats"), 0),
+    ],
+)
+def test_no_more_forward_passes_than_needed(observer, before, needs, passes):
+    observer = observer.with_rotation_head(TRAIN_REF)
+    if before:
+        observe(rendering(n=30), observer, before)
+    start = seen(observer)
+    observe(rendering(n=30), observer, needs)
+    assert seen(observer) - start == 30 * passes
+
+
+def test_peers_are_other_classifiers_logits_from_their_own_entries(observer):
+    peers = tuple(replace(observer, classifier=classifier(seed)) for seed in (1, 2))
+    expected = {f"peer:net{seed}": read(rendering(), peer).logits for seed, peer in enumerate(peers, 1)}
+    before = [seen(peer) for peer in peers]
+    found = read(rendering(), replace(observer, peers=peers), ("peers",))
+    assert found.views.keys() == expected.keys()
+    for name, logits in expected.items():
+        np.testing.assert_array_equal(found.views[name], logits)
+    assert [seen(peer) for peer in peers] == before
+    assert {name.split("/")[0] for name in entries(observer)} == {"logits"}
+
+
+def test_a_peer_that_has_not_looked_yet_looks_then(observer):
+    peer = replace(observer, classifier=classifier(1))
+    observer = replace(observer, peers=(peer,))
+    read(rendering(), observer)
+    assert seen(peer) == 0
+    assert observe(rendering(), observer, ("peers",))
+    assert seen(peer) == 520
+    assert not observe(rendering(), observer, ("peers",))
+    np.testing.assert_array_equal(
+        read(rendering(), observer, ("peers",)).peers["net1"], read(rendering(), peer).logits
+    )
 
 
 def test_only_what_is_asked_for_is_there(observer):
@@ -174,6 +243,61 @@ def test_a_damaged_entry_is_made_again(observer, part, content):
     observer.cache.path(part, observer.key(part, rendering())).write_bytes(content)
     assert_same(read(rendering(), observer, needs), found)
     assert entries(observer) == files
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("change", ["shape", "type", "nan", "names"])
+def test_a_foreign_entry_is_made_again(observer, part, change):
+    """A file that is whole, under the right name, but holds something else."""
+    observer = observer.with_rotation_head(TRAIN_REF)
+    needs = set(PARTS) - {"logits"}
+    found = read(rendering(n=20), observer, needs)
+    files = entries(observer)
+    key = observer.key(part, rendering(n=20))
+    arrays = observer.cache.load(part, key, observer.layout(part, 20))
+    foreign = {
+        "shape": {name: array[:-1] for name, array in arrays.items()},
+        "type": {name: array.astype(np.int32) for name, array in arrays.items()},
+        "nan": {name: array * np.array(np.nan, array.dtype) for name, array in arrays.items()},
+        "names": {f"{name}_": array for name, array in arrays.items()},
+    }[change]
+    observer.cache.store(part, key, foreign)
+    assert_same(read(rendering(n=20), observer, needs), found)
+    assert entries(observer) == files
+
+
+def test_a_foreign_rotation_head_is_fitted_again(observer):
+    head = observer.with_rotation_head(TRAIN_REF).head
+    (path,) = (observer.cache.root / "rotation_head").iterdir()
+    observer.cache.store("rotation_head", path.stem, {"weight": head.weight[:3], "bias": head.bias})
+    assert observer.with_rotation_head(TRAIN_REF).head.digest == head.digest
+
+
+def scaled(factor):
+    """A classifier whose features are as many times as large, and its logits the same."""
+    changed = copy.deepcopy(classifier().network)
+    with torch.no_grad():
+        last = changed.blocks[-1][1]
+        last.weight *= factor
+        last.bias *= factor
+        changed.fc.weight /= factor
+    return classifier(network=changed)
+
+
+def test_features_beyond_float16_are_cut_to_its_range(tmp_path):
+    observer = Observer(scaled(1e8), Cache(tmp_path))
+    found = read(rendering(n=20), observer, ("features", "moments"))
+    assert found.features.max() == np.finfo(np.float16).max
+    assert found.moments.mean.max() > 1e6
+
+
+def test_features_without_finite_moments_are_refused(tmp_path):
+    observer = Observer(scaled(1e25), Cache(tmp_path))
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(UnusableInput, match="moments of set 's' that are not finite"),
+    ):
+        read(rendering(n=20), observer, ("moments",))
 
 
 def test_keys_change_with_all_that_an_observation_depends_on(observer):
@@ -236,11 +360,11 @@ def test_results_do_not_depend_on_the_number_of_threads(observer):
     try:
         for count in (1, 2, 3):
             torch.set_num_threads(count)
-            found.append(compute(rendering(), observer.classifier, ("logits", *NEEDS), head))
+            found.append(compute(rendering(), observer.classifier, PARTS, head))
     finally:
         torch.set_num_threads(threads)
     for other in found[1:]:
-        assert other.keys() == found[0].keys() == {"logits", *NEEDS}
+        assert other.keys() == found[0].keys() == PARTS.keys()
         for part, arrays in found[0].items():
             for name, array in arrays.items():
                 rtol = tolerance.get(part, 1e-5)
@@ -253,7 +377,7 @@ def test_an_interrupted_map_goes_on_to_the_same_files(tmp_path):
     whole = Observer(classifier(), Cache(tmp_path / "whole"))
     expected = observe_all(sets, whole, needs, progress=False)
     stopped = Observer(classifier(), Cache(tmp_path / "stopped"))
-    stopped.classifier.network.left = 520 + 500  # in the second chunk of the second set
+    stopped.classifier.deployed.left = 520 + 500  # in the second chunk of the second set
     with pytest.raises(KeyboardInterrupt):
         observe_all(sets, stopped, needs, progress=False)
     assert 0 < len(entries(stopped)) < len(entries(whole))
@@ -286,12 +410,19 @@ def test_observed_sets_are_read_one_by_one_and_sliced(observer):
     assert seen(observer) == before + 10
 
 
-def test_the_bar_counts_images(observer, capsys):
+def test_the_bar_counts_the_images_that_are_computed(observer, capsys):
+    observe(rendering(n=30), observer)
     observe_all([rendering(n=30), rendering(seed=4, n=12)], observer, ())
     shown = capsys.readouterr().err
     assert "observe net0" in shown
-    assert "42/42" in shown
+    assert "12/12" in shown
     assert "img/s" in shown
+
+
+def test_no_bar_where_all_is_there(observer, capsys):
+    observe(rendering(), observer, ("moments",))
+    assert len(observe_all([rendering()], observer, ("moments",))) == 1
+    assert capsys.readouterr().err == ""
 
 
 def test_unknown_needs_and_a_missing_head_are_told(observer):
@@ -299,4 +430,6 @@ def test_unknown_needs_and_a_missing_head_are_told(observer):
         read(rendering(), observer, ("labels",))
     with pytest.raises(ValueError, match="`rotation` needs a rotation head: use Observer"):
         observe(rendering(), observer, ("rotation",))
+    with pytest.raises(ValueError, match="`peers` needs another classifier"):
+        observe(rendering(), observer, ("peers",))
     assert not observer.cache.root.exists()

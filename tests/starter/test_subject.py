@@ -1,11 +1,15 @@
 """Subjects: what methods get of a competition, and what is refused when its files were changed."""
 
+import shutil
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.small import Small
-from starter.subject import PublicSets, Subject
+from starter.subject import PublicSets, Subject, unmet
 from submission import UnusableInput
 from submission.files import sha256
 
@@ -34,6 +38,42 @@ def test_rotation_comes_with_its_head(built):
     rotation = subject.observations("test", progress=False)[0].rotation
     assert rotation is not None
     assert set(np.unique(rotation)) <= {0, 0.25, 0.5, 0.75, 1}
+
+
+def test_views_come_where_they_are_asked_for(built):
+    subject = Subject.open(PublicSets(built), "tiny", ("rotations", "grey"))
+    for observation in (subject.observations("val", progress=False)[0], subject.source.observation):
+        assert list(observation.views) == ["rotate90", "rotate180", "rotate270", "grey"]
+
+
+def test_the_source_holds_a_copy_of_the_network(built):
+    """A method may train it; what is observed stays as it is."""
+    subject = Subject.open(PublicSets(built), "tiny", ())
+    network, observed = subject.source.classifier.network, subject.observer.classifier
+    before = observed(subject.sets.base.images[:10])[0]
+    with torch.no_grad():
+        network.fc.weight.zero_()
+    assert torch.equal(observed(subject.sets.base.images[:10])[0], before)
+
+
+def test_a_peer_needs_a_second_classifier(built):
+    reason = "`peers` needs a second classifier, and the competition has one"
+    assert unmet(("moments", "peers"), built) == reason
+    assert unmet(("moments",), built) == ""
+    with pytest.raises(UnusableInput, match=f"contest: {reason}"):
+        Subject.open(PublicSets(built), "tiny", ("peers",))
+
+
+def test_peers_are_the_other_classifiers(contest):
+    shutil.copy(
+        contest.public / "classifiers/tiny.safetensors", contest.public / "classifiers/twin.safetensors"
+    )
+    files = {**contest.files, "classifiers/twin.safetensors": contest.files["classifiers/tiny.safetensors"]}
+    pair = replace(contest, subjects=("tiny", "twin"), files=files)
+    assert unmet(("peers",), pair) == ""
+    observation = Subject.open(PublicSets(pair), "twin", ("peers",)).observations("test", progress=False)[0]
+    assert list(observation.peers) == ["tiny"]
+    np.testing.assert_array_equal(observation.peers["tiny"], observation.logits)
 
 
 @pytest.mark.parametrize(
