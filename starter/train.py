@@ -1,5 +1,4 @@
-"""Training a classifier: SGD with Nesterov momentum under one cycle, random crops and flips, bfloat16.
-
+"""Training a classifier: SGD with Nesterov momentum under one cycle, random crops and flips, bfloat16."""
 
 import json
 import time
