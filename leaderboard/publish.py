@@ -64,7 +64,7 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
     try:
         data = read_bytes(path, ids)
         digest = hashlib.sha256(data).hexdigest()
-        predictions = parse_submission(data, ids, path)
+        predictions = parse_submission(competition, data, path)
     except InvalidSubmission:
         ledger.append(clock(), team, digest, None, SCORER)
         raise

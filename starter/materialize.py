@@ -56,6 +56,10 @@ def materialize(competition: Competition, out: Path, layout: str = "npz", part: 
             raise UnusableInput(f"{option} {value!r} is unknown; there are {', '.join(known)}")
     if not competition.sets(part):
         raise UnusableInput(f"{competition.root} has no {part} sets")
+    if out.resolve().is_relative_to(competition.root.resolve()):
+        raise UnusableInput(
+            f"--out {out} lies in the competition {competition.root}: name a folder elsewhere"
+        )
     plan = LAYOUTS[layout](competition, part, out)
     _claim(plan.folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")
     missing = {name: path for name, path in plan.paths.items() if not path.exists()}

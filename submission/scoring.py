@@ -34,38 +34,31 @@ def validate(competition: Competition, path: Path, part: str = "test") -> dict[s
         InvalidSubmission: the file breaks the format; every problem is named.
         UnusableInput: the file cannot be read.
     """
+    return parse_submission(competition, read_bytes(path, competition.ids(part)), path, part)
+
+
+def parse_submission(
+    competition: Competition, data: bytes, path: Path, part: str = "test"
+) -> dict[str, float]:
+    """What :func:`validate` reads, from the bytes of the file `path`.
+
+    Raises:
+        InvalidSubmission: the content breaks the format, or is for the other part; every problem is named.
+    """
+    parse = parse_answer if path.suffix.lower() in (".txt", ".zip") else parse_predictions
     try:
-        return _read(competition, path, part)
+        return parse(data, competition.ids(part), str(path))
     except InvalidSubmission as error:
         other = {"test": "val", "val": "test"}[part]
-        if not _fits(competition, path, other):
+        if not competition.sets(other):
             raise
+        try:
+            parse(data, competition.ids(other), str(path))
+        except InvalidSubmission:
+            raise error from None
         names = {"test": "test sets (submissions/)", "val": "validation sets (validation/)"}
         problem = f"these are predictions for the {names[other]}, not for the {names[part]}"
         raise InvalidSubmission(str(path), [problem]) from error
-
-
-def parse_submission(data: bytes, ids: Sequence[str], path: Path) -> dict[str, float]:
-    """The predictions in the bytes of the file `path`, {id: fraction} in the order of `ids`.
-
-    Raises:
-        InvalidSubmission: the content breaks the format; every problem is named.
-    """
-    parse = parse_answer if path.suffix.lower() in (".txt", ".zip") else parse_predictions
-    return parse(data, ids, str(path))
-
-
-def _read(competition: Competition, path: Path, part: str) -> dict[str, float]:
-    ids = competition.ids(part)
-    return parse_submission(read_bytes(path, ids), ids, path)
-
-
-def _fits(competition: Competition, path: Path, part: str) -> bool:
-    try:
-        _read(competition, path, part)
-    except InvalidSubmission:
-        return False
-    return bool(competition.sets(part))
 
 
 def score_validation(competition: Competition, path: Path) -> Score:

@@ -198,3 +198,11 @@ def test_nothing_is_entered_or_published_from_changed_files(
             call()
     assert Ledger(competition.private / "ledger.sqlite").rows() == ()
     assert not (competition.root / "leaderboard.csv").exists()
+
+
+def test_a_file_for_the_validation_sets_is_told_as_one(
+    competition: Competition, tmp_path: Path, clock: Clock
+) -> None:
+    write_predictions(tmp_path / "val.csv", dict.fromkeys(competition.ids("val"), 0.5))
+    with pytest.raises(InvalidSubmission, match="these are predictions for the validation sets"):
+        submit(competition, tmp_path / "val.csv", "Team", clock)

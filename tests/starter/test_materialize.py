@@ -274,3 +274,9 @@ def test_a_damaged_set_is_named(competition, tmp_path):
     with pytest.raises(UnusableInput, match=r"test_0002\.npz was changed or is damaged"):
         materialize(Competition.open(tmp_path / "copy"), tmp_path / "out", part="test")
     assert listed(tmp_path / "out/test") == ["test_0001.npz"]
+
+
+def test_the_competition_itself_is_no_place_to_write_to(built):
+    for out in (built.root, built.public / "sets"):
+        with pytest.raises(UnusableInput, match="lies in the competition"):
+            materialize(built, out)
