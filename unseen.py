@@ -23,7 +23,10 @@ app = Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-EXPENSIVE = {"ora-a": "trains for minutes per classifier"}
+EXPENSIVE = {
+    "ora-a": "trains for minutes per classifier",
+    "projnorm": "trains a network on every set, for hours per classifier",
+}
 """Methods that `predict` runs only by name, and why."""
 DEMO_ORACLE = {"iterations": 3000, "batch_size": 2000}
 """ORA-A in the demo: enough for 60,000 images, in seconds."""
@@ -55,7 +58,8 @@ def demo(
     from starter.plan import Settings
 
     competition = make(folder, Settings(ops_per_set=(1, 3)))
-    chosen = {name: clone(method) for name, method in _methods().items()}
+    left_out = {"projnorm", *_impossible(competition)}
+    chosen = {name: clone(method) for name, method in _methods().items() if name not in left_out}
     chosen["ora-a"].set_params(**DEMO_ORACLE)
     run(competition, chosen)
     echo(f"{competition.describe()}\n\n{results(competition).table()}")
@@ -79,12 +83,15 @@ def build(
     test_sets: Annotated[int, Option(help="How many hidden test sets are made.")] = 48,
     set_size: Annotated[int, Option(help="Images in a set.")] = 500,
     group: Annotated[
-        str, Option(help="Operations of the meta-train sets: default, corruptions.")
+        str, Option(help="Operations of the meta-train sets: default, a, b, corruptions, wide.")
     ] = "default",
     ops_per_set: Annotated[
-        tuple[int, int],
-        Option(metavar="LOW HIGH", help="Operations a meta-train set gets; the demo has 1 3."),
-    ] = (3, 3),
+        tuple[int, int] | None,
+        Option(metavar="LOW HIGH", help="Operations a meta-train set gets. [3 3; wide 0 3; the demo 1 3]"),
+    ] = None,
+    recipes: Annotated[
+        str, Option(help="A file of your own recipes for the meta-train sets, a line of JSON each.")
+    ] = "",
     val_from: Annotated[
         Many, Option(help="Natural-shift sets to add to validation: a path; may be repeated.")
     ] = None,
@@ -123,7 +130,8 @@ def build(
         "test_sets": test_sets,
         "set_size": set_size,
         "group": group,
-        "ops_per_set": ops_per_set,
+        "ops_per_set": ops_per_set or (),
+        "recipes": recipes,
         "val_from": tuple(val_from or ()),
         "test_from": tuple(test_from or ()),
         "seed": seed,
@@ -377,18 +385,31 @@ def _given(context: Context) -> set[str]:
 def _opened(
     folder: Path, names: Many, settings: Many, networks: Many
 ) -> "tuple[Competition, dict[str, Estimator]]":
-    """The competition, and the methods to run: those named, or all that are not expensive."""
+    """The competition, and the methods to run: those named, or all that are possible and not expensive."""
     from baselines.choose import choose
     from starter.classifiers import use_network
+    from starter.subject import unmet
 
     for spec in networks or ():
         use_network(spec)
     competition, kit = Competition.open(folder), _methods()
-    chosen = choose(names or [name for name in kit if name not in EXPENSIVE], settings or [], kit)
-    if not names:
-        for name, reason in EXPENSIVE.items():
-            echo(f"not run: {name} ({reason}); name it to run it", err=True)
+    left_out = {name: f"{reason}; name it to run it" for name, reason in EXPENSIVE.items()}
+    left_out |= _impossible(competition)
+    chosen = choose(names or [name for name in kit if name not in left_out], settings or [], kit)
+    for name, reason in () if names else left_out.items():
+        echo(f"not run: {name}: {reason}", err=True)
+    for name, method in chosen.items():
+        if reason := unmet(method.needs, competition):
+            raise UnusableInput(f"{name} cannot run on {folder}: {reason}")
     return competition, chosen
+
+
+def _impossible(competition: Competition) -> dict[str, str]:
+    """The kit's methods that need what the competition does not have, and why."""
+    from starter.subject import unmet
+
+    reasons = {name: unmet(method.needs, competition) for name, method in _methods().items()}
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _methods() -> "dict[str, Estimator]":

@@ -176,6 +176,10 @@ def _inputs(
     for part, planned in plans.items():
         natural = sorted((plan.base, plan.images.digest) for plan in planned if plan.images is not None)
         inputs |= {f"--{part}-from {base.removeprefix('path:')}": digest for base, digest in natural}
+    if settings.recipes:
+        inputs[f"--recipes {settings.recipes}"] = cache_key(
+            *(each.to_json() for each in plan_train(settings))
+        )
     return inputs | {f"--classifier {name}": classifier.digest for name, classifier in given.items()}
 
 

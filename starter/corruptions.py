@@ -18,9 +18,10 @@ import torch
 from numpy.random import Generator
 from torch import Tensor
 
-from starter.filters import gaussian, motion_blur, read_at, shifted, weighted_sum, zoom
+from starter.filters import gaussian, jpeg, motion_blur, read_at, shifted, take, weighted_sum, zoom
+from starter.operation import Magnitudes, Operation, Parameter, Params, per_image, to_uint8
 from starter.textures import ice, plasma, water
-from starter.transforms import Magnitudes, Operation, Parameter, Params, luma, per_image, to_uint8
+from starter.transforms import luma, scale_saturation
 
 
 def _level(params: Params, *levels: Any) -> Any:
@@ -197,17 +198,8 @@ def _low_contrast(images: Tensor, magnitudes: Magnitudes, params: Params, noise:
 
 
 def _saturate(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Change S of HSV to factor * S + offset: the distances from the largest channel grow with S. Grey has
-    hue 0 and turns red, as in the authors' code.
-    """
     factor, offset = _level(params, (0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))
-    values = images.float()
-    top = values.amax(1, keepdim=True)
-    gaps = top - values
-    spread = gaps.amax(1, keepdim=True)
-    wanted = (spread * factor).add_(top * offset).minimum(top)
-    gaps[:, 1:].add_(spread == 0)
-    return _cut(top - gaps.mul_(wanted / spread.clamp(min=1)))
+    return _cut(scale_saturation(images, factor, offset))
 
 
 def _draw_elastic(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -226,12 +218,12 @@ def _elastic_transform(images: Tensor, magnitudes: Magnitudes, params: Params, n
     back = torch.from_numpy(np.linalg.solve(moved, np.broadcast_to(corners, (b, 3, 2)))).float()
     y, x = torch.arange(h).float().view(1, h, 1), torch.arange(w).float().view(1, 1, w)
     (ax, ay), (bx, by), (cx, cy) = back.permute(1, 2, 0)[..., None, None]
-    values = read_at(images.float(), ax * x + (bx * y + cx), ay * x + (by * y + cy), corners=True)
+    values = read_at(images.float(), ax * x + (bx * y + cx), ay * x + (by * y + cy), "mirror")
     if not strength:
         return _cut(values)
     field = torch.from_numpy(noise.uniform(-1, 1, (b, 2, h, w)).astype(np.float32))
     field = gaussian(field, side * sigma, mode="symmetric", truncate=3).mul_(side * strength)
-    return _cut(read_at(values, field[:, 0] + x, field[:, 1] + y, corners=False))
+    return _cut(read_at(values, field[:, 0] + x, field[:, 1] + y, "reflect"))
 
 
 def _pixelate(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
@@ -247,19 +239,13 @@ def _pixelate(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gen
         terms = []
         for k in range(size.max()):
             weight = torch.from_numpy(((k < size) / size)[back].astype(np.float32)).view(-1, *[1] * (3 - dim))
-            index = torch.from_numpy(np.minimum(low + k, n - 1)[back])
-            terms.append(values.index_select(dim, index).mul_(weight))
+            terms.append(take(values, dim, np.minimum(low + k, n - 1)[back]).mul_(weight))
         values = torch.stack(terms).sum(0).add_(0.5).floor_()
     return to_uint8(values)
 
 
 def _jpeg_compression(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Through the codec, image by image: it takes no batches."""
-    quality = [cv2.IMWRITE_JPEG_QUALITY, _level(params, 80, 65, 58, 50, 40)]
-    decoded = np.empty((len(images), *images.shape[2:], 3), np.uint8)
-    for row, image in enumerate(images.flip(1).permute(0, 2, 3, 1).numpy()):
-        decoded[row] = cv2.imdecode(cv2.imencode(".jpg", image, quality)[1], cv2.IMREAD_COLOR)
-    return torch.from_numpy(decoded).permute(0, 3, 1, 2).flip(1).contiguous()
+    return jpeg(images, [_level(params, 80, 65, 58, 50, 40)] * len(images))
 
 
 _SEVERITY = {"severity": Parameter(int, 1, 5)}

@@ -9,7 +9,7 @@ import torch
 from starter.build import TRAIN_REF
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network
 from starter.glyphs import CLASSES
-from starter.plan import Settings
+from starter.plan import Settings, plan_train
 from starter.sources import load_images, load_source, set_names
 
 NAMED = {
@@ -72,12 +72,13 @@ def estimate(settings: Settings, device: str = "cpu") -> Estimate:
     ]
     made = settings.val_sets + settings.test_sets
     stored = settings.set_size * made + sum(natural)
-    rendered = settings.train_sets * settings.set_size
+    recipes = plan_train(settings)
+    rendered = sum(recipe.ops[0][1]["n"] if recipe.selection else source.base for recipe in recipes)
     observed = rendered + stored + source.reference + source.train_ref
     pixels = 3 * source.size[0] * source.size[1]
     disk = pixels * (stored + source.base + source.reference + source.train_ref)
     disk += STATS * observed
-    seconds, sets = 0.0, settings.train_sets + made + len(natural) + 2
+    seconds, sets = 0.0, len(recipes) + made + len(natural) + 2
     for spec in settings.classifiers:
         classifier = _classifier(spec, source.classes, settings.precision, device)
         k, d = classifier.head_weight.shape

@@ -1,4 +1,4 @@
-"""Filters that corruptions are made of, on batches: blurs, magnification, reading at displaced places.
+"""Filters that operations are made of, on batches: blurs, magnification, reading at displaced places, JPEG.
 
 Every sum over pixels is a multiplication and an addition each, in a fixed order, so that the results do not
 depend on the batch size or on the number of threads.
@@ -7,6 +7,7 @@ depend on the batch size or on the number of threads.
 import math
 from collections.abc import Iterable
 
+import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -14,15 +15,20 @@ from torch import Tensor
 from torch.nn.functional import grid_sample
 
 
+def take(values: Tensor, dim: int, index: NDArray[np.integer]) -> Tensor:
+    """Slices of `values` at `index` along `dim`, through NumPy: torch takes ten times as long along rows."""
+    return torch.from_numpy(values.numpy().take(index, dim))
+
+
 def shifted(values: Tensor, dim: int, radius: int, mode: str) -> list[Tensor]:
     """The 2 radius + 1 shifted views of `values` along `dim`; the outside as NumPy's `pad` modes have it."""
     n = values.shape[dim]
     index = np.pad(np.arange(n), radius, mode=mode)  # type: ignore[call-overload]
-    padded = values.index_select(dim, torch.from_numpy(index))
+    padded = take(values, dim, index)
     return [padded.narrow(dim, start, n) for start in range(2 * radius + 1)]
 
 
-def weighted_sum(terms: Iterable[tuple[float, Tensor]]) -> Tensor:
+def weighted_sum(terms: Iterable[tuple[float | Tensor, Tensor]]) -> Tensor:
     """Sum of weight * values, in order; a multiplication and an addition each, and so the same everywhere."""
     total: Tensor | None = None
     for weight, values in terms:
@@ -40,6 +46,20 @@ def gaussian(values: Tensor, sigma: float, mode: str = "edge", truncate: float =
     weights /= weights.sum()
     for dim in (2, 3):
         values = weighted_sum(zip(weights.tolist(), shifted(values, dim, radius, mode), strict=True))
+    return values
+
+
+def gaussian_each(values: Tensor, sigmas: Tensor, radii: Tensor) -> Tensor:
+    """Gaussian blur of float32 (b, c, h, w), each image with its own sigma and whole radius (b,), as OpenCV's
+    with a border reflected at the outermost pixels' centres. A sigma of 0 leaves the image as it is.
+    """
+    radius = int(radii.max())
+    steps = torch.arange(-radius, radius + 1)
+    weights = torch.exp(-0.5 * (steps / sigmas.double().clamp(min=1e-3)[:, None]) ** 2)
+    weights *= steps.abs() <= radii[:, None]
+    taps = (weights / weights.sum(1, keepdim=True)).float().view(-1, len(steps), 1, 1, 1).unbind(1)
+    for dim in (2, 3):
+        values = weighted_sum(zip(taps, shifted(values, dim, radius, "reflect"), strict=True))
     return values
 
 
@@ -74,19 +94,30 @@ def zoom(values: Tensor, factor: float) -> Tensor:
         places = (np.arange(n) + (full - n) // 2) * ((crop - 1) / max(full - 1, 1)) + (n - crop) // 2
         low = np.minimum(places.astype(np.int64), n - 1)
         share = torch.from_numpy((places - low).astype(np.float32)).view(-1, *[1] * (3 - dim))
-        near = values.index_select(dim, torch.from_numpy(low))
-        far = values.index_select(dim, torch.from_numpy(np.minimum(low + 1, n - 1)))
+        near, far = take(values, dim, low), take(values, dim, np.minimum(low + 1, n - 1))
         values = far.sub_(near).mul_(share).add_(near)
     return values
 
 
-def read_at(values: Tensor, x: Tensor, y: Tensor, corners: bool) -> Tensor:
-    """Bilinear reading of float32 (b, c, h, w) at pixel places x, y (b, h, w); outside it is reflected at the
-    outermost pixels' centres (`corners`) or at their edges.
+def read_at(values: Tensor, x: Tensor, y: Tensor, outside: str, mode: str = "bilinear") -> Tensor:
+    """Reading of float32 (b, c, h, w) at pixel places x, y (b, h, w), bilinear or "bicubic" (with OpenCV's
+    a = -.75). Outside is "black", or reflected: at the outermost pixels' centres ("mirror") or at their edges
+    ("reflect").
     """
-    h, w = values.shape[2:]
-    if corners:
-        grid = torch.stack([x * (2 / max(w - 1, 1)) - 1, y * (2 / max(h - 1, 1)) - 1], 3)
-    else:
-        grid = torch.stack([(x + 0.5) * (2 / w) - 1, (y + 0.5) * (2 / h) - 1], 3)
-    return grid_sample(values, grid, padding_mode="reflection", align_corners=corners)
+    centres = outside == "mirror"
+    grid = torch.empty(*x.shape, 2)
+    for axis, (places, n) in enumerate(((x, values.shape[3]), (y, values.shape[2]))):
+        scaled = places * (2 / max(n - 1, 1)) if centres else (places + 0.5) * (2 / n)
+        torch.sub(scaled, 1, out=grid[..., axis])
+    padding = "zeros" if outside == "black" else "reflection"
+    return grid_sample(values, grid, mode, padding, align_corners=centres)
+
+
+def jpeg(images: Tensor, qualities: Iterable[int]) -> Tensor:
+    """uint8 (b, 3, h, w) through the codec, one by one: it takes no batches."""
+    decoded = np.empty((len(images), *images.shape[2:], 3), np.uint8)
+    pixels = images.flip(1).permute(0, 2, 3, 1).numpy()
+    for row, (image, quality) in enumerate(zip(pixels, qualities, strict=True)):
+        encoded = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+        decoded[row] = cv2.imdecode(encoded, cv2.IMREAD_COLOR)
+    return torch.from_numpy(decoded).permute(0, 3, 1, 2).flip(1).contiguous()

@@ -136,7 +136,8 @@ def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ())
 
     Raises:
         ValueError: an unknown need, "rotation" without a rotation head, or "peers" without peers.
-        UnusableInput: the classifier gives features too large to compute with.
+        UnusableInput: the classifier's features are too large to compute with, or the set has another number
+            of images than it says.
     """
     wanted = missing(rendering, observer, needs)
     for looking, parts in wanted:
@@ -144,8 +145,8 @@ def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ())
         for part in parts:
             if not fits(found[part], looking.layout(part, len(rendering))):
                 raise UnusableInput(
-                    f"{looking.classifier} gives {part} of set {rendering.name!r} that are not finite: "
-                    "check its weights"
+                    f"{looking.classifier} gives no finite {part} of {len(rendering)} images for set "
+                    f"{rendering.name!r}: check its weights, and how many images the set has"
                 )
             looking.cache.store(part, looking.key(part, rendering), found[part])
     return bool(wanted)

@@ -1,6 +1,7 @@
 """What a competition is made of: the settings of a build, and which sets it plans from them."""
 
 import json
+import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ import numpy as np
 
 from starter.glyphs import NATURAL, natural_set
 from starter.imageset import ImageSet
-from starter.recipes import GROUPS, OPERATIONS, Recipe, draw_recipes
+from starter.operation import Params
+from starter.operations import GROUPS, OPERATIONS, POLICIES, Policy, unseen_operations
+from starter.recipefile import read_recipes
+from starter.recipes import Recipe, draw_recipes
 from starter.sources import load_images, set_names
 from starter.splits import Splits
-from starter.transforms import Params
 from submission import UnusableInput
 
 FEW_CLASSES = 7
@@ -25,6 +28,7 @@ LIMITS = {
     "seed": (0, 2**63 - 1),
 }
 """The least and the most that a setting may be."""
+_TAKEN = re.compile(r"(val|test)_\d{4,}")
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ class Settings:
         classifiers: each NAME or NAME=WEIGHTS.
         train_sets, val_sets, test_sets, set_size: how many sets of how many images are made here.
         group: the operations of the meta-train sets, a name in GROUPS.
-        ops_per_set: how many of them a set gets, at least and at most.
+        ops_per_set: how many of them a set gets, at least and at most; () as the group's policy has it.
+        recipes: a file of recipes of one's own, in the place of `train_sets`, `group` and `ops_per_set`.
         val_from, test_from: paths of natural-shift sets that are added to validation and test.
         seed: of everything public.
         precision: of the classifiers' forward pass, one for the whole competition.
@@ -51,7 +56,8 @@ class Settings:
     test_sets: int = 48
     set_size: int = 500
     group: str = "default"
-    ops_per_set: tuple[int, int] = (3, 3)
+    ops_per_set: tuple[int, ...] = ()
+    recipes: str = ""
     val_from: tuple[str, ...] = ()
     test_from: tuple[str, ...] = ()
     seed: int = 0
@@ -84,6 +90,8 @@ class Settings:
             raise UnusableInput("a competition needs test sets: --test-sets above 0, or --test-from PATH")
         if self.group not in GROUPS:
             raise UnusableInput(f"--group {self.group!r} is unknown; there are {', '.join(GROUPS)}")
+        if not self.ops_per_set:
+            object.__setattr__(self, "ops_per_set", POLICIES.get(self.group, Policy()).ops_per_set)
         low, high = self.ops_per_set
         if not 0 <= low <= high <= len(GROUPS[self.group]):
             most = len(GROUPS[self.group])
@@ -109,7 +117,8 @@ class Settings:
 
     def public(self) -> dict[str, object]:
         """The settings that participants see: nothing of the test sets, no paths of the organizer's."""
-        shown = ("train_sets", "set_size", "group", "ops_per_set", "datacv_splits")
+        drawn = () if self.recipes else ("train_sets", "group", "ops_per_set")
+        shown = (*drawn, "set_size", "datacv_splits")
         return {name: json.loads(json.dumps(getattr(self, name))) for name in shown}
 
     @classmethod
@@ -177,14 +186,30 @@ class Planned:
 
 
 def plan_train(settings: Settings) -> list[Recipe]:
-    """The meta-train sets' recipes, drawn from the public seed."""
-    return draw_recipes(
-        settings.group,
-        settings.train_sets,
-        settings.seed,
-        settings.set_size,
-        ops_per_set=settings.ops_per_set,
-    )
+    """The meta-train sets' recipes: those of the file, or drawn from the public seed.
+
+    Raises:
+        UnusableInput: the file cannot be read, has one recipe, or one with the name of another part's set.
+    """
+    if not settings.recipes:
+        return draw_recipes(
+            settings.group,
+            settings.train_sets,
+            settings.seed,
+            settings.set_size,
+            ops_per_set=settings.ops_per_set,
+        )
+    recipes = read_recipes(settings.recipes)
+    if len(recipes) < LIMITS["train_sets"][0]:
+        raise UnusableInput(
+            f"--recipes {settings.recipes}: {LIMITS['train_sets'][0]} recipes or more are needed"
+        )
+    for recipe in recipes:
+        if _TAKEN.fullmatch(recipe.name):
+            raise UnusableInput(
+                f"--recipes {settings.recipes}: {recipe.name!r} is the name of another set here"
+            )
+    return recipes
 
 
 def plan_part(settings: Settings, part: str, like: Splits, seed: int) -> list[Planned]:
@@ -192,15 +217,16 @@ def plan_part(settings: Settings, part: str, like: Splits, seed: int) -> list[Pl
 
     Of the sets made here, three eighths are natural shift where the source is the embedded one (it alone
     has some); of the rest, two fifths apply the meta-train operations (`seen`) and the others one operation
-    of another group each (`unseen`; corruptions unless the meta-train sets have them). Validation has a
-    quarter of these operations and of the natural families, test the others.
+    that is new each (`unseen`, see `unseen_operations`; where nothing is new, all are `seen`). Validation has
+    a quarter of these operations and of the natural families, test the others.
     """
     rng = np.random.Generator(np.random.Philox(key=[seed, part == "test"]))
     count = settings.val_sets if part == "val" else settings.test_sets
     natural = round(count * 3 / 8) if settings.source == "glyphs" else 0
-    seen = round((count - natural) * 2 / 5)
+    new = _share(settings, part, _unseen_operations(settings), rng)
+    seen = round((count - natural) * 2 / 5) if new else count - natural
     planned = _seen(settings, seen, rng)
-    planned += _unseen(settings, part, count - natural - seen, rng)
+    planned += _unseen(settings, new, count - natural - seen, rng)
     planned += _embedded_natural(settings, part, natural, rng)
     for path in settings.val_from if part == "val" else settings.test_from:
         planned += _from_path(settings, path, like, rng)
@@ -214,19 +240,29 @@ def plan_part(settings: Settings, part: str, like: Splits, seed: int) -> list[Pl
 
 
 def _seen(settings: Settings, count: int, rng: np.random.Generator) -> list[Planned]:
-    size, ops_per_set = settings.set_size, settings.ops_per_set
-    recipes = draw_recipes(settings.group, count, _seed(rng), size, ops_per_set=ops_per_set)
+    size = settings.set_size
+    if settings.recipes:
+        own, sample = plan_train(settings), ("sample", {"n": size})
+        drawn = [own[i] for i in rng.integers(len(own), size=count)]
+        recipes = [Recipe("set", _seed(rng), (sample, *recipe.pixel_ops)) for recipe in drawn]
+    else:
+        recipes = draw_recipes(settings.group, count, _seed(rng), size, ops_per_set=settings.ops_per_set)
     return [Planned("base", recipe, "seen", "+".join(sorted(recipe.families))) for recipe in recipes]
 
 
-def _unseen(settings: Settings, part: str, count: int, rng: np.random.Generator) -> list[Planned]:
-    names = [name for group, names in GROUPS.items() if group != settings.group for name in names]
-    families = _share(settings, part, names, rng)
+def _unseen_operations(settings: Settings) -> list[str]:
+    """Corruptions that are new to a method that has learnt from the meta-train sets."""
+    if not settings.recipes:
+        return list(unseen_operations(settings.group))
+    seen = set().union(*(recipe.families for recipe in plan_train(settings)))
+    return [name for name in GROUPS["corruptions"] if OPERATIONS[name].family not in seen]
+
+
+def _unseen(settings: Settings, families: list[str], count: int, rng: np.random.Generator) -> list[Planned]:
     planned = []
     for i in range(count):
         family = families[i % len(families)]
-        params = {key: parameter.draw(rng) for key, parameter in OPERATIONS[family].parameters.items()}
-        ops = (("sample", {"n": settings.set_size}), (family, params))
+        ops = (("sample", {"n": settings.set_size}), (family, OPERATIONS[family].draw_params(rng)))
         planned.append(Planned("base", Recipe("set", _seed(rng), ops), "unseen", family))
     return planned
 
@@ -256,10 +292,10 @@ def _from_path(settings: Settings, path: str, like: Splits, rng: np.random.Gener
 
 
 def _share(settings: Settings, part: str, names: list[str], rng: np.random.Generator) -> list[str]:
-    """A quarter of the families for validation, the others (without validation all) for test, shuffled."""
+    """A quarter of the families for validation, the others (without validation, or of one, all) for test."""
     public = np.random.Generator(np.random.Philox(key=[settings.seed, 7]))
     shuffled = [names[i] for i in public.permutation(len(names))]
-    quarter = max(1, len(names) // 4) if settings.val_sets else 0
+    quarter = max(1, len(names) // 4) if settings.val_sets and len(names) > 1 else 0
     mine = shuffled[:quarter] if part == "val" else shuffled[quarter:]
     return [mine[i] for i in rng.permutation(len(mine))]
 

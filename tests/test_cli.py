@@ -154,6 +154,7 @@ def trained(weights):
 def test_from_prediction_to_leaderboard(folder):
     text = run("predict", "contest").text
     assert "not run: ora-a" in text
+    assert "not run: gde: `peers` needs a second classifier, and the competition has one" in text
     assert run("validate", "contest", "contest/submissions/fd.csv").text == "valid\n"
     assert "public RMSE" in run("score", "contest", "contest/submissions/fd.csv", "--team", "Ada & Co").text
     text = run("leaderboard", "contest").text
@@ -161,6 +162,12 @@ def test_from_prediction_to_leaderboard(folder):
     assert "Ada & Co" in Path("contest/leaderboard.csv").read_text()
     assert "Ada &amp; Co" in Path("contest/leaderboard.html").read_text()
     assert "| method" in run("leaderboard", "contest", "--markdown").text
+
+
+def test_a_method_that_the_competition_lacks_something_for_is_refused_by_name(folder):
+    result = run("predict", "contest", "atc", "gde+lr", check=False)
+    assert result.code == 2
+    assert "gde+lr cannot run on contest: `peers` needs a second classifier" in result.text
 
 
 def test_a_method_of_ones_own(folder):

@@ -13,10 +13,11 @@ from starter.classifiers import Classifier
 from starter.classifiers.small import Small
 from starter.image_stats import image_stats
 from starter.imageset import ImageSet
+from starter.npz import write_npz
 from starter.observation import NEEDS, ROTATED
 from starter.observe import PARTS, Observer, compute, observe, observe_all, read
 from starter.recipes import Recipe
-from starter.rendering import FromRecipe
+from starter.rendering import FromFile, FromRecipe
 from submission.errors import UnusableInput
 
 CLASSES = tuple("abcde")
@@ -295,7 +296,7 @@ def test_features_without_finite_moments_are_refused(tmp_path):
     observer = Observer(scaled(1e25), Cache(tmp_path))
     with (
         np.errstate(over="ignore"),
-        pytest.raises(UnusableInput, match="moments of set 's' that are not finite"),
+        pytest.raises(UnusableInput, match="gives no finite moments of 20 images for set 's'"),
     ):
         read(rendering(n=20), observer, ("moments",))
 
@@ -423,6 +424,16 @@ def test_no_bar_where_all_is_there(observer, capsys):
     observe(rendering(), observer, ("moments",))
     assert len(observe_all([rendering()], observer, ("moments",))) == 1
     assert capsys.readouterr().err == ""
+
+
+def test_a_set_of_another_size_than_it_says_is_refused(observer, tmp_path):
+    write_npz(tmp_path / "val.npz", base(n=12))
+    declared = FromFile("val", tmp_path / "val.npz", "0" * 64, 13)
+    with pytest.raises(
+        UnusableInput, match=r"no finite logits of 13 images for set 'val': .* how many images"
+    ):
+        read(declared, observer)
+    assert not observer.cache.root.exists()
 
 
 def test_unknown_needs_and_a_missing_head_are_told(observer):

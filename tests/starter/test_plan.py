@@ -9,8 +9,9 @@ import pytest
 
 from starter.glyphs import NATURAL
 from starter.imageset import ImageSet
+from starter.operations import GROUPS
 from starter.plan import FEW_CLASSES, Settings, plan_part, plan_train
-from starter.recipes import GROUPS
+from starter.recipes import draw_recipes
 from starter.splits import Splits
 from submission import UnusableInput
 
@@ -59,7 +60,7 @@ def groups(planned):
         ({"classifiers": ("small", "a=x.pt", "small=y.pt")}, "--classifier small stands there twice"),
         ({"test_sets": 1}, "--test-sets must be at least 2: one for the public score"),
         ({"test_sets": 0}, "needs test sets: --test-sets above 0, or --test-from PATH"),
-        ({"group": "weather"}, "--group 'weather' is unknown; there are default, corruptions"),
+        ({"group": "weather"}, "--group 'weather' is unknown; there are default, a, b, corruptions, wide"),
         ({"ops_per_set": (2, 1)}, "--ops-per-set must be LOW HIGH with 0 <= LOW <= HIGH <= 7, got 2 1"),
         ({"ops_per_set": (3, 8)}, "HIGH <= 7, got 3 8"),
         ({"ops_per_set": (-1, 2)}, "0 <= LOW"),
@@ -261,3 +262,48 @@ def test_planned_sets_render_the_same_again_with_their_labels():
             np.testing.assert_array_equal(
                 one.labels, like.test_base.labels[plan.recipe.indices(like.test_base)]
             )
+
+
+def test_wide_has_every_operation_so_nothing_is_unseen():
+    settings = small(group="wide", train_sets=60, source="cifar10")
+    assert settings.ops_per_set == (0, 3)
+    assert groups(plan_part(settings, "test", splits(), 5)) == {"seen": 48}
+    assert "class_prior" in set().union(*(recipe.families for recipe in plan_train(settings)))
+
+
+@pytest.mark.parametrize(("group", "missing"), [("a", "fog"), ("b", "jpeg_compression")])
+def test_a_corruption_that_a_group_has_a_variant_of_is_not_unseen(group, missing):
+    planned = plan_part(small(group=group, source="cifar10", val_sets=0), "test", splits(), 5)
+    assert missing not in {plan.family for plan in planned if plan.group == "unseen"}
+    assert groups(planned) == {"seen": 19, "unseen": 29}
+
+
+def recipes_file(path, recipes):
+    path.write_text("".join(recipe.to_json() + "\n" for recipe in recipes))
+    return str(path)
+
+
+def test_recipes_of_ones_own_make_the_meta_train_sets_and_the_seen_ones(tmp_path):
+    own = draw_recipes("corruptions", 30, 7, 15, prefix="mine", ops_per_set=(1, 1))
+    settings = small(recipes=recipes_file(tmp_path / "mine.jsonl", own), source="cifar10")
+    assert plan_train(settings) == own
+    planned = plan_part(settings, "test", splits(), 5)
+    mine = set().union(*(recipe.families for recipe in own))
+    for plan in planned:
+        assert (plan.family in mine) == (plan.group == "seen")
+        assert plan.recipe.ops[0] == ("sample", {"n": 20})
+    assert "mine.jsonl" not in json.dumps(settings.public())
+    assert "train_sets" not in settings.public()
+
+
+def test_recipes_that_cannot_be_used_are_told(tmp_path):
+    one = draw_recipes("default", 1, 7, 15)
+    taken = [replace(one[0], name="val_0001"), one[0]]
+    for recipes, message in (
+        (one, "2 recipes or more are needed"),
+        (taken, "'val_0001' is the name of another"),
+    ):
+        with pytest.raises(UnusableInput, match=message):
+            plan_train(small(recipes=recipes_file(tmp_path / "x.jsonl", recipes)))
+    with pytest.raises(UnusableInput, match="no such file"):
+        plan_train(small(recipes=str(tmp_path / "none.jsonl")))

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starter.imageset import ImageSet
-from starter.recipes import CHUNK, GROUPS, OPERATIONS, Recipe, draw_recipes
+from starter.operations import GROUPS, OPERATIONS
+from starter.recipes import CHUNK, Recipe, draw_recipes
 from submission.errors import UnusableInput
 
 
@@ -140,6 +141,7 @@ def test_the_same_operation_twice_draws_twice() -> None:
         ((("resample_classes", {"n": 5, "concentration": 1}),), {"class_prior"}),
         ((("resample_classes", {"n": 5, "concentration": 1}), ("color", {})), {"color"}),
         ((("sample", {"n": 5}), ("color", {}), ("affine", {}), ("color", {})), {"color", "affine"}),
+        ((("haze", {}), ("fog", {"severity": 1}), ("rain", {})), {"fog", "rain"}),
     ],
 )
 def test_families_are_the_pixel_operations(ops: tuple, families: set[str]) -> None:
@@ -161,7 +163,10 @@ def test_families_are_the_pixel_operations(ops: tuple, families: set[str]) -> No
             '{"name": "a", "seed": 1, "ops": [["colour", {}]]}',
             "unknown operation 'colour'; choose from sample, .*color",
         ),
-        ('{"name": "a", "seed": 1, "ops": [["color", {"x": 1}]]}', "'x' is not a parameter of it \\(none\\)"),
+        (
+            '{"name": "a", "seed": 1, "ops": [["color", {"x": 1}]]}',
+            "'x' is not a parameter of it \\(strength\\)",
+        ),
         ('{"name": "a", "seed": 1, "ops": [["sample", {}]]}', "'sample': 'n' is missing"),
         (
             '{"name": "a", "seed": 1, "ops": [["sample", {"n": 0}]]}',
@@ -176,6 +181,22 @@ def test_families_are_the_pixel_operations(ops: tuple, families: set[str]) -> No
             '{"name": "a", "seed": 1, "ops": [["resample_classes", {"n": 2, "concentration": NaN}]]}',
             "'concentration' must be a number of at least 0.001, got nan",
         ),
+        (
+            '{"name": "a", "seed": 1, "ops": [["blur", {"strength": 1}]]}',
+            "'strength' is not a parameter of it",
+        ),
+        (
+            '{"name": "a", "seed": 1, "ops": [["rain", {"strength": 2}]]}',
+            "'strength' must be a number from 0 to 1",
+        ),
+        ('{"name": "a", "seed": 1, "ops": [["blur", {"x": 1}]]}', "'x' is not a parameter of it \\(none\\)"),
+        (
+            json.dumps({"name": "a", "seed": 1, "ops": [["blur", {}]] * 101}),
+            "at most 100 operations, got 101",
+        ),
+        (json.dumps({"name": "a" * 101, "seed": 1, "ops": []}), "name must be"),
+        ('{"name": "a", "seed": 1' + "0" * 5000 + ', "ops": []}', "not a recipe"),
+        ("[" * 100_000, "not a recipe"),
     ],
 )
 def test_a_faulty_line_is_refused_by_what_is_wrong_with_it(line: str, message: str) -> None:
@@ -238,3 +259,54 @@ def test_drawing_refuses_what_it_cannot_do(
 ) -> None:
     with pytest.raises(UnusableInput, match=message):
         draw_recipes(group, 2, 0, 100, ops_per_set=ops_per_set, prior_share=prior_share)
+
+
+def test_wide_sets_have_few_operations_of_all_kinds_some_weak_and_some_with_other_classes() -> None:
+    recipes = draw_recipes("wide", 600, 7, 500)
+    counts = np.bincount([len(recipe.ops) - 1 for recipe in recipes])
+    assert len(counts) == 4
+    assert counts.min() > 110
+    assert {name for recipe in recipes for name, _ in recipe.ops[1:]} == set(GROUPS["wide"])
+    assert 140 < sum(recipe.ops[0][0] == "resample_classes" for recipe in recipes) < 220
+    strengths = [{params["strength"] for _, params in r.ops if "strength" in params} for r in recipes]
+    assert all(len(strength) <= 1 for strength in strengths)
+    drawn = [value for strength in strengths for value in strength]
+    assert len(drawn) > 100
+    assert 0 <= min(drawn) < 0.1
+    assert 0.9 < max(drawn) < 1
+    severities = [params["severity"] for r in recipes for _, params in r.ops if "severity" in params]
+    assert np.mean(severities) < 2.7
+    assert set(severities) == {1, 2, 3, 4, 5}
+
+
+def test_a_groups_policy_gives_way_to_what_is_asked_for() -> None:
+    recipes = draw_recipes("wide", 60, 7, 500, ops_per_set=(2, 2), prior_share=0, weak_share=0)
+    assert {len(recipe.ops) for recipe in recipes} == {3}
+    assert not any("strength" in params for recipe in recipes for _, params in recipe.ops)
+    assert {recipe.ops[0][0] for recipe in recipes} == {"sample"}
+    assert any("strength" in p for r in draw_recipes("a", 9, 7, 500, weak_share=1) for _, p in r.ops)
+    with pytest.raises(UnusableInput, match=r"weak_share must lie in \[0, 1\], got -1"):
+        draw_recipes("a", 9, 7, 500, weak_share=-1)
+
+
+def test_default_recipes_are_those_of_the_first_version() -> None:
+    """Competitions out there name their sets by these lines."""
+    ops = '[["sample", {"n": 500}], ["affine", {}], ["sharpen", {}], ["brightness", {}]]'
+    expected = f'{{"name": "train_0001", "ops": {ops}, "seed": 2778960489868155}}'
+    assert draw_recipes("default", 1, seed=0, n=500)[0].to_json() == expected
+
+
+def test_a_weaker_set_lies_between_the_images_and_the_whole() -> None:
+    base = make_base(300, 16)
+
+    def change(strength: float) -> float:
+        recipe = Recipe("r", 1, (("brightness", {"strength": strength}), ("soften", {"strength": strength})))
+        return float(np.abs(recipe.render(base).images.astype(int) - base.images).mean())
+
+    assert change(0) == 0
+    assert 0 < change(0.3) < change(0.7) < change(1)
+    whole = Recipe("r", 1, (("brightness", {}), ("soften", {}))).render(base).images
+    weak = (
+        Recipe("r", 1, (("brightness", {"strength": 1}), ("soften", {"strength": 1.0}))).render(base).images
+    )
+    np.testing.assert_array_equal(weak, whole)
