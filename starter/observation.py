@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -41,10 +42,15 @@ class Moments:
             raise ValueError("moments hold values that are not finite")
 
     @cached_property
-    def root(self) -> FloatArray:
-        """The symmetric square root (d, d) of the covariance; eigenvalues below 0 (rounding) count as 0."""
+    def factor(self) -> FloatArray:
+        """A matrix F (d, d) with F F' = covariance: Cholesky's, or, where an eigenvalue is 0 or (by rounding)
+        below, the eigenvectors times the roots of the eigenvalues.
+        """
+        factor, failed = torch.linalg.cholesky_ex(torch.tensor(self.covariance, dtype=torch.float64))
+        if not failed:
+            return factor.numpy()
         values, vectors = np.linalg.eigh(self.covariance)
-        return (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
+        return vectors * np.sqrt(np.clip(values, 0, None))
 
 
 @dataclass(frozen=True)

@@ -58,14 +58,15 @@ def test_images_only_where_they_were_given():
     assert observation(render=lambda: np.ones((2, 4, 4, 3), np.uint8)).images().shape == (2, 4, 4, 3)
 
 
-def test_moments_check_their_shapes_and_take_a_root():
+@pytest.mark.parametrize("n", [50, 2])
+def test_moments_check_their_shapes_and_have_a_factor(n):
     with pytest.raises(ValueError, match="shapes"):
         Moments(np.zeros(2), np.zeros((3, 3)), 5)
     with pytest.raises(ValueError, match="not finite"):
         Moments(np.zeros(2), np.full((2, 2), np.nan), 5)
-    covariance = np.cov(np.random.default_rng(0).normal(size=(3, 50)))
-    root = Moments(np.zeros(3), covariance, 50).root
-    np.testing.assert_allclose(root @ root, covariance, atol=1e-12)
+    covariance = np.cov(np.random.default_rng(0).normal(size=(3, n)))
+    factor = Moments(np.zeros(3), covariance, n).factor
+    np.testing.assert_allclose(factor @ factor.T, covariance, atol=1e-12)
 
 
 def test_source_knows_what_is_correct():
