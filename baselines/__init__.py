@@ -1,19 +1,25 @@
 """Published estimators, one a file; `BASELINES` names them all."""
 
 from baselines.atc import atc, atc_datacv
+from baselines.bop import Bop
 from baselines.cbpe import cbpe
 from baselines.confscore import confscore
 from baselines.constant import Constant
 from baselines.cot import Cot, Cott
+from baselines.dispersion import dispersion
 from baselines.doc import doc
+from baselines.ei import ei
 from baselines.entropy import entropy
 from baselines.estimator import Direct, Estimator, Regressed
 from baselines.fd import fd
+from baselines.gde import gde
 from baselines.mano import mano
 from baselines.mde import mde
 from baselines.nuclear import nuclear
+from baselines.projnorm import ProjNorm
 from baselines.rotation import rotation
 from baselines.softmaxcorr import softmaxcorr
+from baselines.stack import Stack
 
 __all__ = ["BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
 
@@ -35,5 +41,12 @@ BASELINES: dict[str, Estimator] = {
     "cott": Cott(),
     "mde": Regressed(mde),
     "softmaxcorr": Regressed(softmaxcorr),
+    "dispersion": Regressed(dispersion, needs=("features",)),
+    "bop": Bop(),
+    "ei": Regressed(ei, needs=("rotations", "grey")),
+    "gde": Direct(gde, needs=("peers",)),
+    "gde+lr": Regressed(gde, needs=("peers",)),
+    "stack": Stack(),
+    "projnorm": ProjNorm(),
 }
 """Prototypes: clone one before fitting it."""

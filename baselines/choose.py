@@ -11,7 +11,7 @@ from baselines.estimator import Direct, Estimator
 from baselines.user_method import load_method
 from submission.errors import UnusableInput
 
-MADE_OF = ("indicator", "needs", "regressor")
+MADE_OF = ("indicator", "needs")
 """What a method of the kit is put together from: no parameters that a line of text could set."""
 
 Settings = dict[str, dict[str, object]]

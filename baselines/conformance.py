@@ -5,10 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from sklearn.base import clone
 
 from baselines.estimator import Estimator
 from baselines.guard import folder_of, fractions_problem, told
+from starter.classifiers import Classifier
+from starter.classifiers.small import SMALL_MEAN, SMALL_STD, Small
 from starter.observation import IMAGE_STATS, PEER, ROTATED, MetaTrain, Moments, Observation, Source
 
 CLASSES, FEATURES = 10, 16
@@ -53,6 +56,14 @@ def example_observation(name: str, n: int, skill: float, seed: int) -> tuple[Obs
     return observation, labels
 
 
+def example_classifier() -> Classifier:
+    """An untrained network for the made-up images; the made-up logits are not its own."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = Small(CLASSES)
+    return Classifier("example", "small", network, tuple(map(str, range(CLASSES))), SMALL_MEAN, SMALL_STD)
+
+
 def example_meta_train(sets: int = 24, n: int = 60) -> MetaTrain:
     """Made-up meta-train sets whose accuracy runs from near chance to near 1."""
     reference, labels = example_observation("reference", 200, 3.0, seed=1)
@@ -61,7 +72,7 @@ def example_meta_train(sets: int = 24, n: int = 60) -> MetaTrain:
     pairs = [example_observation(f"train_{i}", n, 4 * i / sets, seed=10 + i) for i in range(sets)]
     correct = [observation.predicted == truth for observation, truth in pairs]
     return MetaTrain(
-        Source(reference, labels, train_ref, head, np.zeros(CLASSES)),
+        Source(reference, labels, train_ref, head, np.zeros(CLASSES), example_classifier()),
         [observation for observation, _ in pairs],
         np.array([right.mean() for right in correct]),
         correct,

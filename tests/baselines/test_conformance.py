@@ -11,7 +11,10 @@ from baselines.conformance import RULES, check_method
 from baselines.my_method import MyMethod
 from oracle import ORACLES
 
-QUICK = {"ora-a": {"iterations": 30, "batch_size": 100}}
+QUICK = {
+    "ora-a": {"iterations": 30, "batch_size": 100},
+    "projnorm": {"iterations": 2, "batch_size": 8},
+}
 
 
 @pytest.mark.parametrize("name", [*BASELINES, *ORACLES])

@@ -5,12 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
 
 from baselines import Direct, Estimator, Regressed
 from baselines.conformance import example_meta_train, example_observation
 from baselines.confscore import confscore
 from baselines.fd import fd
+from baselines.regressors import REGRESSORS
+from submission.errors import UnusableInput
 
 META = example_meta_train()
 
@@ -35,11 +36,17 @@ def test_regressed_is_the_least_squares_line():
     np.testing.assert_allclose(predicted, np.clip(slope * np.array(values) + intercept, 0, 1), atol=1e-12)
 
 
-def test_another_regressor_can_be_given_and_is_not_fitted_itself():
-    regressor = Ridge(alpha=10.0)
-    method = Regressed(confscore, regressor=regressor).fit(META)
-    assert not hasattr(regressor, "coef_")
-    assert not np.allclose(method.predict(META.sets), Regressed(confscore).fit(META).predict(META.sets))
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_the_regressor_is_chosen_by_name(name):
+    values = np.array([[confscore(observation, META.source)] for observation in META.sets])
+    expected = REGRESSORS[name]().fit(values, META.targets).predict(values)
+    predicted = Regressed(confscore, regressor=name).fit(META).predict(META.sets)
+    np.testing.assert_allclose(predicted, np.clip(expected, 0, 1), atol=1e-12)
+
+
+def test_an_unknown_regressor_is_refused_when_it_is_fitted():
+    with pytest.raises(UnusableInput, match="no regressor 'lasso'; choose from linear, ridge, lightgbm"):
+        Regressed(confscore, regressor="lasso").fit(META)
 
 
 def test_predictions_are_clipped():
@@ -71,11 +78,12 @@ def test_a_missing_need_is_named():
 
 
 def test_an_indicator_that_is_no_number_names_the_set():
-    with pytest.raises(ValueError, match="not finite on meta-train set 'train_0'"):
+    with pytest.raises(ValueError, match="an indicator of Regressed is not finite on set 'train_0'"):
         Regressed(lambda target, source: float("inf")).fit(META)
 
 
-def test_clone_keeps_indicator_and_needs():
-    copy = clone(Regressed(fd, needs=("moments",)))
+def test_clone_keeps_indicator_needs_and_regressor():
+    copy = clone(Regressed(fd, needs=("moments",), regressor="ridge"))
     assert copy.needs == ("moments",)
+    assert copy.regressor == "ridge"
     assert copy.indicator is fd

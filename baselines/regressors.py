@@ -1,0 +1,71 @@
+"""Regressors of accuracy on indicators; `REGRESSORS` names them all."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
+from sklearn.base import RegressorMixin
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from submission.errors import UnusableInput
+
+EDGE = 0.005
+"""Fractions nearer than this to 0 or 1 count as that near: their log-odds would grow without bound."""
+
+
+def log_odds(fractions: ArrayLike) -> NDArray[np.float64]:
+    """log(p / (1 - p)) of fractions p in [0, 1], which are kept 0.005 away from both ends; same shape.
+
+    >>> log_odds([0.5, 0.9, 1.0]).round(2).tolist()
+    [0.0, 2.2, 5.29]
+    """
+    return logit(np.clip(np.asarray(fractions, np.float64), EDGE, 1 - EDGE))
+
+
+def ridge(alpha: float = 1.0) -> RegressorMixin:
+    """Ridge regression of the log-odds of accuracy on standardised indicators; it predicts accuracies."""
+    return TransformedTargetRegressor(
+        make_pipeline(StandardScaler(), Ridge(alpha)), func=log_odds, inverse_func=expit, check_inverse=False
+    )
+
+
+def lightgbm() -> RegressorMixin:
+    """Gradient-boosted trees, small ones, since there are hundreds of sets and not thousands.
+
+    Trees are constant beyond the meta-train sets' indicators: what lies outside gets their extremes.
+    """
+    import torch  # noqa: F401 (first, so that LightGBM uses the OpenMP runtime that torch loads)
+    from lightgbm import LGBMRegressor
+
+    return LGBMRegressor(
+        n_estimators=100,
+        num_leaves=7,
+        min_child_samples=10,
+        random_state=0,
+        n_jobs=1,
+        deterministic=True,
+        force_row_wise=True,
+        verbose=-1,
+    )
+
+
+REGRESSORS: dict[str, Callable[[], RegressorMixin]] = {
+    "linear": LinearRegression,
+    "ridge": ridge,
+    "lightgbm": lightgbm,
+}
+
+
+def make_regressor(name: str) -> RegressorMixin:
+    """A fresh regressor, not yet fitted.
+
+    Raises:
+        UnusableInput: there is none of that name.
+    """
+    if name not in REGRESSORS:
+        raise UnusableInput(f"there is no regressor {name!r}; choose from {', '.join(REGRESSORS)}")
+    return REGRESSORS[name]()
