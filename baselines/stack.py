@@ -19,6 +19,7 @@ from baselines.ei import invariance
 from baselines.entropy import entropy
 from baselines.estimator import Indicator, Measured, Table
 from baselines.families import folds
+from baselines.mano import ORDER
 from baselines.mde import mde
 from baselines.nuclear import nuclear
 from baselines.regressors import lightgbm, log_odds, ridge
@@ -29,6 +30,11 @@ from starter.observation import MetaTrain, Observation, Source
 from submission.errors import UnusableInput
 
 FloatArray = NDArray[np.float64]
+
+
+def norm(target: Observation, source: Source) -> float:
+    """The 4-norm of the softmax, in (0, 1]: MaNo without its change of normaliser, where it jumps."""
+    return float((target.probabilities**ORDER).mean() ** (1 / ORDER))
 
 
 def turned(target: Observation, source: Source) -> float:
@@ -48,6 +54,7 @@ INDICATORS: dict[str, Indicator] = {
     "entropy": entropy,
     "atc": atc,
     "cbpe": cbpe,
+    "norm": norm,
     "mde": mde,
     "nuclear": nuclear,
     "softmaxcorr": softmaxcorr,
@@ -57,7 +64,7 @@ INDICATORS: dict[str, Indicator] = {
 }
 """What stands for a set, beside `cot` and `cott`, which come of one transport plan."""
 GROUPS: dict[str, tuple[str, ...]] = {
-    "confidence": ("confscore", "entropy", "atc", "cbpe", "mde"),
+    "confidence": ("confscore", "entropy", "atc", "cbpe", "norm", "mde"),
     "dispersion": ("nuclear", "softmaxcorr", "cot", "cott"),
     "views": ("rotation", "turned", "grey"),
 }
@@ -68,7 +75,7 @@ IS_FRACTION = np.array([name not in ("entropy", "mde") for name in COLUMNS])
 """Columns that lie in [0, 1]: they are taken as log-odds, in which those of accuracy run straighter."""
 DIRECT = ("atc", "cbpe", "cot", "cott")
 """Accuracies by themselves: they need no regression, so nothing in them is extrapolated."""
-ALPHAS = (0.3, 3.0, 30.0)
+ALPHAS = (0.1, 1.0, 10.0, 100.0)
 
 
 class AsItIs(RegressorMixin, BaseEstimator):
@@ -157,7 +164,7 @@ def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Ob
 
 
 class Stack(Measured):
-    """Twelve indicators, regressed on in many ways and combined as cross-validation by family weighs them.
+    """Thirteen indicators, regressed on in many ways and combined as cross-validation by family weighs them.
 
     Each of the `candidates` is fitted without the sets that contain an operation and predicts those, for one
     operation after the other; the weights are those that would have served best there (`convex_weights`).

@@ -1,5 +1,6 @@
 """How every file of the kit is written and recognised: whole or not at all, and by its SHA-256."""
 
+import errno
 import hashlib
 import os
 import secrets
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from submission.errors import UnusableInput
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -24,11 +27,10 @@ def replacing(path: Path) -> Iterator[Path]:
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
         temporary.replace(path)
-    except OSError as error:  # a full disk does not say which file it is about
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in _FULL:  # which does not say what file it is about
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 

@@ -51,7 +51,7 @@ def test_candidates_are_every_union_of_groups_at_every_strength_and_each_has_a_n
 
 def test_a_candidate_extrapolates_by_one_standard_deviation_and_no_further():
     rows = np.random.default_rng(0).normal(size=(50, len(COLUMNS)))
-    ridge = next(each for each in candidates() if each.name == "views ridge 0.3")
+    ridge = next(each for each in candidates() if each.name == "views ridge 1")
     column = COLUMNS.index("rotation")
     predict = ridge.fit(rows, expit(rows[:, column]))
     new = np.zeros((4, len(COLUMNS)))
