@@ -28,7 +28,7 @@ EXPENSIVE = {
     "projnorm": "trains a network on every set, for hours per classifier",
 }
 """Methods that `predict` runs only by name, and why."""
-DEMO_ORACLE = {"iterations": 3000, "batch_size": 2000}
+DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
 """ORA-A in the demo: enough for 60,000 images, in seconds."""
 
 Many = list[str] | None
