@@ -148,7 +148,8 @@ class Report:
         """The RMSE of the constant, or nan where it was not run."""
         for run in self.runs:
             if run.method == CONSTANT and run.subject == subject:
-                return 100 * math.sqrt(np.mean((run.predicted - self.val[subject])[chosen] ** 2))
+                errors = 100 * (run.predicted - self.val[subject])[chosen]
+                return math.sqrt(np.mean(errors**2))
         return math.nan
 
 
