@@ -34,6 +34,7 @@ DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
 Many = list[str] | None
 Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
 Predictions = Annotated[Path, Argument(metavar="FILE", help="A CSV with id,prediction, or an answer.txt.")]
+Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")]
 Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated.")]
 Device = Annotated[str, Option(help="Where classifiers run: cpu, cuda, cuda:1, mps.")]
 Network = Annotated[Many, Option(help="module:function of a network of your own: its code runs.")]
@@ -261,9 +262,7 @@ def check_method(
 @app.command()
 def predict(
     folder: Folder,
-    names: Annotated[
-        Many, Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")
-    ] = None,
+    names: Names = None,
     settings: Changes = None,
     network: Network = None,
     device: Device = "cpu",
@@ -285,9 +284,7 @@ def predict(
 @app.command()
 def report(
     folder: Folder,
-    names: Annotated[
-        Many, Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")
-    ] = None,
+    names: Names = None,
     settings: Changes = None,
     network: Network = None,
     device: Device = "cpu",

@@ -1,5 +1,6 @@
 """The contract of every method, and the two ways to make one from a set-level indicator."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -139,7 +140,7 @@ class Table:
         )
 
 
-class Measured(Estimator):
+class Measured(Estimator, ABC):
     """A method that sees a set through a row of numbers, so that fitting it again measures nothing again.
 
     A subclass writes `_measure`, `_learn` and `_estimate` in place of `_fit` and `_predict`.
@@ -157,9 +158,9 @@ class Measured(Estimator):
         """Keep what `_measure` needs of the source."""
         self.source_ = source
 
+    @abstractmethod
     def _measure(self, observation: Observation) -> FloatArray:
         """The numbers (p,) that stand for the set."""
-        raise NotImplementedError
 
     def _tabulate(self, meta: MetaTrain) -> Table:
         """Measure every meta-train set."""
@@ -175,13 +176,13 @@ class Measured(Estimator):
             )
         return row
 
+    @abstractmethod
     def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
         """Learn what `_estimate` uses from rows (r, p), accuracies (r,) and operations (r) of sets."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _estimate(self, rows: FloatArray) -> FloatArray:
         """The accuracies (m,) of the sets that have these rows (m, p)."""
-        raise NotImplementedError
 
     def _cross_fit(self, meta: MetaTrain, parts: Sequence[Fold]) -> CrossFit:
         models = [clone(self) for _ in parts]
