@@ -5,13 +5,15 @@ from oracle.ora_a import OraA
 from oracle.ora_b import OraB
 from oracle.ora_l import OraL
 from oracle.syp import Syp
+from oracle.unseen_best import UnseenBest
 
-__all__ = ["ORACLES", "OraA", "OraB", "OraL", "Syp"]
+__all__ = ["ORACLES", "OraA", "OraB", "OraL", "Syp", "UnseenBest"]
 
 ORACLES: dict[str, Estimator] = {
     "ora-a": OraA(),
     "ora-b": OraB(),
     "syp": Syp(),
     "ora-l": OraL(),
+    "unseen-best": UnseenBest(),
 }
 """Prototypes: clone one before fitting it."""
