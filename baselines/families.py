@@ -99,7 +99,6 @@ def subset(meta: MetaTrain, rows: NDArray[np.int64]) -> MetaTrain:
         targets=meta.targets[rows],
         correct=[meta.correct[row] for row in rows],
         families=[meta.families[row] for row in rows],
-        labels=None if meta.labels is None else [meta.labels[row] for row in rows],
     )
 
 

@@ -41,8 +41,6 @@ TREES, TRANSPORT = 0, 2
 """Columns of a row: the trees' own estimate, and the transport's at the power 2, which is corrected."""
 PARTS = 10_000
 """Of these a class prior is made up when it is transported to."""
-SOURCES = 8
-"""Copies of the labelled source with other class priors."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class UnseenBest(Estimator):
         indicators: that the trees read, names with commas between them.
         estimate: the mean of the trees' probabilities ("trees"), the share transported cheaply under the
             class prior that they leave room for ("transport"), or both, corrected by regression ("stack").
-        copies: whether the regression learns from copies of the sets with other class priors, too.
+        copies: of the labelled source, with other class priors, that the regression learns from too.
         trees, leaves: of LightGBM.
         most: at most so many images are learnt from by each of the five forests.
         seed: of what is drawn.
@@ -97,7 +95,7 @@ class UnseenBest(Estimator):
         self,
         indicators: str = RICH,
         estimate: str = "stack",
-        copies: bool = True,
+        copies: int = 8,
         trees: int = 100,
         leaves: int = 15,
         most: int = 200_000,
@@ -185,23 +183,17 @@ class UnseenBest(Estimator):
         judges: "Sequence[Sequence[Booster]]",
         parts: Sequence[Fold],
     ) -> None:
-        """Rows of sets and copies, by trees that lack their operations, and what is learnt from them."""
+        """Rows of the sets, by trees that lack their operations, and of the source; then the weights."""
+        pairs = zip(tqdm(sets, "transports", leave=False), judges, strict=True)
+        rows = [self._row(judged, forests) for judged, forests in pairs]
+        targets = list(meta.targets)
         rng = np.random.default_rng(self.seed)
-        rows, targets, of = [], [], []
-        for i, (judged, forests) in enumerate(zip(tqdm(sets, "sets", leave=False), judges, strict=True)):
-            labels = judged.observation.predicted if meta.labels is None else meta.labels[i]
-            draws = [np.arange(len(labels))] + ([few_classes(labels, rng)] if self.copies else [])
-            for drawn in draws:
-                rows.append(self._row(judged.take(drawn), forests))
-                targets.append(meta.correct[i][drawn].mean())
-                of.append(i)
-        for drawn in [np.arange(len(source.table))] + [
-            few_classes(meta.source.labels, rng) for _ in range(SOURCES * self.copies)
-        ]:
+        everything = np.arange(len(source.table))
+        for drawn in [everything, *(few_classes(meta.source.labels, rng) for _ in range(self.copies))]:
             rows.append(self._row(source.take(drawn), [self.forest_]))
             targets.append(meta.source.correct[drawn].mean())
-            of.append(-1)
-        self._weigh(np.array(rows), np.array(targets), np.array(of), parts)
+        of = np.concatenate([np.arange(len(sets)), np.full(1 + self.copies, -1)])
+        self._weigh(np.array(rows), np.array(targets), of, parts)
 
     def _weigh(
         self, rows: FloatArray, targets: FloatArray, of: NDArray[np.int64], parts: Sequence[Fold]
@@ -231,6 +223,7 @@ class UnseenBest(Estimator):
     def _check(self) -> None:
         if self.estimate not in ESTIMATES:
             raise UnusableInput(f"estimate must be {', '.join(ESTIMATES)}, got {self.estimate!r}")
+        check_whole("copies", self.copies, 0, 1000)
         check_whole("trees", self.trees, 1, 100_000)
         check_whole("leaves", self.leaves, 2, 10_000)
         check_whole("most", self.most, 1, 100_000_000)

@@ -201,8 +201,6 @@ class MetaTrain:
         targets: float64 (m,) in [0, 1], the true accuracies.
         correct: per set, bool (n_i,): whether each image is classified correctly.
         families: per set, the operations that made it; they never straddle a cross-validation fold.
-        labels: per set, int64 (n_i,): the classes of the images, for copies with other class priors; None
-            where they are not known.
     """
 
     source: Source
@@ -210,7 +208,6 @@ class MetaTrain:
     targets: FloatArray
     correct: Sequence[NDArray[np.bool_]]
     families: Sequence[frozenset[str]]
-    labels: Sequence[NDArray[np.int64]] | None = None
 
     def __post_init__(self) -> None:
         m = len(self.sets)

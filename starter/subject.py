@@ -121,13 +121,11 @@ class Subject:
         """The meta-train sets with their targets."""
         renderings = self.sets.train
         observed = self.observe(renderings, progress)
-        labels = [labels_of(rendering) for rendering in renderings]
-        seen = replace(observed, needs=())
-        correct = [observation.predicted == truth for observation, truth in zip(seen, labels, strict=True)]
+        seen = zip(replace(observed, needs=()), renderings, strict=True)
+        correct = [observation.predicted == labels_of(rendering) for observation, rendering in seen]
         targets = self.sets.competition.targets("train")
         values = np.array([targets[f"{self.name}/{rendering.name}"] for rendering in renderings])
-        families = [rendering.recipe.families for rendering in renderings]
-        return MetaTrain(self.source, observed, values, correct, families, labels)
+        return MetaTrain(self.source, observed, values, correct, [r.recipe.families for r in renderings])
 
     def observations(self, part: str, progress: bool = True) -> Observed:
         """The sets of "val" or "test", without their labels."""

@@ -53,10 +53,10 @@ def test_weights_of_the_corrections_are_convex(fitted):
     assert sum(weights) == pytest.approx(1)
 
 
-def test_sets_without_labels_are_copied_by_predicted_class():
-    meta = example_meta_train(sets=6)
-    assert meta.labels is None
-    predicted = UnseenBest(trees=3).fit(meta).predict(meta.sets[:2])
+@pytest.mark.parametrize("copies", [0, 2])
+def test_few_sets_and_copies_are_enough(copies):
+    meta = example_meta_train(sets=4)
+    predicted = UnseenBest(trees=3, copies=copies).fit(meta).predict(meta.sets[:2])
     assert ((predicted > 0) & (predicted < 1)).all()
 
 
@@ -64,6 +64,7 @@ def test_sets_without_labels_are_copied_by_predicted_class():
     ("parameters", "message"),
     [
         ({"estimate": "mean"}, "estimate must be trees, transport, stack, got 'mean'"),
+        ({"copies": -1}, "copies must be a whole number in 0..1,000, got -1"),
         ({"trees": 0}, "trees must be a whole number in"),
         ({"indicators": "blur"}, "there is no indicator 'blur'"),
     ],
