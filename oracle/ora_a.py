@@ -1,11 +1,13 @@
 """ORA-A: an MLP that tells from its indicators whether an image is classified correctly (SYP, fig. 3a)."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from oracle.indicators import SIX
+from oracle.indicators import SIX, named
 from oracle.networks import Mlp
 from oracle.oracle import Oracle
 from oracle.table import ImageTable
@@ -110,3 +112,13 @@ class OraA(Oracle):
         values = torch.from_numpy(rows).to(self.device)
         with torch.inference_mode():
             return torch.stack([network(values) for network in self.networks_]).mean(dim=0).cpu().numpy()
+
+    def _model(self) -> list[dict[str, NDArray[np.float32]]]:
+        states = [network.state_dict() for network in self.networks_]
+        return [{name: values.cpu().numpy() for name, values in state.items()} for state in states]
+
+    def _take(self, model: Any) -> None:
+        self.networks_ = self._make_networks(len(named(self.indicators)))
+        for network, state in zip(self.networks_, model, strict=True):
+            network.load_state_dict({name: torch.from_numpy(values) for name, values in state.items()})
+            network.to(self.device).eval()

@@ -1,6 +1,6 @@
 """ORA-L: gradient-boosted trees in the place of the oracle's network."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch  # before LightGBM, which then uses the OpenMP runtime that torch loads
@@ -35,6 +35,13 @@ def grow(
         "verbose": -1,
     }
     return train(parameters, Dataset(rows, correct, params={"verbose": -1}), trees)
+
+
+def read_trees(text: str) -> "Booster":
+    """The trees that `Booster.model_to_string` wrote."""
+    from lightgbm import Booster
+
+    return Booster(model_str=text)
 
 
 class OraL(Oracle):
@@ -86,3 +93,9 @@ class OraL(Oracle):
 
     def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.asarray(self.trees_.predict(rows), np.float32)
+
+    def _model(self) -> str:
+        return self.trees_.model_to_string()
+
+    def _take(self, model: Any) -> None:
+        self.trees_ = read_trees(model)

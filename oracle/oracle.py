@@ -1,7 +1,9 @@
 """What all oracles share: they judge every image by its indicators, and from that the set's accuracy."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ ESTIMATES = ("threshold", "mean")
 
 class Oracle(Estimator, ABC):
     """A subclass has the parameters `indicators`, `normalisation`, `estimate` and `threshold` beside its own,
-    and writes `_check`, `_learn` and `_judge`.
+    and writes `_check`, `_learn` and `_judge`, and `_model` and `_take` for what it keeps on disk.
     """
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"normalisation": KINDS, "estimate": ESTIMATES}
@@ -56,6 +58,15 @@ class Oracle(Estimator, ABC):
             return float(probabilities.mean(dtype=np.float64))
         return float((probabilities > self.threshold).mean())
 
+    def _state(self) -> dict[str, Any]:
+        scaling = asdict(self.normalisation_)
+        return {"source": self.source_, "chosen": self.chosen_, "scaling": scaling, "model": self._model()}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self.source_, self.chosen_ = state["source"], state["chosen"]
+        self.normalisation_ = Normalisation(**state["scaling"])
+        self._take(state["model"])
+
     def _check_parameters(self) -> None:
         named(self.indicators)
         for name, values in self.choices.items():
@@ -76,3 +87,11 @@ class Oracle(Estimator, ABC):
     @abstractmethod
     def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Normalised indicators (n, p) -> probabilities (n,)."""
+
+    @abstractmethod
+    def _model(self) -> object:
+        """What was learnt, in arrays and text."""
+
+    @abstractmethod
+    def _take(self, model: Any) -> None:
+        """Take on what `_model` gave."""

@@ -2,10 +2,10 @@
 set, and a small regression corrects it. docs/unseen-best.md says why, and what each part is worth.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from baselines.stack import convex_weights
 from baselines.temperature import temperature
 from oracle.correction import Correction
 from oracle.indicators import indicator_table, named, needs_of
-from oracle.ora_l import grow
+from oracle.ora_l import grow, read_trees
 from oracle.priors import few_classes, nearest_prior, sure
 from oracle.training import check_whole
 from starter.observation import MetaTrain, Observation, Source
@@ -219,6 +219,16 @@ class UnseenBest(Estimator):
         if self.estimate == "trees":
             return float(probabilities.mean())
         return self._transported(observation, probabilities, POWERS[TRANSPORT - 1])
+
+    def _state(self) -> dict[str, Any]:
+        corrections = [(weight, asdict(each)) for weight, each in getattr(self, "corrections_", [])]
+        trees = self.forest_.model_to_string()
+        return {"source": self.source_, "trees": trees, "corrections": corrections}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self._prepare(state["source"])
+        self.forest_ = read_trees(state["trees"])
+        self.corrections_ = [(weight, Correction(**each)) for weight, each in state["corrections"]]
 
     def _check(self) -> None:
         if self.estimate not in ESTIMATES:
