@@ -1,11 +1,14 @@
 """unseen-best on real CIFAR-10, part by part, beside other methods: the tables of docs/unseen-best.md.
 
-    UNSEEN_DATA=FOLDER python benchmarks/unseen_best.py DIR [--wide] [--only NAME]...
+    UNSEEN_DATA=FOLDER python benchmarks/unseen_best.py DIR [--wide] [--meta] [--only NAME]...
 
 FOLDER is as for benchmarks/cifar10.py, whose competition this builds, or goes on with, in DIR; --wide has
 other meta-train sets: 40 each of the groups default, a and b, of none to three operations, three in ten with
 other class priors. Every method's predictions go to DIR/submissions. Printed: RMSE by group of test sets, and
 paired bootstrap intervals over families of the sets whose shift no meta-train set has.
+
+With --wide --meta nothing but the meta-train sets is used: every method learns from two of the three groups
+of operations and predicts the third. That is what the parts were chosen by.
 
 SYP's networks are trained for 10,000 steps of 1,000 images here, a thirtieth of what the paper's see.
 """
@@ -20,14 +23,17 @@ from pathlib import Path
 
 import numpy as np
 from cifar10 import TEST_SEED, outside, settings
+from sklearn.base import clone
 
 from baselines import BASELINES, Estimator
+from baselines.families import subset
 from baselines.predict import predict
 from leaderboard import results
 from leaderboard.methods import read_methods
 from oracle import OraA, OraB, OraL, Syp, UnseenBest
 from starter.build import build
 from starter.recipes import draw_recipes
+from starter.subject import PublicSets, Subject
 from submission import Competition
 
 SHORT = {"iterations": 10_000, "batch_size": 1000}
@@ -96,16 +102,40 @@ def paired(errors: Mapping[str, Mapping[str, list[float]]], mine: str, other: st
     return f"{mine} {whole[0]:.2f}, {other} {whole[1]:.2f}: ratio {ratio}"
 
 
+def leave_group_out(competition: Competition, methods: Mapping[str, Estimator]) -> None:
+    """Print the RMSE of each method on the meta-train sets of the group of operations that it did not see."""
+    needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
+    meta = Subject.open(PublicSets(competition), competition.subjects[0], needs).meta_train()
+    groups = np.array([observation.set_name.partition("_")[0] for observation in meta.sets])
+    for name, method in methods.items():
+        errors = {}
+        for group in dict.fromkeys(groups):
+            known, new = np.flatnonzero(groups != group), subset(meta, np.flatnonzero(groups == group))
+            fitted = clone(method).fit(subset(meta, known))
+            errors[group] = 100 * (fitted.predict(new.sets) - new.targets)
+        shown = ", ".join(f"{group} {rms(each):.2f}" for group, each in errors.items())
+        print(f"{name}: {rms(np.concatenate(list(errors.values()))):.2f} ({shown})", flush=True)
+
+
+def rms(errors: np.ndarray) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(errors**2)))
+
+
 def main() -> None:
     """Build, predict what is missing, print."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--wide", action="store_true")
+    parser.add_argument("--meta", action="store_true", help="only on meta-train sets, by group")
     parser.add_argument("--only", action="append", metavar="NAME", help="of these methods; may be repeated")
     options = parser.parse_args()
     competition = competition_in(options.folder, options.wide)
     methods = {**REFERENCES, **PARTS}
+    if options.meta:
+        leave_group_out(competition, {name: methods[name] for name in options.only or methods})
+        return
     for name in options.only or methods:
         if not (competition.root / "submissions" / f"{name}.csv").exists():
             predict(competition, {name: methods[name]})
