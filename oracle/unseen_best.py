@@ -37,21 +37,21 @@ POWERS = (1.0, 2.0, 4.0, np.inf)
 """How sure an image must be to count towards the class prior; at infinity the prior is the source's."""
 ESTIMATES = ("trees", "transport", "stack")
 ALPHAS = (1.0, 10.0, 100.0, 1000.0)
-TREES, TRANSPORT = 0, 2
-"""Columns of a row: the trees' own estimate, and the transport's at the power 2, which is corrected."""
+TRANSPORT = 2
+"""Column of a row: the transport's estimate at the power 2, which is the one that is corrected."""
 PARTS = 10_000
 """Of these a class prior is made up when it is transported to."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A set (or a copy of one) with its images' indicators: logits (n, k) and table (n, p)."""
+    """The logits (n, k) of a set, or of a copy of one, and its images' indicators (n, p)."""
 
     observation: Observation
     table: NDArray[np.float32]
 
     def take(self, rows: NDArray[np.int64]) -> "Judged":
-        """The images at `rows` alone, with nothing but their logits."""
+        """The images at `rows` alone."""
         seen = self.observation
         return Judged(Observation(seen.set_name, seen.classifier, seen.logits[rows]), self.table[rows])
 
@@ -119,14 +119,14 @@ class UnseenBest(Estimator):
         self._prepare(meta.source)
         sets = [self._judged(observation) for observation in tqdm(meta.sets, "indicators", leave=False)]
         source = self._judged(meta.source.observation)
-        tables, correct = [each.table for each in sets], list(meta.correct)
-        self.forest_ = self._grow([*tables, source.table], [*correct, meta.source.correct])
+        tables, correct = [self._read(each) for each in sets], list(meta.correct)
+        self.forest_ = self._grow([*tables, self._read(source)], [*correct, meta.source.correct])
         if self.estimate != "stack":
             return
         parts = blocks(meta.families)
         forests = [
             self._grow(
-                [*(tables[i] for i in fold.train), source.table],
+                [*(tables[i] for i in fold.train), self._read(source)],
                 [*(correct[i] for i in fold.train), meta.source.correct],
             )
             for fold in tqdm(parts, "blocks of operations", leave=False)
@@ -143,30 +143,38 @@ class UnseenBest(Estimator):
         self.prior_ = np.bincount(source.labels, minlength=k) / len(source.labels)
 
     def _judged(self, observation: Observation) -> Judged:
-        return Judged(observation, indicator_table(observation, self.source_, self._columns))
+        seen = Observation(observation.set_name, observation.classifier, observation.logits)
+        return Judged(seen, indicator_table(observation, self.source_, self._columns))
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        """The trees' indicators, then those of the evidence."""
-        return (*named(self.indicators), *EVIDENCE)
+        """The trees' indicators, then those of the evidence that are not among them."""
+        return tuple(dict.fromkeys((*named(self.indicators), *EVIDENCE)))
+
+    def _read(self, judged: Judged) -> NDArray[np.float32]:
+        """The columns that the trees read."""
+        return judged.table[:, : len(named(self.indicators))]
 
     def _grow(self, tables: Sequence[NDArray[np.float32]], correct: Sequence[NDArray[np.bool_]]) -> "Booster":
-        rows = np.concatenate(tables)[:, : -len(EVIDENCE)]
         truth = np.concatenate(correct).astype(np.float32)
-        if len(rows) > self.most:
-            drawn = np.sort(np.random.default_rng(self.seed).permutation(len(rows))[: self.most])
-            rows, truth = rows[drawn], truth[drawn]
-        return grow(rows, truth, self.trees, self.leaves, 0.1, self.seed)
+        drawn = np.arange(len(truth))
+        if len(truth) > self.most:
+            drawn = np.sort(np.random.default_rng(self.seed).permutation(len(truth))[: self.most])
+        starts = np.cumsum([0, *map(len, tables[:-1])])
+        parts = np.split(drawn, np.searchsorted(drawn, starts[1:]))
+        rows = np.concatenate(
+            [table[part - start] for table, part, start in zip(tables, parts, starts, strict=True)]
+        )
+        return grow(rows, truth[drawn], self.trees, self.leaves, 0.1, self.seed)
 
     def _row(self, judged: Judged, forests: "Sequence[Booster]") -> FloatArray:
         """Log-odds of the trees' and the transports' estimates, then the means of the evidence, (p,)."""
-        rows = judged.table[:, : -len(EVIDENCE)]
+        rows = self._read(judged)
         probabilities = np.mean([np.asarray(forest.predict(rows)) for forest in forests], axis=0)
         estimates = [probabilities.mean()]
         estimates += [self._transported(judged.observation, probabilities, power) for power in POWERS]
-        return np.array(
-            [*log_odds(estimates), *judged.table[:, -len(EVIDENCE) :].mean(axis=0, dtype=np.float64)]
-        )
+        places = [self._columns.index(name) for name in EVIDENCE]
+        return np.array([*log_odds(estimates), *judged.table[:, places].mean(axis=0, dtype=np.float64)])
 
     def _transported(self, observation: Observation, probabilities: FloatArray, power: float) -> float:
         """COTT under the class prior nearest to the source's that leaves room for what is sure."""
@@ -215,7 +223,7 @@ class UnseenBest(Estimator):
         if self.estimate == "stack":
             row = self._row(judged, [self.forest_])[None]
             return float(sum(weight * correct(row)[0] for weight, correct in self.corrections_))
-        probabilities = np.asarray(self.forest_.predict(judged.table[:, : -len(EVIDENCE)]))
+        probabilities = np.asarray(self.forest_.predict(self._read(judged)))
         if self.estimate == "trees":
             return float(probabilities.mean())
         return self._transported(observation, probabilities, POWERS[TRANSPORT - 1])
