@@ -4,8 +4,9 @@ Needs NumPy and Jinja2 only.
 """
 
 from leaderboard.ledger import Entry, Ledger
-from leaderboard.publish import Published, publish, submit
+from leaderboard.publish import Published, publish
 from leaderboard.results import Result, Results, results
+from leaderboard.submit import submit
 from leaderboard.table import Standing, leaderboard_csv, standings
 from leaderboard.teams import check_team, team_id
 
