@@ -106,6 +106,15 @@ def build(
     datacv_splits: Annotated[
         bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
     ] = False,
+    daily_limit: Annotated[int, Option(help="Submissions a team may make a day (UTC). [any number]")] = 0,
+    total_limit: Annotated[int, Option(help="Submissions a team may make in all. [any number]")] = 0,
+    deadline: Annotated[
+        str, Option(metavar="TIME", help="The end, as 2026-12-31T23:59 (UTC, or with an offset). [none]")
+    ] = "",
+    feedback: Annotated[
+        str, Option(help="What a team is told: rounded, its public score; ladder, only what is news.")
+    ] = "rounded",
+    decimals: Annotated[int, Option(help="Of published scores.")] = 2,
     data_root: DataRoot = None,
     network: Network = None,
     device: Device = "cpu",
@@ -139,6 +148,11 @@ def build(
         "precision": precision,
         "hidden": hidden,
         "datacv_splits": datacv_splits,
+        "daily_limit": daily_limit,
+        "total_limit": total_limit,
+        "deadline": deadline,
+        "feedback": feedback,
+        "decimals": decimals,
     }
     settings = Settings(**with_preset(preset, options, _given(context)))  # type: ignore[arg-type]
     if dry_run:

@@ -137,6 +137,7 @@ def _draft(
         seed=settings.seed,
         settings=settings.public(),
         files=_hashes(root / "public", files),
+        **settings.rules(),
     )
 
 

@@ -128,7 +128,7 @@ class Competition:
             for name in sorted(name for name, needed in names.items() if needed and name not in document):
                 raise ValueError(f"field {name!r} is missing")
             if isinstance(document.get("deadline"), str):
-                document["deadline"] = datetime.fromisoformat(document["deadline"])
+                document["deadline"] = _moment(document["deadline"])
             for name in ("classes", "image_size", "subjects"):
                 if isinstance(document[name], list):
                     document[name] = tuple(document[name])
@@ -244,8 +244,25 @@ class Competition:
             "classifiers": f"{', '.join(self.subjects)} ({self.precision})",
             **{part: _summary(tuple(self.sizes[part].values())) for part in PARTS},
             self.visibility: VISIBILITIES[self.visibility],
+            **self._rules(),
         }
         return "\n".join([self.name, *(f"  {name:<11}  {fact}" for name, fact in facts.items())])
+
+    def _rules(self) -> dict[str, str]:
+        """How submissions are taken, where that is not the plain way."""
+        limits = [
+            f"{limit:,} {span}"
+            for limit, span in ((self.daily_limit, "a day (UTC)"), (self.total_limit, "in all"))
+            if limit is not None
+        ]
+        rules = {}
+        if limits:
+            rules["limits"] = f"submissions of a team: {', '.join(limits)}"
+        if self.deadline is not None:
+            rules["deadline"] = f"{self.deadline:%Y-%m-%d %H:%M:%S} UTC"
+        if self.feedback != "rounded":
+            rules["feedback"] = FEEDBACKS[self.feedback]
+        return rules
 
 
 def _require(fits: bool, field: str, expected: str, value: object) -> None:
@@ -259,6 +276,13 @@ def _is_line(value: object) -> TypeGuard[str]:
 
 def _is_count(value: object, least: int, most: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"deadline: {reprlib.repr(text)} is not a time") from None
 
 
 def _is_moment(value: object) -> bool:
