@@ -118,6 +118,18 @@ class Ledger:
         with self._connection() as connection:
             return _last(connection)[1]
 
+    def written(self) -> int:
+        """How many rows were ever written, as SQLite counts them: more than there are if some were removed.
+
+        Raises:
+            UnusableInput: as :meth:`entries`.
+        """
+        if not self.path.exists():
+            return 0
+        with self._connection() as connection:
+            found = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
+        return found[0] if found else 0
+
     def file(self, entry: Entry) -> Path:
         """Where the submitted file of an entry is kept."""
         return self.kept(entry.digest)

@@ -7,8 +7,10 @@ from submission.competition import Competition
 from submission.errors import UnusableInput
 
 
-def check_open(competition: Competition, team: str, times: Sequence[datetime], now: datetime) -> None:
-    """Check that a team may submit now. Days are those of UTC; invalid submissions count.
+def check_open(competition: Competition, team: str, times: Sequence[datetime], now: datetime) -> int | None:
+    """How many submissions a team may still make today after one now; None for any number.
+
+    Days are those of UTC; invalid submissions count.
 
     Args:
         times: when the team submitted before.
@@ -28,6 +30,8 @@ def check_open(competition: Competition, team: str, times: Sequence[datetime], n
             f"team {team!r} has made its {competition.daily_limit:,} submissions of {now:%Y-%m-%d} (UTC); "
             f"nothing was entered: submit again on {now + timedelta(days=1):%Y-%m-%d}"
         )
+    used = ((competition.daily_limit, len(today)), (competition.total_limit, len(times)))
+    return min((limit - made - 1 for limit, made in used if limit is not None), default=None)
 
 
 def check_before_deadline(competition: Competition, now: datetime) -> None:

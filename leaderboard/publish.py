@@ -9,6 +9,7 @@ from leaderboard.ledger import Entry, Ledger
 from leaderboard.methods import method_files, read_methods
 from leaderboard.table import CONSTANT, FEW, Standing, leaderboard_csv, standings
 from leaderboard.teams import plain
+from leaderboard.versions import settle_interrupted
 from submission.competition import Competition
 from submission.files import write_text
 from submission.metrics import noise_floor
@@ -39,13 +40,25 @@ def publish(competition: Competition) -> Published:
     Both show scores on the public part only. The methods of ``submissions/`` stand there as unranked
     baselines; a file that is not valid (any more) is left out with a warning.
 
+    Where others submit meanwhile, both are written again: the last to write has seen the last submission.
+
     Raises:
         UnusableInput: this is a participant's copy, or the ledger is damaged.
     """
+    ledger = Ledger(competition.private / "ledger.sqlite")
+    settle_interrupted(competition, ledger)
+    while True:
+        head = ledger.head()
+        written = _write(competition, ledger)
+        if ledger.head() == head:
+            return written
+
+
+def _write(competition: Competition, ledger: Ledger) -> Published:
     solution = [row for row in competition.solution() if row.usage == "Public"]
     methods = read_methods(competition)
     baselines = {name: score_rows(found, solution) for name, found in methods.predictions.items()}
-    rows = Ledger(competition.private / "ledger.sqlite").entries()
+    rows = ledger.entries()
     lines = standings(rows, baselines, competition.decimals)
     floor = round(sampling_noise(competition, solution), competition.decimals)
     csv, html = competition.root / "leaderboard.csv", competition.root / "leaderboard.html"

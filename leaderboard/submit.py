@@ -1,6 +1,7 @@
 """Taking a submission in."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -9,16 +10,31 @@ from leaderboard.limits import check_open
 from leaderboard.publish import baseline_names
 from leaderboard.table import published
 from leaderboard.teams import check_team, plain
+from leaderboard.versions import settle
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
-from submission.files import sha256
 from submission.metrics import Score
 from submission.predictions import read_bytes
 from submission.scoring import SCORER, parse_submission, score_against
 
 
-def submit(competition: Competition, path: Path, team: str, clock: Callable[[], datetime]) -> Score:
-    """Validate and score a team's file, and enter it in the ledger. The public score, as it is published.
+@dataclass(frozen=True)
+class Receipt:
+    """What a team is told of a valid submission.
+
+    Attributes:
+        number: of its entry in the ledger.
+        public: the public score, as it is published.
+        left: how many more submissions the team may make today; None for any number.
+    """
+
+    number: int
+    public: Score
+    left: int | None
+
+
+def submit(competition: Competition, path: Path, team: str, clock: Callable[[], datetime]) -> Receipt:
+    """Validate and score a team's file, and enter it in the ledger.
 
     An invalid file is entered too, as invalid, and counts as a submission. The hidden labels are opened after
     the file was found valid. Limits are checked and the row added while no other process can add one.
@@ -47,11 +63,11 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
         invalid = error
     with ledger.transaction() as transaction:
         now = clock()
-        check_open(competition, team, transaction.times(team), now)
+        left = check_open(competition, team, transaction.times(team), now)
+        solution = settle(competition, transaction)
         scores = score_against(predictions, competition.solution()) if predictions else None
-        solution = sha256(competition.private / "solution.csv")
-        transaction.submit(now, team, data, scores, SCORER, solution)
+        number = transaction.submit(now, team, data, scores, SCORER, solution)
     if scores is None:
         assert invalid is not None
         raise invalid
-    return published(scores.public, competition.decimals)
+    return Receipt(number, published(scores.public, competition.decimals), left)

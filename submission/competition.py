@@ -16,7 +16,7 @@ from submission.files import sha256, write_text
 from submission.ids import check_set_name, check_subject, make_id, split_id
 from submission.predictions import read_predictions
 from submission.seal import DESCRIPTION, SOLUTION, check_sealed, write_seal
-from submission.solution import SolutionRow, read_solution
+from submission.solution import COUNTING, SolutionRow, read_solution
 
 TRACKS = ("accuracy",)
 PARTS = ("train", "val", "test")
@@ -226,10 +226,18 @@ class Competition:
             ) from error
 
     def solution(self) -> tuple[SolutionRow, ...]:
-        """The hidden targets of the test sets, as they were built.
+        """The hidden targets of the test sets that count, as they were built or corrected; no voided set.
 
         Raises:
             UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
+        """
+        return tuple(row for row in self.whole_solution() if row.usage in COUNTING)
+
+    def whole_solution(self) -> tuple[SolutionRow, ...]:
+        """The hidden targets of all test sets, voided ones among them.
+
+        Raises:
+            UnusableInput: as :meth:`solution`.
         """
         self.require_private()
         check_sealed(self.root, SOLUTION)
