@@ -333,7 +333,8 @@ def score(
     team: Annotated[str | None, Option(help="Organizers: score on the hidden labels for this team.")] = None,
     val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
 ) -> None:
-    """Score predictions on the validation sets (--val) or, organizers, the test sets (--team).
+    """Score predictions on the validation sets (--val) or, organizers, the test sets (--team). What a team
+    hands in is recorded and counts towards its limit, invalid or not.
 
     Example: unseen score contest contest/validation/atc.csv --val
     """
@@ -388,7 +389,7 @@ def select(
 ) -> None:
     """Choose the submissions that count for a team at the end (organizers). Frozen at the deadline.
 
-    Example: unseen select contest --team "Team One" 1
+    Example: unseen select contest --team ada 1
     """
     from leaderboard import select as choose
     from leaderboard import submissions_of
@@ -412,7 +413,7 @@ def rescore(
 ) -> None:
     """Correct labels or void test sets, and score every submission anew (organizers). It is recorded.
 
-    Example: unseen rescore contest --void test_0003 --reason "half of its images were mislabelled"
+    Example: unseen rescore contest --void test_0003 --reason mislabelled
     """
     from leaderboard import publish
     from leaderboard import rescore as correct
