@@ -64,6 +64,15 @@ def test_entries_come_back_in_order_at_full_precision(ledger: Ledger) -> None:
     assert (second.previous, second.hash) == (first_head, ledger.head())
 
 
+def test_the_same_row_has_another_hash_in_another_ledger(ledger: Ledger, tmp_path: Path) -> None:
+    """The head is public: without a nonce, guessed labels could be tried against it."""
+    heads = set()
+    for other in (ledger, Ledger(tmp_path / "other.sqlite")):
+        add(other, "a", scores(1.0, 2.0))
+        heads.add(other.head())
+    assert len(heads) == 2
+
+
 def test_the_submitted_file_is_kept_by_its_hash(ledger: Ledger) -> None:
     for data in (b"one", b"two", b"one"):
         add(ledger, "a", data=data)

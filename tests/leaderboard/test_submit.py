@@ -1,5 +1,7 @@
 import hashlib
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -116,3 +118,26 @@ def test_messages_and_files_do_not_depend_on_hidden_labels(
             submit(found, halves, "Team", clock)
         seen.append(str(caught.value))
     assert seen[0] == seen[1]
+
+
+def benchmark(*options: object) -> list[str]:
+    """What a small version of the benchmark of the ledger prints."""
+    script = Path(__file__).parents[2] / "benchmarks" / "ledger.py"
+    command = [sys.executable, script, *map(str, options)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_many_processes_lose_nothing_double_nothing_and_keep_the_limits() -> None:
+    lines = benchmark("--part", "crowd", "--processes", 8, "--each", 5)
+    assert lines[1:] == [
+        "rows 40, refused 8, of 48",
+        "different files among 32 scored rows: 32",
+        "rows of a team, limit 20: 20 to 20",
+        "verify: 0 problems in 40 rows",
+    ]
+
+
+def test_killed_at_any_time_the_ledger_is_whole_and_the_table_fits_it() -> None:
+    broken, boards = benchmark("--part", "kill", "--rounds", 6)
+    assert broken.startswith("6 rounds of kill -9: 0 broken or shorter ledgers, ")
+    assert boards == "6 of 6 tables fit the ledger"
