@@ -33,7 +33,9 @@ DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
 
 Many = list[str] | None
 Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
-Predictions = Annotated[Path, Argument(metavar="FILE", help="A CSV with id,prediction, or an answer.txt.")]
+Predictions = Annotated[
+    Path, Argument(metavar="FILE", help="CSV with id,prediction, answer.txt, or a zip of one.")
+]
 Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")]
 Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated.")]
 Device = Annotated[str, Option(help="Where classifiers run: cpu, cuda, cuda:1, mps.")]
@@ -402,6 +404,23 @@ def select(
     for entry in submissions_of(competition, team):
         final = "  counts at the end" if entry.final else ""
         echo(f"{entry.number:>6}  {entry.time:%Y-%m-%d %H:%M:%S}  {entry.digest[:12]}  {entry.status}{final}")
+
+
+@app.command()
+def history(
+    folder: Folder,
+    team: Annotated[str | None, Option(help="Only this team's.")] = None,
+) -> None:
+    """Every submission, with its RMSE on the public and the private part and by classifier and group: for
+    the organizer only.
+
+    Example: unseen history contest
+    """
+    from leaderboard import history as found
+    from leaderboard import history_table
+
+    competition = Competition.open(folder)
+    echo(history_table(found(competition, team), competition.decimals))
 
 
 @app.command()

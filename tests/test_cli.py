@@ -52,7 +52,18 @@ def folder(contest, monkeypatch):
 def test_commands_are_the_designs():
     assert set(COMMANDS) >= {
         *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
-        *("predict", "report", "validate", "score", "select", "rescore", "verify", "leaderboard", "pack"),
+        *(
+            "predict",
+            "report",
+            "validate",
+            "score",
+            "select",
+            "history",
+            "rescore",
+            "verify",
+            "leaderboard",
+            "pack",
+        ),
     }
 
 
@@ -83,7 +94,7 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch):
         monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     if arguments[0] in ("validate", "score"):
         run("predict", "contest", "atc")
-    if arguments[0] == "select":
+    if arguments[0] in ("select", "history"):
         run("score", "contest", "contest/public/sample_submission.csv", "--team", "ada")
     if arguments[0] == "predict":
         arguments = [*arguments[:-1], "ora-a.iterations=20"]
@@ -178,6 +189,7 @@ def test_from_submission_to_finals_and_corrections(folder):
     assert [line.split()[-1] for line in listed] == ["scored", "scored", "end", "invalid"]
     listed = run("select", "contest", "--team", "ada", "--clear").text.splitlines()
     assert [line.split()[-1] for line in listed] == ["end", "end", "scored", "invalid"]
+    assert run("history", "contest", "--team", "ADA").text.count("\n") == 6
     asked = ["rescore", "contest", "--label", "tiny/test_0001=0.5", "--void", "test_0002"]
     text = run(*asked, "--reason", "a mix-up").text
     assert text.startswith("3 submissions were scored anew; the ledger's head is ")
@@ -248,6 +260,7 @@ def test_methods_lists_every_method():
         ),
         (["score", "contest", "contest/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
         (["select", "contest", "--team", "nobody"], 2, "team 'nobody' has submitted nothing"),
+        (["history", "contest"], 2, "nothing was submitted"),
         (["select", "contest", "--team", "a", "1", "--clear"], 2, "not both"),
         (["rescore", "contest", "--label", "x", "--reason", "r"], 2, "--label x: give ID=FRACTION, such as"),
         (["rescore", "contest", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),
