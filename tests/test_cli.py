@@ -175,6 +175,8 @@ def test_from_prediction_to_leaderboard(folder):
     assert "Ada & Co" in Path("contest/leaderboard.csv").read_text()
     assert "Ada &amp; Co" in Path("contest/leaderboard.html").read_text()
     assert "| method" in run("leaderboard", "contest", "--markdown").text
+    assert "| 1 | Ada \\& Co |" in Path("contest/leaderboard.md").read_text()
+    assert "private scores: contest/leaderboard_private.csv" in run("leaderboard", "contest", "--final").text
 
 
 def test_from_submission_to_finals_and_corrections(folder):
@@ -204,15 +206,17 @@ def test_from_submission_to_finals_and_corrections(folder):
 
 def test_limits_and_a_deadline_are_set_by_the_build(folder, weights):
     build = ["build", "other", "--train-sets", 4, "--val-sets", 2, "--test-sets", 4, "--set-size", 40]
-    build += ["--classifier", f"tiny={weights}", "--decimals", 1, "--feedback", "rounded"]
+    build += ["--classifier", f"tiny={weights}", "--decimals", 1, "--feedback", "ladder"]
     text = run(*build, "--daily-limit", 2, "--total-limit", 9, "--deadline", "2999-12-31T23:59").text
     assert "limits       submissions of a team: 2 a day (UTC), 9 in all\n" in text
     assert "deadline     2999-12-31 23:59:00 UTC\n" in text
     sample = "other/public/sample_submission.csv"
     assert "entered as submission 1, 1 left today\n" in run("score", "other", sample, "--team", "a").text
-    run("score", "other", sample, "--team", "a")
+    assert "a: no better than submission 1 by" in run("score", "other", sample, "--team", "a").text
     refused = run("score", "other", sample, "--team", "a", check=False)
     assert (refused.code, "team 'a' has made its 2 submissions of" in refused.text) == (2, True)
+    refused = run("leaderboard", "other", "--final", check=False)
+    assert (refused.code, "private scores are published after it" in refused.text) == (2, True)
 
 
 def test_a_method_that_the_competition_lacks_something_for_is_refused_by_name(folder):
