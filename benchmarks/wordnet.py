@@ -110,6 +110,11 @@ def similarity_counts(wordnet: WordNet, places: Matches, imagenet: Matches) -> N
     values, times = np.unique(between.round(3), return_counts=True)
     steps = ", ".join(f"{value:.3f} ({count})" for value, count in zip(values, times, strict=True))
     print(f"distances between T45 and T50, with how many classes: {steps}")
+    all_pairs = (1 - mean_similarity(wordnet, known, synsets)).round(9) <= T50
+    alone = {known[row]: int((all_pairs[row] & (all_pairs.sum(0) == 1)).sum()) for row in range(len(known))}
+    most = sorted(alone, key=lambda synset: -alone[synset])[:5]
+    shown = ", ".join(f"{places.by_synset[synset].label} ({alone[synset]})" for synset in most)
+    print(f"labels that alone make most classes ID at T50: {shown}")
 
 
 def minmax(measures: Sequence[np.ndarray]) -> np.ndarray:

@@ -74,7 +74,12 @@ def source_tree(root: Path, source: str) -> Iterator[Tree]:
     if "/" in source or "\\" in source or source in (".", ".."):
         raise UnusableInput(f"source {source!r}: a manifest's source is a plain name")
     places = (root / source, root / f"{source}.zip", root)
-    with open_tree(next(path for path in places if path == root or path.exists())) as tree:
+    place = next(path for path in places if path == root or path.exists())
+    with open_tree(place) as tree:
+        if not tree.holds_images(1) and not tree.holds_images(2):
+            raise unusable(
+                place, f"no class folders of images; those of {source} may be in {places[0]} or .zip"
+            )
         yield tree.below("test") if tree.holds_images(2) and "test" in tree.folders(2) else tree
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from starter.imagefiles import container, open_tree, printable, unusable
-from starter.labels import Matches, match_labels
+from starter.labels import MAX_LABEL, Matches, match_labels
 from starter.textfile import read_rows, read_text
 from starter.wordnet import WordNet
 from submission.errors import UnusableInput
@@ -74,11 +74,13 @@ def load_classes(spec: str) -> ClassList:
         whole = container(path)
     except UnusableInput as error:
         raise UnusableInput(f"{error}; class lists with a name are {', '.join(CLASS_LISTS)}") from error
-    if whole == path and path.suffix in (".txt", ".csv", ".lst"):
+    if whole == path and path.is_file() and path.suffix != ".zip":
         labels = _lines(path)
     else:
         with open_tree(path) as tree:
             labels = tree.folders(1)
+    if bad := next((label for label in labels if not label.isprintable() or len(label) > MAX_LABEL), None):
+        raise unusable(path, f"{bad[:40]!r} is no label: a printable line of up to {MAX_LABEL} characters")
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
         raise unusable(path, f"the label {twice!r} stands there twice")
@@ -91,8 +93,6 @@ def _lines(path: Path) -> tuple[str, ...]:
     labels = tuple(match[1] if match else line for match, line in zip(places, lines, strict=True) if line)
     if not labels:
         raise unusable(path, "holds no label, which is one line")
-    if bad := next((label for label in labels if not label.isprintable() or len(label) > 200), None):
-        raise unusable(path, f"{bad[:40]!r} is no label: a printable line of up to 200 characters")
     return labels
 
 

@@ -12,6 +12,7 @@ from starter.wordnet import SYNSET_ID, WordNet
 from submission.files import write_text
 
 UNMATCHED = "unmatched"
+MAX_LABEL = 200  # characters
 SHOWN = 8
 """Other senses of a label that are written down."""
 

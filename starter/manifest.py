@@ -24,6 +24,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from starter.imagefiles import unusable
+from starter.labels import MAX_LABEL
 from starter.textfile import read_rows
 from starter.wordnet import SYNSET_ID
 from submission.files import write_text
@@ -52,7 +53,8 @@ class ClassEntry:
 
     def __post_init__(self) -> None:
         for noun, text in (("source", self.source), ("class", self.name), ("reason", self.reason)):
-            if not text.isprintable() or len(text) > 400 or (noun != "reason" and not text.strip()):
+            named = noun == "reason" or (text.strip() and len(text) <= MAX_LABEL)
+            if not text.isprintable() or not named:
                 raise ValueError(f"{noun} must be a printable line, got {text[:40]!r}")
         if self.synset and not SYNSET_ID.fullmatch(self.synset):
             raise ValueError(f"synset must be an id as n02123045, or empty, got {self.synset!r}")
