@@ -25,6 +25,9 @@ app = Typer(
 
 EXPENSIVE = {
     "ora-a": "trains for minutes per classifier",
+    "ora-b": "trains for half an hour per classifier",
+    "syp": "trains for half an hour per classifier",
+    "unseen-best": "takes some minutes per classifier",
     "projnorm": "trains a network on every set, for hours per classifier",
 }
 """Methods that `predict` runs only by name, and why."""
@@ -64,7 +67,7 @@ def demo(
     from starter.plan import Settings
 
     competition = make(folder, Settings(ops_per_set=(1, 3)))
-    left_out = {"projnorm", *_impossible(competition)}
+    left_out = {*EXPENSIVE, *_impossible(competition)} - {"ora-a"}
     chosen = {name: clone(method) for name, method in _methods().items() if name not in left_out}
     chosen["ora-a"].set_params(**DEMO_ORACLE)
     run(competition, chosen)
@@ -415,6 +418,28 @@ def report(
     competition, chosen = _opened(folder, names, settings, network)
     html, table = write_report(run_report(competition, chosen, device), folder)
     echo(f"{html}\n{table}")
+
+
+@app.command()
+def ablate(
+    folder: Folder,
+    table: Annotated[str, Option(help="1, 2, 3, 4, 5 or fig10, as in the SYP paper.")],
+    settings: Changes = None,
+    seeds: Annotated[int, Option(help="How often each oracle is trained.")] = 1,
+    device: Device = "cpu",
+) -> None:
+    """Reproduce a table of the SYP paper on the labelled validation sets: a CSV and a PNG in DIR/ablation. It
+    trains many oracles; interrupted, the same command goes on. What --set changes holds for every row.
+
+    Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
+    """
+    from baselines.choose import choose
+    from oracle.ablate import METHODS
+    from oracle.ablate import ablate as run
+
+    methods = choose(METHODS, settings or [], _methods())
+    found = run(Competition.open(folder), table, methods, seeds, device)
+    echo(f"{found}\n\n{found.table}\n{found.plot}")
 
 
 @app.command()
