@@ -36,11 +36,16 @@ DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
 
 Many = list[str] | None
 Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
-Predictions = Annotated[Path, Argument(metavar="FILE", help="A CSV with id,prediction, or an answer.txt.")]
+Predictions = Annotated[
+    Path, Argument(metavar="FILE", help="CSV with id,prediction, answer.txt, or a zip of one.")
+]
 Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")]
 Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated.")]
 Device = Annotated[str, Option(help="Where classifiers run: cpu, cuda, cuda:1, mps.")]
 Network = Annotated[Many, Option(help="module:function of a network of your own: its code runs.")]
+WordNetFolder = Annotated[
+    Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
+]
 DataRoot = Annotated[Path | None, Option(help="Where a named source is, or is downloaded to.")]
 
 
@@ -109,6 +114,15 @@ def build(
     datacv_splits: Annotated[
         bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
     ] = False,
+    daily_limit: Annotated[int, Option(help="Submissions a team may make a day (UTC). [any number]")] = 0,
+    total_limit: Annotated[int, Option(help="Submissions a team may make in all. [any number]")] = 0,
+    deadline: Annotated[
+        str, Option(metavar="TIME", help="The end, as 2026-12-31T23:59 (UTC, or with an offset). [none]")
+    ] = "",
+    feedback: Annotated[
+        str, Option(help="What a team is told: rounded, its public score; ladder, only what is news.")
+    ] = "rounded",
+    decimals: Annotated[int, Option(help="Of published scores.")] = 2,
     data_root: DataRoot = None,
     network: Network = None,
     device: Device = "cpu",
@@ -142,6 +156,11 @@ def build(
         "precision": precision,
         "hidden": hidden,
         "datacv_splits": datacv_splits,
+        "daily_limit": daily_limit,
+        "total_limit": total_limit,
+        "deadline": deadline,
+        "feedback": feedback,
+        "decimals": decimals,
     }
     settings = Settings(**with_preset(preset, options, _given(context)))  # type: ignore[arg-type]
     if dry_run:
@@ -149,6 +168,102 @@ def build(
         return
     competition = make(folder, settings, test_seed, device, data_root)
     echo(f"{competition.describe()}\n\nNext: unseen predict {folder}")
+
+
+@app.command()
+def classes(
+    builder: Annotated[str, Argument(metavar="similarity|pruning", help="How classes are assigned.")],
+    out: Annotated[Path, Option(help="The manifest to write, a CSV file.")],
+    candidates: Annotated[
+        list[str], Option(help="Classes to assign; may be repeated. A list's name, a file or class folders.")
+    ],
+    known: Annotated[str, Option("--id", help="The ID classes, named in the same way.")] = "cifar10",
+    threshold: Annotated[
+        float, Option(help="similarity: the distance to an ID class up to which a class is ID.")
+    ] = 0.45,
+    near: Annotated[float, Option(help="similarity: the distance up to which a class is near.")] = 0.6,
+    hyponyms: Annotated[
+        bool, Option("--hyponyms", help="similarity: what is a kind of an ID class is ID at any distance.")
+    ] = False,
+    exclude: Annotated[
+        Many, Option(help="pruning: a synset below which all is dropped, or none. [organism.n.01]")
+    ] = None,
+    overrides: Annotated[
+        Path | None, Option(help="A CSV with label,synset for labels that are matched wrongly or not at all.")
+    ] = None,
+    matches: Annotated[
+        Path | None,
+        Option(help="Also write how labels were matched, with other senses: edit it for --overrides."),
+    ] = None,
+    wordnet: WordNetFolder = None,
+) -> None:
+    """Assign classes to ID, near and far OOD, or drop them, by their meaning in WordNet: a class manifest.
+
+    A list's name is cifar10, imagenet-1k, imagenet-21k or imagenet-21k-p; a file has a label or an id a line.
+    similarity goes by the distance to the nearest ID class; pruning drops what an ID class may be taken for.
+
+    Example: unseen classes similarity --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
+    """
+    from starter.classlists import match_all, read_overrides
+    from starter.labels import write_matches
+    from starter.manifest import summary, write_manifest
+    from starter.nearest import similarity_benchmark
+    from starter.pruning import ORGANISM, prune
+    from starter.wordnet import load_wordnet
+
+    if builder not in ("similarity", "pruning"):
+        raise UnusableInput(f"there is no builder {builder!r}; there are similarity and pruning")
+    taxonomy = load_wordnet(wordnet)
+    named, *pool = match_all(taxonomy, [known, *candidates], read_overrides(overrides) if overrides else {})
+    echo("\n".join(source.describe() for source in (named, *pool)))
+    if matches:
+        write_matches(matches, taxonomy, [named, *pool])
+    if builder == "similarity":
+        entries = similarity_benchmark(taxonomy, named, pool, threshold, near, hyponyms)
+    else:
+        excluded = [name for name in exclude or [ORGANISM] if name != "none"]
+        pruning = prune(taxonomy, named, pool, excluded)
+        entries = list(pruning.entries)
+        echo(f"\n{pruning.describe()}")
+    write_manifest(out, entries)
+    echo(f"\n{summary(entries)}\n\n{out}")
+
+
+@app.command("prediction-graph")
+def prediction_graph(
+    manifest: Annotated[Path, Argument(metavar="MANIFEST", help="A class manifest, as classes writes it.")],
+    images: Annotated[
+        Path, Option(help="Where SOURCE/CLASS/ or SOURCE.zip is, for each source in MANIFEST.")
+    ],
+    classifier: Annotated[str, Option(help="NAME=WEIGHTS, as for build: it tells the ID classes apart.")],
+    out: Annotated[Path, Option(help="The folder for the tables and pictures.")],
+    known: Annotated[str, Option("--id", help="MANIFEST's source of the classifier's classes.")] = "cifar10",
+    least_share: Annotated[
+        float, Option(help="Edges with a smaller share of a class's images are pruned.")
+    ] = 0.25,
+    wordnet: WordNetFolder = None,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Classify the images of a manifest's classes: what is each taken for, and how near in meaning is that?
+    Classes of the ID source itself are left out. Written: edges.csv, classes.csv, predictions.csv, and PNGs
+    of the pruned graph and of the mean similarities.
+
+    Example: unseen prediction-graph manifest.csv --images . --classifier small=small.safetensors --out taken
+    """
+    from starter.classifiers import use_network
+    from starter.manifest import read_manifest
+    from starter.prediction_figures import plot_graph, plot_similarities
+    from starter.prediction_graph import predicted_graph
+    from starter.wordnet import load_wordnet
+
+    for spec in network or ():
+        use_network(spec)
+    entries, taxonomy = read_manifest(manifest), load_wordnet(wordnet)
+    graph = predicted_graph(taxonomy, entries, known, classifier, images, least_share, device)
+    written = [*graph.write(out), plot_graph(graph, out / "graph.png")]
+    written.append(plot_similarities(graph, out / "similarities.png"))
+    echo("\n".join((graph.describe(), *map(str, written))))
 
 
 @app.command()
@@ -344,7 +459,8 @@ def score(
     team: Annotated[str | None, Option(help="Organizers: score on the hidden labels for this team.")] = None,
     val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
 ) -> None:
-    """Score predictions on the validation sets (--val) or, organizers, the test sets (--team).
+    """Score predictions on the validation sets (--val) or, organizers, the test sets (--team). What a team
+    hands in is recorded and counts towards its limit, invalid or not.
 
     Example: unseen score contest contest/validation/atc.csv --val
     """
@@ -356,33 +472,128 @@ def score(
         return
     from leaderboard import publish, submit
 
-    public = submit(competition, file, team, lambda: datetime.now(timezone.utc))
+    receipt = submit(competition, file, team, _now)
     board = publish(competition)
-    points, of = f"{public.rmse:.{competition.decimals}f}", len(competition.ids("test"))
+    public, of = receipt.public, len(competition.ids("test"))
+    points = f"{public.rmse:.{competition.decimals}f}"
     for warning in board.warnings:
         echo(f"warning: {warning}", err=True)
+    if receipt.stands != receipt.number:
+        echo(f"{team}: no better than submission {receipt.stands} by more than chance, whose score stands")
     echo(f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now")
+    left = "" if receipt.left is None else f", {receipt.left:,} left today"
+    echo(f"entered as submission {receipt.number}{left}")
     echo(f"updated {board.csv} and {board.html}")
 
 
 @app.command()
 def leaderboard(
     folder: Folder,
-    markdown: Annotated[bool, Option("--markdown", help="The table as Markdown.")] = False,
+    final: Annotated[
+        bool, Option("--final", help="After the end: publish private scores, ranks and the shake-up too.")
+    ] = False,
+    markdown: Annotated[bool, Option("--markdown", help="The organizer's table as Markdown.")] = False,
 ) -> None:
-    """Write the leaderboard, and print the organizer's table by group.
+    """Write leaderboard.csv, .html and .md (a table for a README), and print the organizer's table by group.
 
     Example: unseen leaderboard contest
     """
     from leaderboard import publish, results
 
     competition = Competition.open(folder)
-    published = publish(competition)
+    published = publish(competition, _now() if final else None)
     for warning in published.warnings:
         echo(f"warning: {warning}", err=True)
     echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
     echo(results(competition).table(markdown))
-    echo(f"\nTeams, with public scores: {published.csv}, {published.html}")
+    echo(f"\nTeams, with public scores: {published.csv}, {published.html}, {published.markdown}")
+    if published.private_csv:
+        echo(f"Teams, with private scores: {published.private_csv}, {published.html}, {published.markdown}")
+
+
+@app.command()
+def select(
+    folder: Folder,
+    team: Annotated[str, Option(help="The team's name.")],
+    numbers: Annotated[
+        list[int] | None, Argument(metavar="[NUMBER]...", help="Up to two submissions; none to list them.")
+    ] = None,
+    clear: Annotated[bool, Option("--clear", help="Take the choice back: the best two count.")] = False,
+) -> None:
+    """Choose the submissions that count for a team at the end (organizers). Frozen at the deadline.
+
+    Example: unseen select contest --team ada 1
+    """
+    from leaderboard import select as choose
+    from leaderboard import submissions_of
+
+    if clear and numbers:
+        raise UnusableInput("give numbers of submissions, or --clear, not both")
+    competition = Competition.open(folder)
+    if clear or numbers:
+        choose(competition, team, numbers or [], _now)
+    for entry in submissions_of(competition, team):
+        final = "  counts at the end" if entry.final else ""
+        echo(f"{entry.number:>6}  {entry.time:%Y-%m-%d %H:%M:%S}  {entry.digest[:12]}  {entry.status}{final}")
+
+
+@app.command()
+def history(
+    folder: Folder,
+    team: Annotated[str | None, Option(help="Only this team's.")] = None,
+) -> None:
+    """Every submission, with its RMSE on the public and the private part and by classifier and group: for
+    the organizer only.
+
+    Example: unseen history contest
+    """
+    from leaderboard import history as found
+    from leaderboard import history_table
+
+    competition = Competition.open(folder)
+    echo(history_table(found(competition, team), competition.decimals))
+
+
+@app.command()
+def rescore(
+    folder: Folder,
+    reason: Annotated[str, Option(help="Why, a line for the record.")],
+    label: Annotated[Many, Option(metavar="ID=FRACTION", help="A right label; may be repeated.")] = None,
+    void: Annotated[Many, Option(metavar="SET", help="A test set that counts no more; repeatable.")] = None,
+) -> None:
+    """Correct labels or void test sets, and score every submission anew (organizers). It is recorded.
+
+    Example: unseen rescore contest --void test_0003 --reason mislabelled
+    """
+    from leaderboard import publish
+    from leaderboard import rescore as correct
+
+    competition = Competition.open(folder)
+    done = correct(competition, _labels(label or []), set(void or []), reason, _now)
+    board = publish(competition)
+    echo(f"{done.entries:,} submissions were scored anew; the ledger's head is {done.head}")
+    echo(f"updated {board.csv} and {board.html}")
+
+
+@app.command()
+def verify(
+    folder: Folder,
+    head: Annotated[Many, Option(help="A head of the ledger that was published; may be repeated.")] = None,
+) -> None:
+    """Find rows of the ledger that were altered, removed or reordered, and files and scores that do not fit
+    (organizers). Exit code 1 where there is a problem.
+
+    Example: unseen verify contest
+    """
+    from leaderboard import verify as check
+
+    found = check(Competition.open(folder), head or [])
+    echo(f"{found.rows:,} rows, {found.submissions:,} submissions, head {found.head}")
+    for problem in found.problems:
+        echo(f"problem: {problem}")
+    if found.problems:
+        raise Exit(1)
+    echo("the ledger is whole")
 
 
 @app.command()
@@ -395,6 +606,23 @@ def pack(
     Example: unseen pack contest
     """
     echo(submission.pack(Competition.open(folder), out or Path(f"{folder.resolve()}.zip")))
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def _labels(texts: list[str]) -> dict[str, float]:
+    """The labels in texts ``ID=FRACTION``."""
+    from submission.predictions import NUMBER
+
+    labels = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not NUMBER.fullmatch(value):
+            raise UnusableInput(f"--label {text}: give ID=FRACTION, such as small/test_0001=0.5")
+        labels[name] = float(value)
+    return labels
 
 
 def _given(context: Context) -> set[str]:
