@@ -108,6 +108,9 @@ def build(
     datacv_splits: Annotated[
         bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
     ] = False,
+    licence: Annotated[
+        str, Option(metavar="TEXT", help="Of the images at paths, for the participants. [not stated]")
+    ] = "",
     daily_limit: Annotated[int, Option(help="Submissions a team may make a day (UTC). [any number]")] = 0,
     total_limit: Annotated[int, Option(help="Submissions a team may make in all. [any number]")] = 0,
     deadline: Annotated[
@@ -150,6 +153,7 @@ def build(
         "precision": precision,
         "hidden": hidden,
         "datacv_splits": datacv_splits,
+        "licence": licence,
         "daily_limit": daily_limit,
         "total_limit": total_limit,
         "deadline": deadline,

@@ -15,6 +15,7 @@ from starter.classifiers import Classifier, check_device, load_classifier, save_
 from starter.classifiers.small import SMALL_MEAN, SMALL_STD, train_small
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
+from starter.licences import licences
 from starter.npz import write_npz
 from starter.overlap import shared_images
 from starter.plan import Planned, Settings, plan_part, plan_train
@@ -32,6 +33,7 @@ from submission import (
     write_solution,
 )
 from submission.files import sha256, write_text
+from submission.pack import LICENCES
 
 TRAIN_REF = 4000
 """How many unlabelled training images participants get (FD, rotation head and the OOD detectors use them)."""
@@ -92,6 +94,7 @@ def _build(claim: Claim, device: str, data_root: Path | None) -> Competition:
         if spec != "small"
     }
     claim.check_inputs(_inputs(settings, splits, plans, given))
+    write_text(public / LICENCES, licences(settings))
     _write_bases(public, splits, settings.seed)
     for name in settings.subjects:
         _write_classifier(public, name, given.get(name), splits, settings)
@@ -120,7 +123,7 @@ def _draft(
     labels: Mapping[str, Mapping[str, NDArray[np.int64]]],
 ) -> Competition:
     """The competition before its targets are known; its `files` are named one by one, never found."""
-    files = ["base.npz", "reference.npz", "train_ref.npz", "train/recipes.jsonl", GROUPS_FILE]
+    files = ["base.npz", "reference.npz", "train_ref.npz", "train/recipes.jsonl", GROUPS_FILE, LICENCES]
     files += [f"classifiers/{subject}.safetensors" for subject in settings.subjects]
     files += [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
     return Competition(
