@@ -481,6 +481,33 @@ def pack(
     echo(submission.pack(Competition.open(folder), out or Path(f"{folder.resolve()}.zip")))
 
 
+@app.command()
+def export(
+    platform: Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")],
+    folder: Folder,
+    out: Annotated[Path, Argument(metavar="OUT", help="A new folder; it will hold hidden labels.")],
+    start: Annotated[
+        datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
+    ] = None,
+) -> None:
+    """Write the competition for another platform, ready to upload; OUT/README.md says how.
+
+    Example: unseen export codabench contest contest-codabench
+    """
+    from leaderboard.export import export as write
+
+    competition = Competition.open(folder)
+    first = start or _now().replace(hour=0, minute=0, second=0, microsecond=0)
+    write(competition, platform, out, first.replace(tzinfo=timezone.utc))
+    if platform == "datacv":
+        from starter.materialize import materialize as write_sets
+
+        for part in ("train", "val", "test"):
+            if competition.sets(part):
+                write_sets(competition, out / "participants", "datacv", part)
+    echo(out / "README.md")
+
+
 def _now() -> datetime:
     return datetime.now(timezone.utc)
 
