@@ -482,6 +482,53 @@ def pack(
 
 
 @app.command()
+def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> None:
+    """List what could reveal a hidden label: errors, to mend before anybody gets the competition, and
+    warnings. Exit code 1 where there is an error.
+
+    Example: unseen audit contest
+    """
+    from starter.audit import audit as run
+    from starter.classifiers import use_network
+
+    for spec in network or ():
+        use_network(spec)
+    found = run(Competition.open(folder), device)
+    for finding in found:
+        echo(finding)
+    errors = [finding for finding in found if finding.grade == "error"]
+    echo(f"errors: {len(errors)}, warnings: {len(found) - len(errors)}")
+    if errors:
+        raise Exit(1)
+
+
+@app.command("verify-entry")
+def verify_entry(
+    folder: Folder,
+    file: Predictions,
+    method: Annotated[str, Option(metavar="module:Class|METHOD", help="What the team hands over.")],
+    settings: Changes = None,
+    tolerance: Annotated[float, Option(help="Difference of fractions that counts as none.")] = 1e-4,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Run a method again and compare its predictions with a submitted file. Exit code 1 where they differ.
+    Its code runs here: use a participant's copy (unseen pack), which has no labels.
+
+    Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
+    """
+    from baselines.verify_entry import verify_entry as verify
+
+    if ":" in method and (folder / "private").exists():
+        echo(f"warning: {method} can read {folder / 'private'}: verify on a participant's copy", err=True)
+    competition, chosen = _opened(folder, [method], settings, network)
+    found = verify(competition, file, method, chosen[method], tolerance, device)
+    echo(found)
+    if found.differing:
+        raise Exit(1)
+
+
+@app.command()
 def export(
     platform: Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")],
     folder: Folder,

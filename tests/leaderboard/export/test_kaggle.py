@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from exports import START, Bare
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.export import export, kaggle_metric
@@ -94,6 +94,7 @@ def test_the_number_is_the_kits_and_the_order_the_right_one(
         assert scores == sorted(scores), "oracle, baseline, constant: lower is better"
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30),
     st.randoms(use_true_random=False),
