@@ -1,8 +1,9 @@
 """Failure detection beside new-class detection: two labelings of the same OOD scores.
 
-After ImageNet-OOD (Yang, Zhang & Russakovsky, ICLR 2024); "the paper" below. In new-class detection an image is positive (IND) if its class is one of the classifier's: that is `auroc` of
-`submission.detection`, with images under covariate shift as `ind` where these are the question. In failure
-detection it is positive if it is classified correctly; OOD images never are. Scores are higher = more OOD.
+After ImageNet-OOD (Yang, Zhang & Russakovsky, ICLR 2024), "the paper" below. In new-class detection an image
+is positive (IND) if its class is one of the classifier's: that is `auroc` of `submission.detection`, with
+images under covariate shift as `ind` where these are the question. In failure detection it is positive if it
+is classified correctly; OOD images never are. Scores are higher = more OOD.
 """
 
 import math
