@@ -1,22 +1,19 @@
-"""Taking a submission in, and publishing the leaderboard."""
+"""Publishing the leaderboard."""
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from leaderboard.html import leaderboard_html
 from leaderboard.ledger import Entry, Ledger
 from leaderboard.methods import method_files, read_methods
-from leaderboard.table import CONSTANT, FEW, Standing, leaderboard_csv, published, standings
-from leaderboard.teams import check_team, plain
+from leaderboard.table import CONSTANT, FEW, Standing, leaderboard_csv, standings
+from leaderboard.teams import plain
+from leaderboard.versions import settle_interrupted
 from submission.competition import Competition
-from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import write_text
-from submission.metrics import Score, noise_floor
-from submission.predictions import read_bytes
-from submission.scoring import SCORER, parse_submission, score_against, score_rows
+from submission.metrics import noise_floor
+from submission.scoring import score_rows
 from submission.solution import SolutionRow
 
 
@@ -37,55 +34,32 @@ class Published:
     html: Path
 
 
-def submit(competition: Competition, path: Path, team: str, clock: Callable[[], datetime]) -> Score:
-    """Validate and score a team's file, and enter it in the ledger. The public score, as it is published.
-
-    An invalid file is entered too, as invalid, and counts as a submission. The hidden labels are opened after
-    the file was found valid.
-
-    Args:
-        competition: the organizer's copy.
-        path: the submitted file.
-        team: the team's name; that of a baseline, a file in ``submissions/``, is refused.
-        clock: the time now, with its time zone.
-
-    Raises:
-        InvalidSubmission: the file breaks the format; every problem is named.
-        UnusableInput: file, team or ledger cannot be used, or this is a participant's copy. Nothing is
-            entered then.
-    """
-    team = check_team(team)
-    baseline = _baselines(competition).get(plain(team))
-    if baseline:
-        raise UnusableInput(f"team name {team!r} reads like the baseline {baseline!r}: take another")
-    ledger = Ledger(competition.require_private() / "ledger.sqlite")
-    ids = competition.ids("test")
-    digest = ""
-    try:
-        data = read_bytes(path, ids)
-        digest = hashlib.sha256(data).hexdigest()
-        predictions = parse_submission(competition, data, path)
-    except InvalidSubmission:
-        ledger.append(clock(), team, digest, None, SCORER)
-        raise
-    scores = score_against(predictions, competition.solution())
-    ledger.append(clock(), team, digest, scores, SCORER)
-    return published(scores.public, competition.decimals)
-
-
 def publish(competition: Competition) -> Published:
     """Write ``leaderboard.csv`` and ``leaderboard.html`` from the ledger and the kit's own methods.
 
     Both show scores on the public part only. The methods of ``submissions/`` stand there as unranked
     baselines; a file that is not valid (any more) is left out with a warning.
 
+    Where others submit meanwhile, both are written again: the last to write has seen the last submission.
+
     Raises:
         UnusableInput: this is a participant's copy, or the ledger is damaged.
     """
+    ledger = Ledger(competition.private / "ledger.sqlite")
+    settle_interrupted(competition, ledger)
+    for _ in range(3):  # without an end it could go on as long as others submit
+        head = ledger.head()
+        written = _write(competition, ledger)
+        if ledger.head() == head:
+            return written
+    return written
+
+
+def _write(competition: Competition, ledger: Ledger) -> Published:
     solution = [row for row in competition.solution() if row.usage == "Public"]
     methods = read_methods(competition)
     baselines = {name: score_rows(found, solution) for name, found in methods.predictions.items()}
-    rows = Ledger(competition.private / "ledger.sqlite").rows()
+    rows = ledger.entries()
     lines = standings(rows, baselines, competition.decimals)
     floor = round(sampling_noise(competition, solution), competition.decimals)
     csv, html = competition.root / "leaderboard.csv", competition.root / "leaderboard.html"
@@ -101,7 +75,7 @@ def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> flo
     return noise_floor([row.prediction for row in rows], [sizes[row.set] for row in rows])
 
 
-def _baselines(competition: Competition) -> dict[str, str]:
+def baseline_names(competition: Competition) -> dict[str, str]:
     """The names of baselines, on the leaderboard or left out, by what they read like."""
     names = [CONSTANT, *(path.stem for path in method_files(competition))]
     return {plain(name): name for name in names}
@@ -109,7 +83,7 @@ def _baselines(competition: Competition) -> dict[str, str]:
 
 def _namesakes(rows: Sequence[Entry], competition: Competition) -> list[str]:
     """Teams entered before a baseline of their name stood in ``submissions/``."""
-    baselines = _baselines(competition)
+    baselines = baseline_names(competition)
     return [
         f"team {team!r} reads like the baseline {baselines[plain(team)]!r}: rename that file in submissions/"
         for team in dict.fromkeys(row.team for row in rows)

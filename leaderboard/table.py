@@ -61,15 +61,16 @@ def standings(rows: Sequence[Entry], baselines: Mapping[str, Score], decimals: i
         score = published(baseline, decimals)
         placed.append((score.rmse, 0, Standing(name, "baseline", score, skill(score.rmse, constant))))
     for entries in _by_team(rows).values():
-        scored = [(published(entry.public, decimals), entry.number) for entry in entries if entry.public]
+        scored = [(round(e.public, decimals), e.number) for e in entries if e.public is not None]
         if scored:
-            score, number = min(scored, key=lambda pair: (pair[0].rmse, pair[1]))
+            rmse, number = min(scored)
+            score = Score(rmse, math.nan, math.nan, FEW)
             team = Standing(
                 name=entries[0].team,
                 kind="team",
                 score=score,
                 skill=skill(score.rmse, constant),
-                last_submission=entries[-1].time[:19].replace("T", " "),
+                last_submission=f"{entries[-1].time:%Y-%m-%d %H:%M:%S}",
                 submissions=len(entries),
             )
             placed.append((score.rmse, number, team))
@@ -123,7 +124,7 @@ def shown(value: float, decimals: int) -> str:
 def _by_team(rows: Sequence[Entry]) -> dict[str, list[Entry]]:
     teams: dict[str, list[Entry]] = {}
     for row in sorted(rows, key=lambda row: row.number):
-        teams.setdefault(row.team_key, []).append(row)
+        teams.setdefault(row.team_id, []).append(row)
     return teams
 
 

@@ -2,19 +2,31 @@ import csv
 import io
 import math
 import re
+from datetime import datetime, timezone
 
 import pytest
 
 from leaderboard.ledger import Entry
 from leaderboard.table import COLUMNS, leaderboard_csv, standings
-from leaderboard.teams import team_key
+from leaderboard.teams import team_id
 from submission import Score
 
 
 def entry(number: int, team: str, rmse: float | None) -> Entry:
-    score = None if rmse is None else Score(rmse, rmse / 2, 0.5, 10)
     return Entry(
-        number, f"2026-01-{number:02d}T08:09:10.123456+00:00", team, team_key(team), "", "s", score, score
+        number=number,
+        time=datetime(2026, 1, number, 8, 9, 10, 123456, tzinfo=timezone.utc),
+        team=team,
+        team_id=team_id(team),
+        digest="",
+        status="invalid" if rmse is None else "scored",
+        public=rmse,
+        private=rmse,
+        scorer="s",
+        solution="",
+        final=False,
+        previous="",
+        hash="",
     )
 
 
@@ -64,14 +76,14 @@ def test_without_the_constant_skill_is_unknown() -> None:
 
 def test_scores_are_published_rounded_only() -> None:
     (line,) = standings([entry(1, "a", 4.98765)], {}, decimals=1)
-    assert line.score == Score(5.0, 2.5, 0.5, 10)
+    assert line.score.rmse == 5.0
 
 
 def test_the_csv_has_kaggles_columns_then_ours() -> None:
     lines = standings([entry(1, "a", 5.0)], {"constant": Score(10.0, 8.0, math.nan, 10)}, decimals=2)
     assert leaderboard_csv(lines, 1.5, decimals=2) == (
         "Rank,TeamId,TeamName,LastSubmissionDate,Score,SubmissionCount,MAE,Spearman,Skill,NoiseFloor,Kind\n"
-        "1,tca978112ca,a,2026-01-01 08:09:10,5.00,1,2.50,0.50,0.75,1.50,team\n"
+        "1,tca978112ca,a,2026-01-01 08:09:10,5.00,1,,,0.75,1.50,team\n"
         ",,constant,,10.00,,8.00,,0.00,1.50,baseline\n"
     )
 
