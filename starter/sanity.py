@@ -4,6 +4,7 @@ To a network that has seen no image there is no in-distribution. What a detector
 by image statistics alone (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,34 +67,39 @@ def chosen(names: Sequence[str]) -> dict[str, Detector]:
 def ood_sets(path: Path, size: tuple[int, int], limit: int, seed: int = 0) -> dict[str, ImageSet]:
     """At most `limit` images of each set below `path`, a folder or zip of one folder per set.
 
+    Marks in a folder's name other than ``. _ -`` become "-" in the set's.
+
     Raises:
         UnusableInput: the path or an image cannot be read.
     """
     found = {}
     with open_tree(path) as tree:
-        for name in tree.folders(1):
-            files = tree.below(name).images(0)
+        for folder in tree.folders(1):
+            inside, name = tree.below(folder), re.sub(r"[^A-Za-z0-9._-]+", "-", folder)
+            files = inside.images(0)
             drawn = np.sort(generator(seed, "sanity", name).permutation(len(files))[:limit])
-            found[name] = ImageSet(name, read_images(tree.below(name), [files[i] for i in drawn], size))
+            found[name] = ImageSet(name, read_images(inside, [files[i] for i in drawn], size))
     return found
 
 
 def shown(splits: Splits, ood: Mapping[str, ImageSet], images: int, seed: int = 0) -> Shown:
     """At most `images` images of each part of the source and of each OOD set, drawn by `seed`."""
 
-    def some(part: ImageSet, limit: int) -> ImageSet:
-        drawn = generator(seed, "sanity", part.name).permutation(len(part))[:limit]
-        return part.take(np.sort(drawn))
+    def some(part: ImageSet, name: str, limit: int) -> ImageSet:
+        drawn = generator(seed, "sanity", name).permutation(len(part))[:limit]
+        return part.take(np.sort(drawn), name)
 
-    ind = replace(some(splits.test_base, images), labels=None)
+    ind = replace(some(splits.test_base, "ind", images), labels=None)
     corrupted: list[tuple[str, Rendering]] = [
         (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind))
         for kind, names in SHIFTS.items()
         for name in names
     ]
-    others = [("ood", FromRecipe.whole(some(each, images))) for each in ood.values()]
-    train_ref = replace(some(splits.train, 2 * images), labels=None)
-    return Shown(some(splits.reference, images), train_ref, FromRecipe.whole(ind), (*corrupted, *others))
+    others = [("ood", FromRecipe.whole(some(each, name, images))) for name, each in ood.items()]
+    train_ref = replace(some(splits.train, "train_ref", 2 * images), labels=None)
+    return Shown(
+        some(splits.reference, "reference", images), train_ref, FromRecipe.whole(ind), (*corrupted, *others)
+    )
 
 
 def random_classifier(

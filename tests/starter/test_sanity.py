@@ -56,13 +56,21 @@ def test_detectors_by_name_and_without():
 
 
 def test_ood_sets_are_the_folders_of_a_path(tmp_path):
-    for name, count in (("b", 3), ("a", 60)):
+    for name, count in (("b & c", 3), ("a", 60)):
         (tmp_path / name).mkdir()
         for i in range(count):
             cv2.imwrite(str(tmp_path / name / f"{i}.png"), np.full((8, 8, 3), i, np.uint8))
     found = ood_sets(tmp_path, (32, 32), limit=50)
-    assert {name: len(each) for name, each in found.items()} == {"a": 50, "b": 3}
-    assert [image[0, 0, 0] for image in found["b"].images] == [0, 1, 2]
+    assert {name: len(each) for name, each in found.items()} == {"a": 50, "b-c": 3}
+    assert [image[0, 0, 0] for image in found["b-c"].images] == [0, 1, 2]
+
+
+def test_sources_of_any_name_are_shown():
+    splits = glyph_splits(0)
+    parts = {
+        part: replace(getattr(splits, part), name="/a path/of images") for part in ("train", "test_base")
+    }
+    assert shown(replace(splits, **parts), {}, images=50).ind.name == "ind"
 
 
 def test_every_detector_set_and_initialisation_has_a_row(found):
