@@ -425,6 +425,47 @@ def report(
 
 
 @app.command()
+def sanity(
+    names: Annotated[Many, Argument(metavar="[DETECTOR]...", help="OOD detectors, as msp or vim.")] = None,
+    arch: Annotated[str, Option(help="small, resnet56, ..., or module:function.")] = "small",
+    source: Annotated[str, Option(help="As for build: the in-distribution images.")] = "glyphs",
+    ood: Annotated[
+        Path | None, Option(help="A folder or zip of one folder per OOD data set, shown besides.")
+    ] = None,
+    images: Annotated[int, Option(min=50, help="Images of a set, at most.")] = 500,
+    initialisations: Annotated[int, Option(min=1, help="Random networks.")] = 5,
+    seed: Annotated[int, Option(min=0, help="Of everything random.")] = 0,
+    out: Annotated[Path, Option(help="The CSV to write, a row for each detector, set and network.")] = Path(
+        "sanity.csv"
+    ),
+    data_root: DataRoot = None,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Run OOD detectors on random networks, to which nothing is in-distribution: a detector of new classes
+    tells nothing apart there (AUROC 0.5). Without names all run that score without the network.
+
+    Example: unseen sanity msp energy vim --images 200
+    """
+    from starter.classifiers import use_network
+    from starter.sanity import chosen, ood_sets, sanity_table, shown
+    from starter.sanity import sanity as run
+    from starter.sources import load_source
+    from submission.files import write_text
+
+    for spec in network or ():
+        use_network(spec)
+    detectors, splits = chosen(names or []), load_source(source, data_root, seed)
+    others = ood_sets(ood, splits.image_size, images, seed) if ood else {}
+    found = run(
+        arch, splits.classes, shown(splits, others, images, seed), detectors, initialisations, seed, device
+    )
+    write_text(out, found.to_csv(index=False))
+    echo(f"AUROC, mean and deviation over {initialisations} random networks; 0.5 is to tell nothing apart\n")
+    echo(f"{sanity_table(found)}\n\n{out}")
+
+
+@app.command()
 def ablate(
     folder: Folder,
     table: Annotated[str, Option(help="1, 2, 3, 4, 5 or fig10, as in the SYP paper.")],
