@@ -19,7 +19,7 @@ from starter.groups import read_groups
 from starter.observation import MetaTrain, Observation
 from starter.subject import PublicSets, Subject
 from submission import Competition, UnusableInput, make_id
-from submission.metrics import noise_floor, skill, spearman
+from submission.metrics import skill, spearman
 
 CONSTANT = "constant"
 """The method that skill is measured against."""
@@ -129,7 +129,8 @@ class Report:
         errors = 100 * (run.predicted - true)[chosen]
         families = [self.groups[i] for i in chosen]
         rmse = math.sqrt(np.mean(errors**2))
-        sizes = np.array(list(self.competition.sizes["val"].values()))[chosen]
+        names = self.competition.sets("val")
+        targets = {make_id(run.subject, names[i]): float(true[i]) for i in chosen}
         return Line(
             run.method,
             run.subject,
@@ -141,7 +142,7 @@ class Report:
             skill(rmse, self._constant(run.subject, chosen)),
             float(np.abs(errors).mean()),
             spearman(run.predicted[chosen], true[chosen]),
-            noise_floor(true[chosen], sizes),
+            self.competition.noise_floor("val", targets),
         )
 
     def _constant(self, subject: str, chosen: NDArray[np.int64]) -> float:

@@ -14,7 +14,7 @@ from leaderboard.teams import check_team, plain
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import write_text
-from submission.metrics import Score, noise_floor
+from submission.metrics import Score
 from submission.predictions import read_bytes
 from submission.scoring import SCORER, parse_submission, score_against, score_rows
 from submission.solution import SolutionRow
@@ -96,9 +96,8 @@ def publish(competition: Competition) -> Published:
 
 
 def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> float:
-    """The noise floor of `rows`, in points: see :func:`submission.metrics.noise_floor`."""
-    sizes = competition.sizes["test"]
-    return noise_floor([row.prediction for row in rows], [sizes[row.set] for row in rows])
+    """The noise floor of `rows`, in points: see :meth:`submission.Competition.noise_floor`."""
+    return competition.noise_floor("test", {row.id: row.prediction for row in rows})
 
 
 def _baselines(competition: Competition) -> dict[str, str]:
