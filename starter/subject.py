@@ -90,7 +90,7 @@ class Subject:
         if "rotation" in needs:
             observer = observer.with_rotation_head(sets.train_ref)
         if "peers" in needs:
-            others = [other for other in sets.competition.subjects if other != name]
+            others = [other for other in sets.competition.classifiers if other != name]
             peers = tuple(_observer(sets.competition, other, device) for other in others)
             observer = replace(observer, peers=peers)
         return cls(sets, name, observer, needs)
@@ -134,7 +134,7 @@ class Subject:
 
 def unmet(needs: Iterable[str], competition: Competition) -> str:
     """Why the competition cannot give what `needs` asks for; empty where it can."""
-    if "peers" in needs and len(competition.subjects) < 2:
+    if "peers" in needs and len(competition.classifiers) < 2:
         return "`peers` needs a second classifier, and the competition has one"
     return ""
 
