@@ -21,7 +21,7 @@ from baselines.rotation import rotation
 from baselines.softmaxcorr import softmaxcorr
 from baselines.stack import Stack
 
-__all__ = ["BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
+__all__ = ["BASELINES", "OOD_BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
 
 BASELINES: dict[str, Estimator] = {
     "constant": Constant(),
@@ -50,3 +50,9 @@ BASELINES: dict[str, Estimator] = {
     "projnorm": ProjNorm(),
 }
 """Prototypes: clone one before fitting it."""
+
+OOD_BASELINES: dict[str, Estimator] = {
+    "constant": Constant(),
+    "auto-eval": Regressed(fd, needs=("moments",)),
+}
+"""Methods of the OOD track."""

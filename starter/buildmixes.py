@@ -1,4 +1,4 @@
-"""Building a competition of the OOD track: mixes, their hidden shares, true metrics and how chance moves them."""
+"""Building a competition of the OOD track: mixes, true metrics, and how far chance moves these."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,5 +1,6 @@
 """What `unseen build --track ood` was asked for; and reading the settings of either track."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
@@ -98,3 +99,23 @@ def read_settings(document: dict[str, Any]) -> Settings:
     """
     rest = {name: value for name, value in document.items() if name != "track"}
     return SETTINGS[document.get("track", "accuracy")].from_json(rest)
+
+
+def settings_of(track: str, options: Mapping[str, object], given: Collection[str] = ()) -> Settings:
+    """The settings of a track, from options of either: what belongs to the other track must not be `given`.
+
+    Raises:
+        UnusableInput: there is no such track, an option given is of the other one, or cannot be used.
+    """
+    if track not in SETTINGS:
+        raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(SETTINGS)}")
+    mixed = {field.name for field in fields(MixSettings)} - {field.name for field in fields(Settings)}
+    foreign = {"accuracy": mixed, "ood": set(ELSEWHERE)}[track]
+    if wrong := sorted(foreign.intersection(given)):
+        other = next(name for name in SETTINGS if name != track)
+        option = wrong[0].removesuffix("s") if wrong[0] in ("detectors", "metrics") else wrong[0]
+        raise UnusableInput(
+            f"--{option.replace('_', '-')} is of the {other} track, this is the {track} track"
+        )
+    mine = {name: value for name, value in options.items() if name not in foreign}
+    return SETTINGS[track](**mine)  # type: ignore[arg-type]

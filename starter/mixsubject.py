@@ -1,4 +1,4 @@
-"""A subject of the OOD track: a detector on a classifier, with what methods may learn from and must predict."""
+"""A subject of the OOD track: a detector on a classifier, what to learn from and what to predict."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -210,12 +210,12 @@ class MixSubject:
         return self._scored(observed, self.view.scores(self.detector, rendering))
 
     def _from_pools(self, rendering: FromPools) -> ScoredMix:
-        rows, is_ood = rendering.mix.rows(len(rendering.ind), len(rendering.ood))
-        observed = [self.view.pool(pool) for pool in (rendering.ind, rendering.ood)]
-        scores = [self.view.pool_scores(self.detector, pool) for pool in (rendering.ind, rendering.ood)]
-        mixed = merged(rendering.name, *observed, rows, is_ood)
-        mixed = replace(mixed, render=rendering.images)
-        return self._scored(mixed, picked(*scores, rows, is_ood))
+        pools, view = (rendering.ind, rendering.ood), self.view
+        rows = rendering.mix.rows(len(rendering.ind), len(rendering.ood))
+        ind, ood = (view.pool(pool) for pool in pools)
+        scores = [view.pool_scores(self.detector, pool) for pool in pools]
+        mixed = replace(merged(rendering.name, ind, ood, *rows), render=rendering.images)
+        return self._scored(mixed, picked(scores[0], scores[1], *rows))
 
     def _scored(self, observed: Observation, scores: Scores) -> ScoredMix:
         fields = {name: getattr(observed, name) for name in observed.__dataclass_fields__}
@@ -264,12 +264,20 @@ def merged(
     name: str, ind: Observation, ood: Observation, rows: NDArray[np.int64], is_ood: NDArray[np.bool_]
 ) -> Observation:
     """The observation `name` whose image i is row `rows[i]` of `ood` where `is_ood[i]`, else of `ind`."""
-    parts = {}
-    for field in ("logits", "features", "image_stats", "rotation"):
-        pair = getattr(ind, field), getattr(ood, field)
-        parts[field] = None if pair[0] is None else picked(*pair, rows, is_ood)
-    views = {view: picked(ind.views[view], ood.views[view], rows, is_ood) for view in ind.views}
-    return Observation(name, ind.classifier, **parts, views=views)
+
+    def both(field: str) -> NDArray | None:
+        first, second = getattr(ind, field), getattr(ood, field)
+        return None if first is None or second is None else picked(first, second, rows, is_ood)
+
+    return Observation(
+        name,
+        ind.classifier,
+        picked(ind.logits, ood.logits, rows, is_ood),
+        features=both("features"),
+        image_stats=both("image_stats"),
+        rotation=both("rotation"),
+        views={view: picked(ind.views[view], ood.views[view], rows, is_ood) for view in ind.views},
+    )
 
 
 def picked(ind: NDArray, ood: NDArray, rows: NDArray[np.int64], is_ood: NDArray[np.bool_]) -> NDArray:

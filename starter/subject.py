@@ -132,6 +132,18 @@ class Subject:
         return self.observe(self.sets.stored(part), progress)
 
 
+def open_classifiers(
+    competition: Competition, needs: tuple[str, ...], device: str = "cpu"
+) -> dict[str, Subject]:
+    """Every subject of an accuracy competition by name, in order; they share the images.
+
+    Raises:
+        UnusableInput: as `Subject.open`.
+    """
+    sets = PublicSets(competition)
+    return {name: Subject.open(sets, name, needs, device) for name in competition.subjects}
+
+
 def unmet(needs: Iterable[str], competition: Competition) -> str:
     """Why the competition cannot give what `needs` asks for; empty where it can."""
     if "peers" in needs and len(competition.classifiers) < 2:
