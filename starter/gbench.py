@@ -53,7 +53,11 @@ def listing(folders: Iterable[str] | None = None) -> str:
     """The manifest as a table: name, address and, given folders, whether each data set is among them."""
     absent = set() if folders is None else {each.name for each in missing(folders)}
     width = max(len(each.name) for each in gbench())
-    mark = (lambda name: "") if folders is None else (lambda name: "missing  " if name in absent else "here     ")
+    mark = (
+        (lambda name: "")
+        if folders is None
+        else (lambda name: "missing  " if name in absent else "here     ")
+    )
     lines = [f"{mark(each.name)}{each.name:<{width}}  {each.address}" for each in gbench()]
     total = len(gbench())
     return "\n".join([*lines, "", f"{total} data sets" + (f", {len(absent)} missing" if absent else "")])

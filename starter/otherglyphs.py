@@ -39,7 +39,9 @@ SCRIPTS = {
     "hebrew": _span(0x5D0, 0x5EA, but="\u05d5\u05d9\u05df\u05e1"),
     "arabic": _span(0x628, 0x63A) + _span(0x641, 0x64A, but="\u0647"),
     "nko": _span(0x7CB, 0x7E7),
-    "lao": _span(0xE94, 0xE97) + _span(0xE99, 0xE9F) + "\u0e81\u0e82\u0e84\u0e87\u0e88\u0e8a\u0e8d\u0eaa\u0eab",
+    "lao": _span(0xE94, 0xE97)
+    + _span(0xE99, 0xE9F)
+    + "\u0e81\u0e82\u0e84\u0e87\u0e88\u0e8a\u0e8d\u0eaa\u0eab",
     "tifinagh": _span(0x2D30, 0x2D65, but="\u2d30\u2d4f\u2d54\u2d59"),
     "italic_old": _span(0x10300, 0x1031E, but="\U00010309\U0001030f\U0001031a"),
     "braille": _span(0x2840, 0x28FF),

@@ -258,7 +258,9 @@ class Competition:
         height, width = self.image_size
         track = TRACKS[self.track]
         parts = zip(*(track.split(subject) for subject in self.subjects), strict=True)
-        named = {f"{noun}s": ", ".join(dict.fromkeys(p)) for noun, p in zip(track.subject, parts, strict=True)}
+        named = {
+            f"{noun}s": ", ".join(dict.fromkeys(p)) for noun, p in zip(track.subject, parts, strict=True)
+        }
         facts = {
             "track": f"{self.track}: predict {track.asks}, as a fraction",
             "source": f"{self.source}: {len(self.classes)} classes, {height} x {width} pixels",
