@@ -1,0 +1,270 @@
+"""Gscore and its rivals on real images: the tables of docs/results-ood.md.
+
+    UNSEEN_DATA=FOLDER python benchmarks/gscore.py DIR [--weights NAME=FILE] [--families 1/2]
+
+FOLDER holds cifar10.zip (train/<class>/, test/<class>/), ood.zip (<set>/) and weights/resnet56.safetensors. DIR
+keeps what was observed and scored, so that a second run goes on from there.
+"""
+
+import argparse
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from tqdm import tqdm
+
+from baselines import OOD_BASELINES
+from baselines.estimator import Estimator, Measured
+from baselines.families import Fold
+from baselines.gscore_tables import family_folds, held_out
+from baselines.plugin import Plugin
+from starter.cache import Cache
+from starter.classifiers import load_classifier
+from starter.detectors import DETECTORS
+from starter.mixes import Mix, Sizes, draw_mixes, family
+from starter.observation import MetaTrain, Moments, Observation, ScoredMix, ScoredSource, Source
+from starter.observe import Observer, read
+from starter.oodsets import load_ood_sets
+from starter.rendering import FromRecipe
+from starter.sources import load_source
+from submission.detection import fpr
+from submission.metrics import noise_floor
+
+METRIC = "fpr95"
+SIZES = (50, 100, 200, 400, 800)
+PAPER_SIZE = 800
+TRAIN_REF = 5000
+DETECTORS_SHOWN = ("msp", "odin", "energy", "mls")
+
+
+@dataclass(frozen=True)
+class Pools:
+    """What was observed once: the reference, and the images that mixes are drawn from.
+
+    Attributes:
+        source: the reference, with the network.
+        meta, test: IND images for meta-train and for test mixes.
+        ood: OOD sets by name.
+        scores: detector -> name of the pool ("reference", "meta_base", ...) -> scores (n,).
+    """
+
+    source: Source
+    meta: Observation
+    test: Observation
+    ood: dict[str, Observation]
+    scores: dict[str, dict[str, NDArray[np.float64]]]
+
+
+def observed(data: Path, weights: str, folder: Path) -> Pools:
+    """Every pool seen by the classifier and scored by the detectors; from the cache where it is there."""
+    splits = load_source(str(data / "cifar10.zip"))
+    sets = load_ood_sets(str(data / "ood.zip"), splits.classes, splits.image_size)
+    classifier = load_classifier(weights, splits.classes, "bfloat16")
+    observer = Observer(classifier, Cache(folder / "cache"))
+    chosen = np.random.default_rng(0).permutation(len(splits.train))[:TRAIN_REF]
+    ind = (splits.reference, splits.train.take(chosen, "train_ref"), splits.meta_base, splits.test_base)
+    seen = [
+        read(FromRecipe.whole(images), observer, ("features", "moments"))
+        for images in tqdm([*ind, *sets.values()], "observe", unit="set")
+    ]
+    head = (classifier.head_weight, classifier.head_bias)
+    source = Source(seen[0], splits.reference.labels, seen[1], *head, classifier)
+    pools = [seen[0], *seen[2:]]
+    scores = {name: scored(name, source, pools, folder) for name in DETECTORS_SHOWN if name in DETECTORS}
+    return Pools(source, seen[2], seen[3], dict(zip(sets, seen[4:], strict=True)), scores)
+
+
+def scored(
+    detector: str, source: Source, pools: list[Observation], folder: Path
+) -> dict[str, NDArray[np.float64]]:
+    """The detector's scores of each pool, by its name."""
+    path = folder / f"{source.observation.classifier}-{detector}.npz"
+    if not path.exists():
+        start, fitted = perf_counter(), DETECTORS[detector].fit(source)
+        found = {pool.set_name: fitted.score(pool) for pool in pools}
+        np.savez(path, **found)
+        print(f"{detector}: {sum(map(len, pools)):,} images scored in {perf_counter() - start:.1f} s")
+    with np.load(path) as stored:
+        return {pool.set_name: stored[pool.set_name] for pool in pools}
+
+
+def mixed(pools: Pools, detector: str, mixes: list[Mix], ind: Observation) -> MetaTrain:
+    """The mixes as a detector sees them; the true FPR takes its threshold from the whole IND pool."""
+    scores = pools.scores[detector]
+    sets, ood, targets = [], [], []
+    for mix in mixes:
+        rows, is_ood = mix.rows(len(ind), len(pools.ood[mix.ood_set]))
+        sides = ((ind, ind.set_name), (pools.ood[mix.ood_set], mix.ood_set))
+        logits, features, both = (
+            np.concatenate([side[rows[is_ood == kind]] for kind, side in enumerate(each)])
+            for each in (
+                [seen.logits for seen, _ in sides],
+                [seen.features for seen, _ in sides],
+                [scores[name] for _, name in sides],
+            )
+        )
+        wide = features.astype(np.float64)
+        moments = Moments(wide.mean(axis=0), np.cov(wide, rowvar=False), len(wide))
+        seen = ScoredMix(
+            mix.name,
+            ind.classifier,
+            logits,
+            moments,
+            detector=detector,
+            metric=METRIC,
+            scores=both,
+        )
+        sets.append(seen)
+        ood.append(np.arange(len(mix)) >= mix.ind)
+        targets.append(fpr(scores[ind.set_name], both[mix.ind :]))
+    source = ScoredSource(
+        pools.source.observation,
+        pools.source.labels,
+        pools.source.train_ref,
+        pools.source.head_weight,
+        pools.source.head_bias,
+        scores=scores[pools.source.observation.set_name],
+    )
+    families = [frozenset({family(mix.ood_set)}) for mix in mixes]
+    return MetaTrain(source, sets, np.array(targets), (), families, ood)
+
+
+def paper_mixes(pools: Pools, ind: Observation, times: int, seed: int) -> list[Mix]:
+    """1:1 mixes of 800 images, or of all that an OOD set has and as many IND images."""
+    rng, found = np.random.default_rng(seed), []
+    for name, seen in pools.ood.items():
+        half = min(PAPER_SIZE // 2, len(seen), len(ind))
+        found += [Mix(f"{name}_{i}", int(rng.integers(2**63)), name, half, half) for i in range(times)]
+    return found
+
+
+def hidden_mixes(pools: Pools, ind: Observation, low: int, high: int, times: int, seed: int) -> list[Mix]:
+    """Mixes of a hidden IND share, `times` of every OOD set."""
+    sizes = {name: len(seen) for name, seen in pools.ood.items()}
+    return draw_mixes(
+        times * len(sizes), Sizes(low, high), len(ind), sizes, np.random.default_rng(seed), f"mix{low}"
+    )
+
+
+def rmse(errors: NDArray[np.float64]) -> float:
+    return 100 * float(np.sqrt(np.mean(errors**2)))
+
+
+def errors(method: Estimator, meta: MetaTrain, test: MetaTrain, parts: list[Fold]) -> NDArray[np.float64]:
+    """Prediction less truth of every test mix, each predicted without its family."""
+    found = np.full(len(test.sets), np.nan)
+    for fold, predictions in zip(parts, held_out(method, meta, test, parts), strict=True):
+        found[fold.test] = predictions - test.targets[fold.test]
+    return found
+
+
+def known_share(meta: MetaTrain, test: MetaTrain) -> NDArray[np.float64]:
+    """The errors of the plug-in estimate that is told each mix's IND share: a bound, not a rival."""
+    return np.array(
+        [
+            Plugin(1 - float(ood.mean())).fit(meta).predict([mix])[0] - target
+            for mix, ood, target in zip(test.sets, test.ood, test.targets, strict=True)
+        ]
+    )
+
+
+def correlation(meta: MetaTrain) -> tuple[float, float]:
+    """Pearson's |r| of Gscore (UDE + Wasserstein, tau found on these mixes) with the metric, and tau."""
+    method = clone(OOD_BASELINES["gscore-ude-w"])
+    assert isinstance(method, Measured)
+    method.fit(meta)
+    gscores = method._table.rows[:, method.place_]
+    return abs(float(np.corrcoef(gscores, meta.targets)[0, 1])), method.tau_
+
+
+def table(rows: dict[str, list[float]], columns: list[str]) -> str:
+    lines = ["| | " + " | ".join(columns) + " |", "| --- |" + " ---: |" * len(columns)]
+    lines += [f"| {name} | " + " | ".join(f"{v:.2f}" for v in values) + " |" for name, values in rows.items()]
+    return "\n".join(lines)
+
+
+def paper_variant(pools: Pools) -> str:
+    """The paper's figure 3 and table 1: 1:1 mixes of 800 images, leave one family out."""
+    rows: dict[str, list[float]] = {}
+    correlations = []
+    for detector in pools.scores:
+        meta = mixed(pools, detector, paper_mixes(pools, pools.meta, 3, 1), pools.meta)
+        test = mixed(pools, detector, paper_mixes(pools, pools.test, 1, 2), pools.test)
+        r, tau = correlation(test)
+        correlations.append(r)
+        print(f"{detector}: |r| of UDE + Wasserstein with {METRIC} {r:.3f}, tau {tau:.2f}")
+        parts = family_folds(meta, test)
+        for name, method in OOD_BASELINES.items():
+            rows.setdefault(name, []).append(rmse(errors(method, meta, test, parts)))
+        sizes = [int(ood.sum()) for ood in test.ood]
+        rows.setdefault("noise floor", []).append(noise_floor(test.targets, sizes))
+    print(f"mean |r| {np.mean(correlations):.3f}")
+    return table(mean_last(rows), [*pools.scores, "mean"])
+
+
+def hidden_variant(pools: Pools) -> str:
+    """Hidden IND shares, by size, the RMSE over all detectors; leave one family out."""
+    squares: dict[str, dict[int, list[NDArray[np.float64]]]] = {}
+    for detector in tqdm(pools.scores, "hidden share", unit="detector"):
+        meta = mixed(pools, detector, hidden_mixes(pools, pools.meta, 50, PAPER_SIZE, 4, 3), pools.meta)
+        mixes = [mix for size in SIZES for mix in hidden_mixes(pools, pools.test, size, size, 4, 4 + size)]
+        test, lengths = mixed(pools, detector, mixes, pools.test), np.array([len(mix) for mix in mixes])
+        parts = family_folds(meta, test)
+        found = {name: errors(each, meta, test, parts) for name, each in OOD_BASELINES.items()}
+        found["plugin, share known"] = known_share(meta, test)
+        kept = [int(ood.sum()) for ood in test.ood]
+        found["noise floor"] = np.sqrt(test.targets * (1 - test.targets) / kept)
+        for name, each in found.items():
+            for size in SIZES:
+                squares.setdefault(name, {}).setdefault(size, []).append(each[lengths == size])
+    rows = {
+        name: [rmse(np.concatenate(sized[size])) for size in SIZES]
+        + [rmse(np.concatenate([each for parts in sized.values() for each in parts]))]
+        for name, sized in squares.items()
+    }
+    for rival in ("gscore-ude-w", "plugin-mpe"):
+        rows[f"gscore-best / {rival}"] = [
+            a / b for a, b in zip(rows["gscore-best"], rows[rival], strict=True)
+        ]
+    return table(rows, [*map(str, SIZES), "all"])
+
+
+def mean_last(rows: dict[str, list[float]]) -> dict[str, list[float]]:
+    return {name: [*values, float(np.mean(values))] for name, values in rows.items()}
+
+
+def part_of(pools: Pools, share: str) -> Pools:
+    """The pools with the families of one half ("1/2" or "2/2") of a fixed random order, or all ("all")."""
+    if share == "all":
+        return pools
+    number, count = (int(part) for part in share.split("/"))
+    families = sorted({family(name) for name in pools.ood})
+    order = np.random.default_rng(12345).permutation(len(families))
+    kept = {families[i] for i in np.array_split(order, count)[number - 1]}
+    ood = {name: seen for name, seen in pools.ood.items() if family(name) in kept}
+    return Pools(pools.source, pools.meta, pools.test, ood, pools.scores)
+
+
+def main() -> None:
+    """Observe, mix, predict, print."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--weights", default="resnet56=resnet56.safetensors", metavar="NAME=FILE")
+    parser.add_argument("--families", default="all", help="1/2: half of them, on which methods were chosen")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    data = Path(os.environ["UNSEEN_DATA"])
+    name, _, file = given.weights.partition("=")
+    pools = part_of(observed(data, f"{name}={data / 'weights' / file}", given.folder), given.families)
+    print(f"{len(pools.ood)} OOD sets, {sum(map(len, pools.ood.values())):,} images\n")
+    print(f"RMSE, points of {METRIC}, 1:1 mixes of {PAPER_SIZE}\n\n{paper_variant(pools)}\n")
+    print(f"RMSE, points of {METRIC}, IND share hidden, by size\n\n{hidden_variant(pools)}")
+
+
+if __name__ == "__main__":
+    main()
