@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cv2
+import hypothesis
 import numpy as np
 import pytest
 
@@ -18,6 +19,10 @@ from submission import Competition, SolutionRow, write_predictions, write_sample
 from submission.files import sha256
 
 TEST_SEED = 11
+
+# What is compiled on first use takes longer than hypothesis' deadline; a busy machine does too.
+hypothesis.settings.register_profile("unseen", deadline=None)
+hypothesis.settings.load_profile("unseen")
 
 
 def small_settings(weights: Path, **changes: object) -> Settings:
