@@ -72,7 +72,8 @@ class GscoreBest(Measured):
     """A plug-in estimate put right by what ridge regression and boosted trees, half each, learn of its error.
 
     They learn from the meta-train mixes and from smaller ones of other IND shares drawn from each of those,
-    whose performance is known since meta-train mixes tell which images are OOD.
+    whose performance is known since meta-train mixes tell which images are OOD. The IND images of all these
+    join the reference: the scores at its upper end, where few images lie, decide what a mix is taken for.
 
     Args:
         resamples: mixes drawn from each meta-train mix.
@@ -98,6 +99,8 @@ class GscoreBest(Measured):
         return evidence(mix_scores(observation), self.reference_, metric)
 
     def _tabulate(self, meta: MetaTrain) -> Table:
+        ind = [mix_scores(mix)[~ood] for mix, ood in zip(meta.sets, meta.ood, strict=True)]
+        self.reference_ = np.sort(np.concatenate([self.reference_, np.unique(np.concatenate(ind))]))
         table, rng = super()._tabulate(meta), np.random.default_rng(self.seed)
         rows, targets, of = [table.rows], [table.targets], [table.of]
         for i, (observation, ood) in enumerate(zip(meta.sets, meta.ood, strict=True)):
