@@ -38,6 +38,7 @@ Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="The k
 Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated.")]
 Device = Annotated[str, Option(help="Where classifiers run: cpu, cuda, cuda:1, mps.")]
 Network = Annotated[Many, Option(help="module:function of a network of your own: its code runs.")]
+TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OOD detectors work).")]
 DataRoot = Annotated[Path | None, Option(help="Where a named source is, or is downloaded to.")]
 
 
@@ -46,6 +47,7 @@ def demo(
     folder: Annotated[
         Path, Argument(metavar="[DIR]", help="A new folder, or one of an earlier demo.")
     ] = Path("unseen-demo"),
+    track: TrackName = "accuracy",
 ) -> None:
     """Build, predict and score a small competition on embedded images.
 
@@ -56,15 +58,18 @@ def demo(
     from baselines.predict import predict as run
     from leaderboard import publish, results
     from starter.build import build as make
-    from starter.plan import Settings
+    from starter.mixsettings import settings_of
 
-    competition = make(folder, Settings(ops_per_set=(1, 3)))
+    few_operations = {"ops_per_set": (1, 3)} if track == "accuracy" else {}
+    competition = make(folder, settings_of(track, few_operations))
     left_out = {"projnorm", *_impossible(competition)}
-    chosen = {name: clone(method) for name, method in _methods().items() if name not in left_out}
-    chosen["ora-a"].set_params(**DEMO_ORACLE)
+    chosen = {name: clone(method) for name, method in _methods(track).items() if name not in left_out}
+    if "ora-a" in chosen:
+        chosen["ora-a"].set_params(**DEMO_ORACLE)
     run(competition, chosen)
     echo(f"{competition.describe()}\n\n{results(competition).table()}")
-    echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
+    if "ora-a" in chosen:
+        echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}\nNext: unseen new-method my_method")
 
 
@@ -106,6 +111,25 @@ def build(
     datacv_splits: Annotated[
         bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
     ] = False,
+    track: TrackName = "accuracy",
+    ood: Annotated[
+        str, Option(help="OOD track: a folder or zip of one folder per OOD data set. [embedded ones]")
+    ] = "",
+    exclude: Annotated[Many, Option(help="OOD track: an OOD set to leave out. Repeatable.")] = None,
+    detector: Annotated[Many, Option(help="OOD track: as msp. Repeatable. [msp, odin, energy, mls]")] = None,
+    metric: Annotated[
+        Many, Option(help="OOD track: fpr95, auroc, fpr80, ...; fpr95 ranks. Repeatable. [fpr95, auroc]")
+    ] = None,
+    ratio: Annotated[
+        str, Option(help="OOD track: hidden (IND share drawn from .2 to .8), IND:OOD as 1:1, or any.")
+    ] = "hidden",
+    sizes: Annotated[
+        tuple[int, int] | None,
+        Option(metavar="LOW HIGH", help="OOD track: a mix's images (with --ratio any of each kind)."),
+    ] = None,
+    fpr: Annotated[
+        str, Option(help="OOD track: whose IND images set FPR's threshold: the whole pool's, or the mix's.")
+    ] = "pool",
     data_root: DataRoot = None,
     network: Network = None,
     device: Device = "cpu",
@@ -118,7 +142,7 @@ def build(
     from starter.build import build as make
     from starter.classifiers import use_network
     from starter.estimate import estimate
-    from starter.plan import Settings
+    from starter.mixsettings import settings_of
     from starter.presets import with_preset
 
     for spec in network or ():
@@ -140,7 +164,11 @@ def build(
         "hidden": hidden,
         "datacv_splits": datacv_splits,
     }
-    settings = Settings(**with_preset(preset, options, _given(context)))  # type: ignore[arg-type]
+    mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
+    mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
+    mixed |= {"sizes": tuple(sizes or ())}
+    given = _given(context)
+    settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
     if dry_run:
         echo(estimate(settings, device))
         return
@@ -217,14 +245,31 @@ def materialize(
 
 
 @app.command()
-def methods() -> None:
+def gbench(
+    folder: Annotated[
+        Path | None,
+        Argument(metavar="[PATH]", help="A folder or zip of OOD data sets, to tell what is missing."),
+    ] = None,
+) -> None:
+    """The data sets of Gbench, the OOD benchmark: names and addresses; given a folder, which are there.
+
+    Example: unseen gbench
+    """
+    from starter.gbench import listing
+    from starter.oodsets import ood_folders
+
+    echo(listing(None if folder is None else ood_folders(str(folder))))
+
+
+@app.command()
+def methods(track: TrackName = "accuracy") -> None:
     """The kit's methods, what each reads of a set, and its parameters.
 
     Example: unseen methods
     """
     from baselines.choose import listing
 
-    echo(listing(_methods(), EXPENSIVE))
+    echo(listing(_methods(track), EXPENSIVE))
 
 
 @app.command("new-method")
@@ -245,6 +290,7 @@ def new_method(
 def check_method(
     method: Annotated[str, Argument(metavar="module:Class|METHOD", help="A class of yours, or the kit's.")],
     settings: Changes = None,
+    track: TrackName = "accuracy",
 ) -> None:
     """Check that a method keeps the contract, on made-up sets. Exit code 1 where it does not.
 
@@ -253,7 +299,7 @@ def check_method(
     from baselines.choose import choose
     from baselines.conformance import check_method as check
 
-    checks = check(choose([method], settings or [], _methods())[method])
+    checks = check(choose([method], settings or [], _methods(track))[method], track)
     echo("\n".join(map(str, checks)))
     if any(result.problem for result in checks):
         raise Exit(1)
@@ -376,7 +422,7 @@ def _given(context: Context) -> set[str]:
     """The options of this command that the user gave, by the names of settings."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
-    return given | ({"classifiers"} if "classifier" in given else set())
+    return given | {f"{name}s" for name in ("classifier", "detector", "metric") if name in given}
 
 
 def _opened(
@@ -389,8 +435,9 @@ def _opened(
 
     for spec in networks or ():
         use_network(spec)
-    competition, kit = Competition.open(folder), _methods()
-    left_out = {name: f"{reason}; name it to run it" for name, reason in EXPENSIVE.items()}
+    competition = Competition.open(folder)
+    kit = _methods(competition.track)
+    left_out = {name: f"{reason}; name it to run it" for name, reason in EXPENSIVE.items() if name in kit}
     left_out |= _impossible(competition)
     chosen = choose(names or [name for name in kit if name not in left_out], settings or [], kit)
     for name, reason in () if names else left_out.items():
@@ -405,16 +452,20 @@ def _impossible(competition: Competition) -> dict[str, str]:
     """The kit's methods that need what the competition does not have, and why."""
     from starter.subject import unmet
 
-    reasons = {name: unmet(method.needs, competition) for name, method in _methods().items()}
+    kit = _methods(competition.track)
+    reasons = {name: unmet(method.needs, competition) for name, method in kit.items()}
     return {name: reason for name, reason in reasons.items() if reason}
 
 
-def _methods() -> "dict[str, Estimator]":
-    """Every method of the kit, by name."""
-    from baselines import BASELINES
+def _methods(track: str = "accuracy") -> "dict[str, Estimator]":
+    """Every method of the kit for a track, by name."""
+    from baselines import BASELINES, OOD_BASELINES
     from oracle import ORACLES
 
-    return {**BASELINES, **ORACLES}
+    kit = {"accuracy": {**BASELINES, **ORACLES}, "ood": OOD_BASELINES}
+    if track not in kit:
+        raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(kit)}")
+    return kit[track]
 
 
 def main() -> None:

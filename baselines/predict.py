@@ -8,7 +8,7 @@ from sklearn.base import clone
 from baselines.estimator import Estimator
 from baselines.guard import guarded, predict_one
 from starter.observation import MetaTrain, Observation
-from starter.subject import PublicSets, Subject
+from starter.subjects import open_subjects
 from submission import Competition, make_id, write_predictions
 
 FOLDERS = {"test": "submissions", "val": "validation"}
@@ -39,10 +39,8 @@ def predict(
         UnusableInput: a method fails; it is named with the subject or set, and the line of its code.
     """
     needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
-    sets = PublicSets(competition)
     observed: dict[str, Sets] = {}
-    for name in competition.subjects:
-        subject = Subject.open(sets, name, needs, device)
+    for name, subject in open_subjects(competition, needs, device).items():
         meta = subject.meta_train(progress)
         observed[name] = meta, {part: subject.observations(part, progress) for part in FOLDERS}
     return {

@@ -17,7 +17,7 @@ from baselines.estimator import Estimator, Regressed
 from baselines.guard import guarded, predict_one
 from starter.groups import read_groups
 from starter.observation import MetaTrain, Observation
-from starter.subject import PublicSets, Subject
+from starter.subjects import open_subjects
 from submission import Competition, UnusableInput, make_id
 from submission.metrics import skill, spearman
 
@@ -196,10 +196,9 @@ def run_report(
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to report on")
     needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
-    sets, targets = PublicSets(competition), competition.targets("val")
+    targets = competition.targets("val")
     train, val, runs = {}, {}, []
-    for subject in competition.subjects:
-        opened = Subject.open(sets, subject, needs, device)
+    for subject, opened in open_subjects(competition, needs, device).items():
         meta, observed = opened.meta_train(progress), opened.observations("val", progress)
         train[subject] = np.asarray(meta.targets, np.float64)
         val[subject] = np.array([targets[make_id(subject, name)] for name in competition.sets("val")])

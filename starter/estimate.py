@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from starter.build import TRAIN_REF
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network
 from starter.glyphs import CLASSES
+from starter.parts import TRAIN_REF
 from starter.plan import Settings, plan_train
 from starter.sources import load_images, load_source, set_names
 

@@ -1,4 +1,4 @@
-"""Gbench: the OOD data sets of Zhang, Deng & Zheng, by name and address (``gbench.csv``, from their appendix K).
+"""Gbench: the OOD data sets of Zhang, Deng & Zheng, by name and address (``gbench.csv``; their appendix K).
 
 The appendix counts 200 data sets and lists 201 entries; all are kept. Where it lost a hyphen at the end of a
 line, an address was mended as far as it is plain what stood there.

@@ -83,7 +83,7 @@ class Mix:
         for kind, wanted, pool in (("IND", self.ind, ind_pool), ("OOD", self.ood, ood_pool)):
             if wanted > pool:
                 raise UnusableInput(
-                    f"mix {self.name!r} draws {wanted} {kind} images without replacement, but there are {pool}"
+                    f"mix {self.name!r} draws {wanted} {kind} images without replacement, there are {pool}"
                 )
             drawn.append(generator(self.seed, kind).permutation(pool)[:wanted])
         order = generator(self.seed, "order").permutation(len(self))
@@ -235,7 +235,7 @@ def draw_mixes(
 
 
 def split_families(names: Sequence[str], seed: int) -> dict[str, list[str]]:
-    """OOD sets by part, such that no family is in two: a tenth of the families "val", three "test", else "train".
+    """OOD sets by part, no family in two: a tenth of the families "val", three "test", the others "train".
 
     The largest family is in "train". The seed is public: which images a hidden mix holds is not.
 
@@ -247,8 +247,8 @@ def split_families(names: Sequence[str], seed: int) -> dict[str, list[str]]:
         members.setdefault(family(name), []).append(name)
     if len(members) < LEAST_FAMILIES:
         raise UnusableInput(
-            f"OOD sets of {len(members)} families ({', '.join(members)}), {LEAST_FAMILIES} or more are needed; "
-            "a family is a set's name up to the first underscore"
+            f"OOD sets of {len(members)} families ({', '.join(members)}), {LEAST_FAMILIES} are needed; a "
+            "family is a set's name up to the first underscore"
         )
     largest = max(members, key=lambda name: len(members[name]))
     others = [name for name in members if name != largest]

@@ -136,7 +136,7 @@ def _read(
     chosen = np.arange(len(files))
     if limit is not None and limit < len(files):
         chosen = np.sort(generator(seed, "ood images", name).permutation(len(files))[:limit])
-    return ImageSet(name, read_images(tree, [files[i] for i in chosen], size))
+    return ImageSet(name, read_images(tree, [files[int(i)] for i in chosen], size))
 
 
 def _resized(images: ImageSet, size: tuple[int, int]) -> ImageSet:

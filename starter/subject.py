@@ -90,7 +90,7 @@ class Subject:
         if "rotation" in needs:
             observer = observer.with_rotation_head(sets.train_ref)
         if "peers" in needs:
-            others = [other for other in sets.competition.subjects if other != name]
+            others = [other for other in sets.competition.classifiers if other != name]
             peers = tuple(_observer(sets.competition, other, device) for other in others)
             observer = replace(observer, peers=peers)
         return cls(sets, name, observer, needs)
@@ -132,9 +132,21 @@ class Subject:
         return self.observe(self.sets.stored(part), progress)
 
 
+def open_classifiers(
+    competition: Competition, needs: tuple[str, ...], device: str = "cpu"
+) -> dict[str, Subject]:
+    """Every subject of an accuracy competition by name, in order; they share the images.
+
+    Raises:
+        UnusableInput: as `Subject.open`.
+    """
+    sets = PublicSets(competition)
+    return {name: Subject.open(sets, name, needs, device) for name in competition.subjects}
+
+
 def unmet(needs: Iterable[str], competition: Competition) -> str:
     """Why the competition cannot give what `needs` asks for; empty where it can."""
-    if "peers" in needs and len(competition.subjects) < 2:
+    if "peers" in needs and len(competition.classifiers) < 2:
         return "`peers` needs a second classifier, and the competition has one"
     return ""
 

@@ -1,7 +1,8 @@
 """Typefaces: the shapes of characters as signed distance fields, from what the dependencies ship.
 
-A field gives, at each pixel of a 64 x 64 cell, the distance to the character's outline (positive inside), so that
-one bilinear look-up draws it at any size and angle with clean edges and adding a constant changes its weight.
+A field gives, at each pixel of a 64 x 64 cell, the distance to the character's outline (positive inside), so
+that one bilinear look-up draws it at any size and angle with clean edges and adding a constant changes its
+weight.
 """
 
 from collections.abc import Callable, Iterator

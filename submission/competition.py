@@ -206,6 +206,12 @@ class Competition:
             ) from error
 
     @property
+    def classifiers(self) -> tuple[str, ...]:
+        """The names of the classifiers, of which every subject is one or has one."""
+        track = TRACKS[self.track]
+        return tuple(dict.fromkeys(track.split(subject)[0] for subject in self.subjects))
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that are predicted, the one that ranks first; their scores are never pooled."""
         track = TRACKS[self.track]

@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from starter import build as build_module
-from starter.build import _public_sets, build
+from starter.build import build
 from starter.npz import read_npz
 from starter.plan import Planned, Settings
 from starter.recipes import Recipe
@@ -98,27 +98,6 @@ def test_no_family_straddles_public_and_private(built):
         usages.setdefault((entry["group"], entry["family"]), set()).add(row.usage)
     assert all(len(usage) == 1 for usage in usages.values())
     assert {row.usage for row in built.solution()} == {"Public", "Private"}
-
-
-def planned(*families):
-    sets = [f"test_{i:04d}" for i in range(len(families))]
-    return [Planned("base", Recipe(name, 0, ()), *key) for name, key in zip(sets, families, strict=True)]
-
-
-@pytest.mark.parametrize(
-    ("families", "most"),
-    [
-        ([("seen", f"f{i}") for i in range(10)] + [("unseen", f"g{i}") for i in range(10)], 6),
-        ([("natural", "a"), ("unseen", "b")], 1),
-        ([("natural", "a")] * 3, 1),
-        ([("natural", "a"), ("natural", "a"), ("natural", "b")], 2),
-    ],
-)
-def test_every_split_has_a_public_and_a_private_part(families, most):
-    for seed in range(20):
-        public = _public_sets(planned(*families), seed)
-        assert 0 < len(public) <= most
-        assert len(public) < len(families)
 
 
 def test_an_interrupted_build_goes_on_to_the_same_files(built, settings, tmp_path, monkeypatch):
