@@ -2,12 +2,14 @@
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+from torch.nn.functional import linear
 
 from starter.observation import Observation, Source
 from submission.errors import UnusableInput
@@ -86,3 +88,15 @@ class Detector(ABC):
 def tensor(values: ArrayLike) -> Tensor:
     """The values as float64: in float32 the softmax of all sure images is 1, and their ranks are lost."""
     return torch.tensor(np.asarray(values, dtype=np.float64))
+
+
+def features(observation: Observation) -> Tensor:
+    """The penultimate features, float64 (n, d)."""
+    assert observation.features is not None
+    return tensor(observation.features)
+
+
+def head(source: Source) -> Callable[[Tensor], Tensor]:
+    """The classifier's last layer, in float64: features (n, d), or maps (n, d, 1, 1), to logits (n, k)."""
+    weight, bias = tensor(source.head_weight), tensor(source.head_bias)
+    return lambda maps: linear(maps.flatten(1), weight, bias)
