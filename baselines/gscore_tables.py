@@ -1,6 +1,6 @@
 """Tables and figures of the Gscore paper (Zhang, Deng & Zheng 2023) from labelled mixes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.base import clone
@@ -27,7 +27,7 @@ def family_folds(meta: MetaTrain, test: MetaTrain) -> list[Fold]:
 
 
 def random_folds(meta: MetaTrain, splits: int, share: float = 0.25, seed: int = 0) -> list[Fold]:
-    """The paper's random splits (sec. 6.1): each tests a quarter of the families (150 sets to 50) at random."""
+    """The paper's random splits (sec. 6.1: 150 sets to 50): each tests a quarter of the families."""
     every = sorted(frozenset().union(*meta.families))
     found = []
     for split in range(splits):

@@ -2,8 +2,8 @@
 
     UNSEEN_DATA=FOLDER python benchmarks/gscore.py DIR [--weights NAME=FILE] [--families 1/2]
 
-FOLDER holds cifar10.zip (train/<class>/, test/<class>/), ood.zip (<set>/) and weights/resnet56.safetensors. DIR
-keeps what was observed and scored, so that a second run goes on from there.
+FOLDER holds cifar10.zip (train/<class>/, test/<class>/), ood.zip (<set>/) and weights/resnet56.safetensors.
+DIR keeps what was observed and scored, so that a second run goes on from there.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from starter.detectors import DETECTORS
 from starter.mixes import Mix, Sizes, draw_mixes, family
 from starter.observation import MetaTrain, Moments, Observation, ScoredMix, ScoredSource, Source
 from starter.observe import Observer, read
-from starter.oodsets import load_ood_sets
+from starter.oodsets import load_ood_sets, without_shared
 from starter.rendering import FromRecipe
 from starter.sources import load_source
 from submission.detection import fpr
@@ -63,6 +63,7 @@ def observed(data: Path, weights: str, folder: Path) -> Pools:
     """Every pool seen by the classifier and scored by the detectors; from the cache where it is there."""
     splits = load_source(str(data / "cifar10.zip"))
     sets = load_ood_sets(str(data / "ood.zip"), splits.classes, splits.image_size)
+    sets = without_shared(sets, (splits.train, splits.reference, splits.meta_base, splits.test_base))
     classifier = load_classifier(weights, splits.classes, "bfloat16")
     observer = Observer(classifier, Cache(folder / "cache"))
     chosen = np.random.default_rng(0).permutation(len(splits.train))[:TRAIN_REF]
