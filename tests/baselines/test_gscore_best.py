@@ -29,10 +29,17 @@ def test_the_evidence_begins_with_the_plug_in_estimate_and_rests_on_ranks():
 def test_resampled_mixes_hold_no_image_twice_and_enough_of_either_kind(ind, ood):
     is_ood = RNG.permutation(np.arange(ind + ood) >= ind)
     for _ in range(50):
-        rows = resample(is_ood, RNG)
+        rows = resample(is_ood, (0.2, 0.8), RNG)
         assert len(set(rows)) == len(rows) <= ind + ood
         assert (~is_ood[rows]).sum() >= min(20, ind)
         assert is_ood[rows].sum() >= min(20, ood)
+
+
+def test_resampled_mixes_have_the_shares_asked_for():
+    is_ood = np.arange(1000) >= 500
+    drawn = [is_ood[resample(is_ood, (0.5, 0.5), RNG)] for _ in range(30)]
+    assert all(abs(2 * each.sum() - len(each)) <= 1 for each in drawn)
+    assert min(map(len, drawn)) < 100 < 500 < max(map(len, drawn))
 
 
 def test_resampled_mixes_are_known_by_the_mix_that_they_are_drawn_from():
