@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import expit
 
 from baselines.estimator import FloatArray
 from baselines.gscore import Gscore
@@ -24,14 +24,19 @@ class Mixture:
     means: FloatArray
     variances: FloatArray
 
-    def log_joint(self, scores: FloatArray) -> FloatArray:
-        """log(weight * density) of the scores (n,) under either component, (n, 2)."""
-        deviations = (scores[:, None] - self.means) ** 2 / self.variances
-        return np.log(self.weights) - (np.log(2 * np.pi * self.variances) + deviations) / 2
+    def log_joint(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """log(weight * density) of the scores (n,) under either component, each (n,)."""
+        constants = np.log(self.weights) - np.log(2 * np.pi * self.variances) / 2
+        first, second = (
+            constant - (scores - mean) ** 2 / (2 * variance)
+            for constant, mean, variance in zip(constants, self.means, self.variances, strict=True)
+        )
+        return first, second
 
     def posterior(self, scores: FloatArray) -> FloatArray:
-        """The probability of either component given each score, (n, 2)."""
-        return softmax(self.log_joint(scores), axis=1)
+        """The probability of the first component given each score, (n,)."""
+        first, second = self.log_joint(scores)
+        return expit(first - second)
 
 
 def gaussian_mixture(ordered: FloatArray) -> Mixture:
@@ -40,23 +45,26 @@ def gaussian_mixture(ordered: FloatArray) -> Mixture:
     The start is K-means's exact optimum, where scikit-learn's GaussianMixture draws its start at random.
     """
     low, high = two_means(ordered)
-    upper = ordered > (low + high) / 2
-    mixture, before = _maximised(ordered, np.column_stack([~upper, upper]).astype(np.float64)), -np.inf
+    mixture = _maximised(ordered, (ordered <= (low + high) / 2).astype(np.float64))
+    before = -np.inf
     for _ in range(ITERATIONS):
-        joint = mixture.log_joint(ordered)
-        total = np.logaddexp(joint[:, 0], joint[:, 1])
-        if abs(total.mean() - before) < TOLERANCE:
+        first, second = mixture.log_joint(ordered)
+        likelihood = np.logaddexp(first, second).mean()
+        mixture = _maximised(ordered, expit(first - second))
+        if abs(likelihood - before) < TOLERANCE:
             break
-        mixture, before = _maximised(ordered, np.exp(joint - total[:, None])), total.mean()
+        before = likelihood
     order = np.argsort(mixture.means, kind="stable")
     return Mixture(mixture.weights[order], mixture.means[order], mixture.variances[order])
 
 
-def _maximised(scores: FloatArray, shares: FloatArray) -> Mixture:
-    """The most likely mixture where `shares` (n, 2) of each score belong to either component."""
-    counts = shares.sum(axis=0) + 10 * np.finfo(np.float64).eps
-    means = scores @ shares / counts
-    variances = ((scores[:, None] - means) ** 2 * shares).sum(axis=0) / counts
+def _maximised(scores: FloatArray, first: FloatArray) -> Mixture:
+    """The most likely mixture where a share `first` (n,) of each score belongs to the first component."""
+    shares = np.array([first, 1 - first])
+    counts = shares.sum(axis=1) + 10 * np.finfo(np.float64).eps
+    means = shares @ scores / counts
+    deviations = [(scores - mean) ** 2 for mean in means]
+    variances = np.array([share @ each for share, each in zip(shares, deviations, strict=True)]) / counts
     return Mixture(counts / counts.sum(), means, variances + LEAST_VARIANCE)
 
 
@@ -64,4 +72,4 @@ class Gmm(Gscore):
     """Gscore by GMM: how surely a score is of the component with the lower (less OOD) mean."""
 
     def _likeness(self, scores: FloatArray) -> FloatArray:
-        return gaussian_mixture(scores).posterior(scores)[:, 0]
+        return gaussian_mixture(scores).posterior(scores)

@@ -106,28 +106,40 @@ class Gscore(Measured):
         self.form = form
         self.regressor = regressor
 
-    def _prepare(self, source: Source) -> None:
+    def know(self, reference: FloatArray) -> "Gscore":
+        """Take the scores (r,) of the in-distribution reference in place of a fit.
+
+        Raises:
+            UnusableInput: `distance` or `form` is unknown, or all scores are the same.
+        """
         for given, known in ((self.distance, DISTANCES), (self.form, FORMS)):
             if given not in known:
                 raise UnusableInput(f"Gscore: there is no {given!r}; choose from {', '.join(known)}")
-        reference = reference_scores(source)
         self.mean_, self.sd_ = float(reference.mean()), float(reference.std())
         if not self.sd_ > 0:
             raise UnusableInput(
                 "Gscore: all scores of the in-distribution reference are the same, so no spread is known: "
                 "leave the detector out"
             )
+        return self
+
+    def _prepare(self, source: Source) -> None:
+        self.know(reference_scores(source))
 
     @abstractmethod
     def _likeness(self, scores: FloatArray) -> FloatArray:
         """How much each of the scores (n,), in the unit of `form`, looks like IND: (n,) in [0, 1]."""
 
     def _measure(self, observation: Observation) -> FloatArray:
+        return self.gscores(mix_scores(observation))
+
+    def gscores(self, scores: FloatArray) -> FloatArray:
         """The Gscore at every tau, then 1 where tau leaves no part empty and 0 where it does, (2 t,).
 
-        In place of a Gscore that is not there stands that at the nearest tau; 0 if there is none.
+        In place of a Gscore that is not there stands that at the nearest tau; 0 if there is none. The scores
+        (n,) may come in any order; the method has to know its source, by `fit` or `know`.
         """
-        scores = np.sort(mix_scores(observation))
+        scores = np.sort(scores)
         if self.form == "standardised":
             scores = (scores - self.mean_) / self.sd_
         parts, usable = part(scores, self._likeness(scores))

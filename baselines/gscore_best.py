@@ -15,7 +15,7 @@ from baselines.kmeans import two_means
 from baselines.mixture_proportion import detection_metric, ind_share, plug_in
 from baselines.regressors import lightgbm
 from baselines.scored import mix_scores, reference_scores, scored_mix
-from starter.mixes import LEAST, SHARES
+from starter.mixes import LEAST
 from starter.observation import MetaTrain, Observation, Source
 from submission.errors import UnusableInput
 
@@ -51,17 +51,20 @@ def evidence(mix: FloatArray, reference: FloatArray, metric: str) -> FloatArray:
     return np.concatenate([estimates, shares, below, gscores, shape])
 
 
-def resample(ood: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Which images of a mix, int64, make a smaller one: of any size from 50 on and of any hidden IND share.
+def resample(
+    ood: NDArray[np.bool_], shares: tuple[float, float], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Which images of a mix, int64, make a smaller one: of any size from 50 on, uniform in its logarithm.
 
-    Sizes are uniform in their logarithm. There are at least 20 images of either kind, or all that there are.
+    There are at least 20 images of either kind, or all that there are.
 
     Args:
         ood: whether each image is OOD, bool (n,).
+        shares: between which the IND share is drawn, uniformly.
         rng: what the mix is drawn from.
     """
     size = np.exp(rng.uniform(np.log(SMALLEST), np.log(max(len(ood), SMALLEST))))
-    share = rng.uniform(*SHARES)
+    share = rng.uniform(*shares)
     drawn = []
     for members, wanted in ((np.flatnonzero(~ood), size * share), (np.flatnonzero(ood), size * (1 - share))):
         drawn.append(rng.choice(members, min(max(round(wanted), LEAST), len(members)), replace=False))
@@ -71,8 +74,10 @@ def resample(ood: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int
 class GscoreBest(Measured):
     """A plug-in estimate put right by what ridge regression and boosted trees, half each, learn of its error.
 
-    They learn from the meta-train mixes and from smaller ones of other IND shares drawn from each of those,
-    whose performance is known since meta-train mixes tell which images are OOD.
+    They learn from the meta-train mixes and from smaller ones drawn from each of those, of any IND share that
+    lies between the meta-train mixes' own; how these perform is known, since meta-train mixes tell which
+    images are OOD. The IND images of all join the reference: the scores at its upper end, where few images
+    lie, decide what a mix is taken for.
 
     Args:
         resamples: mixes drawn from each meta-train mix.
@@ -98,13 +103,17 @@ class GscoreBest(Measured):
         return evidence(mix_scores(observation), self.reference_, metric)
 
     def _tabulate(self, meta: MetaTrain) -> Table:
+        ind = [mix_scores(mix)[~ood] for mix, ood in zip(meta.sets, meta.ood, strict=True)]
+        self.reference_ = np.sort(np.concatenate([self.reference_, np.unique(np.concatenate(ind))]))
         table, rng = super()._tabulate(meta), np.random.default_rng(self.seed)
+        owned = [1 - float(ood.mean()) for ood in meta.ood]
+        shares = min(owned), max(owned)
         rows, targets, of = [table.rows], [table.targets], [table.of]
         for i, (observation, ood) in enumerate(zip(meta.sets, meta.ood, strict=True)):
             metric, scores = scored_mix(observation).metric, mix_scores(observation)
             whole = self._performance(metric, scores, ood)
             for _ in range(self.resamples):
-                kept = resample(ood, rng)
+                kept = resample(ood, shares, rng)
                 change = self._performance(metric, scores[kept], ood[kept]) - whole
                 rows.append(evidence(scores[kept], self.reference_, metric)[None])
                 targets.append(np.clip([table.targets[i] + change], 0.0, 1.0))

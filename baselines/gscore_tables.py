@@ -1,66 +1,264 @@
-"""Tables and figures of the Gscore paper (Zhang, Deng & Zheng 2023) from labelled mixes."""
+"""Tables and figures of the Gscore paper (Zhang, Deng & Zheng 2023) from a competition's labelled mixes.
 
-from collections.abc import Iterable, Mapping, Sequence
+`TABLES` names them. Each takes the meta-train mixes of every subject, by the subject's name, and gives a
+table of names and numbers; `write_table` puts it beside its plot.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from scipy.stats import pearsonr, spearmanr
 from sklearn.base import clone
 
-from baselines.estimator import Estimator, FloatArray, Measured
-from baselines.families import Fold, subset
+from baselines import OOD_BASELINES
+from baselines.estimator import FloatArray
+from baselines.gmm import Gmm
+from baselines.gscore import TAUS, Gscore, search_tau
+from baselines.gscore_plots import plot_table
+from baselines.held_out import held_out, random_folds
+from baselines.kmeans import two_means
+from baselines.mixture_proportion import detection_metric
+from baselines.scored import mix_scores, reference_scores
+from baselines.ude import Ude
+from starter.buildmixes import deviation
+from starter.mixes import LEAST
+from starter.mixsettings import POOL
 from starter.observation import MetaTrain
+from submission.files import write_text
+from submission.metrics import deviation_floor
+from submission.tracks import TRACKS
+
+Subjects = Mapping[str, MetaTrain]
+"""The meta-train mixes of each subject, by ``<classifier>:<detector>:<metric>``."""
+Pools = tuple[FloatArray, dict[str, FloatArray]]
+"""IND scores (n,), and OOD scores by family."""
+
+SPLITS = 5
+RATIOS = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
+SIZES = (50, 100, 200, 400, 800)
+REFERENCES = (50, 100, 200, 500, 1000, 2000)
+METHODS: dict[str, Gscore] = {"gscore-ude-w": Ude(), "gscore-gmm-w": Gmm()}
+FLOOR = "noise floor"
 
 
-def family_folds(meta: MetaTrain, test: MetaTrain) -> list[Fold]:
-    """Leave one family out: a fold tests the mixes of `test` whose OOD images are of a family.
+def methods_table(subjects: Subjects) -> pd.DataFrame:
+    """Tables 1 and 6: the RMSE, in points, of every method on each subject, over random splits of families.
 
-    It learns from the mixes of `meta` that hold none of that family. The two may be the same mixes.
+    Columns: subject, method, rmse (the mean over the splits), deviation (their standard deviation). The
+    method "noise floor" has the RMSE that chance alone would give.
     """
-    every = sorted(frozenset().union(*test.families))
-    return [
-        Fold(
-            family,
-            np.flatnonzero([family not in each for each in meta.families]),
-            np.flatnonzero([family in each for each in test.families]),
-        )
-        for family in every
-    ]
+    rows = []
+    for name, meta in subjects.items():
+        parts = random_folds(meta, SPLITS)
+        for method, prototype in OOD_BASELINES.items():
+            predictions = held_out(prototype, meta, meta, parts)
+            found = [
+                100 * float(np.sqrt(np.mean((each - meta.targets[fold.test]) ** 2)))
+                for each, fold in zip(predictions, parts, strict=True)
+            ]
+            rows.append((name, method, float(np.mean(found)), float(np.std(found))))
+        rows.append((name, FLOOR, floor(meta, TRACKS["ood"].metric(name)), 0.0))
+    return pd.DataFrame(rows, columns=["subject", "method", "rmse", "deviation"])
 
 
-def random_folds(meta: MetaTrain, splits: int, share: float = 0.25, seed: int = 0) -> list[Fold]:
-    """The paper's random splits (sec. 6.1): each tests a quarter of the families (150 sets to 50) at random."""
-    every = sorted(frozenset().union(*meta.families))
-    found = []
-    for split in range(splits):
-        order = np.random.default_rng([seed, split]).permutation(len(every))
-        tested = {every[i] for i in order[: max(round(share * len(every)), 1)]}
-        is_tested = np.array([bool(tested & each) for each in meta.families])
-        found.append(Fold(f"split {split + 1}", np.flatnonzero(~is_tested), np.flatnonzero(is_tested)))
-    return found
-
-
-def held_out(method: Estimator, meta: MetaTrain, test: MetaTrain, parts: Sequence[Fold]) -> list[FloatArray]:
-    """What the method predicts of each fold's test mixes after learning from its train mixes.
-
-    Args:
-        method: a prototype; it is left as it is.
-        meta, test: mixes of one subject; a fold's `train` indexes `meta` and its `test` indexes `test`.
-        parts: the folds.
-
-    A method that sees mixes through rows of numbers measures each mix once.
-    """
-    if not isinstance(method, Measured):
-        fitted = (clone(method).fit(subset(meta, fold.train)) for fold in parts)
-        return [
-            model.predict(subset(test, fold.test).sets) for model, fold in zip(fitted, parts, strict=True)
+def floor(meta: MetaTrain, metric: str) -> float:
+    """The RMSE, in points, that the chance in which images make up the mixes would give by itself."""
+    reference, rng = reference_scores(meta.source), np.random.default_rng(0)
+    return deviation_floor(
+        [
+            deviation(metric, POOL, reference, mix_scores(mix), ood, rng)
+            for mix, ood in zip(meta.sets, meta.ood, strict=True)
         ]
-    measuring = clone(method)
-    measuring._prepare(meta.source)
-    table = measuring._tabulate(meta)
-    rows = np.array([measuring._finite(mix) for mix in test.sets])
-    found = []
-    for fold in parts:
-        known = table.without(np.setdiff1d(np.arange(len(meta.sets)), fold.train))
-        model = clone(method)
-        model._learn(known.rows, known.targets, known.families)
-        found.append(np.clip(model._estimate(rows[fold.test]), 0.0, 1.0))
-    return found
+    )
+
+
+def points_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 3: the Gscore (UDE and Wasserstein) of every mix against the true metric.
+
+    Columns: subject, mix, family, gscore, target.
+    """
+    frames = []
+    for name, meta in subjects.items():
+        method = clone(METHODS["gscore-ude-w"]).fit(meta)
+        gscores = method._table.rows[:, method.place_]
+        families = ["+".join(sorted(family)) for family in meta.families]
+        columns = {"mix": [mix.set_name for mix in meta.sets], "family": families}
+        frames.append(pd.DataFrame({"subject": name, **columns, "gscore": gscores, "target": meta.targets}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def correlations_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 3 and table 4: Pearson's and Spearman's correlation of Gscore with the true metric.
+
+    Columns: subject, pearson, spearman; nan where all mixes have one Gscore or one target.
+    """
+    rows = [
+        (name, *correlation(of.gscore.to_numpy(), of.target.to_numpy()))
+        for name, of in points_table(subjects).groupby("subject", sort=False)
+    ]
+    return pd.DataFrame(rows, columns=["subject", "pearson", "spearman"])
+
+
+def backbones_table(subjects: Subjects) -> pd.DataFrame:
+    """Table 2: the mean true and predicted metric (UDE and Wasserstein) beside the classifier's accuracy.
+
+    Columns: subject, accuracy (on the reference), true, predicted (of mixes whose families were left out; the
+    means are over one random split).
+    """
+    rows = []
+    for name, meta in subjects.items():
+        parts = random_folds(meta, 1)
+        (predictions,) = held_out(METHODS["gscore-ude-w"], meta, meta, parts)
+        truth = meta.targets[parts[0].test]
+        rows.append((name, meta.source.accuracy, truth.mean(), predictions.mean()))
+    return pd.DataFrame(rows, columns=["subject", "accuracy", "true", "predicted"])
+
+
+def difficulty_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 7: the families of OOD sets from easy to hard for each subject.
+
+    Columns: subject, family, target (its mean over the mixes); lower is easier for FPR and detection error,
+    higher for the others.
+    """
+    frames = []
+    for name, meta in subjects.items():
+        members = [
+            (family, target)
+            for each, target in zip(meta.families, meta.targets, strict=True)
+            for family in each
+        ]
+        mean = pd.DataFrame(members, columns=["family", "target"]).groupby("family", as_index=False).mean()
+        rising = TRACKS["ood"].metric(name).startswith(("fpr", "detection"))
+        frames.append(mean.sort_values("target", ascending=rising, kind="stable").assign(subject=name))
+    return pd.concat(frames, ignore_index=True)[["subject", "family", "target"]]
+
+
+def ratios_table(subjects: Subjects) -> pd.DataFrame:
+    """Figures 6 and 9, left: Pearson's |r| of Gscore with the metric by the ratio of IND to OOD images.
+
+    One mix a family of all the images there are of it, thinned on one side; a ratio that leaves fewer than
+    two of a side is left out. Columns: subject, method, ratio, pearson.
+    """
+
+    def size(ratio: float, most: int) -> tuple[int, int]:
+        return round(most * min(1.0, ratio)), round(most * min(1.0, 1 / ratio))
+
+    return _swept(subjects, "ratio", RATIOS, size, least=2)
+
+
+def sizes_table(subjects: Subjects) -> pd.DataFrame:
+    """Figures 6 and 9, middle: Pearson's |r| of Gscore with the metric by the size of 1:1 mixes.
+
+    Families of too few images are left out. Columns: subject, method, size, pearson.
+    """
+
+    def size(total: float, most: int) -> tuple[int, int]:
+        return (round(total / 2),) * 2 if total / 2 <= most else (0, 0)
+
+    return _swept(subjects, "size", SIZES, size, least=LEAST)
+
+
+def references_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 10: Pearson's |r| of UDE's Gscore with the metric by the number of reference images.
+
+    The mixes are the subject's own. Columns: subject, size, pearson.
+    """
+    rows = []
+    for name, meta in subjects.items():
+        reference = np.random.default_rng(0).permutation(reference_scores(meta.source))
+        scores = [mix_scores(mix) for mix in meta.sets]
+        for size in sorted({min(size, len(reference)) for size in REFERENCES}):
+            rows.append(
+                (
+                    name,
+                    size,
+                    best_correlation(Ude(), reference[:size], scores, np.asarray(meta.targets, float)),
+                )
+            )
+    return pd.DataFrame(rows, columns=["subject", "size", "pearson"])
+
+
+TABLES: dict[str, Callable[[Subjects], pd.DataFrame]] = {
+    "methods": methods_table,
+    "correlations": correlations_table,
+    "points": points_table,
+    "backbones": backbones_table,
+    "ratios": ratios_table,
+    "sizes": sizes_table,
+    "references": references_table,
+    "difficulty": difficulty_table,
+}
+"""Every table by name, in the order of the paper."""
+
+
+def pooled(meta: MetaTrain) -> Pools:
+    """Each different IND score, and each different OOD score by family, that stands in some mix."""
+    ind: list[FloatArray] = []
+    ood: dict[str, list[FloatArray]] = {}
+    for mix, is_ood, families in zip(meta.sets, meta.ood, meta.families, strict=True):
+        scores = mix_scores(mix)
+        ind.append(scores[~is_ood])
+        ood.setdefault("+".join(sorted(families)), []).append(scores[is_ood])
+    joined = {family: np.unique(np.concatenate(each)) for family, each in sorted(ood.items())}
+    return np.unique(np.concatenate(ind)), joined
+
+
+def _swept(
+    subjects: Subjects,
+    axis: str,
+    values: tuple[float, ...],
+    size: Callable[[float, int], tuple[int, int]],
+    least: int,
+) -> pd.DataFrame:
+    """Mixes of every family made anew for each value; `size` gives how many images of either kind."""
+    rows = []
+    for name, meta in subjects.items():
+        (ind, families), rng = pooled(meta), np.random.default_rng(0)
+        reference, metric = reference_scores(meta.source), TRACKS["ood"].metric(name)
+        for value in values:
+            mixes, targets = [], []
+            for ood in families.values():
+                counts = size(value, min(len(ind), len(ood)))
+                if min(counts) < least:
+                    continue
+                drawn = [rng.permutation(pool)[:n] for pool, n in zip((ind, ood), counts, strict=True)]
+                mixes.append(np.concatenate(drawn))
+                targets.append(detection_metric(metric, reference, drawn[1], counts[0] / sum(counts)))
+            for method, prototype in METHODS.items():
+                r = best_correlation(prototype, reference, mixes, np.array(targets))
+                rows.append((name, method, value, r))
+            centres = [np.diff(two_means(np.sort(mix)))[0] for mix in mixes]
+            rows.append(
+                (name, "gscore-kmeans", value, abs(correlation(np.array(centres), np.array(targets))[0]))
+            )
+    return pd.DataFrame(rows, columns=["subject", "method", axis, "pearson"])
+
+
+def best_correlation(
+    prototype: Gscore, reference: FloatArray, mixes: list[FloatArray], targets: FloatArray
+) -> float:
+    """Pearson's |r| of Gscore with the targets (m,), tau found on these mixes; nan for fewer than three."""
+    if len(mixes) < 3:
+        return float("nan")
+    method = clone(prototype).know(reference)
+    rows = np.array([method.gscores(mix) for mix in mixes])
+    gscores, usable = rows[:, : len(TAUS)], rows[:, len(TAUS) :] > 0
+    return abs(correlation(gscores[:, search_tau(gscores, usable, targets)], targets)[0])
+
+
+def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Pearson's and Spearman's correlation of x (n,) and y (n,); nan where they are undefined."""
+    if len(x) < 3 or not (np.ptp(x) > 0 and np.ptp(y) > 0):
+        return float("nan"), float("nan")
+    return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
+
+
+def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write ``<name>.csv`` and ``<name>.png`` into the folder, which is made; their paths."""
+    paths = [folder / f"{name}.csv", folder / f"{name}.png"]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(paths[0], frame.to_csv(index=False, float_format="%.6g"))
+    plot_table(frame, paths[1])
+    return paths

@@ -1,13 +1,14 @@
 """Gscore and its rivals on real images: the tables of docs/results-ood.md.
 
-    UNSEEN_DATA=FOLDER python benchmarks/gscore.py DIR [--weights NAME=FILE] [--families 1/2]
+    UNSEEN_DATA=FOLDER python benchmarks/gscore.py DIR [--weights NAME=FILE] [--detector NAME]
 
-FOLDER holds cifar10.zip (train/<class>/, test/<class>/), ood.zip (<set>/) and weights/resnet56.safetensors. DIR
-keeps what was observed and scored, so that a second run goes on from there.
+FOLDER holds cifar10.zip (train/<class>/, test/<class>/), ood.zip (<set>/) and weights/resnet56.safetensors.
+DIR keeps what was observed and scored, so that a second run goes on from there.
 """
 
 import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -20,7 +21,7 @@ from tqdm import tqdm
 from baselines import OOD_BASELINES
 from baselines.estimator import Estimator, Measured
 from baselines.families import Fold
-from baselines.gscore_tables import family_folds, held_out
+from baselines.held_out import family_folds, held_out
 from baselines.plugin import Plugin
 from starter.cache import Cache
 from starter.classifiers import load_classifier
@@ -28,7 +29,7 @@ from starter.detectors import DETECTORS
 from starter.mixes import Mix, Sizes, draw_mixes, family
 from starter.observation import MetaTrain, Moments, Observation, ScoredMix, ScoredSource, Source
 from starter.observe import Observer, read
-from starter.oodsets import load_ood_sets
+from starter.oodsets import load_ood_sets, without_shared
 from starter.rendering import FromRecipe
 from starter.sources import load_source
 from submission.detection import fpr
@@ -38,7 +39,7 @@ METRIC = "fpr95"
 SIZES = (50, 100, 200, 400, 800)
 PAPER_SIZE = 800
 TRAIN_REF = 5000
-DETECTORS_SHOWN = ("msp", "odin", "energy", "mls")
+SHOWN = ("msp", "odin", "energy", "mls")
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,11 @@ class Pools:
     scores: dict[str, dict[str, NDArray[np.float64]]]
 
 
-def observed(data: Path, weights: str, folder: Path) -> Pools:
+def observed(data: Path, weights: str, detectors: Sequence[str], folder: Path) -> Pools:
     """Every pool seen by the classifier and scored by the detectors; from the cache where it is there."""
     splits = load_source(str(data / "cifar10.zip"))
     sets = load_ood_sets(str(data / "ood.zip"), splits.classes, splits.image_size)
+    sets = without_shared(sets, (splits.train, splits.reference, splits.meta_base, splits.test_base))
     classifier = load_classifier(weights, splits.classes, "bfloat16")
     observer = Observer(classifier, Cache(folder / "cache"))
     chosen = np.random.default_rng(0).permutation(len(splits.train))[:TRAIN_REF]
@@ -74,7 +76,7 @@ def observed(data: Path, weights: str, folder: Path) -> Pools:
     head = (classifier.head_weight, classifier.head_bias)
     source = Source(seen[0], splits.reference.labels, seen[1], *head, classifier)
     pools = [seen[0], *seen[2:]]
-    scores = {name: scored(name, source, pools, folder) for name in DETECTORS_SHOWN if name in DETECTORS}
+    scores = {name: scored(name, source, pools, folder) for name in detectors}
     return Pools(source, seen[2], seen[3], dict(zip(sets, seen[4:], strict=True)), scores)
 
 
@@ -255,12 +257,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--weights", default="resnet56=resnet56.safetensors", metavar="NAME=FILE")
+    parser.add_argument("--detector", action="append", help="of the kit; repeatable [msp, odin, energy, mls]")
     parser.add_argument("--families", default="all", help="1/2: half of them, on which methods were chosen")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     data = Path(os.environ["UNSEEN_DATA"])
     name, _, file = given.weights.partition("=")
-    pools = part_of(observed(data, f"{name}={data / 'weights' / file}", given.folder), given.families)
+    weights, detectors = f"{name}={data / 'weights' / file}", given.detector or SHOWN
+    pools = part_of(observed(data, weights, detectors, given.folder), given.families)
     print(f"{len(pools.ood)} OOD sets, {sum(map(len, pools.ood.values())):,} images\n")
     print(f"RMSE, points of {METRIC}, 1:1 mixes of {PAPER_SIZE}\n\n{paper_variant(pools)}\n")
     print(f"RMSE, points of {METRIC}, IND share hidden, by size\n\n{hidden_variant(pools)}")
