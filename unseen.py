@@ -352,6 +352,8 @@ def score(
     points = f"{public.rmse:.{competition.decimals}f}"
     for warning in board.warnings:
         echo(f"warning: {warning}", err=True)
+    if receipt.stands != receipt.number:
+        echo(f"{team}: no better than submission {receipt.stands} by more than chance, whose score stands")
     echo(f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now")
     left = "" if receipt.left is None else f", {receipt.left:,} left today"
     echo(f"entered as submission {receipt.number}{left}")
@@ -361,21 +363,26 @@ def score(
 @app.command()
 def leaderboard(
     folder: Folder,
-    markdown: Annotated[bool, Option("--markdown", help="The table as Markdown.")] = False,
+    final: Annotated[
+        bool, Option("--final", help="After the end: publish private scores, ranks and the shake-up too.")
+    ] = False,
+    markdown: Annotated[bool, Option("--markdown", help="The organizer's table as Markdown.")] = False,
 ) -> None:
-    """Write the leaderboard, and print the organizer's table by group.
+    """Write leaderboard.csv, .html and .md (a table for a README), and print the organizer's table by group.
 
     Example: unseen leaderboard contest
     """
     from leaderboard import publish, results
 
     competition = Competition.open(folder)
-    published = publish(competition)
+    published = publish(competition, _now() if final else None)
     for warning in published.warnings:
         echo(f"warning: {warning}", err=True)
     echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
     echo(results(competition).table(markdown))
-    echo(f"\nTeams, with public scores: {published.csv}, {published.html}")
+    echo(f"\nTeams, with public scores: {published.csv}, {published.html}, {published.markdown}")
+    if published.private_csv:
+        echo(f"Teams, with private scores: {published.private_csv}, {published.html}, {published.markdown}")
 
 
 @app.command()

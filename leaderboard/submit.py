@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from leaderboard.feedback import heard
 from leaderboard.ledger import Ledger
 from leaderboard.limits import check_open
 from leaderboard.publish import baseline_names
@@ -24,12 +25,15 @@ class Receipt:
 
     Attributes:
         number: of its entry in the ledger.
-        public: the public score, as it is published.
+        public: the public score, as it is published; with the feedback "ladder" that of submission `stands`.
+        stands: the number of the submission that stands for the team now, where the feedback is "ladder";
+            else that of this one.
         left: how many more submissions the team may make today; None for any number.
     """
 
     number: int
     public: Score
+    stands: int
     left: int | None
 
 
@@ -70,4 +74,7 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
     if scores is None:
         assert invalid is not None
         raise invalid
-    return Receipt(number, published(scores.public, competition.decimals), left)
+    stands, public = number, scores.public
+    if competition.feedback == "ladder":
+        stands, public = heard(competition, ledger, number)
+    return Receipt(number, published(public, competition.decimals), stands, left)

@@ -1,0 +1,70 @@
+"""The public or the private part of the solution, ready to score many submissions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.families import families_of
+from leaderboard.statistics import Families, FloatArray
+from submission.competition import Competition
+from submission.metrics import Score, noise_floor
+from submission.scoring import score_rows
+from submission.solution import SolutionRow
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of the solution with one usage.
+
+    Attributes:
+        rows: the solution's, n of them.
+        columns: where each stands among the ids of the test sets (n,).
+        targets: the hidden labels (n,), fractions.
+        families: of the rows.
+        noise_floor: in points, see :func:`submission.metrics.noise_floor`.
+    """
+
+    rows: tuple[SolutionRow, ...]
+    columns: NDArray[np.int64]
+    targets: FloatArray
+    families: Families
+    noise_floor: float
+
+    @classmethod
+    def of(cls, competition: Competition, solution: Sequence[SolutionRow], usage: str) -> "Part":
+        """The rows of `solution` whose usage is "Public" or "Private".
+
+        Raises:
+            UnusableInput: ``private/build.json`` is damaged.
+        """
+        rows = tuple(row for row in solution if row.usage == usage)
+        place = {name: column for column, name in enumerate(competition.ids("test"))}
+        return cls(
+            rows=rows,
+            columns=np.array([place[row.id] for row in rows]),
+            targets=np.array([row.prediction for row in rows]),
+            families=families_of(competition, rows),
+            noise_floor=sampling_noise(competition, rows),
+        )
+
+    def errors(self, predictions: FloatArray) -> FloatArray:
+        """The errors (n,) in points of a submission with these predictions (ids,)."""
+        return 100 * (np.asarray(predictions)[self.columns] - self.targets)
+
+    def score(self, predictions: FloatArray) -> Score:
+        """The score of a submission with these predictions (ids,)."""
+        chosen = np.asarray(predictions)[self.columns].tolist()
+        return score_rows({row.id: value for row, value in zip(self.rows, chosen, strict=True)}, self.rows)
+
+    def of_method(self, predictions: Mapping[str, float]) -> tuple[Score, FloatArray]:
+        """Score and errors (n,) of predictions by id."""
+        values = np.array([predictions[row.id] for row in self.rows])
+        return score_rows(predictions, self.rows), 100 * (values - self.targets)
+
+
+def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> float:
+    """The noise floor of `rows`, in points: see :func:`submission.metrics.noise_floor`."""
+    sizes = competition.sizes["test"]
+    return noise_floor([row.prediction for row in rows], [sizes[row.set] for row in rows])
