@@ -7,10 +7,9 @@ Source: Blum & Hardt, The Ladder: A Reliable Leaderboard for Machine Learning Co
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from leaderboard.statistics import Families, FloatArray
+
+_ROUNDING = 1 + 1e-9
 
 
 def standard_error(differences: FloatArray, families: Families) -> float:
@@ -18,6 +17,7 @@ def standard_error(differences: FloatArray, families: Families) -> float:
 
     With a row a family it is their standard deviation over the root of n; 0 where there is one family.
 
+    >>> import numpy as np
     >>> rows = Families.of(["a", "b", "c"], ["x", "x", "x"])
     >>> standard_error(np.array([1.0, 2.0, 3.0]), rows) == (1 / 3) ** 0.5
     True
@@ -29,11 +29,11 @@ def standard_error(differences: FloatArray, families: Families) -> float:
     return math.sqrt(count / (count - 1) * float(residuals @ residuals)) / len(differences)
 
 
-def ladder(
-    means: Sequence[float], squared: Callable[[int], NDArray[np.floating]], families: Families
-) -> list[int]:
+def ladder(means: Sequence[float], squared: Callable[[int], FloatArray], families: Families) -> list[int]:
     """Which submission stands after each of k submissions of a team, 0 to k - 1: the first, until another's
     mean loss is lower by more than the standard error of the paired difference.
+
+    A change within one family alone never is: its gain equals its standard error, whatever it is.
 
     Args:
         means: of every submission, its mean squared error.
@@ -44,9 +44,7 @@ def ladder(
     best = 0
     for candidate, mean in enumerate(means):
         gain = means[best] - mean
-        if gain > 0 and gain > standard_error(
-            np.asarray(squared(best) - squared(candidate), dtype=np.float64), families
-        ):
+        if gain > 0 and gain > _ROUNDING * standard_error(squared(best) - squared(candidate), families):
             best = candidate
         standing.append(best)
     return standing

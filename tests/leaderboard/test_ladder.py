@@ -54,3 +54,11 @@ def test_losses_are_asked_for_only_where_the_mean_is_lower() -> None:
 def test_losses_that_are_not_known_change_nothing() -> None:
     squared = np.array([[4.0] * 5, [np.nan] * 5, [1.0] * 5])
     assert ladder([4.0, 3.0, 1.0], lambda i: squared[i], singles(5)) == [0, 0, 2]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_change_within_one_family_never_stands_however_large_it_is(size: int) -> None:
+    families = Families.of([str(i // size) for i in range(60)], ["group"] * 60)
+    start = np.random.default_rng(0).uniform(1, 900, 60)
+    changed = np.where(np.arange(60)[:, None] // size == np.arange(60 // size), 0.0, start[:, None]).T
+    assert climb(np.concatenate([start[None], changed]), families) == [0] * (1 + len(changed))
