@@ -33,7 +33,7 @@ def ladder(means: Sequence[float], squared: Callable[[int], FloatArray], familie
     """Which submission stands after each of k submissions of a team, 0 to k - 1: the first, until another's
     mean loss is lower by more than the standard error of the paired difference.
 
-    A change within one family alone never is: its gain equals its standard error, whatever it is.
+    A change within one family alone, of the others' size, never is: its gain equals its standard error.
 
     Args:
         means: of every submission, its mean squared error.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +10,7 @@ from numpy.typing import NDArray
 from leaderboard.families import families_of
 from leaderboard.statistics import Families, FloatArray
 from submission.competition import Competition
-from submission.metrics import Score, noise_floor
-from submission.scoring import score_rows
+from submission.metrics import Score, noise_floor, score
 from submission.solution import SolutionRow
 
 
@@ -56,12 +56,22 @@ class Part:
     def score(self, predictions: FloatArray) -> Score:
         """The score of a submission with these predictions (ids,)."""
         chosen = np.asarray(predictions)[self.columns].tolist()
-        return score_rows({row.id: value for row, value in zip(self.rows, chosen, strict=True)}, self.rows)
+        named = {row.id: value for row, value in zip(self.rows, chosen, strict=True)}
+        return score(named, self._truth, self._subjects.__getitem__)
 
     def of_method(self, predictions: Mapping[str, float]) -> tuple[Score, FloatArray]:
         """Score and errors (n,) of predictions by id."""
         values = np.array([predictions[row.id] for row in self.rows])
-        return score_rows(predictions, self.rows), 100 * (values - self.targets)
+        found = score(predictions, self._truth, self._subjects.__getitem__)
+        return found, 100 * (values - self.targets)
+
+    @cached_property
+    def _truth(self) -> dict[str, float]:
+        return {row.id: row.prediction for row in self.rows}
+
+    @cached_property
+    def _subjects(self) -> dict[str, str]:
+        return {row.id: row.subject for row in self.rows}
 
 
 def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> float:
