@@ -36,6 +36,7 @@ CREATE TABLE events (
     nonce TEXT NOT NULL, previous TEXT NOT NULL UNIQUE, hash TEXT NOT NULL UNIQUE
 );
 CREATE INDEX by_team ON events (team_id, event);
+CREATE UNIQUE INDEX submissions ON events (entry) WHERE event = 'submission';
 CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 PRAGMA user_version = {VERSION};

@@ -1,6 +1,7 @@
 import hashlib
 import shutil
 import stat
+import zipfile
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,8 @@ from leaderboard.publish import publish
 from leaderboard.rescore import rescore
 from leaderboard.submit import submit
 from leaderboard.verify import verify
-from submission import Competition, UnusableInput, score_submission, validate
+from submission import Competition, UnusableInput, score_submission, validate, write_predictions
+from submission.datacv import write_answer
 
 Clock = Callable[[], datetime]
 
@@ -160,3 +162,23 @@ def test_a_solution_that_the_ledger_does_not_know_is_refused(
     versions.replace_solution(competition.root, solution.read_bytes())
     with pytest.raises(UnusableInput, match=r"solution\.csv is not the version [0-9a-f]{12} that the ledger"):
         submit(competition, halves, "A", clock)
+
+
+def test_every_format_is_scored_anew_as_it_was_handed_in(
+    competition: Competition, tmp_path: Path, clock: Clock
+) -> None:
+    values = dict(zip(competition.ids("test"), (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), strict=True))
+    write_predictions(tmp_path / "a.csv", values)
+    write_answer(tmp_path / "answer.txt", values)
+    write_answer(tmp_path / "answer.zip", values)
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        archive.write(tmp_path / "a.csv", "a.csv")
+    for name in ("a.csv", "answer.txt", "answer.zip", "b.zip"):
+        submit(competition, tmp_path / name, "A", clock)
+    rescore(competition, {"cnn/test_0001": 0.1}, set(), "r", clock)
+    entries = ledger_of(competition).entries()
+    assert len({entry.digest for entry in entries}) == 4
+    assert {entry.public for entry in entries} == {
+        score_submission(competition, tmp_path / "a.csv").public.rmse
+    }
+    assert verify(competition).problems == ()

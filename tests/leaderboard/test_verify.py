@@ -112,7 +112,7 @@ def rewrite(competition: Competition, keep: int) -> None:
             transaction._connection.execute(f"INSERT INTO events VALUES ({places})", [*row, previous])
 
 
-@pytest.mark.parametrize("name", ["leaderboard.csv", "leaderboard.html"])
+@pytest.mark.parametrize("name", ["leaderboard.csv", "leaderboard.html", "leaderboard.md"])
 def test_a_chain_written_anew_is_found_by_a_head_that_was_published(entered: Competition, name: str) -> None:
     head = ledger_of(entered).head()
     assert verify(entered, [head, ledger_of(entered).entries()[0].hash]).problems == ()
