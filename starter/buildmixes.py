@@ -1,5 +1,6 @@
 """Building a competition of the OOD track: mixes, true metrics, and how far chance moves these."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from tqdm import tqdm
 from starter.cache import cache_key
 from starter.claim import Claim
 from starter.classifiers import Classifier
+from starter.gbench import gbench, missing
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
 from starter.mixes import FromPools, Mix, draw_mixes, family, split_families
@@ -117,6 +119,12 @@ def _ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
     found = load_ood_sets(
         settings.ood, splits.classes, splits.image_size, settings.exclude, limit, settings.seed
     )
+    absent = missing(found)
+    if 2 * (len(gbench()) - len(absent)) >= len(found) and absent:
+        names = ", ".join(each.name for each in absent)
+        print(
+            f"--ood {settings.ood}: of Gbench {len(absent)} data sets are missing: {names}", file=sys.stderr
+        )
     every = splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base
     return without_shared(found, every)
 

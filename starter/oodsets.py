@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from starter.imagefiles import Tree, open_tree, read_images, resize, unusable
 from starter.imageset import ImageSet
-from starter.otherglyphs import other_glyphs
+from starter.otherglyphs import PICTURES, SCRIPTS, SIZE, other_glyphs
 from starter.overlap import row_hashes
 from starter.recipes import generator
 from submission.errors import UnusableInput
@@ -50,28 +50,33 @@ def load_ood_sets(
         UnusableInput: the path or an image cannot be read, a folder has no image or no usable name, two have
             the same name, or there is no set of a name in `exclude`.
     """
-    unwanted = {name.casefold() for name in exclude}
-    left_out = unwanted | set(OVERLAPPING.get(tuple(classes), ()))
-    if path:
-        with open_tree(Path(path)) as tree:
-            files = _named(tree)
-            known = list(files)
-            kept = [name for name in files if name.casefold() not in left_out]
-            found = {
-                name: _read(tree, name, files[name], image_size, limit, seed)
-                for name in tqdm(kept, "read OOD sets", unit="set")
-            }
-    else:
-        embedded = {name: each for name, each in other_glyphs(seed).items()}
-        known = list(embedded)
-        found = {
-            name: _resized(each, image_size)
-            for name, each in embedded.items()
-            if name.casefold() not in left_out
+    if not path:
+        embedded = other_glyphs(seed)
+        kept = _kept(list(embedded), classes, exclude)
+        return {name: _resized(embedded[name], image_size) for name in kept}
+    with open_tree(Path(path)) as tree:
+        files = _named(tree)
+        kept = _kept(list(files), classes, exclude)
+        return {
+            name: _read(tree, name, files[name], image_size, limit, seed)
+            for name in tqdm(kept, "read OOD sets", unit="set")
         }
-    if strange := sorted(unwanted - {name.casefold() for name in known}):
-        raise UnusableInput(f"--exclude {strange[0]}: no such OOD set; there are {', '.join(known)}")
-    return found
+
+
+def count_ood_images(
+    path: str, classes: Sequence[str], exclude: Iterable[str] = (), limit: int | None = None
+) -> dict[str, int]:
+    """How many images each set has that `load_ood_sets` would give for the same arguments; none is read.
+
+    Raises:
+        UnusableInput: as `load_ood_sets`, but for damaged images.
+    """
+    if not path:
+        return dict.fromkeys(_kept([*SCRIPTS, *PICTURES], classes, exclude), SIZE)
+    with open_tree(Path(path)) as tree:
+        files = _named(tree)
+    counts = {name: len(files[name]) for name in _kept(list(files), classes, exclude)}
+    return {name: count if limit is None else min(count, limit) for name, count in counts.items()}
 
 
 def ood_folders(path: str) -> list[str]:
@@ -109,6 +114,15 @@ def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dic
         if fresh:
             kept[name] = images.take(np.array(fresh)) if dropped else images
     return kept
+
+
+def _kept(known: Sequence[str], classes: Sequence[str], exclude: Iterable[str]) -> list[str]:
+    """The names without those to leave out, which must be among them."""
+    unwanted = {name.casefold() for name in exclude}
+    if strange := sorted(unwanted - {name.casefold() for name in known}):
+        raise UnusableInput(f"--exclude {strange[0]}: no such OOD set; there are {', '.join(known)}")
+    left_out = unwanted | set(OVERLAPPING.get(tuple(classes), ()))
+    return [name for name in known if name.casefold() not in left_out]
 
 
 def _named(tree: Tree) -> dict[str, tuple[str, ...]]:

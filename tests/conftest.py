@@ -74,18 +74,19 @@ def contest(built: Competition, tmp_path: Path) -> Competition:
 
 @pytest.fixture(scope="session")
 def ood_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Seven families of small OOD data sets, one folder each: textures of their own, some with class folders."""
+    """Seven families of small OOD data sets, one folder each, some with class folders: digits turned over and
+    the more hidden by noise the further the set stands in the alphabet.
+    """
     root = tmp_path_factory.mktemp("ood")
-    rng = np.random.default_rng(0)
+    rng, digits = np.random.default_rng(0), glyph_splits(0).train.images
     for number, name in enumerate(("a_1", "a_2", "b", "c", "d", "e", "f", "g")):
-        shape = (1 + number, 8 - number // 2, 3)
-        for i in range(70):
-            image = cv2.resize(
-                rng.integers(256, size=shape, dtype=np.uint8), (32, 32), interpolation=cv2.INTER_CUBIC
-            )
-            path = root / name / ("class" if name == "b" else ".") / f"{i:03d}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            cv2.imwrite(str(path), image)
+        turned = digits[rng.permutation(len(digits))[:70], ::-1].astype(np.float64)
+        noise = rng.integers(256, size=turned.shape)
+        images = (turned + number / 10 * (noise - turned)).astype(np.uint8)
+        folder = root / name / ("class" if name == "b" else ".")
+        folder.mkdir(parents=True)
+        for i, image in enumerate(images):
+            cv2.imwrite(str(folder / f"{i:03d}.png"), image)
     return root
 
 
