@@ -25,6 +25,9 @@ app = Typer(
 
 EXPENSIVE = {
     "ora-a": "trains for minutes per classifier",
+    "ora-b": "trains for half an hour per classifier",
+    "syp": "trains for half an hour per classifier",
+    "unseen-best": "takes some minutes per classifier",
     "projnorm": "trains a network on every set, for hours per classifier",
 }
 """Methods that `predict` runs only by name, and why."""
@@ -33,12 +36,17 @@ DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
 
 Many = list[str] | None
 Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
-Predictions = Annotated[Path, Argument(metavar="FILE", help="A CSV with id,prediction, or an answer.txt.")]
+Predictions = Annotated[
+    Path, Argument(metavar="FILE", help="CSV with id,prediction, answer.txt, or a zip of one.")
+]
 Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")]
 Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated.")]
 Device = Annotated[str, Option(help="Where classifiers run: cpu, cuda, cuda:1, mps.")]
 Network = Annotated[Many, Option(help="module:function of a network of your own: its code runs.")]
 TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OOD detectors work).")]
+WordNetFolder = Annotated[
+    Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
+]
 DataRoot = Annotated[Path | None, Option(help="Where a named source is, or is downloaded to.")]
 
 
@@ -62,7 +70,7 @@ def demo(
 
     few_operations = {"ops_per_set": (1, 3)} if track == "accuracy" else {}
     competition = make(folder, settings_of(track, few_operations))
-    left_out = {"projnorm", *_impossible(competition)}
+    left_out = {*EXPENSIVE, *_impossible(competition)} - {"ora-a"}
     chosen = {name: clone(method) for name, method in _methods(track).items() if name not in left_out}
     if "ora-a" in chosen:
         chosen["ora-a"].set_params(**DEMO_ORACLE)
@@ -188,6 +196,102 @@ def build(
         return
     competition = make(folder, settings, test_seed, device, data_root)
     echo(f"{competition.describe()}\n\nNext: unseen predict {folder}")
+
+
+@app.command()
+def classes(
+    builder: Annotated[str, Argument(metavar="similarity|pruning", help="How classes are assigned.")],
+    out: Annotated[Path, Option(help="The manifest to write, a CSV file.")],
+    candidates: Annotated[
+        list[str], Option(help="Classes to assign; may be repeated. A list's name, a file or class folders.")
+    ],
+    known: Annotated[str, Option("--id", help="The ID classes, named in the same way.")] = "cifar10",
+    threshold: Annotated[
+        float, Option(help="similarity: the distance to an ID class up to which a class is ID.")
+    ] = 0.45,
+    near: Annotated[float, Option(help="similarity: the distance up to which a class is near.")] = 0.6,
+    hyponyms: Annotated[
+        bool, Option("--hyponyms", help="similarity: what is a kind of an ID class is ID at any distance.")
+    ] = False,
+    exclude: Annotated[
+        Many, Option(help="pruning: a synset below which all is dropped, or none. [organism.n.01]")
+    ] = None,
+    overrides: Annotated[
+        Path | None, Option(help="A CSV with label,synset for labels that are matched wrongly or not at all.")
+    ] = None,
+    matches: Annotated[
+        Path | None,
+        Option(help="Also write how labels were matched, with other senses: edit it for --overrides."),
+    ] = None,
+    wordnet: WordNetFolder = None,
+) -> None:
+    """Assign classes to ID, near and far OOD, or drop them, by their meaning in WordNet: a class manifest.
+
+    A list's name is cifar10, imagenet-1k, imagenet-21k or imagenet-21k-p; a file has a label or an id a line.
+    similarity goes by the distance to the nearest ID class; pruning drops what an ID class may be taken for.
+
+    Example: unseen classes similarity --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
+    """
+    from starter.classlists import match_all, read_overrides
+    from starter.labels import write_matches
+    from starter.manifest import summary, write_manifest
+    from starter.nearest import similarity_benchmark
+    from starter.pruning import ORGANISM, prune
+    from starter.wordnet import load_wordnet
+
+    if builder not in ("similarity", "pruning"):
+        raise UnusableInput(f"there is no builder {builder!r}; there are similarity and pruning")
+    taxonomy = load_wordnet(wordnet)
+    named, *pool = match_all(taxonomy, [known, *candidates], read_overrides(overrides) if overrides else {})
+    echo("\n".join(source.describe() for source in (named, *pool)))
+    if matches:
+        write_matches(matches, taxonomy, [named, *pool])
+    if builder == "similarity":
+        entries = similarity_benchmark(taxonomy, named, pool, threshold, near, hyponyms)
+    else:
+        excluded = [name for name in exclude or [ORGANISM] if name != "none"]
+        pruning = prune(taxonomy, named, pool, excluded)
+        entries = list(pruning.entries)
+        echo(f"\n{pruning.describe()}")
+    write_manifest(out, entries)
+    echo(f"\n{summary(entries)}\n\n{out}")
+
+
+@app.command("prediction-graph")
+def prediction_graph(
+    manifest: Annotated[Path, Argument(metavar="MANIFEST", help="A class manifest, as classes writes it.")],
+    images: Annotated[
+        Path, Option(help="Where SOURCE/CLASS/ or SOURCE.zip is, for each source in MANIFEST.")
+    ],
+    classifier: Annotated[str, Option(help="NAME=WEIGHTS, as for build: it tells the ID classes apart.")],
+    out: Annotated[Path, Option(help="The folder for the tables and pictures.")],
+    known: Annotated[str, Option("--id", help="MANIFEST's source of the classifier's classes.")] = "cifar10",
+    least_share: Annotated[
+        float, Option(help="Edges with a smaller share of a class's images are pruned.")
+    ] = 0.25,
+    wordnet: WordNetFolder = None,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Classify the images of a manifest's classes: what is each taken for, and how near in meaning is that?
+    Classes of the ID source itself are left out. Written: edges.csv, classes.csv, predictions.csv, and PNGs
+    of the pruned graph and of the mean similarities.
+
+    Example: unseen prediction-graph manifest.csv --images . --classifier small=small.safetensors --out taken
+    """
+    from starter.classifiers import use_network
+    from starter.manifest import read_manifest
+    from starter.prediction_figures import plot_graph, plot_similarities
+    from starter.prediction_graph import predicted_graph
+    from starter.wordnet import load_wordnet
+
+    for spec in network or ():
+        use_network(spec)
+    entries, taxonomy = read_manifest(manifest), load_wordnet(wordnet)
+    graph = predicted_graph(taxonomy, entries, known, classifier, images, least_share, device)
+    written = [*graph.write(out), plot_graph(graph, out / "graph.png")]
+    written.append(plot_similarities(graph, out / "similarities.png"))
+    echo("\n".join((graph.describe(), *map(str, written))))
 
 
 @app.command()
@@ -363,6 +467,28 @@ def report(
 
 
 @app.command()
+def ablate(
+    folder: Folder,
+    table: Annotated[str, Option(help="1, 2, 3, 4, 5 or fig10, as in the SYP paper.")],
+    settings: Changes = None,
+    seeds: Annotated[int, Option(help="How often each oracle is trained.")] = 1,
+    device: Device = "cpu",
+) -> None:
+    """Reproduce a table of the SYP paper on the labelled validation sets: a CSV and a PNG in DIR/ablation. It
+    trains many oracles; interrupted, the same command goes on. What --set changes holds for every row.
+
+    Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
+    """
+    from baselines.choose import choose
+    from oracle.ablate import METHODS
+    from oracle.ablate import ablate as run
+
+    methods = choose(METHODS, settings or [], _methods())
+    found = run(Competition.open(folder), table, methods, seeds, device)
+    echo(f"{found}\n\n{found.table}\n{found.plot}")
+
+
+@app.command()
 def validate(folder: Folder, file: Predictions) -> None:
     """Check a submission: "valid", or every problem with its line. Exit code 1 where there is a problem.
 
@@ -455,6 +581,23 @@ def select(
     for entry in submissions_of(competition, team):
         final = "  counts at the end" if entry.final else ""
         echo(f"{entry.number:>6}  {entry.time:%Y-%m-%d %H:%M:%S}  {entry.digest[:12]}  {entry.status}{final}")
+
+
+@app.command()
+def history(
+    folder: Folder,
+    team: Annotated[str | None, Option(help="Only this team's.")] = None,
+) -> None:
+    """Every submission, with its RMSE on the public and the private part and by classifier and group: for
+    the organizer only.
+
+    Example: unseen history contest
+    """
+    from leaderboard import history as found
+    from leaderboard import history_table
+
+    competition = Competition.open(folder)
+    echo(history_table(found(competition, team), competition.decimals))
 
 
 @app.command()

@@ -75,9 +75,13 @@ class Cott(Cot):
 
 def transport(observation: Observation, source: Source, t: float) -> tuple[FloatArray, FloatArray]:
     """Halved cost 1 - p_c and mass of each (image, class) that the optimal plan uses; the masses sum to 1."""
-    k = observation.logits.shape[1]
+    return transport_to(np.bincount(source.labels, minlength=observation.logits.shape[1]), observation, t)
+
+
+def transport_to(classes: IntArray, observation: Observation, t: float) -> tuple[FloatArray, FloatArray]:
+    """`transport` to the label distribution that has these counts, int64 (k,); only their ratios matter."""
     rows, images = np.unique(scaled_probabilities(observation, t), axis=0, return_counts=True)
-    plan = optimal_plan(rows, images, np.bincount(source.labels, minlength=k))
+    plan = optimal_plan(rows, images, classes)
     used = plan > 0
     return 1 - rows[used], plan[used] / plan.sum()
 

@@ -12,7 +12,6 @@ Labels are made up, uniform from 20 to 100, and the climber starts 5.9 points of
 """
 
 import argparse
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -23,7 +22,7 @@ from leaderboard.statistics import Families, uncertainty
 
 FloatArray = NDArray[np.float64]
 Feedback = Callable[[FloatArray], float]
-"""The errors (n,) of a submission -> what the team hears, both in points; the Ladder's depends on those before."""
+"""The errors (n,) of a submission -> what the team hears, in points; the Ladder's depends on those before."""
 LABELS, PUBLIC, CLIMBS = 200, 60, 100
 BASE, PROBE = 60.0, 100.0
 START, STEP = 5.9, 2.0
@@ -84,7 +83,7 @@ def missed(found: FloatArray, labels: FloatArray) -> float:
 
 
 def one_row_at_a_time(labels: FloatArray, feedback: Feedback, silent: bool) -> float:
-    """The RMSE of the labels that the scores give away; where feedback may be silent, no change says nothing."""
+    """The RMSE of the labels that scores give away; where feedback may be silent, no change says nothing."""
     first, *heard = [feedback(errors) for errors in probes(labels)]
     change = len(labels) * (np.array(heard) ** 2 - first**2)
     found = (PROBE**2 - BASE**2 - change) / (2 * (PROBE - BASE))

@@ -2,9 +2,9 @@
 
 python benchmarks/publish.py [--teams 5000] [--each 20]
 
-Made up: teams whose submissions of 200 predictions get better, in a ledger with its files. Timed are the first
-publication, for which the files that stand for a team are read; another after one more submission, which is
-what an organizer waits for; and the private scores at the end.
+Made up: teams whose submissions of 200 predictions get better, in a ledger with its files. Timed are a first
+publication, for which every file is read, as after `private/predictions.bin` was lost; another after one more
+submission, which is what an organizer waits for; and the private scores at the end.
 """
 
 import argparse

@@ -3,6 +3,7 @@
 Needs NumPy and Jinja2 only.
 """
 
+from leaderboard.history import Line, history, history_table
 from leaderboard.ledger import Entry, Ledger
 from leaderboard.publish import Published, publish
 from leaderboard.rescore import Rescored, rescore
@@ -16,6 +17,7 @@ from leaderboard.verify import Verified, verify
 __all__ = [
     "Entry",
     "Ledger",
+    "Line",
     "Published",
     "Receipt",
     "Rescored",
@@ -24,6 +26,8 @@ __all__ = [
     "Standing",
     "Verified",
     "check_team",
+    "history",
+    "history_table",
     "leaderboard_csv",
     "publish",
     "rescore",

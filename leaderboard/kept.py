@@ -1,8 +1,9 @@
 """The predictions of all submissions as one table on disk, so that publishing need not parse every file anew.
 
-``private/predictions.bin`` has a record for every number of the ledger: the SHA-256 of the submitted file and
-its predictions in the order of the ids. A record that does not name its submission's file is read from that
-file again. So the table may be removed at any time, and processes that write at once write the same.
+``private/predictions.bin`` has a record for every number of the ledger: the predictions in the order of the
+ids and the SHA-256 of the submitted file. A record that does not name its submission's file, or was cut
+before it did, is read from that file again. So the table may be removed at any time, and processes that
+write at once write the same.
 """
 
 import os
@@ -29,7 +30,7 @@ def kept_table(
     """
     path = ledger.path.with_name("predictions.bin")
     ids = competition.ids("test")
-    record = np.dtype([("digest", "S64"), ("values", "<f8", (len(ids),))])
+    record = np.dtype([("values", "<f8", (len(ids),)), ("digest", "S64")])
     scored = {entry.number: entry for entry in entries if entry.status == "scored"}
     wanted = np.zeros(max(scored, default=0), dtype="S64")
     wanted[[number - 1 for number in scored]] = [entry.digest.encode() for entry in scored.values()]

@@ -12,13 +12,14 @@ FEW_ROWS = 0.1
 """Of all rows: an honest change of a method moves most of them."""
 SUSPICIOUS = 5
 """So many near copies are told to the organizer."""
+_LOOK_BACK = 200
 _SHOWN = 5
 
 
 def near_copies(predictions: FloatArray) -> list[int]:
     """Which of a team's submissions (k, n), in order, differ from some earlier one in one row or a few.
 
-    Decoys in between hide nothing, since every earlier one is compared; an exact copy is no probe.
+    Decoys in between hide nothing, since the 200 before are compared; an exact copy is no probe.
 
     >>> import numpy as np
     >>> base = np.full(40, 0.6)
@@ -29,7 +30,8 @@ def near_copies(predictions: FloatArray) -> list[int]:
     few = max(2, int(FEW_ROWS * predictions.shape[1]))
     found = []
     for number in range(1, len(predictions)):
-        differing = (predictions[:number] != predictions[number]).sum(axis=1)
+        earlier = predictions[max(0, number - _LOOK_BACK) : number]
+        differing = (earlier != predictions[number]).sum(axis=1)
         if ((differing > 0) & (differing <= few)).any():
             found.append(number)
     return found

@@ -71,11 +71,12 @@ def publish(competition: Competition, ended: datetime | None = None) -> Publishe
         )
     ledger = Ledger(competition.private / "ledger.sqlite")
     settle_interrupted(competition, ledger)
-    while True:
+    for _ in range(3):  # without an end it could go on as long as others submit
         head = ledger.head()
         written = _write(competition, ledger, head, final=ended is not None)
         if ledger.head() == head:
             return written
+    return written
 
 
 def _write(competition: Competition, ledger: Ledger, head: str, final: bool) -> Published:
@@ -103,6 +104,7 @@ def _write(competition: Competition, ledger: Ledger, head: str, final: bool) -> 
         standings=lines,
         final=boards[0].standings if final else (),
         warnings=(
+            *(_endless(competition) if final else ()),
             *_few(len(public.rows)),
             *_namesakes(entries, competition),
             *_probing(entries, predictions),
@@ -139,6 +141,12 @@ def _namesakes(rows: Sequence[Entry], competition: Competition) -> list[str]:
         for team in dict.fromkeys(row.team for row in rows)
         if plain(team) in baselines
     ]
+
+
+def _endless(competition: Competition) -> list[str]:
+    if competition.deadline is not None:
+        return []
+    return ["there is no deadline: submissions are still taken, from teams that know their private scores"]
 
 
 def _few(public: int) -> list[str]:

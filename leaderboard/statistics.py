@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 DRAWS = 1000
 """Of the bootstrap, and of the signs of the paired test."""
 LEVEL = 0.95
-FEWEST_FAMILIES = 5
+FEWEST_FAMILIES = 6
 """With fewer, no sign test can fall below .05, and an interval would be too narrow: nothing is said then."""
 _BLOCK = 200  # draws at a time, which bounds the memory
 
@@ -87,13 +87,13 @@ class Uncertainty:
 
 
 def uncertainty(
-    squared: FloatArray, families: Families, ranked: NDArray[np.bool_], decimals: int, seed: int = 0
+    squared: FloatArray, families: Families, ranked: NDArray[np.bool_], decimals: int
 ) -> Uncertainty | None:
     """Intervals of RMSE and rank, P(rank 1) and the paired test; None with under `FEWEST_FAMILIES` families.
 
     The interval is the percentile bootstrap's (Efron & Tibshirani, An Introduction to the Bootstrap, 1993,
-    ch. 13): families are drawn with replacement within their stratum, the same ones for every line, and every
-    draw is ranked as the leaderboard is.
+    ch. 13): families are drawn with replacement within their stratum, from a fixed seed and the same ones for
+    every line, and every draw is ranked as the leaderboard is.
 
     Args:
         squared: the squared errors (t, n) in points, a line each, best first. Where a line has nan nothing is
@@ -101,11 +101,10 @@ def uncertainty(
         families: of the n rows.
         ranked: which lines have a rank (t,).
         decimals: of displayed scores, by which ranks are given.
-        seed: of the draws.
     """
     if len(families) < FEWEST_FAMILIES or not len(squared):
         return None
-    rng = np.random.Generator(np.random.Philox(key=[seed, 0]))
+    rng = np.random.Generator(np.random.Philox(key=[0, 0]))
     sums = families.sums(squared)
     ranked = ranked & np.isfinite(sums).all(axis=1)
     drawn = resampled_rmse(sums, families, DRAWS, rng)

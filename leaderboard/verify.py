@@ -54,7 +54,7 @@ def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
     """
     ledger = Ledger(competition.require_private() / "ledger.sqlite")
     published = {f"--head {head}": head for head in heads} | _published_heads(competition.root)
-    rows, written = ledger.rows(), ledger.written()
+    written, rows = ledger.written(), ledger.rows()
     problems = chain_problems(rows)
     if written > len(rows):
         problems.append(f"{written} rows were written and {len(rows)} are there: rows were removed")

@@ -1,9 +1,19 @@
-"""The SYP oracle: per-image indicators and the networks that read them; `ORACLES` names them all."""
+"""The SYP oracle: indicators of single images and the models that read them; `ORACLES` names them all."""
 
 from baselines.estimator import Estimator
 from oracle.ora_a import OraA
+from oracle.ora_b import OraB
+from oracle.ora_l import OraL
+from oracle.syp import Syp
+from oracle.unseen_best import UnseenBest
 
-__all__ = ["ORACLES", "OraA"]
+__all__ = ["ORACLES", "OraA", "OraB", "OraL", "Syp", "UnseenBest"]
 
-ORACLES: dict[str, Estimator] = {"ora-a": OraA()}
+ORACLES: dict[str, Estimator] = {
+    "ora-a": OraA(),
+    "ora-b": OraB(),
+    "syp": Syp(),
+    "ora-l": OraL(),
+    "unseen-best": UnseenBest(),
+}
 """Prototypes: clone one before fitting it."""

@@ -1,51 +1,199 @@
-"""The six indicators of SYP (Chen, Zhang & Song, CVPR workshops 2023): one row an image."""
+"""Indicators of single images: SYP's six with their variants (Chen, Zhang & Song, 2023), and richer ones."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.isotonic import IsotonicRegression
 
 from baselines.atc import atc_threshold, confidence_log_odds
+from baselines.ei import invariance
 from baselines.entropy import entropies
 from baselines.fd import fd
-from starter.observation import Observation, Source
+from starter.observation import IMAGE_STATS, Observation, Source
+from submission.errors import UnusableInput
 
-INDICATORS = ("entropy", "atc", "fd", "variance", "image_entropy", "laplacian")
-"""Columns of the table, SYP eq. 12: softmax entropy (eq. 2), ATC (eq. 3), the set's FD (eq. 7), pixel
-variance (eq. 8), pixel entropy (eq. 9), variance of the Laplacian (eq. 11)."""
-NEEDS = ("moments", "image_stats")
-_FD = INDICATORS.index("fd")
-
-
-def indicator_table(observation: Observation, source: Source) -> NDArray[np.float32]:
-    """The raw indicators, float32 (n, 6), columns as in INDICATORS."""
-    assert observation.image_stats is not None
-    n = len(observation)
-    above = confidence_log_odds(observation) > atc_threshold(source)
-    columns = [entropies(observation), above, np.full(n, fd(observation, source)), *observation.image_stats.T]
-    return np.column_stack(columns).astype(np.float32)
+FloatArray = NDArray[np.floating]
+SIX = "entropy,atc,fd,variance,image_entropy,laplacian"
+"""The paper's (eq. 12)."""
+NEIGHBOURS = 10
+"""Which nearest training image `knn` measures the distance to."""
+BLOCK = 1000
+"""Images whose distances to the training images are in memory at once."""
 
 
 @dataclass(frozen=True)
-class Normalisation:
-    """Min-max scaling to [0, 1]: every column by the set's own range, FD by the meta-train's (eqs. 17-18).
+class Indicator:
+    """One number about each image of a set.
 
-    A column without range becomes 0; FD outside the meta-train range is clamped to it.
+    Attributes:
+        measure: (set, source) -> float (n,), or one float that all the set's images share.
+        needs: the fields of an Observation that it reads beside the logits.
+        of_set: whether all the set's images share it, as its Frechet distance.
     """
 
-    fd_low: float
-    fd_high: float
+    measure: Callable[[Observation, Source], FloatArray | float]
+    needs: tuple[str, ...] = ()
+    of_set: bool = False
 
-    @classmethod
-    def of(cls, tables: list[NDArray[np.float32]]) -> "Normalisation":
-        """The FD range of the meta-train tables."""
-        distances = [float(table[0, _FD]) for table in tables]
-        return cls(min(distances), max(distances))
 
-    def __call__(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The table (n, 6) scaled to [0, 1], float32."""
-        low, high = table.min(axis=0), table.max(axis=0)
-        low[_FD], high[_FD] = self.fd_low, self.fd_high
-        span = high - low
-        scaled = (table - low) / np.where(span > 0, span, 1)
-        return np.clip(np.where(span > 0, scaled, 0), 0, 1).astype(np.float32)
+def above_threshold(target: Observation, source: Source) -> FloatArray:
+    """1 where the confidence is above the source's threshold t, else 0 (eq. 3)."""
+    return (confidence_log_odds(target) > atc_threshold(source)).astype(np.float64)
+
+
+def threshold_less_entropy(target: Observation, source: Source) -> FloatArray:
+    """t - entropy, the winner's code's form of ATC; t is the source's threshold on the entropy.
+
+    After min-max scaling it is 1 - entropy: it tells a network nothing that the entropy does not.
+    """
+    entropy = np.sort(entropies(source.observation))
+    right = int(source.correct.sum())
+    return entropy[max(right - 1, 0)] - entropies(target)
+
+
+def grey_entropy(target: Observation, source: Source) -> FloatArray:
+    """Shannon entropy, in nats, of the histogram of the image's 256 grey levels (eq. 9 as is usual)."""
+    images = target.images()
+    grey = [cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in images]
+    counts = np.array([np.bincount(each.ravel(), minlength=256) for each in grey])
+    share = counts / grey[0].size
+    return -(share * np.log(np.where(share > 0, share, 1))).sum(axis=1)
+
+
+def energy(target: Observation, source: Source) -> FloatArray:
+    """-log sum_c exp f_c (Liu et al., NeurIPS 2020): low where the logits are large."""
+    return -logsumexp(target.logits.astype(np.float64), axis=1)
+
+
+def margin(target: Observation, source: Source) -> FloatArray:
+    """The largest logit less the second largest, at least 0."""
+    logits = np.sort(target.logits.astype(np.float64), axis=1)
+    return logits[:, -1] - logits[:, -2]
+
+
+def logit_norm(target: Observation, source: Source) -> FloatArray:
+    """The Euclidean norm of the logits."""
+    return np.linalg.norm(target.logits.astype(np.float64), axis=1)
+
+
+def calibrated(target: Observation, source: Source) -> FloatArray:
+    """The probability of being right, by isotonic regression on confidence over the labelled source."""
+    regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    regression.fit(confidence_log_odds(source.observation), source.correct)
+    return regression.predict(confidence_log_odds(target))
+
+
+def knn(target: Observation, source: Source) -> FloatArray:
+    """The distance to the tenth nearest training image among L2-normalised features, in [0, 2].
+
+    Sun et al. (ICML 2022); a source with fewer training images is measured by its farthest.
+    """
+    known, rows = _directions(source.train_ref), _directions(target)
+    k = min(NEIGHBOURS, len(known))
+    near = [
+        np.partition(rows[i : i + BLOCK] @ known.T, -k, axis=1)[:, -k] for i in range(0, len(rows), BLOCK)
+    ]
+    return np.sqrt(np.maximum(2 - 2 * np.concatenate(near), 0))
+
+
+def _directions(observation: Observation) -> FloatArray:
+    assert observation.features is not None
+    features = observation.features.astype(np.float32)
+    return features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
+
+
+def turned(target: Observation, source: Source) -> FloatArray:
+    """Effective invariance to the three rotations: the mean of sqrt(p p_t), 0 where the class changes."""
+    assert target.rotations is not None
+    return np.mean([invariance(target.logits, view) for view in target.rotations.values()], axis=0)
+
+
+def grey(target: Observation, source: Source) -> FloatArray:
+    """Effective invariance to the loss of colour."""
+    assert target.grey is not None
+    return invariance(target.logits, target.grey)
+
+
+def rotation(target: Observation, source: Source) -> FloatArray:
+    """The fraction of the image's four rotations that the rotation head tells apart."""
+    assert target.rotation is not None
+    return target.rotation
+
+
+def agreement(target: Observation, source: Source) -> FloatArray:
+    """The share of the competition's other classifiers that give the image the same class."""
+    assert target.peers is not None
+    return np.mean([peer.argmax(axis=1) == target.predicted for peer in target.peers.values()], axis=0)
+
+
+def _image_stat(name: str) -> Callable[[Observation, Source], FloatArray]:
+    def read(target: Observation, source: Source) -> FloatArray:
+        assert target.image_stats is not None
+        return target.image_stats[:, IMAGE_STATS.index(name)]
+
+    return read
+
+
+def _deviation(target: Observation, source: Source) -> FloatArray:
+    return np.sqrt(_image_stat("variance")(target, source))
+
+
+INDICATORS: dict[str, Indicator] = {
+    "entropy": Indicator(lambda target, _: entropies(target)),
+    "atc": Indicator(above_threshold),
+    "atc_entropy": Indicator(threshold_less_entropy),
+    "fd": Indicator(fd, ("moments",), of_set=True),
+    "variance": Indicator(_image_stat("variance"), ("image_stats",)),
+    "deviation": Indicator(_deviation, ("image_stats",)),
+    "image_entropy": Indicator(_image_stat("entropy"), ("image_stats",)),
+    "grey_entropy": Indicator(grey_entropy),
+    "laplacian": Indicator(_image_stat("laplacian"), ("image_stats",)),
+    "confidence": Indicator(lambda target, _: confidence_log_odds(target)),
+    "calibrated": Indicator(calibrated),
+    "energy": Indicator(energy),
+    "margin": Indicator(margin),
+    "logit_norm": Indicator(logit_norm),
+    "knn": Indicator(knn, ("features",)),
+    "turned": Indicator(turned, ("rotations",)),
+    "grey": Indicator(grey, ("grey",)),
+    "rotation": Indicator(rotation, ("rotation",)),
+    "agreement": Indicator(agreement, ("peers",)),
+}
+"""SYP's are `entropy` (eq. 2), `atc` (eq. 3), `fd` (eq. 7), `variance` (eq. 8), `image_entropy` (eq. 9: the
+mean of -x log x over pixels x, the winner's reading) and `laplacian` (eq. 11); `atc_entropy` and `deviation`
+are the winner's code's, `grey_entropy` is the other reading of eq. 9. `confidence` is in log-odds."""
+
+
+def named(indicators: str) -> tuple[str, ...]:
+    """The indicators in a list with commas between them.
+
+    >>> named("entropy, fd")
+    ('entropy', 'fd')
+
+    Raises:
+        UnusableInput: there is none of a name, a name stands there twice, or there is no name.
+    """
+    names = tuple(name.strip() for name in indicators.split(","))
+    for name in names:
+        if name not in INDICATORS:
+            raise UnusableInput(f"there is no indicator {name!r}; choose from {', '.join(INDICATORS)}")
+        if names.count(name) > 1:
+            raise UnusableInput(f"indicator {name!r} stands there twice")
+    return names
+
+
+def needs_of(names: Iterable[str]) -> tuple[str, ...]:
+    """What the indicators read of an Observation, each field once."""
+    return tuple(dict.fromkeys(need for name in names for need in INDICATORS[name].needs))
+
+
+def indicator_table(observation: Observation, source: Source, names: tuple[str, ...]) -> NDArray[np.float32]:
+    """The raw indicators, float32 (n, p), a column for each of the p names."""
+    table = np.empty((len(observation), len(names)), np.float32)
+    for column, name in enumerate(names):
+        table[:, column] = INDICATORS[name].measure(observation, source)
+    return table

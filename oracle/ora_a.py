@@ -1,129 +1,124 @@
 """ORA-A: an MLP that tells from its indicators whether an image is classified correctly (SYP, fig. 3a)."""
 
-import reprlib
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
-from tqdm import trange
 
-from baselines.estimator import Estimator
-from oracle.indicators import INDICATORS, NEEDS, Normalisation, indicator_table
-from starter.observation import MetaTrain, Observation
-from submission.errors import UnusableInput
-
-RANGES = {
-    "iterations": (1, 10_000_000),
-    "batch_size": (1, 100_000),
-    "expansion": (1, 64),
-    "seed": (0, 2**63 - 1),
-}
-"""Of the whole numbers, both ends allowed; the largest batch and network together take some GB."""
+from oracle.indicators import SIX, named
+from oracle.networks import Mlp
+from oracle.oracle import Oracle
+from oracle.table import ImageTable
+from oracle.training import Training, check_real, check_whole
 
 
-def mlp(inputs: int, expansion: int, dropout: float) -> nn.Sequential:
-    """Expand `inputs` by `expansion`, then reduce gradually to one probability (6-48-48-48-24-1 at 8)."""
-    width = inputs * expansion
-    return nn.Sequential(
-        *(nn.Linear(inputs, width), nn.GELU()),
-        *(nn.Linear(width, width), nn.GELU(), nn.Dropout(dropout)),
-        *(nn.Linear(width, width), nn.GELU(), nn.Dropout(dropout)),
-        *(nn.Linear(width, width // 2), nn.GELU(), nn.Dropout(dropout)),
-        *(nn.Linear(width // 2, 1), nn.Sigmoid()),
-    )
-
-
-class OraA(Estimator):
+class OraA(Oracle):
     """Trains on every image of the meta-train sets; predicts the share of images it calls correct.
 
     Args:
+        indicators: names in `oracle.indicators.INDICATORS` with commas between them (paper: six).
+        normalisation: set (paper), global or none; see `Normalisation`.
+        estimate: the share of images with a probability above `threshold` (paper), or their mean probability.
+        threshold: between right and wrong (paper: 0.5).
         iterations: SGD steps, each on `batch_size` images drawn across all sets (paper: 30,000 of 10,000).
+        batch_size: images in a step.
         learning_rate: at the start, decaying linearly to 0 (paper: 0.1; 0.05 for RepVGG-A0).
+        momentum, weight_decay: of SGD.
+        positive_weight: of the loss of rightly classified images in sets of an accuracy below
+            `low_accuracy` (paper: 3 below 0.3); 1 turns the adjustment off.
+        low_accuracy: see `positive_weight`.
         expansion: the ratio r of the paper's table 4.
-        dropout: rate inside the MLP; the paper gives none, the winner's code sets 0.
-        threshold: an image counts as correct above this probability (paper: 0.5).
+        dropout: the paper gives no rate, the winner's code sets 0.
+        device: where the network is trained and run.
         seed: of initialisation, batches and dropout.
+
+    `normalisation` and `estimate` may be "cv": cross-validation by family on the meta-train sets chooses,
+    which trains once more for every operation and every normalisation.
 
     `fit` raises UnusableInput where a parameter is out of range or the training diverges.
     """
 
-    needs = NEEDS
-
     def __init__(
         self,
+        indicators: str = SIX,
+        normalisation: str = "set",
+        estimate: str = "threshold",
+        threshold: float = 0.5,
         iterations: int = 30_000,
         batch_size: int = 10_000,
         learning_rate: float = 0.1,
+        momentum: float = 0.9,
+        weight_decay: float = 5e-4,
+        positive_weight: float = 3.0,
+        low_accuracy: float = 0.3,
         expansion: int = 8,
         dropout: float = 0.0,
-        threshold: float = 0.5,
+        device: str = "cpu",
         seed: int = 0,
     ) -> None:
+        self.indicators = indicators
+        self.normalisation = normalisation
+        self.estimate = estimate
+        self.threshold = threshold
         self.iterations = iterations
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.positive_weight = positive_weight
+        self.low_accuracy = low_accuracy
         self.expansion = expansion
         self.dropout = dropout
-        self.threshold = threshold
+        self.device = device
         self.seed = seed
 
-    def _fit(self, meta: MetaTrain) -> None:
-        self._check_parameters()
-        self.source_ = meta.source
-        tables = [indicator_table(observation, meta.source) for observation in meta.sets]
-        self.normalisation_ = Normalisation.of(tables)
-        inputs = torch.from_numpy(np.concatenate([self.normalisation_(table) for table in tables]))
-        correct = torch.from_numpy(np.concatenate(list(meta.correct))).float()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            self.network_ = mlp(len(INDICATORS), self.expansion, self.dropout)
-            self._train(inputs, correct)
-        self.network_.eval()
+    def _check(self) -> None:
+        check_whole("expansion", self.expansion, 1, 64)
+        check_real("dropout", self.dropout, 0 <= self.dropout < 1, "in [0, 1)")
+        check_real("low_accuracy", self.low_accuracy, 0 <= self.low_accuracy <= 1, "in [0, 1]")
+        check_real("positive_weight", self.positive_weight, 0 < self.positive_weight <= 1000, "in (0, 1000]")
+        self._training()
 
-    def _train(self, inputs: torch.Tensor, correct: torch.Tensor) -> None:
-        optimiser = torch.optim.SGD(
-            self.network_.parameters(), self.learning_rate, momentum=0.9, weight_decay=5e-4
+    def _training(self) -> Training:
+        return Training(
+            self.iterations,
+            self.batch_size,
+            self.learning_rate,
+            self.momentum,
+            self.weight_decay,
+            self.seed,
+            self.device,
         )
-        decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 1e-6, total_iters=self.iterations)
-        for step, batch in zip(
-            trange(self.iterations, desc="ora-a", leave=False), self._batches(len(inputs)), strict=False
-        ):
-            loss = nn.functional.mse_loss(self.network_(inputs[batch])[:, 0], correct[batch])
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            decay.step()
-            if step % 100 == 0 and not torch.isfinite(loss):
-                raise self._diverged(f"the loss is {loss.item()} at step {step}")
-        if not all(torch.isfinite(parameter).all() for parameter in self.network_.parameters()):
-            raise self._diverged("training ends in weights that are not finite")
 
-    def _diverged(self, problem: str) -> UnusableInput:
-        return UnusableInput(f"{problem}: lower learning_rate, which is {self.learning_rate}")
+    def _learn(self, table: ImageTable) -> None:
+        rows, correct = (torch.from_numpy(each).to(self.device) for each in (table.rows, table.correct))
+        weights = None
+        if self.positive_weight != 1:
+            low = torch.from_numpy(table.accuracy).to(self.device) < self.low_accuracy
+            weights = 1 + (self.positive_weight - 1) * low * correct
+        training, device = self._training(), torch.device(self.device)
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(self.seed)
+            self.networks_ = [network.to(device) for network in self._make_networks(rows.shape[1])]
+            for network in self.networks_:
+                training.train(network, rows, correct, weights)
 
-    def _batches(self, rows: int) -> Iterator[torch.Tensor]:
-        generator = torch.Generator().manual_seed(int(self.seed))
-        while True:
-            yield torch.randint(rows, (self.batch_size,), generator=generator)
+    def _make_networks(self, inputs: int) -> list[nn.Module]:
+        return [Mlp(inputs, self.expansion, self.dropout)]
 
-    def _predict(self, observation: Observation) -> float:
-        table = self.normalisation_(indicator_table(observation, self.source_))
+    def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        values = torch.from_numpy(rows).to(self.device)
         with torch.inference_mode():
-            probability = self.network_(torch.from_numpy(table))[:, 0]
-        return float((probability > self.threshold).float().mean())
+            return torch.stack([network(values) for network in self.networks_]).mean(dim=0).cpu().numpy()
 
-    def _check_parameters(self) -> None:
-        for name, (low, high) in RANGES.items():
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or not low <= value <= high:
-                raise UnusableInput(
-                    f"{name} must be a whole number in {low:,}..{high:,}, got {reprlib.repr(value)}"
-                )
-        for name, fits, needed in (
-            ("dropout", 0 <= self.dropout < 1, "in [0, 1)"),
-            ("threshold", 0 <= self.threshold <= 1, "in [0, 1]"),
-            ("learning_rate", 0 < self.learning_rate <= 1e6, "in (0, 1e6]"),
-        ):
-            if not fits:
-                raise UnusableInput(f"{name} must be {needed}, got {getattr(self, name)}")
+    def _model(self) -> list[dict[str, NDArray[np.float32]]]:
+        states = [network.state_dict() for network in self.networks_]
+        return [{name: values.cpu().numpy() for name, values in state.items()} for state in states]
+
+    def _take(self, model: Any) -> None:
+        self.networks_ = self._make_networks(len(named(self.indicators)))
+        for network, state in zip(self.networks_, model, strict=True):
+            network.load_state_dict({name: torch.from_numpy(values) for name, values in state.items()})
+            network.to(self.device).eval()

@@ -5,13 +5,17 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command_line import run
+from taxonomy import write_class_zip, write_taxonomy
 
 import unseen
 from starter.build import build as BUILD
+from starter.classifiers import read_classifier, save_classifier
+from starter.classlists import load_classes
 from submission import Competition
 
 DEVICES = ("abacus", "meta", "cpu:7", "cuda:99", "")
@@ -28,7 +32,20 @@ def folder(contest, monkeypatch):
 def test_commands_are_the_designs():
     assert set(COMMANDS) >= {
         *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
-        *("predict", "report", "validate", "score", "select", "rescore", "verify", "leaderboard", "pack"),
+        *(
+            "predict",
+            "report",
+            "validate",
+            "score",
+            "select",
+            "history",
+            "rescore",
+            "verify",
+            "leaderboard",
+            "pack",
+            "classes",
+            "prediction-graph",
+        ),
     }
 
 
@@ -59,11 +76,47 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch):
         monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     if arguments[0] in ("validate", "score"):
         run("predict", "contest", "atc")
-    if arguments[0] == "select":
+    if arguments[0] in ("classes", "prediction-graph"):
+        class_files(folder, weights, monkeypatch)
+    if arguments[0] in ("select", "history"):
         run("score", "contest", "contest/public/sample_submission.csv", "--team", "ada")
     if arguments[0] == "predict":
         arguments = [*arguments[:-1], "ora-a.iterations=20"]
     assert run(*arguments).text
+
+
+def class_files(folder, weights, monkeypatch):
+    """A small taxonomy, images of classes, a manifest of them, and a classifier of CIFAR-10's classes."""
+    monkeypatch.setenv("WNSEARCHDIR", str(write_taxonomy(folder / "wordnet")))
+    write_class_zip(folder / "tiny_imagenet.zip", ("fox", "go-kart", "griffin", "poodle"))
+    save_classifier(
+        replace(read_classifier(weights), classes=load_classes("cifar10").labels),
+        folder / "small.safetensors",
+    )
+    return run("classes", "similarity", "--candidates", "tiny_imagenet.zip", "--out", "manifest.csv")
+
+
+def test_a_class_manifest_tells_what_was_matched_and_assigned(folder, weights, monkeypatch):
+    text = class_files(folder, weights, monkeypatch).text
+    assert "tiny_imagenet: 4 labels: 3 by label\n  unmatched: griffin\n" in text
+    overrides = ["--overrides", "overrides.csv", "--matches", "matches.csv"]
+    Path("overrides.csv").write_text("label,synset\ngriffin,bird\n")
+    asked = ["classes", "pruning", "--candidates", "tiny_imagenet.zip", "--out", "pruned.csv", *overrides]
+    text = run(*asked).text
+    assert "1 by override" in text
+    assert "sisters: near" in text
+    assert "hyponym of dog" in Path("pruned.csv").read_text()
+    assert "below organism.n.01" in Path("pruned.csv").read_text()
+    assert "below" not in run(*asked, "--exclude", "none").text + Path("pruned.csv").read_text()
+    assert "griffin,n" in Path("matches.csv").read_text()
+
+
+def test_predictions_of_a_manifests_classes_end_in_tables_and_pictures(folder, weights, monkeypatch):
+    class_files(folder, weights, monkeypatch)
+    command = ["prediction-graph", "manifest.csv", "--images", ".", "--out", "taken"]
+    assert "full graph: " in run(*command, "--classifier", "small=small.safetensors").text
+    names = {"edges.csv", "classes.csv", "predictions.csv", "graph.png", "similarities.png"}
+    assert {path.name for path in Path("taken").iterdir()} == names
 
 
 def test_a_dry_run_tells_the_cost_and_writes_nothing(folder, weights):
@@ -127,8 +180,6 @@ def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeyp
 
 
 def smaller(folder, settings, *others):
-    from dataclasses import replace
-
     return BUILD(folder, replace(settings, train_sets=8, val_sets=4, test_sets=16, set_size=50), *others)
 
 
@@ -149,6 +200,8 @@ def test_from_prediction_to_leaderboard(folder):
     assert "Ada & Co" in Path("contest/leaderboard.csv").read_text()
     assert "Ada &amp; Co" in Path("contest/leaderboard.html").read_text()
     assert "| method" in run("leaderboard", "contest", "--markdown").text
+    assert "| 1 | Ada \\& Co |" in Path("contest/leaderboard.md").read_text()
+    assert "private scores: contest/leaderboard_private.csv" in run("leaderboard", "contest", "--final").text
 
 
 def test_from_submission_to_finals_and_corrections(folder):
@@ -163,6 +216,7 @@ def test_from_submission_to_finals_and_corrections(folder):
     assert [line.split()[-1] for line in listed] == ["scored", "scored", "end", "invalid"]
     listed = run("select", "contest", "--team", "ada", "--clear").text.splitlines()
     assert [line.split()[-1] for line in listed] == ["end", "end", "scored", "invalid"]
+    assert run("history", "contest", "--team", "ADA").text.count("\n") == 6
     asked = ["rescore", "contest", "--label", "tiny/test_0001=0.5", "--void", "test_0002"]
     text = run(*asked, "--reason", "a mix-up").text
     assert text.startswith("3 submissions were scored anew; the ledger's head is ")
@@ -177,15 +231,17 @@ def test_from_submission_to_finals_and_corrections(folder):
 
 def test_limits_and_a_deadline_are_set_by_the_build(folder, weights):
     build = ["build", "other", "--train-sets", 4, "--val-sets", 2, "--test-sets", 4, "--set-size", 40]
-    build += ["--classifier", f"tiny={weights}", "--decimals", 1, "--feedback", "rounded"]
+    build += ["--classifier", f"tiny={weights}", "--decimals", 1, "--feedback", "ladder"]
     text = run(*build, "--daily-limit", 2, "--total-limit", 9, "--deadline", "2999-12-31T23:59").text
     assert "limits       submissions of a team: 2 a day (UTC), 9 in all\n" in text
     assert "deadline     2999-12-31 23:59:00 UTC\n" in text
     sample = "other/public/sample_submission.csv"
     assert "entered as submission 1, 1 left today\n" in run("score", "other", sample, "--team", "a").text
-    run("score", "other", sample, "--team", "a")
+    assert "a: no better than submission 1 by" in run("score", "other", sample, "--team", "a").text
     refused = run("score", "other", sample, "--team", "a", check=False)
     assert (refused.code, "team 'a' has made its 2 submissions of" in refused.text) == (2, True)
+    refused = run("leaderboard", "other", "--final", check=False)
+    assert (refused.code, "private scores are published after it" in refused.text) == (2, True)
 
 
 def test_a_method_that_the_competition_lacks_something_for_is_refused_by_name(folder):
@@ -233,6 +289,7 @@ def test_methods_lists_every_method():
         ),
         (["score", "contest", "contest/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
         (["select", "contest", "--team", "nobody"], 2, "team 'nobody' has submitted nothing"),
+        (["history", "contest"], 2, "nothing was submitted"),
         (["select", "contest", "--team", "a", "1", "--clear"], 2, "not both"),
         (["rescore", "contest", "--label", "x", "--reason", "r"], 2, "--label x: give ID=FRACTION, such as"),
         (["rescore", "contest", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),
@@ -273,6 +330,13 @@ def test_methods_lists_every_method():
         (["build", "new", "--test-seed", "-1"], 2, "--test-seed must lie in 0..2^63 - 1, got -1"),
         (["build", "contest", "--set-size", "70"], 2, "built with other settings"),
         (["new-method", "Not A Name"], 2, "cannot name a module"),
+        (["classes", "nearest", "--candidates", "x", "--out", "y"], 2, "there are similarity and pruning"),
+        (["classes", "pruning", "--candidates", "x", "--out", "y", "--wordnet", "nowhere"], 2, "nowhere"),
+        (
+            ["prediction-graph", "nowhere.csv", "--images", ".", "--out", "x", "--classifier", "y"],
+            2,
+            "nowhere",
+        ),
         (["frobnicate"], 2, "frobnicate"),
         (["build"], 2, "DIR"),
     ],

@@ -68,6 +68,7 @@ def test_light_commands_load_nothing_heavy(contest):
         ["score", root, str(files["test"]), "--team", "a team"],
         ["score", root, str(files["val"]), "--val"],
         ["select", root, "--team", "a team", "1"],
+        ["history", root],
         ["rescore", root, "--void", "test_0003", "--reason", "mislabelled"],
         ["verify", root],
         ["leaderboard", root],

@@ -13,6 +13,10 @@ from oracle import ORACLES
 
 QUICK = {
     "ora-a": {"iterations": 30, "batch_size": 100},
+    "ora-b": {"iterations": 10, "batch_size": 50},
+    "syp": {"iterations": 10, "batch_size": 50},
+    "ora-l": {"trees": 10},
+    "unseen-best": {"trees": 5},
     "projnorm": {"iterations": 2, "batch_size": 8},
 }
 

@@ -1,102 +1,62 @@
-"""Any history of a competition: what the ledger tells is what a plain list of events tells."""
-
-import shutil
-import tempfile
-from datetime import datetime, timedelta, timezone
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from rules import with_rules
+import pytest
 
-from leaderboard.ledger import Entry, Ledger
-from leaderboard.rescore import rescore
-from leaderboard.select import select
+from leaderboard.history import history, history_table
 from leaderboard.submit import submit
-from leaderboard.verify import verify
-from submission import Competition, InvalidSubmission, UnusableInput, score_submission, write_predictions
+from submission import Competition, InvalidSubmission, UnusableInput
 
-START = datetime(2026, 6, 1, tzinfo=timezone.utc)
-DAY, TOTAL, END = 3, 6, START + timedelta(hours=60)
-EVENTS = st.one_of(
-    st.tuples(st.just("submit"), st.sampled_from("abA"), st.sampled_from([None, 0.0, 0.3, 0.6, 1.0])),
-    st.tuples(st.just("select"), st.sampled_from("ab"), st.lists(st.integers(1, 12), max_size=2)),
-    st.tuples(st.just("label"), st.sampled_from(["cnn/test_0001", "vit:b/test_0004"]), st.sampled_from([0.2, 0.9])),
-)  # fmt: skip
-HISTORY = st.lists(st.tuples(st.integers(0, 8), EVENTS), max_size=14)
+Clock = Callable[[], datetime]
 
 
-class Model:
-    """Who submitted what and when, and who chose what, in plain lists."""
-
-    def __init__(self) -> None:
-        self.made: list[tuple[str, datetime, float | None]] = []
-        self.chosen: dict[str, list[int]] = {}
-
-    def may_submit(self, team: str, now: datetime) -> bool:
-        times = [time for other, time, _ in self.made if other == team]
-        today = [time for time in times if time.date() == now.date()]
-        return now < END and len(times) < TOTAL and len(today) < DAY
-
-    def may_select(self, team: str, numbers: list[int], now: datetime) -> bool:
-        own = [i for i, (other, _, value) in enumerate(self.made, 1) if other == team and value is not None]
-        return now < END and len(set(numbers)) == len(numbers) and set(numbers) <= set(own)
-
-    def finals(self, entries: tuple[Entry, ...]) -> set[int]:
-        found: set[int] = set()
-        for team in "ab":
-            valid = [e for e in entries if e.team.lower() == team and e.public is not None]
-            best = [entry.number for entry in sorted(valid, key=lambda e: (e.public, e.number))][:2]
-            found.update(self.chosen.get(team) or best)
-        return found
+@pytest.fixture
+def entered(competition: Competition, halves: Path, perfect: Path, clock: Clock) -> Competition:
+    """Halves of Team A, perfect predictions of B, and an invalid file of Team A."""
+    submit(competition, halves, "Team A", clock)
+    submit(competition, perfect, "B", clock)
+    halves.write_text("")
+    with pytest.raises(InvalidSubmission):
+        submit(competition, halves, "team a", clock)
+    return competition
 
 
-def play(competition: Competition, model: Model, kind: str, what: str, value: object, now: datetime) -> None:
-    """One event, which must be taken where the model allows it and be refused where not."""
-    path = competition.root.with_name("mine.csv")
-    done = True
-    try:
-        if kind == "submit":
-            write_predictions(path, dict.fromkeys(competition.ids("test"), 0.5 if value is None else value))  # type: ignore[arg-type]
-            if value is None:
-                path.write_text("nothing")
-            submit(competition, path, what, lambda: now)
-        elif kind == "select":
-            select(competition, what, value, lambda: now)  # type: ignore[arg-type]
-        else:
-            rescore(competition, {what: value}, set(), "why", lambda: now)  # type: ignore[dict-item]
-    except InvalidSubmission:
-        assert value is None
-    except UnusableInput:
-        done = False
-    team = what.lower()
-    if kind == "submit":
-        assert done == model.may_submit(team, now)
-        model.made += [(team, now, value)] if done else []  # type: ignore[list-item]
-    elif kind == "select":
-        assert done == model.may_select(team, value, now)  # type: ignore[arg-type]
-        if done:
-            model.chosen[team] = value  # type: ignore[assignment]
+def test_scores_by_part_classifier_and_group_worked_out_by_hand(entered: Competition) -> None:
+    """Errors of halves in points: cnn 40 20 0 20, vit:b 30 30 10 40; test_0001 and 3 public, 1 and 2 seen."""
+    first, second, third = history(entered)
+    assert dict(first.rmse) == pytest.approx(
+        {
+            "overall": (5900 / 8) ** 0.5,
+            "public": (2600 / 4) ** 0.5,
+            "private": (3300 / 4) ** 0.5,
+            "[cnn]": (2400 / 4) ** 0.5,
+            "[vit:b]": (3500 / 4) ** 0.5,
+            "(seen)": (3800 / 4) ** 0.5,
+            "(unseen)": (2100 / 4) ** 0.5,
+        }
+    )
+    assert (first.rmse["public"], first.rmse["private"]) == (first.entry.public, first.entry.private)
+    assert set(second.rmse.values()) == {0}
+    assert third.rmse == {}
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(history=HISTORY)
-def test_any_history_is_kept_whole(competition: Competition, history: list) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        played = Competition.open(shutil.copytree(competition.root, Path(folder) / "contest"))
-        played = with_rules(played, daily_limit=DAY, total_limit=TOTAL, deadline=END)
-        ledger, model, now = Ledger(played.private / "ledger.sqlite"), Model(), START
-        for hours, (kind, what, value) in history:
-            now += timedelta(hours=hours)
-            play(played, model, kind, what, value, now)
-        entries = ledger.entries()
-        assert [(e.team.lower(), e.time, e.status) for e in entries] == [
-            (team, time, "invalid" if value is None else "scored") for team, time, value in model.made
-        ]
-        assert {entry.number for entry in entries if entry.final} == model.finals(entries)
-        path = Path(folder) / "again.csv"
-        for entry, (_, _, value) in zip(entries, model.made, strict=True):
-            if value is not None:
-                write_predictions(path, dict.fromkeys(played.ids("test"), value))
-                assert entry.public == score_submission(played, path).public.rmse
-        assert verify(played).problems == ()
+def test_a_teams_own(entered: Competition) -> None:
+    assert [line.entry.number for line in history(entered, "TEAM A")] == [1, 3]
+    with pytest.raises(UnusableInput, match="nothing was submitted by team 'C'"):
+        history(entered, "C")
+
+
+def test_the_table(entered: Competition) -> None:
+    assert history_table(history(entered), 2).splitlines() == [
+        "number   time (UTC)           team    overall  public  private   [cnn]  [vit:b]  (seen)  (unseen)",
+        "     1*  2026-01-01 01:00:00  Team A    27.16   25.50    28.72   24.49    29.58   30.82     22.91",
+        "     2*  2026-01-01 02:00:00  B          0.00    0.00     0.00    0.00     0.00    0.00      0.00",
+        "     3   2026-01-01 03:00:00  team a  invalid",
+        "RMSE in percentage points, lower is better; * counts at the end.",
+    ]
+
+
+def test_nobody_has_submitted_yet(competition: Competition) -> None:
+    with pytest.raises(UnusableInput, match="nothing was submitted"):
+        history(competition)

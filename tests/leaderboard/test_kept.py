@@ -53,12 +53,12 @@ def test_some_entries_alone_leave_the_others_records(competition: Competition, l
     assert rows(competition, ledger) == [0.1, 0.3, 0.4]
 
 
-@pytest.mark.parametrize("damage", [b"", b"\0" * 50, b"\0" * 5000, b"x" * 333])
-def test_a_damaged_table_is_made_anew(competition: Competition, ledger: Ledger, damage: bytes) -> None:
+@pytest.mark.parametrize("damage", [b"", b"\0" * 50, b"\0" * 5000, b"x" * 333, None])
+def test_a_damaged_table_is_made_anew(competition: Competition, ledger: Ledger, damage: bytes | None) -> None:
     rows(competition, ledger)
     path = competition.private / "predictions.bin"
     assert path.stat().st_mode & 0o077 == 0
-    path.write_bytes(damage)
+    path.write_bytes(path.read_bytes()[:300] if damage is None else damage)
     assert rows(competition, ledger) == [0.1, 0.3, 0.4]
 
 

@@ -1,7 +1,7 @@
 import csv
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pytest
 from large import PUBLIC, large_competition, noisy
 from rules import with_rules
 
-from leaderboard.ledger import Ledger
+from leaderboard.ledger import Entry, Ledger
 from leaderboard.publish import Published, publish
 from leaderboard.select import select
 from leaderboard.submit import submit
@@ -223,6 +223,13 @@ def test_private_scores_come_after_the_deadline_with_the_finals(
     assert "private part" in published.markdown.read_text(encoding="utf-8")
 
 
+def test_private_scores_without_a_deadline_are_warned_of(large: Competition) -> None:
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    (warning,) = publish(large, now).warnings
+    assert warning.startswith("there is no deadline: submissions are still taken")
+    assert publish(with_rules(large, deadline=now), now).warnings == ()
+
+
 def test_with_the_ladder_a_team_hears_only_of_what_is_news(
     large: Competition, tmp_path: Path, clock: Clock
 ) -> None:
@@ -254,3 +261,25 @@ def test_probing_is_told_to_the_organizer_alone(large: Competition, tmp_path: Pa
         "team 'Prober': 6 of 7 submissions differ from an earlier one in at most 6 of 60"
     )
     assert not any("differ from an earlier" in text for text in everything(published))
+
+
+def test_publishing_ends_though_others_submit_all_the_time(
+    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One submission comes in while the table is written: it is written again; with more it ends anyway."""
+    ledger = Ledger(competition.private / "ledger.sqlite")
+    entries = Ledger.entries
+    for coming, counted in ((1, 1), (9, 3)):
+        left = iter(range(coming))
+
+        def busy(ledger: Ledger, left: Iterator[int] = left) -> tuple[Entry, ...]:
+            found = entries(ledger)
+            if next(left, None) is not None:
+                submit(competition, halves, "Team A", clock)
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, "entries", busy)
+            found = publish(competition)
+        assert found.standings[0].submissions == counted
+        assert len(ledger.entries()) == {1: 1, 9: 4}[coming]

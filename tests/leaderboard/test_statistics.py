@@ -137,5 +137,8 @@ def test_the_same_lines_have_the_same_numbers_again() -> None:
 
 
 def test_too_few_families_have_no_numbers() -> None:
-    assert uncertainty(np.ones((2, 4)), singles(4), np.ones(2, dtype=bool), 2) is None
+    assert uncertainty(np.ones((2, 5)), singles(5), np.ones(2, dtype=bool), 2) is None
+    assert uncertainty(np.ones((2, 6)), singles(6), np.ones(2, dtype=bool), 2) is not None
+    apart = [sign_test(np.ones((1, count)), rng())[0] for count in (5, 6)]
+    assert apart == [2 / 32, 2 / 64]
     assert uncertainty(np.ones((0, 9)), singles(9), np.ones(0, dtype=bool), 2) is None

@@ -114,7 +114,7 @@ def test_two_equal_submissions_are_told_apart_by_nothing() -> None:
     assert second.above == 1.0
 
 
-@pytest.mark.parametrize(("rows", "families"), [(9, 9), (20, 4)])
+@pytest.mark.parametrize(("rows", "families"), [(9, 9), (20, 5)])
 def test_few_rows_or_families_have_no_interval(rows: int, families: int) -> None:
     few = Families.of([f"family {i % families}" for i in range(rows)], ["group"] * rows)
     line = standings([replace(team(1, "a", 5.0), errors=np.full(rows, 5.0))], few, 2)[0]

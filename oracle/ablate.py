@@ -1,0 +1,266 @@
+"""SYP's ablations on a competition of one's own: the paper's tables 1 to 5 and figure 10.
+
+They are on its labelled validation sets. Every fit is kept in ``DIR/ablation/runs``, so that an interrupted
+ablation goes on where it ended.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from sklearn.base import clone
+from tqdm import tqdm
+
+from baselines.estimator import Estimator
+from baselines.guard import guarded, predict_one
+from baselines.report import ALL, family_interval
+from oracle.indicators import SIX
+from starter.groups import read_groups
+from starter.observation import MetaTrain, Observation
+from starter.subject import PublicSets, Subject
+from submission import Competition, UnusableInput, make_id
+from submission.files import replacing, write_text
+from submission.metrics import noise_floor
+
+VERSION = 1
+"""Raise it when the same parameters give other predictions."""
+TABLES = ("1", "2", "3", "4", "5", "fig10")
+METHODS = ("rotation", "confscore", "entropy", "atc+lr", "fd", "ora-a", "ora-b", "syp")
+"""What the tables compare: the five baselines of table 1, and the oracles."""
+HEADER = ("row", "subject", "group", "sets", "seeds", "rmse", "sd", "low", "high", "noise")
+
+FloatArray = NDArray[np.float64]
+Runs = dict[tuple[str, str], list[FloatArray]]
+"""(row, subject) -> the predictions (v,) of each seed."""
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """Where the results stand, and their lines.
+
+    Attributes:
+        table, plot: the CSV and the PNG.
+        lines: of the CSV, below its header.
+    """
+
+    table: Path
+    plot: Path
+    lines: list[tuple[object, ...]]
+
+    def __str__(self) -> str:
+        shown = [HEADER, *((_cell(value) for value in line) for line in self.lines)]
+        rows = [list(map(str, line)) for line in shown]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        )
+
+
+def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator]:
+    """The methods that a table compares, by the label of their row.
+
+    Args:
+        table: one of TABLES.
+        methods: the kit's, by name; what is not varied is as they have it.
+
+    Raises:
+        UnusableInput: there is no such table.
+    """
+    ora_a = methods["ora-a"]
+
+    def varied(**changes: object) -> Estimator:
+        return clone(ora_a).set_params(**changes)
+
+    six = SIX.split(",")
+    steps = ora_a.get_params()["iterations"]
+    if table == "1":
+        return {name: clone(methods[name]) for name in METHODS}
+    if table == "2":
+        return {
+            "six indicators": varied(positive_weight=1.0),
+            "+ loss adjustment": clone(ora_a),
+            "+ ora-b": clone(methods["syp"]),
+        }
+    if table == "3":
+        names = ("entropy", "+ atc", "+ fd", "+ image indicators")
+        return {
+            name: varied(indicators=",".join(six[:count]))
+            for name, count in zip(names, (1, 2, 3, 6), strict=True)
+        }
+    if table == "4":
+        return {f"r = {ratio}": varied(expansion=ratio) for ratio in (2, 4, 6, 8, 10)}
+    if table == "5":
+        return {name: varied(normalisation=name) for name in ("set", "global", "none")}
+    if table == "fig10":
+        counts = [max(round(steps * third / 3), 1) for third in range(1, 6)]
+        rates = (0.01, 0.05, 0.1, 0.2, 0.5)
+        return {f"{count} iterations": varied(iterations=count) for count in counts} | {
+            f"rate {rate:g}": varied(learning_rate=rate) for rate in rates
+        }
+    raise UnusableInput(f"there is no table {table!r}; choose from {', '.join(TABLES)}")
+
+
+def ablate(
+    competition: Competition,
+    table: str,
+    methods: Mapping[str, Estimator],
+    seeds: int = 1,
+    device: str = "cpu",
+    progress: bool = True,
+) -> Ablation:
+    """Fit every row of a table per classifier and seed; write ``DIR/ablation/table<N>.csv`` and ``.png``.
+
+    Args:
+        competition: with validation sets.
+        table: one of TABLES.
+        methods: the kit's, by name, with the parameters that all rows are to have.
+        seeds: how often what has a seed is fitted, from seeds 0, 1, ...
+        device: where the classifiers run.
+        progress: whether bars are shown.
+
+    Raises:
+        UnusableInput: there is no such table, there are no validation sets, `seeds` is not positive, or a
+            method fails.
+    """
+    rows = rows_of(table, methods)
+    if not competition.sets("val"):
+        raise UnusableInput(f"{competition.root} has no validation sets to ablate on")
+    if seeds < 1:
+        raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
+    needs = tuple(sorted({need for method in rows.values() for need in method.needs}))
+    sets, runs = PublicSets(competition), Runs()
+    for name in competition.subjects:
+        subject = Subject.open(sets, name, needs, device)
+        meta, observed = subject.meta_train(progress), subject.observations("val", progress)
+        for label, method in tqdm(rows.items(), f"table {table}, {name}", disable=not progress):
+            runs[label, name] = [
+                _run(competition, name, label, each, meta, observed) for each in _seeded(method, seeds)
+            ]
+    lines = _lines(competition, runs)
+    stem = competition.root / "ablation" / (table if table.startswith("fig") else f"table{table}")
+    _write_csv(stem.with_suffix(".csv"), lines)
+    _plot(stem.with_suffix(".png"), table, lines)
+    return Ablation(stem.with_suffix(".csv"), stem.with_suffix(".png"), lines)
+
+
+def _seeded(method: Estimator, seeds: int) -> list[Estimator]:
+    """A copy for each seed, or the method alone where it has none."""
+    if "seed" not in method.get_params():
+        return [method]
+    return [clone(method).set_params(seed=seed) for seed in range(seeds)]
+
+
+def _run(
+    competition: Competition,
+    subject: str,
+    label: str,
+    method: Estimator,
+    meta: MetaTrain,
+    observed: Sequence[Observation],
+) -> FloatArray:
+    """The predictions (v,) of one fit, from disk where it was made before."""
+    described = repr((VERSION, type(method).__name__, _described(method), subject, competition.files))
+    key = hashlib.sha256(described.encode()).hexdigest()[:32]
+    path = competition.root / "ablation" / "runs" / f"{key}.json"
+    found = _read(path, len(observed))
+    if found is None:
+        with guarded(label, f"fit for {subject}", method):
+            fitted = clone(method).fit(meta)
+        with guarded(label, f"predict for {subject}", method):
+            found = np.array([predict_one(fitted, observation) for observation in observed])
+        write_text(path, json.dumps(found.tolist()) + "\n")
+    return found
+
+
+def _described(method: Estimator) -> list[tuple[str, str]]:
+    """Its parameters; a function goes by its name."""
+    return [
+        (name, getattr(value, "__qualname__", repr(value)))
+        for name, value in sorted(method.get_params().items())
+    ]
+
+
+def _read(path: Path, count: int) -> FloatArray | None:
+    """What an earlier run left; None where it left nothing whole."""
+    try:
+        values = np.array(json.loads(path.read_text(encoding="utf-8")), np.float64)
+    except (OSError, ValueError, TypeError):
+        return None
+    return values if values.shape == (count,) and np.isfinite(values).all() else None
+
+
+def _lines(competition: Competition, runs: Runs) -> list[tuple[object, ...]]:
+    """A line per row, classifier and group; RMSE is the mean over seeds, in points, and sd theirs."""
+    families = list(read_groups(competition).values())
+    targets, names = competition.targets("val"), competition.sets("val")
+    sizes = np.array(list(competition.sizes["val"].values()))
+    lines: list[tuple[object, ...]] = []
+    for (label, subject), predictions in runs.items():
+        truth = np.array([targets[make_id(subject, name)] for name in names])
+        for group in [ALL, *sorted({group for group, _ in families})]:
+            chosen = np.flatnonzero([group in (ALL, mine) for mine, _ in families])
+            errors = [100 * (each - truth)[chosen] for each in predictions]
+            rmse = [math.sqrt(np.mean(each**2)) for each in errors]
+            spread = float(np.std(rmse, ddof=1)) if len(rmse) > 1 else math.nan
+            low, high = family_interval(np.concatenate(errors), [families[i] for i in chosen] * len(errors))
+            noise = noise_floor(truth[chosen], sizes[chosen])
+            lines.append(
+                (
+                    label,
+                    subject,
+                    group,
+                    len(chosen),
+                    len(rmse),
+                    float(np.mean(rmse)),
+                    spread,
+                    low,
+                    high,
+                    noise,
+                )
+            )
+    return lines
+
+
+def _write_csv(path: Path, lines: Sequence[tuple[object, ...]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows([_cell(value) for value in line] for line in lines)
+    write_text(path, text.getvalue())
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.2f}"
+    return value
+
+
+def _plot(path: Path, table: str, lines: Sequence[tuple[object, ...]]) -> None:
+    """RMSE over all validation sets, a bar a row and classifier, with the deviation over seeds."""
+    rows = [line for line in lines if line[2] == ALL]
+    labels = list(dict.fromkeys(str(line[0]) for line in rows))
+    subjects = list(dict.fromkeys(str(line[1]) for line in rows))
+    drawn = Figure(figsize=(1.6 + 0.9 * len(labels), 3.6), layout="constrained")
+    FigureCanvasAgg(drawn)
+    axes, width = drawn.subplots(), 0.8 / len(subjects)
+    for number, subject in enumerate(subjects):
+        mine = [line for line in rows if line[1] == subject]
+        places = np.arange(len(mine)) + width * (number - (len(subjects) - 1) / 2)
+        heights = [float(str(line[5])) for line in mine]
+        spread = np.nan_to_num([float(str(line[6])) for line in mine])
+        axes.bar(places, heights, width, yerr=spread if spread.any() else None, label=subject, capsize=3)
+    axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right")
+    axes.set(ylabel="RMSE, points", title=table if table.startswith("fig") else f"table {table}")
+    axes.legend(fontsize=7)
+    with replacing(path) as temporary:
+        drawn.savefig(temporary, format="png", dpi=110, metadata={"Software": None})

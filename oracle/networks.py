@@ -1,0 +1,111 @@
+"""The oracle's two networks: ORA-A, an MLP, and ORA-B, self-attention over the indicators (SYP, fig. 3)."""
+
+import torch
+from torch import nn
+
+from submission.errors import UnusableInput
+
+TOKENS = ("indicators", "one")
+INIT = 0.02
+"""Standard deviation of ORA-B's initial weights, a truncated normal (winner's code)."""
+
+
+class Mlp(nn.Module):
+    """ORA-A: expand p indicators by a ratio, then reduce to one probability (6-48-48-48-24-1 at 8)."""
+
+    def __init__(self, inputs: int, expansion: int, dropout: float) -> None:
+        super().__init__()
+        width = inputs * expansion
+        self.layers = nn.Sequential(
+            *(nn.Linear(inputs, width), nn.GELU()),
+            *(nn.Linear(width, width), nn.GELU(), nn.Dropout(dropout)),
+            *(nn.Linear(width, width), nn.GELU(), nn.Dropout(dropout)),
+            *(nn.Linear(width, (width + 1) // 2), nn.GELU(), nn.Dropout(dropout)),
+            nn.Linear((width + 1) // 2, 1),
+        )
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """(b, p) -> probabilities (b,)."""
+        return torch.sigmoid(self.layers(rows)[:, 0])
+
+
+class Block(nn.Module):
+    """Multi-head self-attention (eqs. 13-15) and two linear layers with GELU, a residual around each."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.qkv = nn.Linear(width, 3 * width)
+        self.project = nn.Linear(width, width)
+        self.mix = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, width))
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """(b, t, d) -> (b, t, d)."""
+        joined = self.project(self._attend(tokens))
+        tokens = tokens + nn.functional.dropout(joined, self.dropout, self.training)
+        return tokens + self.mix(tokens)
+
+    def _attend(self, tokens: torch.Tensor) -> torch.Tensor:
+        b, t, d = tokens.shape
+        if t == 1:  # a softmax over one token is 1: queries and keys do not matter
+            value = nn.functional.linear(tokens, self.qkv.weight[2 * d :], self.qkv.bias[2 * d :])
+            weight = nn.functional.dropout(value.new_ones(b, self.heads, 1), self.dropout, self.training)
+            return (value.view(b, self.heads, -1) * weight).view(b, 1, d)
+        parts = self.qkv(tokens).view(b, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        rate = self.dropout if self.training else 0.0
+        query, key, value = parts.unbind(0)
+        seen = nn.functional.scaled_dot_product_attention(query, key, value, dropout_p=rate)
+        return seen.transpose(1, 2).reshape(b, t, d)
+
+
+class Attention(nn.Module):
+    """ORA-B: two blocks over the tokens and a linear layer to one probability.
+
+    `tokens` "indicators" gives each of the p indicators a token of its own and averages them at the end: the
+    natural reading of the paper. "one" embeds all p in one, as the winner's code does, on which attention is
+    a linear map.
+
+    Raises:
+        UnusableInput: `tokens` is neither, or the width, p times the ratio, is no multiple of `heads`.
+    """
+
+    def __init__(self, inputs: int, expansion: int, dropout: float, tokens: str, heads: int) -> None:
+        super().__init__()
+        width = inputs * expansion
+        if tokens not in TOKENS:
+            raise UnusableInput(f"tokens must be {' or '.join(TOKENS)}, got {tokens!r}")
+        if heads < 1 or width % heads:
+            raise UnusableInput(
+                f"heads must divide the width, {inputs} indicators x expansion {expansion} = {width}, "
+                f"got {heads}"
+            )
+        self.embed = Together(inputs, width) if tokens == "one" else Apart(inputs, width)
+        self.blocks = nn.Sequential(*(Block(width, heads, dropout) for _ in range(2)))
+        self.head = nn.Linear(width, 1)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.trunc_normal_(module.weight, std=INIT)
+                nn.init.zeros_(module.bias)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """(b, p) -> probabilities (b,)."""
+        return torch.sigmoid(self.head(self.blocks(self.embed(rows)).mean(dim=1))[:, 0])
+
+
+class Together(nn.Linear):
+    """All p indicators in one token: (b, p) -> (b, 1, d)."""
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return super().forward(rows)[:, None]
+
+
+class Apart(nn.Module):
+    """A token an indicator, its value times a learnt direction plus a learnt offset: (b, p) -> (b, p, d)."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.direction = nn.Parameter(torch.randn(inputs, width))
+        self.offset = nn.Parameter(torch.randn(inputs, width))
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return rows[:, :, None] * self.direction + self.offset

@@ -1,0 +1,67 @@
+"""ORA-B: self-attention over the indicators of an image (SYP, fig. 3b)."""
+
+from typing import ClassVar
+
+from torch import nn
+
+from oracle.indicators import SIX
+from oracle.networks import TOKENS, Attention
+from oracle.ora_a import OraA
+
+
+class OraB(OraA):
+    """Two blocks of self-attention and two linear layers in the place of ORA-A's MLP.
+
+    Args:
+        indicators, normalisation, estimate, threshold, iterations, batch_size, learning_rate, momentum,
+            weight_decay, positive_weight, low_accuracy, expansion, device, seed: as ORA-A's.
+        dropout: of attention and projection (winner's code: 0.1).
+        tokens: "indicators", a token each (the natural reading of the paper), "one" (the winner's code), or
+            "cv", as cross-validation by family chooses.
+        heads: of the attention (winner's code: 3); they divide its width, indicators x expansion.
+    """
+
+    choices: ClassVar = {**OraA.choices, "tokens": TOKENS}
+
+    def __init__(
+        self,
+        indicators: str = SIX,
+        normalisation: str = "set",
+        estimate: str = "threshold",
+        threshold: float = 0.5,
+        iterations: int = 30_000,
+        batch_size: int = 10_000,
+        learning_rate: float = 0.1,
+        momentum: float = 0.9,
+        weight_decay: float = 5e-4,
+        positive_weight: float = 3.0,
+        low_accuracy: float = 0.3,
+        expansion: int = 8,
+        dropout: float = 0.1,
+        tokens: str = "one",
+        heads: int = 3,
+        device: str = "cpu",
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            indicators=indicators,
+            normalisation=normalisation,
+            estimate=estimate,
+            threshold=threshold,
+            iterations=iterations,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            momentum=momentum,
+            weight_decay=weight_decay,
+            positive_weight=positive_weight,
+            low_accuracy=low_accuracy,
+            expansion=expansion,
+            dropout=dropout,
+            device=device,
+            seed=seed,
+        )
+        self.tokens = tokens
+        self.heads = heads
+
+    def _make_networks(self, inputs: int) -> list[nn.Module]:
+        return [Attention(inputs, self.expansion, self.dropout, self.chosen_["tokens"], self.heads)]

@@ -1,0 +1,97 @@
+"""What all oracles share: they judge every image by its indicators, and from that the set's accuracy."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.estimator import Estimator
+from oracle.choice import CV, choose
+from oracle.indicators import indicator_table, named, needs_of
+from oracle.normalisation import KINDS, Normalisation
+from oracle.table import ImageTable
+from oracle.training import check_real
+from starter.observation import MetaTrain, Observation, Source
+from submission.errors import UnusableInput
+
+ESTIMATES = ("threshold", "mean")
+
+
+class Oracle(Estimator, ABC):
+    """A subclass has the parameters `indicators`, `normalisation`, `estimate` and `threshold` beside its own,
+    and writes `_check`, `_learn` and `_judge`, and `_model` and `_take` for what it keeps on disk.
+    """
+
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"normalisation": KINDS, "estimate": ESTIMATES}
+    """What "cv" chooses from, parameter by parameter."""
+    indicators: str
+    normalisation: str
+    estimate: str
+    threshold: float
+    source_: Source
+    normalisation_: Normalisation
+
+    @property
+    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What the chosen indicators read."""
+        return needs_of(named(self.indicators))
+
+    def probabilities(self, observation: Observation) -> NDArray[np.float32]:
+        """The probability that each image is classified correctly, float32 (n,)."""
+        table = indicator_table(observation, self.source_, named(self.indicators))
+        return self._judge(self.normalisation_.apply(table))
+
+    def _fit(self, meta: MetaTrain) -> None:
+        self._check_parameters()
+        self.chosen_ = choose(self, meta)
+        self.source_ = meta.source
+        table = ImageTable.of(meta, named(self.indicators), self.chosen_["normalisation"])
+        self.normalisation_ = table.normalisation
+        self._learn(table)
+
+    def _predict(self, observation: Observation) -> float:
+        probabilities = self.probabilities(observation)
+        if self.chosen_["estimate"] == "mean":
+            return float(probabilities.mean(dtype=np.float64))
+        return float((probabilities > self.threshold).mean())
+
+    def _state(self) -> dict[str, Any]:
+        scaling = asdict(self.normalisation_)
+        return {"source": self.source_, "chosen": self.chosen_, "scaling": scaling, "model": self._model()}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self.source_, self.chosen_ = state["source"], state["chosen"]
+        self.normalisation_ = Normalisation(**state["scaling"])
+        self._take(state["model"])
+
+    def _check_parameters(self) -> None:
+        named(self.indicators)
+        for name, values in self.choices.items():
+            if getattr(self, name) not in (*values, CV):
+                allowed = ", ".join((*values, CV))
+                raise UnusableInput(f"{name} must be {allowed}, got {getattr(self, name)!r}")
+        check_real("threshold", self.threshold, 0 <= self.threshold <= 1, "in [0, 1]")
+        self._check()
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Raise UnusableInput where a parameter of the subclass's own is out of range."""
+
+    @abstractmethod
+    def _learn(self, table: ImageTable) -> None:
+        """Learn to judge from the meta-train images."""
+
+    @abstractmethod
+    def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Normalised indicators (n, p) -> probabilities (n,)."""
+
+    @abstractmethod
+    def _model(self) -> object:
+        """What was learnt, in arrays and text."""
+
+    @abstractmethod
+    def _take(self, model: Any) -> None:
+        """Take on what `_model` gave."""

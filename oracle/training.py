@@ -1,0 +1,111 @@
+"""Training a network that tells from an image's indicators whether the classifier is right about it."""
+
+import reprlib
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+from tqdm import trange
+
+from submission.errors import UnusableInput
+
+CHECKED = 100
+"""Steps between looks at whether the loss is finite."""
+LIMITS = {
+    "iterations": (1, 10_000_000),
+    "batch_size": (1, 100_000),
+    "seed": (0, 2**63 - 1),
+}
+"""Of the whole numbers, both ends allowed."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a network is trained: stochastic gradient descent with momentum, the rate falling linearly to 0.
+
+    Attributes:
+        iterations: steps (paper: 30,000).
+        batch_size: images in a step, drawn with replacement across all sets (paper: 10,000).
+        learning_rate: at the start (paper: 0.1; 0.05 for RepVGG-A0).
+        momentum, weight_decay: of SGD (winner's code: 0.9, 5e-4).
+        seed: of initialisation, batches and dropout.
+        device: cpu, cuda, ...
+
+    Raises:
+        UnusableInput: a field is out of range.
+    """
+
+    iterations: int
+    batch_size: int
+    learning_rate: float
+    momentum: float
+    weight_decay: float
+    seed: int
+    device: str
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in LIMITS.items():
+            check_whole(name, getattr(self, name), low, high)
+        check_real("learning_rate", self.learning_rate, 0 < self.learning_rate <= 1e6, "in (0, 1e6]")
+        check_real("momentum", self.momentum, 0 <= self.momentum < 1, "in [0, 1)")
+        check_real("weight_decay", self.weight_decay, 0 <= self.weight_decay <= 1, "in [0, 1]")
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).splitlines()[0]
+            raise UnusableInput(f"device {self.device!r} cannot be used here: {reason}") from error
+
+    def train(
+        self,
+        network: nn.Module,
+        inputs: torch.Tensor,
+        correct: torch.Tensor,
+        weights: torch.Tensor | None = None,
+    ) -> None:
+        """Train in place, and leave the network in evaluation mode.
+
+        The whole table stays one tensor, of which a batch is an index: nothing is loaded or collated.
+
+        Args:
+            network: (b, p) -> probabilities (b,).
+            inputs: float32 (n, p), on the device.
+            correct: float32 (n,), 1 where the classifier is right.
+            weights: of each image's squared error, float32 (n,); None weighs all the same.
+
+        Raises:
+            UnusableInput: the loss, or a weight at the end, is not finite.
+        """
+        generator = torch.Generator(self.device).manual_seed(int(self.seed))
+        optimiser = torch.optim.SGD(
+            network.parameters(), self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay
+        )
+        network.train()
+        for step in trange(self.iterations, desc=type(network).__name__.lower(), leave=False):
+            optimiser.param_groups[0]["lr"] = self.learning_rate * (1 - step / self.iterations)
+            batch = torch.randint(len(inputs), (self.batch_size,), generator=generator, device=self.device)
+            errors = (network(inputs[batch]) - correct[batch]) ** 2
+            loss = (errors if weights is None else errors * weights[batch]).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            if step % CHECKED == 0 and not torch.isfinite(loss):
+                raise self._diverged(f"the loss is {loss.item()} at step {step}")
+        network.eval()
+        if not all(torch.isfinite(parameter).all() for parameter in network.parameters()):
+            raise self._diverged("training ends in weights that are not finite")
+
+    def _diverged(self, problem: str) -> UnusableInput:
+        return UnusableInput(f"{problem}: lower learning_rate, which is {self.learning_rate}")
+
+
+def check_whole(name: str, value: object, low: int, high: int) -> None:
+    """Raises UnusableInput where `value` is not a whole number in low..high."""
+    if not isinstance(value, int | np.integer) or not low <= value <= high:
+        raise UnusableInput(f"{name} must be a whole number in {low:,}..{high:,}, got {reprlib.repr(value)}")
+
+
+def check_real(name: str, value: float, fits: bool, needed: str) -> None:
+    """Raises UnusableInput where a number does not fit what is `needed`."""
+    if not fits:
+        raise UnusableInput(f"{name} must be {needed}, got {value}")

@@ -1,0 +1,248 @@
+"""unseen-best, the kit's own entry: trees judge images, transport under an estimated class prior judges the
+set, and a small regression corrects it. docs/unseen-best.md says why, and what each part is worth.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from baselines.cot import cott_threshold, transport_to
+from baselines.estimator import Estimator
+from baselines.families import Fold, blocks
+from baselines.regressors import log_odds
+from baselines.stack import convex_weights
+from oracle.correction import Correction
+from oracle.indicators import indicator_table, named, needs_of
+from oracle.ora_l import grow, read_trees
+from oracle.priors import few_classes, nearest_prior, sure
+from oracle.training import check_whole
+from starter.observation import MetaTrain, Observation, Source
+from starter.temperature import temperature
+from submission.errors import UnusableInput
+
+if TYPE_CHECKING:
+    from lightgbm import Booster
+
+FloatArray = NDArray[np.float64]
+RICH = "entropy,confidence,energy,margin,logit_norm,knn,turned,grey,rotation"
+"""What the trees read: nothing that all images of a set share, and nothing of the pixels themselves."""
+EVIDENCE = ("knn", "rotation", "turned", "confidence")
+"""Indicators whose mean over the set the regression reads."""
+POWERS = (1.0, 2.0, 4.0, np.inf)
+"""How sure an image must be to count towards the class prior; at infinity the prior is the source's."""
+ESTIMATES = ("trees", "transport", "stack")
+ALPHAS = (1.0, 10.0, 100.0, 1000.0)
+TRANSPORT = 2
+"""Column of a row: the transport's estimate at the power 2, which is the one that is corrected."""
+PARTS = 10_000
+"""Of these a class prior is made up when it is transported to."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The logits (n, k) of a set, or of a copy of one, and its images' indicators (n, p)."""
+
+    observation: Observation
+    table: NDArray[np.float32]
+
+    def take(self, rows: NDArray[np.int64]) -> "Judged":
+        """The images at `rows` alone."""
+        seen = self.observation
+        return Judged(Observation(seen.set_name, seen.classifier, seen.logits[rows]), self.table[rows])
+
+
+Fit = Callable[[FloatArray, FloatArray], Correction]
+
+
+def candidates() -> list[Fit]:
+    """Ways to tell accuracy from rows: every estimate as it is, and the transport's corrected by the other
+    estimates, and by these and the evidence, each at every strength of ridge regression.
+    """
+    estimates, width = 1 + len(POWERS), 1 + len(POWERS) + len(EVIDENCE)
+    found: list[Fit] = [partial(_as_it_is, column) for column in range(estimates)]
+    for columns in (range(estimates), range(width)):
+        found += [partial(_corrected, tuple(columns), alpha) for alpha in ALPHAS]
+    return found
+
+
+def _as_it_is(column: int, rows: FloatArray, targets: FloatArray) -> Correction:
+    return Correction.none(rows.shape[1], column)
+
+
+def _corrected(columns: tuple[int, ...], alpha: float, rows: FloatArray, targets: FloatArray) -> Correction:
+    return Correction.fit(rows, targets, columns, TRANSPORT, alpha)
+
+
+class UnseenBest(Estimator):
+    """Trees, transport under an estimated class prior, and regressions weighed by cross-validation.
+
+    Args:
+        indicators: that the trees read, names with commas between them.
+        estimate: the mean of the trees' probabilities ("trees"), the share transported cheaply under the
+            class prior that they leave room for ("transport"), or both, corrected by regression ("stack").
+        copies: of the labelled source, with other class priors, that the regression learns from too.
+        trees, leaves: of LightGBM.
+        most: at most so many images are learnt from by each of the five forests.
+        seed: of what is drawn.
+    """
+
+    def __init__(
+        self,
+        indicators: str = RICH,
+        estimate: str = "stack",
+        copies: int = 8,
+        trees: int = 100,
+        leaves: int = 15,
+        most: int = 200_000,
+        seed: int = 0,
+    ) -> None:
+        self.indicators = indicators
+        self.estimate = estimate
+        self.copies = copies
+        self.trees = trees
+        self.leaves = leaves
+        self.most = most
+        self.seed = seed
+
+    @property
+    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What the indicators read."""
+        return needs_of((*named(self.indicators), *EVIDENCE))
+
+    def _fit(self, meta: MetaTrain) -> None:
+        self._check()
+        self._prepare(meta.source)
+        sets = [self._judged(observation) for observation in tqdm(meta.sets, "indicators", leave=False)]
+        source = self._judged(meta.source.observation)
+        tables, correct = [self._read(each) for each in sets], list(meta.correct)
+        self.forest_ = self._grow([*tables, self._read(source)], [*correct, meta.source.correct])
+        if self.estimate != "stack":
+            return
+        parts = blocks(meta.families)
+        forests = [
+            self._grow(
+                [*(tables[i] for i in fold.train), self._read(source)],
+                [*(correct[i] for i in fold.train), meta.source.correct],
+            )
+            for fold in tqdm(parts, "blocks of operations", leave=False)
+        ]
+        judges = [[forests[j] for j, fold in enumerate(parts) if i in fold.test] for i in range(len(sets))]
+        self._learn(meta, sets, source, judges, parts)
+
+    def _prepare(self, source: Source) -> None:
+        """Keep what rows need of the source."""
+        self.source_ = source
+        self.temperature_ = temperature(source)
+        self.threshold_ = cott_threshold(source, self.temperature_)
+        k = source.observation.logits.shape[1]
+        self.prior_ = np.bincount(source.labels, minlength=k) / len(source.labels)
+
+    def _judged(self, observation: Observation) -> Judged:
+        seen = Observation(observation.set_name, observation.classifier, observation.logits)
+        return Judged(seen, indicator_table(observation, self.source_, self._columns))
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        """The trees' indicators, then those of the evidence that are not among them."""
+        return tuple(dict.fromkeys((*named(self.indicators), *EVIDENCE)))
+
+    def _read(self, judged: Judged) -> NDArray[np.float32]:
+        """The columns that the trees read."""
+        return judged.table[:, : len(named(self.indicators))]
+
+    def _grow(self, tables: Sequence[NDArray[np.float32]], correct: Sequence[NDArray[np.bool_]]) -> "Booster":
+        truth = np.concatenate(correct).astype(np.float32)
+        drawn = np.arange(len(truth))
+        if len(truth) > self.most:
+            drawn = np.sort(np.random.default_rng(self.seed).permutation(len(truth))[: self.most])
+        starts = np.cumsum([0, *map(len, tables[:-1])])
+        parts = np.split(drawn, np.searchsorted(drawn, starts[1:]))
+        rows = np.concatenate(
+            [table[part - start] for table, part, start in zip(tables, parts, starts, strict=True)]
+        )
+        return grow(rows, truth[drawn], self.trees, self.leaves, 0.1, self.seed)
+
+    def _row(self, judged: Judged, forests: "Sequence[Booster]") -> FloatArray:
+        """Log-odds of the trees' and the transports' estimates, then the means of the evidence, (p,)."""
+        rows = self._read(judged)
+        probabilities = np.mean([np.asarray(forest.predict(rows)) for forest in forests], axis=0)
+        estimates = [probabilities.mean()]
+        estimates += [self._transported(judged.observation, probabilities, power) for power in POWERS]
+        places = [self._columns.index(name) for name in EVIDENCE]
+        return np.array([*log_odds(estimates), *judged.table[:, places].mean(axis=0, dtype=np.float64)])
+
+    def _transported(self, observation: Observation, probabilities: FloatArray, power: float) -> float:
+        """COTT under the class prior nearest to the source's that leaves room for what is sure."""
+        least = sure(observation.predicted, probabilities, power, len(self.prior_))
+        classes = np.rint(PARTS * nearest_prior(least, self.prior_)).astype(np.int64)
+        cost, mass = transport_to(classes, observation, self.temperature_)
+        return float(mass[cost <= self.threshold_].sum())
+
+    def _learn(
+        self,
+        meta: MetaTrain,
+        sets: Sequence[Judged],
+        source: Judged,
+        judges: "Sequence[Sequence[Booster]]",
+        parts: Sequence[Fold],
+    ) -> None:
+        """Rows of the sets, by trees that lack their operations, and of the source; then the weights."""
+        pairs = zip(tqdm(sets, "transports", leave=False), judges, strict=True)
+        rows = [self._row(judged, forests) for judged, forests in pairs]
+        targets = list(meta.targets)
+        rng = np.random.default_rng(self.seed)
+        everything = np.arange(len(source.table))
+        for drawn in [everything, *(few_classes(meta.source.labels, rng) for _ in range(self.copies))]:
+            rows.append(self._row(source.take(drawn), [self.forest_]))
+            targets.append(meta.source.correct[drawn].mean())
+        of = np.concatenate([np.arange(len(sets)), np.full(1 + self.copies, -1)])
+        self._weigh(np.array(rows), np.array(targets), of, parts)
+
+    def _weigh(
+        self, rows: FloatArray, targets: FloatArray, of: NDArray[np.int64], parts: Sequence[Fold]
+    ) -> None:
+        """Convex weights of the candidates that serve best on blocks of operations not learnt from."""
+        held = [np.isin(of, fold.test) for fold in parts]
+        predictions = [
+            np.column_stack([fit(rows[~test], targets[~test])(rows[test]) for fit in candidates()])
+            for test in held
+        ]
+        weights = convex_weights(predictions, [targets[test] for test in held])
+        chosen = [
+            (float(weight), fit) for weight, fit in zip(weights, candidates(), strict=True) if weight > 0
+        ]
+        self.corrections_ = [(weight, fit(rows, targets)) for weight, fit in chosen]
+
+    def _predict(self, observation: Observation) -> float:
+        judged = self._judged(observation)
+        if self.estimate == "stack":
+            row = self._row(judged, [self.forest_])[None]
+            return float(sum(weight * correct(row)[0] for weight, correct in self.corrections_))
+        probabilities = np.asarray(self.forest_.predict(self._read(judged)))
+        if self.estimate == "trees":
+            return float(probabilities.mean())
+        return self._transported(observation, probabilities, POWERS[TRANSPORT - 1])
+
+    def _state(self) -> dict[str, Any]:
+        corrections = [(weight, asdict(each)) for weight, each in getattr(self, "corrections_", [])]
+        trees = self.forest_.model_to_string()
+        return {"source": self.source_, "trees": trees, "corrections": corrections}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self._prepare(state["source"])
+        self.forest_ = read_trees(state["trees"])
+        self.corrections_ = [(weight, Correction(**each)) for weight, each in state["corrections"]]
+
+    def _check(self) -> None:
+        if self.estimate not in ESTIMATES:
+            raise UnusableInput(f"estimate must be {', '.join(ESTIMATES)}, got {self.estimate!r}")
+        check_whole("copies", self.copies, 0, 1000)
+        check_whole("trees", self.trees, 1, 100_000)
+        check_whole("leaves", self.leaves, 2, 10_000)
+        check_whole("most", self.most, 1, 100_000_000)
+        check_whole("seed", self.seed, 0, 2**31 - 1)

@@ -1,0 +1,88 @@
+"""The paper's ablations on a small competition: their rows, their numbers, and going on after an interruption."""
+
+import csv
+import math
+
+import pytest
+from sklearn.base import clone
+
+from baselines import BASELINES
+from baselines.report import run_report
+from oracle import ORACLES
+from oracle.ablate import METHODS, TABLES, ablate, rows_of
+from submission import UnusableInput
+
+KIT = {**BASELINES, **ORACLES}
+
+
+@pytest.fixture
+def methods():
+    quick = {name: clone(KIT[name]) for name in METHODS}
+    for name in ("ora-a", "ora-b", "syp"):
+        quick[name].set_params(iterations=6, batch_size=50, positive_weight=3.0)
+    return quick
+
+
+def test_rows_vary_what_the_paper_varies(methods):
+    def values(table, parameter):
+        return [method.get_params().get(parameter) for method in rows_of(table, methods).values()]
+
+    assert list(rows_of("1", methods)) == list(METHODS)
+    assert values("2", "positive_weight") == [1.0, 3.0, 3.0]
+    assert [value.count(",") for value in values("3", "indicators")] == [0, 1, 2, 5]
+    assert values("4", "expansion") == [2, 4, 6, 8, 10]
+    assert values("5", "normalisation") == ["set", "global", "none"]
+    assert values("fig10", "iterations")[:5] == [2, 4, 6, 8, 10]
+    assert values("fig10", "learning_rate")[5:] == [0.01, 0.05, 0.1, 0.2, 0.5]
+    assert set(values("4", "iterations")) == {6}
+    assert all(rows_of(table, methods) for table in TABLES)
+
+
+def test_numbers_are_the_reports_and_the_plot_is_written(contest, methods):
+    found = ablate(contest, "1", methods, progress=False)
+    chosen = {name: methods[name] for name in ("fd", "ora-a")}
+    expected = {
+        (line.method, line.group): line for line in run_report(contest, chosen, progress=False).lines()
+    }
+    lines = list(csv.DictReader(found.table.read_text().splitlines()))
+    for line in lines:
+        if line["row"] in chosen:
+            other = expected[line["row"], line["group"]]
+            assert float(line["rmse"]) == pytest.approx(other.rmse, abs=0.006)
+            assert float(line["noise"]) == pytest.approx(other.noise, abs=0.006)
+            assert line["low"] == ("" if math.isnan(other.low) else f"{other.low:.2f}")
+    assert [line["row"] for line in lines if line["group"] == "all"] == list(METHODS)
+    assert found.plot.read_bytes().startswith(b"\x89PNG")
+    assert "rotation" in str(found)
+
+
+def test_seeds_give_a_mean_and_a_deviation(contest, methods):
+    methods["ora-a"].set_params(learning_rate=2.0)
+    text = ablate(contest, "5", methods, seeds=2, progress=False).table.read_text()
+    lines = list(csv.DictReader(text.splitlines()))
+    assert {line["seeds"] for line in lines} == {"2"}
+    assert all(float(line["sd"]) >= 0 for line in lines)
+
+
+def test_an_interrupted_ablation_goes_on(contest, methods):
+    first = ablate(contest, "3", methods, progress=False)
+    kept = sorted((contest.root / "ablation/runs").iterdir())
+    assert len(kept) == 4
+    kept[0].write_text("[0.1]")
+    kept[1].unlink()
+    before = {path: path.stat().st_mtime_ns for path in kept[2:]}
+    assert ablate(contest, "3", methods, progress=False).lines == first.lines
+    assert {path: path.stat().st_mtime_ns for path in kept[2:]} == before
+    methods["ora-a"].set_params(iterations=7)
+    ablate(contest, "3", methods, progress=False)
+    assert len(list((contest.root / "ablation/runs").iterdir())) == 8
+
+
+def test_refuses(contest, methods):
+    with pytest.raises(UnusableInput, match="there is no table '6'; choose from 1, 2, 3, 4, 5, fig10"):
+        ablate(contest, "6", methods)
+    with pytest.raises(UnusableInput, match="--seeds must be at least 1, got 0"):
+        ablate(contest, "3", methods, seeds=0)
+    methods["ora-a"].set_params(iterations=0)
+    with pytest.raises(UnusableInput, match="entropy: iterations must be a whole number"):
+        ablate(contest, "3", methods, progress=False)

@@ -1,0 +1,65 @@
+"""The two networks: their sizes, and ORA-B against PyTorch's own attention."""
+
+import pytest
+import torch
+from torch import nn
+
+from oracle.networks import Attention, Block, Mlp
+from submission import UnusableInput
+
+
+def parameters(network):
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def test_the_mlp_is_the_winners_at_ratio_8():
+    network = Mlp(6, 8, 0.0)
+    widths = [layer.out_features for layer in network.layers if isinstance(layer, nn.Linear)]
+    assert widths == [48, 48, 48, 24, 1]
+    assert parameters(network) == 6241
+
+
+def test_one_token_gives_the_winners_number_of_parameters():
+    assert parameters(Attention(6, 8, 0.1, "one", 3)) == 28609
+
+
+@pytest.mark.parametrize("tokens", [1, 5])
+def test_attention_is_pytorchs(tokens):
+    torch.manual_seed(0)
+    block, reference = Block(12, 3, 0.0), nn.MultiheadAttention(12, 3, batch_first=True)
+    reference.in_proj_weight.data, reference.in_proj_bias.data = block.qkv.weight.data, block.qkv.bias.data
+    reference.out_proj.load_state_dict(block.project.state_dict())
+    rows = torch.randn(7, tokens, 12)
+    attended = block.project(block._attend(rows))
+    torch.testing.assert_close(attended, reference(rows, rows, rows)[0], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("tokens", ["one", "indicators"])
+def test_the_result_is_a_probability_of_each_image_by_itself(tokens):
+    torch.manual_seed(0)
+    network = Attention(6, 4, 0.1, tokens, 2).eval()
+    rows = torch.rand(9, 6)
+    result = network(rows)
+    assert result.shape == (9,)
+    assert ((result > 0) & (result < 1)).all()
+    torch.testing.assert_close(network(rows[3:4]), result[3:4])
+
+
+def test_a_token_each_tells_indicators_apart():
+    torch.manual_seed(0)
+    network = Attention(2, 6, 0.0, "indicators", 2).eval()
+    rows = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    assert network(rows)[0] != network(rows)[1]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "heads", "message"),
+    [
+        ("two", 3, "tokens must be indicators or one, got 'two'"),
+        ("one", 5, "heads must divide the width, 6 indicators x expansion 8 = 48, got 5"),
+        ("one", 0, "heads must divide the width"),
+    ],
+)
+def test_refuses(tokens, heads, message):
+    with pytest.raises(UnusableInput, match=message):
+        Attention(6, 8, 0.1, tokens, heads)

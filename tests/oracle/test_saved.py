@@ -1,0 +1,41 @@
+"""Saved oracles predict what they did, whatever their parameters."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from baselines.conformance import example_meta_train
+from oracle import ORACLES, UnseenBest
+from submission import UnusableInput
+
+META = example_meta_train(sets=8)
+CHANGES = {
+    "ora-a": {"iterations": 5, "batch_size": 20, "indicators": "entropy,fd,knn,calibrated"},
+    "ora-b": {"iterations": 5, "batch_size": 20, "estimate": "cv"},
+    "syp": {"iterations": 5, "batch_size": 20, "estimate": "mean", "tokens": "indicators"},
+    "ora-l": {"trees": 5, "normalisation": "global"},
+    "unseen-best": {"trees": 5},
+}
+
+
+@pytest.mark.parametrize("name", list(ORACLES))
+def test_a_loaded_oracle_predicts_the_same(name, tmp_path):
+    oracle = clone(ORACLES[name]).set_params(**CHANGES[name]).fit(META)
+    oracle.save(tmp_path / "oracle.safetensors")
+    again = clone(ORACLES[name]).load(tmp_path / "oracle.safetensors")
+    assert again.get_params() == oracle.get_params()
+    np.testing.assert_array_equal(again.predict(META.sets[:3]), oracle.predict(META.sets[:3]))
+
+
+@pytest.mark.parametrize("estimate", ["trees", "transport"])
+def test_parts_of_unseen_best(estimate, tmp_path):
+    oracle = UnseenBest(estimate=estimate, trees=3).fit(META)
+    oracle.save(tmp_path / "oracle.safetensors")
+    again = UnseenBest().load(tmp_path / "oracle.safetensors")
+    np.testing.assert_array_equal(again.predict(META.sets[:2]), oracle.predict(META.sets[:2]))
+
+
+def test_another_oracles_file_is_refused(tmp_path):
+    UnseenBest(estimate="trees", trees=3).fit(META).save(tmp_path / "oracle.safetensors")
+    with pytest.raises(UnusableInput, match="holds UnseenBest, not OraA"):
+        clone(ORACLES["ora-a"]).load(tmp_path / "oracle.safetensors")
