@@ -51,7 +51,7 @@ def methods_table(subjects: Subjects) -> pd.DataFrame:
     """
     rows = []
     for name, meta in subjects.items():
-        parts = random_folds(meta, SPLITS)
+        parts = random_folds(meta, meta, SPLITS)
         for method, prototype in OOD_BASELINES.items():
             predictions = held_out(prototype, meta, meta, parts)
             found = [
@@ -109,7 +109,7 @@ def backbones_table(subjects: Subjects) -> pd.DataFrame:
     """
     rows = []
     for name, meta in subjects.items():
-        parts = random_folds(meta, 1)
+        parts = random_folds(meta, meta, 1)
         (predictions,) = held_out(METHODS["gscore-ude-w"], meta, meta, parts)
         truth = meta.targets[parts[0].test]
         rows.append((name, meta.source.accuracy, truth.mean(), predictions.mean()))

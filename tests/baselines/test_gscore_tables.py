@@ -27,9 +27,9 @@ def test_a_fold_leaves_a_family_out_of_what_it_learns_from():
 
 
 def test_random_splits_keep_families_together_and_repeat():
-    parts = random_folds(META, 5)
+    parts = random_folds(META, META, 5)
     assert len(parts) == 5
-    for fold, again in zip(parts, random_folds(META, 5), strict=True):
+    for fold, again in zip(parts, random_folds(META, META, 5), strict=True):
         assert {META.families[i] for i in fold.train}.isdisjoint(META.families[i] for i in fold.test)
         assert len(fold.train) + len(fold.test) == 40
         assert (fold.test == again.test).all()
