@@ -21,6 +21,7 @@ from tqdm import tqdm
 from baselines import OOD_BASELINES
 from baselines.estimator import Estimator, Measured
 from baselines.families import Fold
+from baselines.gscore_tables import TABLES, write_table
 from baselines.held_out import family_folds, held_out, random_folds
 from baselines.plugin import Plugin
 from starter.cache import Cache
@@ -34,6 +35,7 @@ from starter.observe import Observer, read
 from starter.oodsets import load_ood_sets, without_shared
 from starter.rendering import FromRecipe
 from starter.sources import load_source
+from submission.detection import DETECTION_METRICS
 from submission.metrics import noise_floor
 
 SIZES = (50, 100, 200, 400, 800)
@@ -266,6 +268,19 @@ def hidden_table(pools: Pools) -> str:
     return table(rows, [*map(str, SIZES), "all"])
 
 
+def write_tables(pools: Pools, folder: Path) -> None:
+    """Every table of the paper with its plot, from 1:1 mixes; correlations with every metric (table 4)."""
+    classifier = pools.source.observation.classifier
+    for name, make in TABLES.items():
+        metrics = tuple(DETECTION_METRICS) if name == "correlations" else (pools.metric,)
+        subjects = {
+            f"{classifier}:{detector}:{metric}": paper_sides(replace(pools, metric=metric), detector)[0]
+            for metric in metrics
+            for detector in pools.scores
+        }
+        print(name, *write_table(name, make(subjects), folder))
+
+
 def rates(pools: Pools) -> str:
     """How many mixes of 800 images each method predicts in a second of processor time."""
     detector = next(iter(pools.scores))
@@ -299,12 +314,16 @@ def main() -> None:
     parser.add_argument("--detector", action="append", help="of the kit; repeatable [msp, odin, energy, mls]")
     parser.add_argument("--metric", default="fpr95")
     parser.add_argument("--families", default="all", help="1/2: half of them, on which methods were chosen")
+    parser.add_argument("--tables", type=Path, metavar="FOLDER", help="write the paper's tables and stop")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     data = Path(os.environ["UNSEEN_DATA"])
     name, _, file = given.weights.partition("=")
     weights, detectors = f"{name}={data / 'weights' / file}", given.detector or SHOWN
     pools = part_of(observed(data, weights, detectors, given.metric, given.folder), given.families)
+    if given.tables:
+        write_tables(pools, given.tables)
+        return
     print(f"{len(pools.ood)} OOD sets, {sum(map(len, pools.ood.values())):,} images; {rates(pools)}\n")
     title = f"RMSE, points of {given.metric}"
     print(
