@@ -7,12 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from sklearn.base import clone
 
-from baselines.estimator import Direct, Estimator
+from baselines.estimator import MADE_OF, Direct, Estimator
 from baselines.user_method import load_method
 from submission.errors import UnusableInput
-
-MADE_OF = ("indicator", "needs")
-"""What a method of the kit is put together from: no parameters that a line of text could set."""
 
 Settings = dict[str, dict[str, object]]
 """Method -> parameter -> value."""

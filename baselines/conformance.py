@@ -1,8 +1,10 @@
 """The public conformance suite: what every method must keep, run by `unseen check-method`."""
 
 import dataclasses
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -176,6 +178,15 @@ def _same_seed_same_numbers(method: Estimator, meta: MetaTrain, targets: list[Ob
     return _same(first, again, "two fits of the same parameters predict different numbers")
 
 
+def _saved_and_loaded(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+    expected = method.fit(meta).predict(targets)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "method.safetensors"
+        method.save(file)
+        loaded = clone(method).load(file)
+    return _same(expected, loaded.predict(targets), "a method predicts something else once saved and loaded")
+
+
 def _clone_keeps_parameters(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
     method.fit(meta)
     fresh = clone(method)
@@ -214,6 +225,7 @@ RULES: dict[str, Rule] = {
     "the order of images does not matter": _order_of_images,
     "inputs stay unchanged": _inputs_unchanged,
     "same seed, same numbers": _same_seed_same_numbers,
+    "save and load change nothing": _saved_and_loaded,
     "clone keeps parameters, not what was learnt": _clone_keeps_parameters,
     "needs names what is read": _needs_are_honest,
 }

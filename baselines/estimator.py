@@ -1,9 +1,10 @@
 """The contract of every method, and the two ways to make one from a set-level indicator."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,14 @@ from sklearn.base import BaseEstimator, clone
 from baselines.families import Fold, folds, subset
 from baselines.intervals import CrossConformal, CrossFit
 from baselines.regressors import make_regressor
+from baselines.saved import read_saved, write_saved
 from starter.observation import MetaTrain, Observation, Source
 
 FloatArray = NDArray[np.float64]
 Indicator = Callable[[Observation, Source], float]
 """A set-level indicator: one number about an unlabelled set, given the labelled source."""
+MADE_OF = ("indicator", "needs")
+"""What a method of the kit is put together from: no parameters that a line of text could set."""
 
 
 class Estimator(BaseEstimator):
@@ -87,6 +91,48 @@ class Estimator(BaseEstimator):
         low, high = np.array(ends).reshape(-1, 2).T
         return np.clip(np.column_stack([np.minimum(low, points), np.maximum(high, points)]), 0.0, 1.0)
 
+    def save(self, path: Path) -> None:
+        """Write the fitted method to one file, atomically: parameters and what `predict` needs; no pickle.
+
+        Raises:
+            ValueError: `fit` was not called.
+            UnusableInput: something in it cannot be saved; the attribute is named.
+        """
+        if not getattr(self, "fitted_", False):
+            raise ValueError(f"{type(self).__name__}: call fit before save")
+        write_saved(path, self._kind, self._parameters(), self._state())
+
+    def load(self, path: Path) -> "Estimator":
+        """Take on the parameters and the state of the same method in the file that `save` wrote.
+
+        It predicts as the one that was saved; for `predict_interval` it has to be fitted again.
+
+        Raises:
+            UnusableInput: the file is missing, damaged, or of another method.
+        """
+        parameters, state = read_saved(path, self._kind)
+        self.set_params(**parameters)
+        self._restore(state)
+        self.fitted_ = True
+        return self
+
+    @property
+    def _kind(self) -> str:
+        """What tells the method from others in a file."""
+        return type(self).__name__
+
+    def _parameters(self) -> dict[str, Any]:
+        """What was chosen when it was made."""
+        return self.get_params(deep=False)
+
+    def _state(self) -> dict[str, Any]:
+        """What it has learnt, to be saved: its attributes that end in an underscore (see `saved.State`)."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_") and name != "fitted_"}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Take on what `_state` gave."""
+        self.__dict__.update(state)
+
     def _fit(self, meta: MetaTrain) -> None:
         """Compute what `_predict` uses; keep it in attributes that end in an underscore."""
 
@@ -147,6 +193,7 @@ class Measured(Estimator, ABC):
     """
 
     def _fit(self, meta: MetaTrain) -> None:
+        self._source = meta.source
         self._prepare(meta.source)
         self._table = self._tabulate(meta)
         self._learn(self._table.rows, self._table.targets, self._table.families)
@@ -184,6 +231,16 @@ class Measured(Estimator, ABC):
     def _estimate(self, rows: FloatArray) -> FloatArray:
         """The accuracies (m,) of the sets that have these rows (m, p)."""
 
+    def _state(self) -> dict[str, Any]:
+        """The source and the rows: learning from them again takes no time."""
+        table = self._table
+        families = [sorted(family) for family in table.families]
+        return {"source": self._source, "rows": table.rows, "targets": table.targets, "families": families}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self._prepare(state["source"])
+        self._learn(state["rows"], state["targets"], [frozenset(family) for family in state["families"]])
+
     def _cross_fit(self, meta: MetaTrain, parts: Sequence[Fold]) -> CrossFit:
         models = [clone(self) for _ in parts]
         for model, fold in zip(models, parts, strict=True):
@@ -213,6 +270,14 @@ class Direct(Estimator):
 
     def _predict(self, observation: Observation) -> float:
         return self.indicator(observation, self.source_)
+
+    @property
+    def _kind(self) -> str:
+        return f"{type(self).__name__}({self.indicator.__name__})"
+
+    def _parameters(self) -> dict[str, Any]:
+        """All but what it is put together from."""
+        return {name: value for name, value in super()._parameters().items() if name not in MADE_OF}
 
 
 class Regressed(Measured, Direct):

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dsygst
 
 from starter.observation import Moments, Observation, Source
 
@@ -14,8 +15,8 @@ def frechet_distance(a: Moments, b: Moments) -> float:
     """Squared 2-Wasserstein distance between two Gaussians given by their moments (SYP eqs. 6-7, squared).
 
     |mu_a - mu_b|^2 + Tr(S_a + S_b - 2 (S_a S_b)^(1/2)); the trace of the root is the sum of the square
-    roots of the eigenvalues of the symmetric F' S_b F, where F F' = S_a, so no general matrix root is needed.
-    F is kept with `a`: pass the common reference first.
+    roots of the eigenvalues of the symmetric L' S_b L, where L L' = S_a, so no general matrix root is needed.
+    L is kept with `a`: pass the common reference first.
     """
     return max(_distance(a, b, _roots(a, b)), 0.0)
 
@@ -64,13 +65,13 @@ def excess(moments: Moments, roots: FloatArray) -> float:
 
 
 def _roots(a: Moments, b: Moments) -> FloatArray:
-    """The square roots (d,) of the eigenvalues of F' S_b F, F F' = S_a; below 0 (rounding) counts as 0.
+    """The square roots (d,) of the eigenvalues of L' S_b L, L L' = S_a; below 0 (rounding) counts as 0.
 
-    By PyTorch, whose eigenvalue solver takes half the time of NumPy's.
+    The product by LAPACK's sygst, a quarter of the work of two matrix products; the eigenvalues by PyTorch,
+    whose solver takes half the time of NumPy's.
     """
-    factor = torch.tensor(a.factor, dtype=torch.float64)
-    product = factor.T @ torch.tensor(b.covariance, dtype=torch.float64) @ factor
-    return torch.linalg.eigvalsh(product).clip(min=0).sqrt().numpy()
+    product, _ = dsygst(b.covariance.T, a.factor, itype=3, lower=1)
+    return torch.linalg.eigvalsh(torch.from_numpy(product.T), UPLO="U").clip(min=0).sqrt().numpy()
 
 
 def _distance(a: Moments, b: Moments, roots: FloatArray) -> float:

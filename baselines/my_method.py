@@ -27,6 +27,7 @@ class MyMethod(Estimator):
     def _fit(self, meta: MetaTrain) -> None:
         # meta.sets: observations without labels; meta.targets: their accuracies in [0, 1];
         # meta.source: the labelled in-distribution reference; meta.correct: right or wrong per image.
+        # Attributes that end in an underscore are what `save` writes: arrays, numbers, text.
         values = [self.indicator(observation) for observation in meta.sets]
         self.coefficients_ = np.polynomial.polynomial.polyfit(values, meta.targets, self.degree)
 

@@ -1,7 +1,8 @@
 """ProjNorm: how far training on a set's own predictions moves the weights (Yu et al., ICML 2022)."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -64,6 +65,15 @@ class ProjNorm(Measured):
 
     def _estimate(self, rows: FloatArray) -> FloatArray:
         return self.line_.predict(rows)
+
+    def _state(self) -> dict[str, Any]:
+        rows, targets = self._table.rows, self._table.targets
+        reference = self.reference_.numpy()
+        return {"classifier": self.classifier_, "reference": reference, "rows": rows, "targets": targets}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self.classifier_, self.reference_ = state["classifier"], torch.from_numpy(state["reference"])
+        self._learn(state["rows"], state["targets"], [])
 
     def _fine_tuned(self, observation: Observation, labels: NDArray[np.int64]) -> torch.Tensor:
         """All parameters, one float64 vector, after training on the images, whatever order they are in."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
+import scipy.linalg
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -43,14 +43,15 @@ class Moments:
 
     @cached_property
     def factor(self) -> FloatArray:
-        """A matrix F (d, d) with F F' = covariance: Cholesky's, or, where an eigenvalue is 0 or (by rounding)
-        below, the eigenvectors times the roots of the eigenvalues.
+        """The lower triangle L (d, d) with L L' = covariance: Cholesky's, or, where an eigenvalue is 0 or (by
+        rounding) below, the triangle of a QR decomposition of the root.
         """
-        factor, failed = torch.linalg.cholesky_ex(torch.tensor(self.covariance, dtype=torch.float64))
-        if not failed:
-            return factor.numpy()
-        values, vectors = np.linalg.eigh(self.covariance)
-        return vectors * np.sqrt(np.clip(values, 0, None))
+        try:
+            return scipy.linalg.cholesky(self.covariance, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            values, vectors = np.linalg.eigh(self.covariance)
+            root = vectors * np.sqrt(np.clip(values, 0, None))
+            return scipy.linalg.qr(root.T, mode="r", check_finite=False)[0].T
 
 
 @dataclass(frozen=True)

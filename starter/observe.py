@@ -23,7 +23,7 @@ from starter.rotation import ROTATIONS, RotationHead, fit_rotation_head, turned
 from starter.transforms import luma
 from submission.errors import UnusableInput
 
-VERSION = 2
+VERSION = 3
 """Part of every cache key: raise it when this module, image_stats or the rendering changes what they give."""
 PARTS = {
     "logits": ("logits",),

@@ -105,6 +105,14 @@ class Operation:
         return {**drawn, **weaker}
 
 
+def compiled(kernel: Callable[..., None], images: Tensor, *others: Any) -> Tensor:
+    """What a kernel of `starter.kernels` makes of images (b, 3, h, w) and other arrays (b, ...)."""
+    images = images.contiguous()
+    result = torch.empty_like(images)
+    kernel(images.numpy(), *others, result.numpy())
+    return result
+
+
 def by_tiles(step: Callable[..., Tensor], images: Tensor, *others: Tensor) -> Tensor:
     """`to_uint8` of the float32 values that `step` makes of uint8 images (b, 3, h, w) and other tensors
     (b, ...), each image by itself. It is given a few at a time: their values stay in the processor's cache.

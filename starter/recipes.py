@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 import torch
 from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
 from starter.imageset import ImageSet
+from starter.kernels import to_planes
 from starter.operation import Parameter, Params
 from starter.operations import GROUPS, OPERATIONS, POLICIES, Policy
 from submission.errors import UnusableInput
@@ -185,6 +185,7 @@ class Recipe:
             operation.magnitudes(generator(*key, "magnitudes"), len(indices), params)
             for operation, params, key in steps
         ]
+        pixels = np.ascontiguousarray(base.images)
         _keep_freed_memory()
         for number, start in enumerate(range(0, len(indices), CHUNK)):
             stop = min(start + CHUNK, len(indices))
@@ -192,7 +193,8 @@ class Recipe:
             blocks = []
             for first in range(start, stop, BLOCK):
                 rows = slice(first, min(first + BLOCK, stop))
-                images = _planar(base.images[indices[rows]])
+                images = torch.empty(len(indices[rows]), 3, *pixels.shape[1:3], dtype=torch.uint8)
+                to_planes(pixels, indices[rows], images.numpy())
                 for (operation, params, _), magnitudes, rng in zip(steps, drawn, noise, strict=True):
                     now = {name: values[rows] for name, values in magnitudes.items()}
                     images = operation.apply(images, now, params, rng)
@@ -220,14 +222,6 @@ def _keep_freed_memory() -> None:
     touched, raises its threshold to that size (`mallopt(3)`, M_MMAP_THRESHOLD). Elsewhere it does nothing.
     """
     torch.empty(31 << 20, dtype=torch.uint8)
-
-
-def _planar(images: NDArray[np.uint8]) -> torch.Tensor:
-    """(b, h, w, 3) -> (b, 3, h, w), through OpenCV: faster than a transposed copy."""
-    b, h, w, _ = images.shape
-    planes = np.empty((b, 3, h * w), np.uint8)
-    cv2.mixChannels([images.reshape(b, h * w, 3)], [planes[:, i] for i in range(3)], [0, 0, 1, 1, 2, 2])
-    return torch.from_numpy(planes).view(b, 3, h, w)
 
 
 def _resample_classes(

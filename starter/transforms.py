@@ -1,9 +1,7 @@
 """The seven set operations of Deng & Zheng (Are Labels Always Necessary for Classifier Accuracy Evaluation?,
 CVPR 2021), vectorised over the batch.
 
-Magnitudes are those of the authors' code (imgaug's defaults where it gives none). Pixels stay integers or
-float32 and every step is elementwise with one rounding, so that the bytes do not depend on the batch size or
-on the number of threads.
+Magnitudes are those of the authors' code (imgaug's defaults where it gives none).
 """
 
 import numpy as np
@@ -12,7 +10,15 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
-from starter.operation import TILE, Magnitudes, Operation, Params, by_tiles, per_image
+from starter.kernels import (
+    blend_with_grey,
+    invert_from,
+    less_square,
+    scale_about,
+    stretch_between_ranks,
+    warp_affine,
+)
+from starter.operation import Magnitudes, Operation, Params, compiled
 
 
 def _identity(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
@@ -25,28 +31,10 @@ def _draw_autocontrast(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 def _autocontrast(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Stretch each channel to 0..255 after dropping `cutoff` per cent of its pixels at either end, as
-    Pillow's `ImageOps.autocontrast`; the ends are order statistics, found in the cumulative histogram.
+    Pillow's `ImageOps.autocontrast`.
     """
-    b, c, h, w = images.shape
-    cut = h * w * magnitudes["cutoff"].repeat(c).reshape(b, c) // 100
-    # The first value that more than `cut` pixels do not exceed, and the first that all but `cut` do not.
-    ranks = torch.from_numpy(np.stack([cut + 1, h * w - cut], 2))
-    parts = zip(images.split(TILE), ranks.split(TILE), strict=True)
-    low, high = torch.cat([_at_ranks(*part) for part in parts]).float().unbind(2)
-    flat = high <= low
-    scale = torch.where(flat, 1.0, 255 / (high - low)).view(b, c, 1, 1)
-    low = low.masked_fill_(flat, 0).view(b, c, 1, 1)
-    # The small addend keeps the top of the range, (high - low) * scale, from being cut off to 254.
-    return by_tiles(lambda x, low, scale: x.float().sub_(low).mul_(scale).add_(1e-3), images, low, scale)
-
-
-def _at_ranks(images: Tensor, ranks: Tensor) -> Tensor:
-    """The values of the given ranks (b, c, r) among those of each image and channel, int64 (b, c, r)."""
-    b, c, h, w = images.shape
-    bins = images.to(torch.int32).view(b * c, h * w)
-    bins.add_(256 * torch.arange(b * c, dtype=torch.int32)[:, None])
-    counts = torch.bincount(bins.view(-1), minlength=256 * b * c)
-    return torch.searchsorted(counts.view(b, c, 256).cumsum(2), ranks)
+    h, w = images.shape[2:]
+    return compiled(stretch_between_ranks, images, h * w * magnitudes["cutoff"] // 100)
 
 
 def draw_per_channel(rng: Generator, n: int, low: float, high: float, share: float) -> NDArray[np.float32]:
@@ -63,8 +51,7 @@ def _draw_brightness(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 def _brightness(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Pixel values times `factor` (b, 3), rounded."""
-    factors = per_image(magnitudes["factor"])
-    return by_tiles(lambda x, factor: x.float().mul_(factor).add_(0.5), images, factors)
+    return compiled(scale_about, images, magnitudes["factor"], 0.0)
 
 
 def _draw_color(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -103,12 +90,7 @@ def blend(base: Tensor, values: Tensor, factor: Tensor) -> Tensor:
 
 def _color(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Blend with the grey image, as Pillow's `ImageEnhance.Color`."""
-    return by_tiles(_coloured, images, per_image(magnitudes["factor"]))
-
-
-def _coloured(images: Tensor, factor: Tensor) -> Tensor:
-    values = images.float()
-    return blend(luma(values), values, factor)
+    return compiled(blend_with_grey, images, magnitudes["factor"])
 
 
 def _draw_solarize(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -117,13 +99,7 @@ def _draw_solarize(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 def _solarize(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Invert the values from `threshold` on, in the images where it is `applied`."""
-    threshold, flips = (
-        torch.from_numpy(magnitudes[name].astype(np.uint8)).view(-1, 1, 1, 1)
-        for name in ("threshold", "applied")
-    )
-    # Comparing into uint8 rather than bool is what torch does with SIMD.
-    above = torch.ge(images, threshold, out=torch.empty_like(images))
-    return above.mul_(flips * 255).bitwise_xor_(images)
+    return compiled(invert_from, images, magnitudes["threshold"], magnitudes["applied"])
 
 
 def _draw_contrast(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -132,8 +108,7 @@ def _draw_contrast(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 def _contrast(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Distances from 127 times `factor` (b, 3), rounded."""
-    factors = per_image(magnitudes["factor"])
-    return by_tiles(lambda x, factor: x.float().sub_(127).mul_(factor).add_(127.5), images, factors)
+    return compiled(scale_about, images, magnitudes["factor"], 127.0)
 
 
 def _draw_affine(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -163,26 +138,8 @@ def inverse_affine(magnitudes: Magnitudes, height: int, width: int) -> NDArray[n
 
 def _affine(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Move the images where it is `applied`, bilinear, with black from outside; see `inverse_affine`."""
-    chosen = np.flatnonzero(magnitudes["applied"])
-    h, w = images.shape[2:]
-    inverse = inverse_affine({name: values[chosen] for name, values in magnitudes.items()}, h, w)
-    # grid_sample's coordinates run from -1 to 1 between the outer edges of the image.
-    inverse = (2 * inverse + np.array([0, 0, 1])) / np.array([[w], [h]]) - np.array([0, 0, 1])
-    # A place is a complex number, x + iy: torch adds these faster than pairs.
-    a, b, c = (inverse[:, 0] + 1j * inverse[:, 1]).astype(np.complex64).T[..., None]
-    across = torch.from_numpy(a * np.arange(w, dtype=np.float32))[:, None, :]
-    down = torch.from_numpy(b * np.arange(h, dtype=np.float32) + c)[:, :, None]
-    result = images.clone()
-    if len(chosen):
-        # Rows are taken and put back through NumPy, which copies them whole.
-        moved = torch.from_numpy(result.numpy()[chosen])
-        result.numpy()[chosen] = by_tiles(_read_black, moved, across, down).numpy()
-    return result
-
-
-def _read_black(images: Tensor, across: Tensor, down: Tensor) -> Tensor:
-    grid = torch.view_as_real(across + down)
-    return torch.nn.functional.grid_sample(images.float(), grid, align_corners=False).add_(0.5)
+    inverse = inverse_affine(magnitudes, *images.shape[2:]).astype(np.float32)
+    return compiled(warp_affine, images, inverse, magnitudes["applied"])
 
 
 def _draw_sharpen(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -208,13 +165,8 @@ def sum_of_three(values: Tensor, dim: int) -> Tensor:
 def _sharpen(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Filter with (1 - alpha) I + alpha [[-1, -1, -1], [-1, 8 + lightness, -1], [-1, -1, -1]], rounded."""
     alpha, lightness = magnitudes["alpha"], magnitudes["lightness"]
-    shares = per_image(1 - alpha + alpha * (9 + lightness)), per_image(alpha)
-    return by_tiles(_less_square, images, *shares)
-
-
-def _less_square(images: Tensor, centre: Tensor, alpha: Tensor) -> Tensor:
-    square = sum_of_three(sum_of_three(images.to(torch.int16), 2), 3).float()
-    return images.float().mul_(centre).sub_(square.mul_(alpha)).add_(0.5)
+    centre = 1 - alpha + alpha * (9 + lightness)
+    return compiled(less_square, images, centre.astype(np.float32), alpha.astype(np.float32))
 
 
 #: `identity` and Deng & Zheng's seven.

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from starter.build import build
@@ -15,6 +16,10 @@ from submission import Competition, SolutionRow, write_predictions, write_sample
 from submission.files import sha256
 
 TEST_SEED = 11
+
+# What is compiled on first use takes longer than hypothesis' deadline; a busy machine does too.
+hypothesis.settings.register_profile("unseen", deadline=None)
+hypothesis.settings.load_profile("unseen")
 
 
 def small_settings(weights: Path, **changes: object) -> Settings:

@@ -4,7 +4,13 @@ from starter.classifiers.architectures import ARCHITECTURES, new_network
 from starter.classifiers.classifier import PRECISIONS, Classifier, check_device
 from starter.classifiers.network import Network
 from starter.classifiers.user_network import use_network
-from starter.classifiers.weights import load_classifier, read_classifier, save_classifier
+from starter.classifiers.weights import (
+    classifier_of,
+    load_classifier,
+    parts_of,
+    read_classifier,
+    save_classifier,
+)
 
 __all__ = [
     "ARCHITECTURES",
@@ -12,8 +18,10 @@ __all__ = [
     "Classifier",
     "Network",
     "check_device",
+    "classifier_of",
     "load_classifier",
     "new_network",
+    "parts_of",
     "read_classifier",
     "save_classifier",
     "use_network",

@@ -3,9 +3,10 @@
 import json
 import re
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 import torch
@@ -104,6 +105,25 @@ def save_classifier(classifier: Classifier, path: Path) -> None:
     }
     with replacing(path) as temporary:
         temporary.write_bytes(_with_sorted_header(safetensors.torch.save(tensors, metadata)))
+
+
+def parts_of(classifier: Classifier) -> dict[str, object]:
+    """What a classifier is made of, its weights as arrays by name: for a file that holds other things too."""
+    state = {name: tensor.cpu().numpy() for name, tensor in classifier.network.state_dict().items()}
+    names = ("name", "arch", "classes", "mean", "std", "precision", "device")
+    return {**{name: getattr(classifier, name) for name in names}, "state": state}
+
+
+def classifier_of(parts: Mapping[str, Any]) -> Classifier:
+    """The classifier that has these `parts_of`.
+
+    Raises:
+        UnusableInput: its network is the user's and was not named, or its device is not there.
+    """
+    network = new_network(parts["arch"], len(parts["classes"]))
+    network.load_state_dict({name: torch.from_numpy(values) for name, values in parts["state"].items()})
+    names = ("name", "arch", "classes", "mean", "std", "precision", "device")
+    return Classifier(network=network, **{name: parts[name] for name in names})
 
 
 def _with_sorted_header(data: bytes) -> bytes:

@@ -109,6 +109,24 @@ class ReadsMore(Base):
         return 0.5 if observation.rotation is None else float(observation.rotation.mean())
 
 
+class KeepsAFunction(Base):
+    def _fit(self, meta):
+        self.rule_ = lambda observation: 0.5
+
+    def _predict(self, observation):
+        return self.rule_(observation)
+
+
+class KeepsInPrivate(Base):
+    """What is learnt stands under a name that is not saved."""
+
+    def _fit(self, meta):
+        self._mean = float(meta.targets.mean())
+
+    def _predict(self, observation):
+        return self._mean
+
+
 @pytest.mark.parametrize(
     ("method", "rule"),
     [
@@ -122,6 +140,8 @@ class ReadsMore(Base):
         (FirstImageTurned, "the order of images does not matter"),
         (ReadsMore, "needs names what is read"),
         (ReadsMoreViews, "needs names what is read"),
+        (KeepsAFunction, "save and load change nothing"),
+        (KeepsInPrivate, "save and load change nothing"),
     ],
 )
 def test_the_suite_catches(method, rule):
@@ -158,5 +178,6 @@ def test_every_rule_was_broken_by_some_method_above():
         "the order of images does not matter",
         "inputs stay unchanged",
         "same seed, same numbers",
+        "save and load change nothing",
         "needs names what is read",
     }

@@ -1,0 +1,219 @@
+"""Compiled inner loops of the set operations: one pass over an image while it is in the processor's cache.
+
+Numba compiles each on first use (in under a second) and keeps it beside this file or in the user's cache
+folder. Every step is one rounding in float32 or an integer, and nothing may be reordered (no `fastmath`), so
+that the bytes are the same on every machine. Images are uint8 (b, 3, h, w) and contiguous; so is `out`, which
+is written.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Pixels = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def to_planes(base: Pixels, rows: Integers, out: Pixels) -> None:
+    """The images `rows` (b,) of base uint8 (n, h, w, 3)."""
+    for i, row in enumerate(rows):
+        pixels, planes = base[row].reshape(-1), out[i].reshape(-1)
+        n = pixels.size // 3
+        for j in range(n):
+            planes[j] = pixels[3 * j]
+            planes[n + j] = pixels[3 * j + 1]
+            planes[2 * n + j] = pixels[3 * j + 2]
+
+
+@njit(cache=True, nogil=True)
+def scale_about(images: Pixels, factor: Floats, centre: float, out: Pixels) -> None:
+    """Distances from `centre` times factor (b, 3), rounded."""
+    about, above = np.float32(centre), np.float32(centre + 0.5)
+    for i in range(len(images)):
+        for c in range(3):
+            _stretch(images[i, c].reshape(-1), about, factor[i, c], above, out[i, c].reshape(-1))
+
+
+@njit(cache=True, nogil=True)
+def _stretch(values: Pixels, low: float, factor: float, offset: float, out: Pixels) -> None:
+    for j in range(values.size):
+        out[j] = np.uint8(
+            min(max((np.float32(values[j]) - low) * factor + offset, np.float32(0)), np.float32(255))
+        )
+
+
+@njit(cache=True, nogil=True)
+def stretch_between_ranks(images: Pixels, cut: Integers, out: Pixels) -> None:
+    """Each channel's values stretched to 0..255 after dropping `cut` (b,) pixels at either end."""
+    counts = np.empty((4, 256), np.int32)
+    for i in range(len(images)):
+        for c in range(3):
+            values = images[i, c].reshape(-1)
+            _count(values, counts)
+            low = _first_above(counts, cut[i])
+            high = _first_above(counts, values.size - cut[i] - 1)
+            factor = np.float32(1)
+            if high > low:
+                factor = np.float32(255) / np.float32(high - low)
+            else:
+                low = 0
+            # The small addend keeps the top of the range, (high - low) * factor, from being cut off to 254.
+            _stretch(values, np.float32(low), factor, np.float32(1e-3), out[i, c].reshape(-1))
+
+
+@njit(cache=True, nogil=True)
+def _count(values: Pixels, counts: NDArray[np.int32]) -> None:
+    """A histogram as the sum of four: equal neighbours do not wait for each other."""
+    counts[:] = 0
+    whole = values.size // 4 * 4
+    for j in range(0, whole, 4):
+        counts[0, values[j]] += 1
+        counts[1, values[j + 1]] += 1
+        counts[2, values[j + 2]] += 1
+        counts[3, values[j + 3]] += 1
+    for j in range(whole, values.size):
+        counts[0, values[j]] += 1
+    for value in range(256):
+        counts[0, value] += counts[1, value] + counts[2, value] + counts[3, value]
+
+
+@njit(cache=True, nogil=True)
+def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
+    """The first value that more than so many pixels do not exceed."""
+    total = 0
+    for value in range(255):
+        total += counts[0, value]
+        if total > pixels:
+            return value
+    return 255
+
+
+@njit(cache=True, nogil=True)
+def blend_with_grey(images: Pixels, factor: Floats, out: Pixels) -> None:
+    """`factor` (b,) 0 is grey (Pillow's, in 16-bit fixed point), 1 the image and 2 as far beyond; cut off."""
+    for i in range(len(images)):
+        pixels, result = images[i].reshape(3, -1), out[i].reshape(3, -1)
+        red, green, blue = pixels[0], pixels[1], pixels[2]
+        for j in range(red.size):
+            weighted = np.int32(red[j]) * 19595 + np.int32(green[j]) * 38470 + np.int32(blue[j]) * 7471
+            grey = np.float32((weighted + 32768) >> 16)
+            for c in range(3):
+                value = (np.float32(pixels[c, j]) - grey) * factor[i] + grey
+                result[c, j] = np.uint8(min(max(value, np.float32(0)), np.float32(255)))
+
+
+@njit(cache=True, nogil=True)
+def invert_from(images: Pixels, threshold: Integers, applied: NDArray[np.bool_], out: Pixels) -> None:
+    """Values from `threshold` (b,) on inverted, where `applied` (b,)."""
+    for i in range(len(images)):
+        values, result = images[i].reshape(-1), out[i].reshape(-1)
+        least = np.uint8(threshold[i])
+        if applied[i]:
+            for j in range(values.size):
+                result[j] = ~values[j] if values[j] >= least else values[j]
+        else:
+            result[:] = values
+
+
+@njit(cache=True, nogil=True)
+def warp_affine(images: Pixels, inverse: Floats, applied: NDArray[np.bool_], out: Pixels) -> None:
+    """Bilinear reading at inverse (b, 2, 3) of each pixel (x, y, 1), where `applied` (b,), rounded; black is
+    outside.
+    """
+    h, w = images.shape[2:]
+    side = w + 2
+    # A pixel is one integer, its colours a byte each, with a black frame of one pixel around all.
+    framed, corners = np.zeros((h + 2) * side, np.int32), np.empty((4, w), np.int32)
+    corner, far_x, far_y = np.empty(w, np.uint64), np.empty(w, np.float32), np.empty(w, np.float32)
+    for i in range(len(images)):
+        if not applied[i]:
+            out[i] = images[i]
+            continue
+        _pack(images[i], framed)
+        for y in range(h):
+            start_x = inverse[i, 0, 1] * np.float32(y) + inverse[i, 0, 2]
+            start_y = inverse[i, 1, 1] * np.float32(y) + inverse[i, 1, 2]
+            for x in range(w):
+                # Beyond the frame all is black, as on it.
+                place_x = _within(inverse[i, 0, 0] * np.float32(x) + start_x, w)
+                place_y = _within(inverse[i, 1, 0] * np.float32(x) + start_y, h)
+                left, top = min(np.int32(place_x), np.int32(w)), min(np.int32(place_y), np.int32(h))
+                corner[x] = np.int32(top * np.int32(side)) + left
+                far_x[x], far_y[x] = place_x - np.float32(left), place_y - np.float32(top)
+            for x in range(w):
+                at = corner[x]
+                corners[0, x], corners[1, x] = framed[at], framed[at + np.uint64(1)]
+                at += np.uint64(side)
+                corners[2, x], corners[3, x] = framed[at], framed[at + np.uint64(1)]
+            for c in range(3):
+                _between(corners, np.int32(8 * c), far_x, far_y, out[i, c, y])
+
+
+@njit(cache=True, nogil=True)
+def _pack(image: Pixels, out: NDArray[np.int32]) -> None:
+    """(3, h, w) in the middle of (h + 2, w + 2), as one row."""
+    _, h, w = image.shape
+    framed = out.reshape(h + 2, w + 2)
+    for y in range(h):
+        for x in range(w):
+            low, high = np.int32(image[0, y, x]), np.int32(image[2, y, x]) << np.int32(16)
+            framed[y + 1, x + 1] = np.int32(low | np.int32(image[1, y, x]) << np.int32(8)) | np.int32(high)
+
+
+@njit(cache=True, nogil=True)
+def _within(place: float, n: int) -> float:
+    """A place from -1 to n, counted from -1."""
+    return min(max(place, np.float32(-1)), np.float32(n)) + np.float32(1)
+
+
+@njit(cache=True, nogil=True)
+def _between(corners: NDArray[np.int32], shift: int, far_x: Floats, far_y: Floats, out: Pixels) -> None:
+    """The colour at `shift` bits, bilinear between corners (4, w), rounded."""
+    byte = np.int32(255)
+    for x in range(out.size):
+        upper = np.float32(np.int32(corners[0, x] >> shift) & byte)
+        upper += far_x[x] * (np.float32(np.int32(corners[1, x] >> shift) & byte) - upper)
+        lower = np.float32(np.int32(corners[2, x] >> shift) & byte)
+        lower += far_x[x] * (np.float32(np.int32(corners[3, x] >> shift) & byte) - lower)
+        out[x] = np.uint8(np.int32(upper + far_y[x] * (lower - upper) + np.float32(0.5)))
+
+
+@njit(cache=True, nogil=True)
+def less_square(images: Pixels, centre: Floats, share: Floats, out: Pixels) -> None:
+    """`centre` (b,) times each value less `share` (b,) times the sum of the 3 x 3 about it, rounded; borders
+    are reflected without repeating the edge.
+    """
+    h, w = images.shape[2:]
+    # Numba takes an index that might be negative for one from the end, which keeps a loop from being compiled
+    # to vectors: the shifted copies are views, all read from 0 on.
+    framed, columns = np.zeros((h + 2) * (w + 2), np.float32), np.zeros(h * (w + 2), np.float32)
+    middle, lower = framed[w + 2 :], framed[2 * (w + 2) :]
+    here, result = framed[w + 3 :], np.zeros(h * (w + 2), np.uint8)
+    rows = result.reshape(h, w + 2)
+    for i in range(len(images)):
+        for c in range(3):
+            _frame(images[i, c], framed)
+            for j in range(columns.size):
+                columns[j] = framed[j] + middle[j] + lower[j]
+            for j in range(columns.size - 2):
+                square = columns[j] + columns[j + 1] + columns[j + 2]
+                value = here[j] * centre[i] - square * share[i] + np.float32(0.5)
+                result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
+            for y in range(h):
+                for x in range(w):
+                    out[i, c, y, x] = rows[y, x]
+
+
+@njit(cache=True, nogil=True)
+def _frame(plane: Pixels, out: Floats) -> None:
+    """A plane (h, w) in the middle of (h + 2, w + 2), as one row; reflected without repeating the edge."""
+    h, w = plane.shape
+    framed = out.reshape(h + 2, w + 2)
+    for y in range(h):
+        for x in range(w):
+            framed[y + 1, x + 1] = plane[y, x]
+        framed[y + 1, 0], framed[y + 1, w + 1] = framed[y + 1, min(2, w)], framed[y + 1, max(w - 1, 1)]
+    for x in range(w + 2):
+        framed[0, x], framed[h + 1, x] = framed[min(2, h), x], framed[max(h - 1, 1), x]
