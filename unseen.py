@@ -56,7 +56,7 @@ def demo(
     from sklearn.base import clone
 
     from baselines.predict import predict as run
-    from leaderboard import publish, results
+    from leaderboard import publish, tables
     from starter.build import build as make
     from starter.mixsettings import settings_of
 
@@ -67,7 +67,7 @@ def demo(
     if "ora-a" in chosen:
         chosen["ora-a"].set_params(**DEMO_ORACLE)
     run(competition, chosen)
-    echo(f"{competition.describe()}\n\n{results(competition).table()}")
+    echo(f"{competition.describe()}\n\n{tables(competition)}")
     if "ora-a" in chosen:
         echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}\nNext: unseen new-method my_method")
@@ -395,14 +395,14 @@ def leaderboard(
 
     Example: unseen leaderboard contest
     """
-    from leaderboard import publish, results
+    from leaderboard import publish, tables
 
     competition = Competition.open(folder)
     published = publish(competition)
     for warning in published.warnings:
         echo(f"warning: {warning}", err=True)
     echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
-    echo(results(competition).table(markdown))
+    echo(tables(competition, markdown))
     echo(f"\nTeams, with public scores: {published.csv}, {published.html}")
 
 

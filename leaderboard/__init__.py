@@ -5,7 +5,7 @@ Needs NumPy and Jinja2 only.
 
 from leaderboard.ledger import Entry, Ledger
 from leaderboard.publish import Published, publish, submit
-from leaderboard.results import Result, Results, results
+from leaderboard.results import Result, Results, results, tables
 from leaderboard.table import Standing, leaderboard_csv, standings
 from leaderboard.teams import check_team, team_id
 
@@ -22,5 +22,6 @@ __all__ = [
     "results",
     "standings",
     "submit",
+    "tables",
     "team_id",
 ]

@@ -22,7 +22,7 @@ from starter.plan import Planned, Settings, plan_part, plan_train
 from starter.rendering import FromRecipe
 from starter.sources import load_source
 from starter.splits import Splits
-from starter.subject import PublicSets, Subject, labels_of
+from starter.subject import PublicSets, Subject
 from submission import (
     Competition,
     SolutionRow,
@@ -87,7 +87,7 @@ def build_accuracy(claim: Claim, device: str, data_root: Path | None) -> Competi
     write_classifiers(public, given, splits, settings)
     recipes = plan_train(settings)
     write_text(public / "train/recipes.jsonl", "".join(recipe.to_json() + "\n" for recipe in recipes))
-    labels = {"train": {r.name: labels_of(FromRecipe(r, splits.meta_base)) for r in recipes}}
+    labels = {"train": {r.name: FromRecipe(r, splits.meta_base).labels() for r in recipes}}
     for part, base in (("val", splits.val_base), ("test", splits.test_base)):
         labels[part] = _write_sets(public / part, plans[part], base)
     write_groups(public / GROUPS_FILE, [plan.key for plan in plans["val"]])

@@ -37,6 +37,8 @@ from submission.tracks import TRACKS
 
 DRAWS = 32
 """Bootstrap draws behind the deviation of one target; a noise floor averages many targets."""
+BUILD_NEEDS = ("features",)
+"""Observed while building beside what detectors need: what costs no further forward pass."""
 GROUPS = {"mostly-ood": 0.4, "balanced": 0.6, "mostly-ind": 1.0}
 """Groups of mixes by IND share: each reaches up to here."""
 
@@ -134,7 +136,7 @@ def _inputs(
 def _write_mixes(folder: Path, mixes: Sequence[FromPools]) -> None:
     """Write the images of each mix; a validation mix's labels tell OOD images (1) from the others (0)."""
     for mix in tqdm(mixes, desc=f"write {folder.name} mixes", unit="set"):
-        labels = mix.is_ood().astype(np.int64) if folder.name == "val" else None
+        labels = mix.labels() if folder.name == "val" else None
         write_npz(folder / f"{mix.name}.npz", ImageSet(mix.name, mix.images(), labels))
 
 
@@ -186,7 +188,8 @@ def _measure(
     """
     sets, truth, deviations = MixSets(draft), {}, {}
     views = {
-        name: View.open(sets, name, settings.detectors, device=device) for name in settings.classifier_names
+        name: View.open(sets, name, settings.detectors, BUILD_NEEDS, device)
+        for name in settings.classifier_names
     }
     for part, pool in pools.items():
         truth[part], deviations[part] = dict[str, float](), dict[str, float]()

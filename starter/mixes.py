@@ -111,9 +111,22 @@ class FromPools:
     def __len__(self) -> int:
         return len(self.mix)
 
+    @property
+    def made_of(self) -> str:
+        """Its images, for people."""
+        return f"{self.mix.ind} IND, {self.mix.ood} {self.mix.ood_set}"
+
     def is_ood(self) -> NDArray[np.bool_]:
         """Whether each image is OOD, bool (n,)."""
         return self.mix.rows(len(self.ind), len(self.ood))[1]
+
+    def labels(self) -> NDArray[np.int64]:
+        """1 for each OOD image, 0 for the others, (n,)."""
+        return self.is_ood().astype(np.int64)
+
+    def labelled(self) -> ImageSet:
+        """The images with these labels."""
+        return ImageSet(self.name, self.images(), self.labels())
 
     def chunks(self) -> Iterator[torch.Tensor]:
         return FromRecipe.whole(ImageSet(self.name, self.images())).chunks()

@@ -34,7 +34,7 @@ class MixSettings(Settings):
 
     ood: str = ""
     exclude: tuple[str, ...] = ()
-    detectors: tuple[str, ...] = ("msp", "energy", "mls")
+    detectors: tuple[str, ...] = ("msp", "odin", "energy", "mls")
     metrics: tuple[str, ...] = ("fpr95", "auroc")
     ratio: str = HIDDEN
     sizes: tuple[int, ...] = ()

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from starter.cache import Layout, cache_key
 from starter.detectors import DETECTORS, Detector
@@ -103,9 +104,14 @@ class View:
     def observe(self, renderings: Sequence[Rendering], progress: bool = True) -> None:
         """Put the observations and all detectors' scores into the cache, where they are not there yet."""
         observe_all(renderings, self.subject.observer, self._rows, progress)
-        for rendering in renderings:
-            for name in self.detectors:
-                self.scores(name, rendering)
+        cache = self.subject.observer.cache
+        for name in self.detectors:
+            left = [each for each in renderings if not cache.path("scores", self._key(name, each)).exists()]
+            slow = progress and self.detectors[name].online
+            with tqdm(total=sum(map(len, left)), unit="img", desc=name, disable=not (left and slow)) as bar:
+                for rendering in left:
+                    self.scores(name, rendering)
+                    bar.update(len(rendering))
 
     def observation(self, rendering: Rendering) -> Observation:
         """What the classifier sees of a set; moments are left to whoever makes a mix of it."""

@@ -54,7 +54,7 @@ SCRIPTS = {
     "zodiac": _span(0x2648, 0x2653),
     "hexagrams": _span(0x4DC0, 0x4DFF),
     "dominoes": _span(0x1F063, 0x1F093),
-    "smileys": _span(0x1F600, 0x1F640),
+    "smileys": _span(0x1F600, 0x1F640, but="\U0001f624\U0001f62c"),
 }
 """The characters of each set that shows some; letters that look like 0, 1, 3, 6 or 8 are left out."""
 

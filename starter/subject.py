@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.cache import Cache
 from starter.classifiers import read_classifier
@@ -122,7 +121,7 @@ class Subject:
         renderings = self.sets.train
         observed = self.observe(renderings, progress)
         seen = zip(replace(observed, needs=()), renderings, strict=True)
-        correct = [observation.predicted == labels_of(rendering) for observation, rendering in seen]
+        correct = [observation.predicted == rendering.labels() for observation, rendering in seen]
         targets = self.sets.competition.targets("train")
         values = np.array([targets[f"{self.name}/{rendering.name}"] for rendering in renderings])
         return MetaTrain(self.source, observed, values, correct, [r.recipe.families for r in renderings])
@@ -158,9 +157,3 @@ def _observer(competition: Competition, name: str, device: str) -> Observer:
     if classifier.classes != competition.classes:
         raise UnusableInput(f"{weights} was made for other classes than the competition's")
     return Observer(classifier, Cache(competition.root / "cache"))
-
-
-def labels_of(rendering: FromRecipe) -> NDArray[np.int64]:
-    """The labels of a rendering's images, int64 (n,), without rendering them."""
-    assert rendering.base.labels is not None, f"base {rendering.base.name} has no labels"
-    return rendering.base.labels[rendering.recipe.indices(rendering.base)]

@@ -211,6 +211,16 @@ class Competition:
         track = TRACKS[self.track]
         return tuple(dict.fromkeys(track.split(subject)[0] for subject in self.subjects))
 
+    def quantity(self, subject: str) -> str:
+        """What is predicted of a subject, for people: "accuracy", "FPR@95"."""
+        track = TRACKS[self.track]
+        return track.metrics[track.metric(subject)]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the labels 0, 1, ... of the images of "train" and "val" sets say."""
+        return TRACKS[self.track].labels or self.classes
+
     @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that are predicted, the one that ranks first; their scores are never pooled."""

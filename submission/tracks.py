@@ -15,12 +15,14 @@ class Track:
         subject: the parts of a subject's name, joined by ":".
         deviations: whether the build measured how far chance moves each target; otherwise the target is a
             share of images, and binomial sampling tells.
+        labels: what an image's label 0, 1, ... says; () its class.
     """
 
     asks: str
     metrics: Mapping[str, str]
     subject: tuple[str, ...]
     deviations: bool
+    labels: tuple[str, ...] = ()
 
     def split(self, subject: str) -> tuple[str, ...]:
         """The parts of a subject's name, as many as `self.subject`; the first may hold ":".
@@ -68,6 +70,7 @@ TRACKS = {
         },
         subject=("classifier", "detector", "metric"),
         deviations=True,
+        labels=("ind", "ood"),
     ),
 }
 """Every track, by the name that competition.json gives."""
