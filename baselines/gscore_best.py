@@ -1,6 +1,7 @@
 """gscore-best: how far a plug-in estimate is off, learnt from the shape of a mix's scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +122,13 @@ class GscoreBest(Measured):
         made_of = np.concatenate(of)
         families = [table.families[int(i)] for i in made_of]
         return Table(np.concatenate(rows), np.concatenate(targets), families, made_of)
+
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "reference": self.reference_}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        super()._restore(state)
+        self.reference_ = state["reference"]
 
     def _performance(self, metric: str, scores: FloatArray, ood: NDArray[np.bool_]) -> float:
         return detection_metric(metric, self.reference_, scores[ood], 1 - float(ood.mean()))

@@ -272,7 +272,7 @@ def write_tables(pools: Pools, folder: Path) -> None:
     """Every table of the paper with its plot, from 1:1 mixes; correlations with every metric (table 4)."""
     classifier = pools.source.observation.classifier
     for name, make in TABLES.items():
-        metrics = tuple(DETECTION_METRICS) if name == "correlations" else (pools.metric,)
+        metrics = tuple(DETECTION_METRICS) if name == "4" else (pools.metric,)
         subjects = {
             f"{classifier}:{detector}:{metric}": paper_sides(replace(pools, metric=metric), detector)[0]
             for metric in metrics
