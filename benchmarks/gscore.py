@@ -281,6 +281,20 @@ def write_tables(pools: Pools, folder: Path) -> None:
         print(name, *write_table(name, make(subjects), folder))
 
 
+def thresholds(pools: Pools) -> str:
+    """What a threshold that keeps 95 % of one IND pool does on another: what no method can know of a mix."""
+    lines = []
+    for detector, scores in pools.scores.items():
+        reference, test = scores[pools.source.observation.set_name], scores[pools.test.set_name]
+        cuts = np.quantile(reference, 0.95), np.quantile(test, 0.95)
+        passed = [100 * np.mean([(scores[name] <= cut).mean() for name in pools.ood]) for cut in cuts]
+        lines.append(
+            f"{detector}: the threshold of the reference keeps {100 * (test <= cuts[0]).mean():.1f} % of the "
+            f"test pool; by that the mean FPR is {passed[0]:.1f}, by the test pool's own {passed[1]:.1f}"
+        )
+    return "\n".join(lines)
+
+
 def rates(pools: Pools) -> str:
     """How many mixes of 800 images each method predicts in a second of processor time."""
     detector = next(iter(pools.scores))
@@ -325,6 +339,7 @@ def main() -> None:
         write_tables(pools, given.tables)
         return
     print(f"{len(pools.ood)} OOD sets, {sum(map(len, pools.ood.values())):,} images; {rates(pools)}\n")
+    print(f"{thresholds(pools)}\n")
     title = f"RMSE, points of {given.metric}"
     print(
         f"Gscore (UDE, Wasserstein) and {given.metric}, 1:1 mixes of {PAPER_SIZE}\n\n{correlations(pools)}\n"
