@@ -130,6 +130,15 @@ def build(
     fpr: Annotated[
         str, Option(help="OOD track: whose IND images set FPR's threshold: the whole pool's, or the mix's.")
     ] = "pool",
+    daily_limit: Annotated[int, Option(help="Submissions a team may make a day (UTC). [any number]")] = 0,
+    total_limit: Annotated[int, Option(help="Submissions a team may make in all. [any number]")] = 0,
+    deadline: Annotated[
+        str, Option(metavar="TIME", help="The end, as 2026-12-31T23:59 (UTC, or with an offset). [none]")
+    ] = "",
+    feedback: Annotated[
+        str, Option(help="What a team is told: rounded, its public score; ladder, only what is news.")
+    ] = "rounded",
+    decimals: Annotated[int, Option(help="Of published scores.")] = 2,
     data_root: DataRoot = None,
     network: Network = None,
     device: Device = "cpu",
@@ -163,6 +172,11 @@ def build(
         "precision": precision,
         "hidden": hidden,
         "datacv_splits": datacv_splits,
+        "daily_limit": daily_limit,
+        "total_limit": total_limit,
+        "deadline": deadline,
+        "feedback": feedback,
+        "decimals": decimals,
     }
     mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
     mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
@@ -365,7 +379,8 @@ def score(
     team: Annotated[str | None, Option(help="Organizers: score on the hidden labels for this team.")] = None,
     val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
 ) -> None:
-    """Score predictions on the validation sets (--val) or, organizers, the test sets (--team).
+    """Score predictions on the validation sets (--val) or, organizers, the test sets (--team). What a team
+    hands in is recorded and counts towards its limit, invalid or not.
 
     Example: unseen score contest contest/validation/atc.csv --val
     """
@@ -377,33 +392,111 @@ def score(
         return
     from leaderboard import publish, submit
 
-    public = submit(competition, file, team, lambda: datetime.now(timezone.utc))
+    receipt = submit(competition, file, team, _now)
     board = publish(competition)
-    points, of = f"{public.rmse:.{competition.decimals}f}", len(competition.ids("test"))
+    public, of = receipt.public, len(competition.ids("test"))
+    points = f"{public.rmse:.{competition.decimals}f}"
     for warning in board.warnings:
         echo(f"warning: {warning}", err=True)
+    if receipt.stands != receipt.number:
+        echo(f"{team}: no better than submission {receipt.stands} by more than chance, whose score stands")
     echo(f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now")
+    left = "" if receipt.left is None else f", {receipt.left:,} left today"
+    echo(f"entered as submission {receipt.number}{left}")
     echo(f"updated {board.csv} and {board.html}")
 
 
 @app.command()
 def leaderboard(
     folder: Folder,
-    markdown: Annotated[bool, Option("--markdown", help="The table as Markdown.")] = False,
+    final: Annotated[
+        bool, Option("--final", help="After the end: publish private scores, ranks and the shake-up too.")
+    ] = False,
+    markdown: Annotated[bool, Option("--markdown", help="The organizer's table as Markdown.")] = False,
 ) -> None:
-    """Write the leaderboard, and print the organizer's table by group.
+    """Write leaderboard.csv, .html and .md (a table for a README), and print the organizer's table by group.
 
     Example: unseen leaderboard contest
     """
     from leaderboard import publish, tables
 
     competition = Competition.open(folder)
-    published = publish(competition)
+    published = publish(competition, _now() if final else None)
     for warning in published.warnings:
         echo(f"warning: {warning}", err=True)
     echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
     echo(tables(competition, markdown))
-    echo(f"\nTeams, with public scores: {published.csv}, {published.html}")
+    echo(f"\nTeams, with public scores: {published.csv}, {published.html}, {published.markdown}")
+    if published.private_csv:
+        echo(f"Teams, with private scores: {published.private_csv}, {published.html}, {published.markdown}")
+
+
+@app.command()
+def select(
+    folder: Folder,
+    team: Annotated[str, Option(help="The team's name.")],
+    numbers: Annotated[
+        list[int] | None, Argument(metavar="[NUMBER]...", help="Up to two submissions; none to list them.")
+    ] = None,
+    clear: Annotated[bool, Option("--clear", help="Take the choice back: the best two count.")] = False,
+) -> None:
+    """Choose the submissions that count for a team at the end (organizers). Frozen at the deadline.
+
+    Example: unseen select contest --team ada 1
+    """
+    from leaderboard import select as choose
+    from leaderboard import submissions_of
+
+    if clear and numbers:
+        raise UnusableInput("give numbers of submissions, or --clear, not both")
+    competition = Competition.open(folder)
+    if clear or numbers:
+        choose(competition, team, numbers or [], _now)
+    for entry in submissions_of(competition, team):
+        final = "  counts at the end" if entry.final else ""
+        echo(f"{entry.number:>6}  {entry.time:%Y-%m-%d %H:%M:%S}  {entry.digest[:12]}  {entry.status}{final}")
+
+
+@app.command()
+def rescore(
+    folder: Folder,
+    reason: Annotated[str, Option(help="Why, a line for the record.")],
+    label: Annotated[Many, Option(metavar="ID=FRACTION", help="A right label; may be repeated.")] = None,
+    void: Annotated[Many, Option(metavar="SET", help="A test set that counts no more; repeatable.")] = None,
+) -> None:
+    """Correct labels or void test sets, and score every submission anew (organizers). It is recorded.
+
+    Example: unseen rescore contest --void test_0003 --reason mislabelled
+    """
+    from leaderboard import publish
+    from leaderboard import rescore as correct
+
+    competition = Competition.open(folder)
+    done = correct(competition, _labels(label or []), set(void or []), reason, _now)
+    board = publish(competition)
+    echo(f"{done.entries:,} submissions were scored anew; the ledger's head is {done.head}")
+    echo(f"updated {board.csv} and {board.html}")
+
+
+@app.command()
+def verify(
+    folder: Folder,
+    head: Annotated[Many, Option(help="A head of the ledger that was published; may be repeated.")] = None,
+) -> None:
+    """Find rows of the ledger that were altered, removed or reordered, and files and scores that do not fit
+    (organizers). Exit code 1 where there is a problem.
+
+    Example: unseen verify contest
+    """
+    from leaderboard import verify as check
+
+    found = check(Competition.open(folder), head or [])
+    echo(f"{found.rows:,} rows, {found.submissions:,} submissions, head {found.head}")
+    for problem in found.problems:
+        echo(f"problem: {problem}")
+    if found.problems:
+        raise Exit(1)
+    echo("the ledger is whole")
 
 
 @app.command()
@@ -416,6 +509,23 @@ def pack(
     Example: unseen pack contest
     """
     echo(submission.pack(Competition.open(folder), out or Path(f"{folder.resolve()}.zip")))
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def _labels(texts: list[str]) -> dict[str, float]:
+    """The labels in texts ``ID=FRACTION``."""
+    from submission.predictions import NUMBER
+
+    labels = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not NUMBER.fullmatch(value):
+            raise UnusableInput(f"--label {text}: give ID=FRACTION, such as small/test_0001=0.5")
+        labels[name] = float(value)
+    return labels
 
 
 def _given(context: Context) -> set[str]:

@@ -4,24 +4,35 @@ Needs NumPy and Jinja2 only.
 """
 
 from leaderboard.ledger import Entry, Ledger
-from leaderboard.publish import Published, publish, submit
+from leaderboard.publish import Published, publish
+from leaderboard.rescore import Rescored, rescore
 from leaderboard.results import Result, Results, results, tables
+from leaderboard.select import select, submissions_of
+from leaderboard.submit import Receipt, submit
 from leaderboard.table import Standing, leaderboard_csv, standings
 from leaderboard.teams import check_team, team_id
+from leaderboard.verify import Verified, verify
 
 __all__ = [
     "Entry",
     "Ledger",
     "Published",
+    "Receipt",
+    "Rescored",
     "Result",
     "Results",
     "Standing",
+    "Verified",
     "check_team",
     "leaderboard_csv",
     "publish",
+    "rescore",
     "results",
+    "select",
     "standings",
+    "submissions_of",
     "submit",
     "tables",
     "team_id",
+    "verify",
 ]

@@ -2,24 +2,26 @@
 
 import base64
 import hashlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from leaderboard.table import FEW, Standing, shown
-from submission.competition import VISIBILITIES, Competition
+from leaderboard.statistics import DRAWS, FEWEST_FAMILIES
+from leaderboard.table import FEW, Board, shown, shown_interval, shown_p, shown_shake_up, shown_share
+from submission.competition import FEEDBACKS, VISIBILITIES, Competition
 
 
-def leaderboard_html(competition: Competition, standings: Sequence[Standing], noise_floor: float) -> str:
+def leaderboard_html(competition: Competition, boards: Sequence[Board], head: str) -> str:
     """The text of ``leaderboard.html``, every value escaped.
 
     Its Content-Security-Policy allows the page's own style and script, by their SHA-256, and nothing else.
 
     Args:
         competition: whose name, visibility, sizes and decimals are shown.
-        standings: the lines, best first.
-        noise_floor: of the public part, in points.
+        boards: the public one, after the end below the private one.
+        head: the hash of the ledger's last row.
     """
     page = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -29,15 +31,39 @@ def leaderboard_html(competition: Competition, standings: Sequence[Standing], no
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    page.filters["source_hash"] = _source_hash
+    longest = {board.part: _longest(board) for board in boards}
+    page.filters["place"] = lambda board, points: f"{99 * points / longest[board.part]:.1f}"
+    page.filters |= {"source_hash": _source_hash, "steps": _steps}
     return page.get_template("template.html").render(
         competition=competition,
         visibility=VISIBILITIES[competition.visibility],
-        standings=standings,
-        noise_floor=noise_floor,
-        longest=max([noise_floor, *(line.score.rmse for line in standings)]) or 1.0,
+        feedback=FEEDBACKS[competition.feedback],
+        boards=boards,
+        head=head,
         few=FEW,
+        families=FEWEST_FAMILIES,
+        draws=DRAWS,
         shown=lambda value: shown(value, competition.decimals),
+        interval=lambda line: shown_interval(line, competition.decimals),
+        share=shown_share,
+        bound=shown_p,
+        shake_up=shown_shake_up,
+    )
+
+
+def _longest(board: Board) -> float:
+    """What the bars of a board end at, in points."""
+    ends = [line.score.rmse if math.isnan(line.high) else line.high for line in board.standings]
+    return max([board.noise_floor, *ends]) or 1.0
+
+
+def _steps(history: Sequence[tuple[str, float]]) -> str:
+    """The points of a line that falls with the score, in a box of 100 x 20."""
+    scores = [score for _, score in history]
+    span = max(scores) - min(scores) or 1.0
+    return " ".join(
+        f"{100 * i / (len(scores) - 1):.0f},{20 * (max(scores) - score) / span:.0f}"
+        for i, score in enumerate(scores)
     )
 
 

@@ -1,23 +1,25 @@
-"""Taking a submission in, and publishing the leaderboard."""
+"""Publishing the leaderboard."""
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from leaderboard.contenders import after_end, by_team, while_running
 from leaderboard.html import leaderboard_html
+from leaderboard.kept import kept_table
 from leaderboard.ledger import Entry, Ledger
+from leaderboard.markdown import leaderboard_markdown
 from leaderboard.methods import method_files, read_methods
-from leaderboard.table import CONSTANT, FEW, Standing, leaderboard_csv, published, standings
-from leaderboard.teams import check_team, plain
+from leaderboard.part import Part
+from leaderboard.probing import probing_warning
+from leaderboard.statistics import FloatArray
+from leaderboard.table import CONSTANT, FEW, Board, Standing, leaderboard_csv, standings
+from leaderboard.teams import plain
+from leaderboard.versions import settle_interrupted
 from submission.competition import Competition
-from submission.errors import InvalidSubmission, UnusableInput
+from submission.errors import UnusableInput
 from submission.files import write_text
-from submission.metrics import Score
-from submission.predictions import read_bytes
-from submission.scoring import SCORER, parse_submission, score_against, score_rows
-from submission.solution import SolutionRow
 
 
 @dataclass(frozen=True)
@@ -25,82 +27,105 @@ class Published:
     """What :func:`publish` wrote.
 
     Attributes:
-        standings: the lines of the leaderboard, best first.
+        standings: the lines of the public leaderboard, best first.
+        final: those of the private one; none before the end.
         warnings: for the organizer, a line each: too few public predictions, teams that have a baseline's
-            name, files in ``submissions/`` that were left out.
-        csv, html: the files.
+            name, submissions that look like probes, files that were left out.
+        csv, html, markdown: the files.
+        private_csv: the file with private scores; None before the end.
     """
 
     standings: tuple[Standing, ...]
+    final: tuple[Standing, ...]
     warnings: tuple[str, ...]
     csv: Path
     html: Path
+    markdown: Path
+    private_csv: Path | None
 
 
-def submit(competition: Competition, path: Path, team: str, clock: Callable[[], datetime]) -> Score:
-    """Validate and score a team's file, and enter it in the ledger. The public score, as it is published.
+def publish(competition: Competition, ended: datetime | None = None) -> Published:
+    """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
-    An invalid file is entered too, as invalid, and counts as a submission. The hidden labels are opened after
-    the file was found valid.
+    They show scores on the public part only. The methods of ``submissions/`` stand there as unranked
+    baselines; a file that is not valid (any more) is left out with a warning.
+
+    After the end private scores, ranks and the shake-up are published too, on the page and in
+    ``leaderboard_private.csv``: that is for the organizer to say.
+
+    Where others submit meanwhile, all are written again: the last to write has seen the last submission.
 
     Args:
         competition: the organizer's copy.
-        path: the submitted file.
-        team: the team's name; that of a baseline, a file in ``submissions/``, is refused.
-        clock: the time now, with its time zone.
+        ended: the time now, if private scores are to be published.
 
     Raises:
-        InvalidSubmission: the file breaks the format; every problem is named.
-        UnusableInput: file, team or ledger cannot be used, or this is a participant's copy. Nothing is
-            entered then.
+        UnusableInput: this is a participant's copy, the ledger is damaged, or private scores are to be
+            published before the deadline.
     """
-    team = check_team(team)
-    baseline = _baselines(competition).get(plain(team))
-    if baseline:
-        raise UnusableInput(f"team name {team!r} reads like the baseline {baseline!r}: take another")
-    ledger = Ledger(competition.require_private() / "ledger.sqlite")
-    ids = competition.ids("test")
-    digest = ""
-    try:
-        data = read_bytes(path, ids)
-        digest = hashlib.sha256(data).hexdigest()
-        predictions = parse_submission(competition, data, path)
-    except InvalidSubmission:
-        ledger.append(clock(), team, digest, None, SCORER)
-        raise
-    scores = score_against(predictions, competition.solution())
-    ledger.append(clock(), team, digest, scores, SCORER)
-    return published(scores.public, competition.decimals)
+    competition.require_private()
+    if ended is not None and competition.deadline is not None and ended < competition.deadline:
+        raise UnusableInput(
+            f"the deadline of {competition.name} is {competition.deadline:%Y-%m-%d %H:%M:%S} UTC: "
+            "private scores are published after it"
+        )
+    ledger = Ledger(competition.private / "ledger.sqlite")
+    settle_interrupted(competition, ledger)
+    while True:
+        head = ledger.head()
+        written = _write(competition, ledger, head, final=ended is not None)
+        if ledger.head() == head:
+            return written
 
 
-def publish(competition: Competition) -> Published:
-    """Write ``leaderboard.csv`` and ``leaderboard.html`` from the ledger and the kit's own methods.
+def _write(competition: Competition, ledger: Ledger, head: str, final: bool) -> Published:
+    root, decimals, solution = competition.root, competition.decimals, competition.solution()
+    methods, entries = read_methods(competition), ledger.entries()
+    predictions, unread = kept_table(competition, ledger, entries)
+    public = Part.of(competition, solution, "Public")
+    lines = standings(
+        while_running(competition, public, entries, predictions, methods.predictions),
+        public.families,
+        decimals,
+    )
+    further = competition.titles[1:]
+    boards = [Board("public", lines, round(public.noise_floor, decimals), further)]
+    if final:
+        private = Part.of(competition, solution, "Private")
+        found = after_end(competition, private, entries, predictions, methods.predictions, lines)
+        last = standings(found, private.families, decimals)
+        boards.insert(0, Board("private", last, round(private.noise_floor, decimals), further))
+        write_text(root / "leaderboard_private.csv", leaderboard_csv(boards[0], decimals))
+    write_text(root / "leaderboard.csv", leaderboard_csv(boards[-1], decimals))
+    write_text(root / "leaderboard.html", leaderboard_html(competition, boards, head))
+    write_text(root / "leaderboard.md", leaderboard_markdown(competition, boards, head))
+    return Published(
+        standings=lines,
+        final=boards[0].standings if final else (),
+        warnings=(
+            *_few(len(public.rows)),
+            *_namesakes(entries, competition),
+            *_probing(entries, predictions),
+            *unread,
+            *methods.warnings,
+        ),
+        csv=root / "leaderboard.csv",
+        html=root / "leaderboard.html",
+        markdown=root / "leaderboard.md",
+        private_csv=root / "leaderboard_private.csv" if final else None,
+    )
 
-    Both show scores on the public part only. The methods of ``submissions/`` stand there as unranked
-    baselines; a file that is not valid (any more) is left out with a warning.
 
-    Raises:
-        UnusableInput: this is a participant's copy, or the ledger is damaged.
-    """
-    solution = [row for row in competition.solution() if row.usage == "Public"]
-    methods = read_methods(competition)
-    baselines = {name: score_rows(found, solution) for name, found in methods.predictions.items()}
-    rows = Ledger(competition.private / "ledger.sqlite").rows()
-    lines = standings(rows, baselines, competition.decimals)
-    floor = round(sampling_noise(competition, solution), competition.decimals)
-    csv, html = competition.root / "leaderboard.csv", competition.root / "leaderboard.html"
-    write_text(csv, leaderboard_csv(lines, floor, competition.decimals))
-    write_text(html, leaderboard_html(competition, lines, floor))
-    warnings = (*_few(len(solution)), *_namesakes(rows, competition), *methods.warnings)
-    return Published(lines, warnings, csv, html)
+def _probing(entries: Sequence[Entry], predictions: FloatArray) -> list[str]:
+    """Warnings of teams whose submissions look like probes."""
+    found = []
+    for made in by_team(entries).values():
+        scored = [entry for entry in made if entry.status == "scored"]
+        found.append(probing_warning(scored, predictions[[entry.number - 1 for entry in scored]]))
+    return [warning for warning in found if warning]
 
 
-def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> float:
-    """The noise floor of `rows`, in points: see :meth:`submission.Competition.noise_floor`."""
-    return competition.noise_floor("test", {row.id: row.prediction for row in rows})
-
-
-def _baselines(competition: Competition) -> dict[str, str]:
+def baseline_names(competition: Competition) -> dict[str, str]:
     """The names of baselines, on the leaderboard or left out, by what they read like."""
     names = [CONSTANT, *(path.stem for path in method_files(competition))]
     return {plain(name): name for name in names}
@@ -108,7 +133,7 @@ def _baselines(competition: Competition) -> dict[str, str]:
 
 def _namesakes(rows: Sequence[Entry], competition: Competition) -> list[str]:
     """Teams entered before a baseline of their name stood in ``submissions/``."""
-    baselines = _baselines(competition)
+    baselines = baseline_names(competition)
     return [
         f"team {team!r} reads like the baseline {baselines[plain(team)]!r}: rename that file in submissions/"
         for team in dict.fromkeys(row.team for row in rows)

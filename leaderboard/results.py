@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from leaderboard.methods import read_methods
-from leaderboard.publish import sampling_noise
+from leaderboard.part import sampling_noise
 from leaderboard.table import CONSTANT, shown
 from submission.competition import Competition
 from submission.metrics import skill

@@ -131,6 +131,7 @@ def _draft(
         seed=settings.seed,
         settings=settings.public(),
         files=hashes(root / "public", files),
+        **settings.rules(),
     )
 
 

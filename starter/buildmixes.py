@@ -171,6 +171,7 @@ def _draft(
         precision=settings.precision,
         seed=settings.seed,
         settings=settings.public(),
+        **settings.rules(),
         files=hashes(claim.root / "public", files),
     )
 
@@ -275,4 +276,8 @@ def _write_private(
     noise = draft.root / NOISE["test"]
     write_predictions(noise, deviations, column="deviation")
     noise.chmod(0o600)
-    claim.record(test=[mix.mix.to_json() for mix in mixes])
+    record = [
+        {"recipe": mix.mix.to_json(), "group": group, "family": source}
+        for mix, (_, group, source) in zip(mixes, keys, strict=True)
+    ]
+    claim.record(test=record)

@@ -1,6 +1,6 @@
 """What the builds of all tracks have in common: bases, classifiers, public test sets, hashes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,9 @@ from submission.files import sha256
 TRAIN_REF = 4000
 """How many unlabelled training images participants get (FD, rotation head and the OOD detectors use them)."""
 PUBLIC_SHARE = 0.3
-"""The part of each group's test sets whose score is public while the competition runs."""
+"""The part of the test sets whose score is public while the competition runs: 30 of 100 or more."""
+SPLIT_DRAWS = 100
+"""How many random splits are drawn, to take one whose public part has the size wanted."""
 
 
 def write_bases(public: Path, splits: Splits, seed: int) -> None:
@@ -50,11 +52,12 @@ def write_classifiers(
             save_classifier(Classifier(name, "small", network, splits.classes, SMALL_MEAN, SMALL_STD), path)
 
 
-def public_sets(planned: Iterable[tuple[str, str, str]], seed: int) -> set[str]:
-    """The sets whose score is public: per group, whole families until they are `PUBLIC_SHARE` of its sets.
+def public_sets(planned: Sequence[tuple[str, str, str]], seed: int) -> set[str]:
+    """The sets whose score is public: `PUBLIC_SHARE` of all and, as nearly as families allow, of each group.
 
-    Every group keeps a private family. Where that leaves nothing public (one family a group), the smallest
-    family is; where there is one family in all, its first set is.
+    A family is public or private as a whole, and every group keeps a private one. So a hundred sets have 30
+    public and 70 private ones unless their families are too large. Where nothing would be public, the
+    smallest family is; where there is one family in all, its first set.
 
     Args:
         planned: name, group and family of every test set.
@@ -64,18 +67,30 @@ def public_sets(planned: Iterable[tuple[str, str, str]], seed: int) -> set[str]:
     families: dict[tuple[str, str], list[str]] = {}
     for name, group, family in planned:
         families.setdefault((group, family), []).append(name)
-    public: set[str] = set()
-    for group in sorted({group for group, _ in families}):
-        keys = sorted(key for key in families if key[0] == group)
-        wanted = PUBLIC_SHARE * sum(len(families[key]) for key in keys)
-        chosen: list[str] = []
-        for i in rng.permutation(len(keys))[:-1]:
-            if len(chosen) < wanted:
-                chosen += families[keys[i]]
-        public.update(chosen)
+    wanted = round(PUBLIC_SHARE * len(planned))
+    draws = (_draw_public(families, rng) for _ in range(SPLIT_DRAWS))
+    public = min(draws, key=lambda drawn: abs(len(drawn) - wanted))
     if not public:
         smallest = min(families.values(), key=len)
-        public.update(smallest if len(families) > 1 else smallest[:1])
+        public = smallest if len(families) > 1 else smallest[:1]
+    return set(public)
+
+
+def _draw_public(families: Mapping[tuple[str, str], Sequence[str]], rng: np.random.Generator) -> list[str]:
+    """Families in random order, group by group, each that still fits into the share of the groups so far.
+
+    Groups without small families come first: what they leave over, small families of the others fill.
+    """
+    groups: dict[str, list[Sequence[str]]] = {}
+    for (group, _), sets in sorted(families.items()):
+        groups.setdefault(group, []).append(sets)
+    public: list[str] = []
+    seen = 0
+    for found in sorted(groups.values(), key=lambda found: -min(map(len, found))):
+        seen += sum(map(len, found))
+        for i in rng.permutation(len(found))[:-1]:
+            if len(public) + len(found[i]) <= round(PUBLIC_SHARE * seen):
+                public += found[i]
     return public
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from starter.recipes import Recipe, draw_recipes
 from starter.sources import load_images, set_names
 from starter.splits import Splits
 from submission import UnusableInput
+from submission.competition import FEEDBACKS
 
 FEW_CLASSES = 7
 """A natural set with fewer classes than this counts as `natural-few`."""
@@ -26,6 +28,9 @@ LIMITS = {
     "test_sets": (0, 10_000),
     "set_size": (2, 1_000_000),
     "seed": (0, 2**63 - 1),
+    "decimals": (0, 9),
+    "daily_limit": (0, 1_000_000),
+    "total_limit": (0, 1_000_000),
 }
 """The least and the most that a setting may be."""
 _TAKEN = re.compile(r"(val|test)_\d{4,}")
@@ -47,6 +52,10 @@ class Settings:
         precision: of the classifiers' forward pass, one for the whole competition.
         hidden: the test images stand nowhere in public; without it the competition is for practice.
         datacv_splits: the DataCV challenge's own division of the source, with all test images in every base.
+        feedback: what a team is told of a submission, a key of `submission.competition.FEEDBACKS`.
+        decimals: of published scores.
+        daily_limit, total_limit: submissions that a team may make a day (UTC) and in all; 0 for any number.
+        deadline: ISO 8601, in UTC unless it names an offset; "" for none.
     """
 
     track: ClassVar[str] = "accuracy"
@@ -66,6 +75,11 @@ class Settings:
     precision: str = "float32"
     hidden: bool = False
     datacv_splits: bool = False
+    feedback: str = "rounded"
+    decimals: int = 2
+    daily_limit: int = 0
+    total_limit: int = 0
+    deadline: str = ""
 
     def __post_init__(self) -> None:
         for name, (least, most) in LIMITS.items():
@@ -102,6 +116,9 @@ class Settings:
             )
         if self.precision not in ("float32", "bfloat16"):
             raise UnusableInput(f"--precision must be float32 or bfloat16, got {self.precision!r}")
+        if self.feedback not in FEEDBACKS:
+            raise UnusableInput(f"--feedback must be {' or '.join(FEEDBACKS)}, got {self.feedback!r}")
+        _moment(self.deadline)
         if self.hidden and (self.test_sets or not self.test_from):
             raise UnusableInput("--hidden needs test images of your own: --test-sets 0 and --test-from PATH")
         for val in self.val_from:
@@ -121,6 +138,16 @@ class Settings:
     def subjects(self) -> tuple[str, ...]:
         """The names of what is under evaluation: the classifiers."""
         return self.classifier_names
+
+    def rules(self) -> dict[str, Any]:
+        """The fields of a `Competition` that say how submissions are taken."""
+        limits = {"daily_limit": self.daily_limit or None, "total_limit": self.total_limit or None}
+        return {
+            "feedback": self.feedback,
+            "decimals": self.decimals,
+            "deadline": _moment(self.deadline),
+            **limits,
+        }
 
     def public(self) -> dict[str, object]:
         """The settings that participants see: nothing of the test sets, no paths of the organizer's."""
@@ -316,6 +343,28 @@ def _share(settings: Settings, part: str, names: list[str], rng: np.random.Gener
     quarter = max(1, len(names) // 4) if settings.val_sets and len(names) > 1 else 0
     mine = shuffled[:quarter] if part == "val" else shuffled[quarter:]
     return [mine[i] for i in rng.permutation(len(mine))]
+
+
+def _moment(text: str) -> datetime | None:
+    """A deadline in UTC, None for "".
+
+    >>> _moment("2026-12-31T12:00+01:00").isoformat()
+    '2026-12-31T11:00:00+00:00'
+
+    Raises:
+        UnusableInput: it is no such time.
+    """
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(re.sub(r"[Zz]$", "+00:00", text))
+        if ":" not in text or found.microsecond:
+            raise ValueError("no time of day in whole seconds")
+        return found.replace(tzinfo=found.tzinfo or timezone.utc).astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        raise UnusableInput(
+            f"--deadline must be a date with a time, such as 2026-12-31T23:59 (UTC), got {text!r}"
+        ) from None
 
 
 def _overlap(one: str, other: str) -> bool:

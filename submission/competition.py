@@ -6,7 +6,8 @@ import os
 import reprlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
+from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import TypeGuard
 
@@ -17,7 +18,7 @@ from submission.ids import check_set_name, check_subject, make_id, split_id
 from submission.metrics import deviation_floor, noise_floor
 from submission.predictions import read_predictions
 from submission.seal import DESCRIPTION, SOLUTION, check_sealed, write_seal
-from submission.solution import SolutionRow, read_solution
+from submission.solution import COUNTING, SolutionRow, read_solution
 from submission.tracks import TRACKS
 
 PARTS = ("train", "val", "test")
@@ -28,6 +29,11 @@ MOST_IDS = 1_000_000
 """Of one part."""
 MOST_IMAGES = 1_000_000_000
 """In one set."""
+FEEDBACKS = {
+    "rounded": "the public score of every submission, rounded",
+    "ladder": "the public score of a submission that betters the team's best one by more than chance",
+}
+"""What a team is told of a submission, by name."""
 VISIBILITIES = {
     "practice": "the test images are public and can be matched to their source: scores are for practice",
     "hidden": "the test images are unpublished: their labels cannot be looked up",
@@ -54,6 +60,10 @@ class Competition:
         settings: what the build was asked for, plain JSON.
         files: the SHA-256 of every file below ``public/``, by relative path.
         decimals: of published scores.
+        feedback: what a team is told of a submission, a key of `FEEDBACKS`.
+        daily_limit: submissions that a team may make a day (UTC); None for any number.
+        total_limit: submissions that a team may make in all; None for any number.
+        deadline: UTC; from then on nothing is taken and the choice of finals stands. None: open without end.
 
     Raises:
         ValueError: a field has the wrong type or value; the message names it.
@@ -73,6 +83,10 @@ class Competition:
     settings: Mapping[str, object]
     files: Mapping[str, str]
     decimals: int = 2
+    feedback: str = "rounded"
+    daily_limit: int | None = None
+    total_limit: int | None = None
+    deadline: datetime | None = None
 
     def __post_init__(self) -> None:
         for field in ("name", "source"):
@@ -83,6 +97,12 @@ class Competition:
         _require(self.precision in PRECISIONS, "precision", f"one of {', '.join(PRECISIONS)}", self.precision)
         _require(_is_count(self.seed, 0, 2**63 - 1), "seed", "a whole number, 0 to 2^63 - 1", self.seed)
         _require(_is_count(self.decimals, 0, 9), "decimals", "0 to 9", self.decimals)
+        choices = ", ".join(FEEDBACKS)
+        _require(self.feedback in tuple(FEEDBACKS), "feedback", f"one of {choices}", self.feedback)
+        for field in ("daily_limit", "total_limit"):
+            limit = getattr(self, field)
+            _require(limit is None or _is_count(limit, 1, 1_000_000), field, "1 to 1,000,000, or none", limit)
+        _require(_is_moment(self.deadline), "deadline", "a UTC time in whole seconds, or none", self.deadline)
         size = self.image_size
         fits = (
             isinstance(size, tuple) and len(size) == 2 and all(_is_count(side, 1, 1 << 20) for side in size)
@@ -106,10 +126,14 @@ class Competition:
         """
         root = Path(root)
         document = read_description(root)
-        names = {field.name for field in fields(cls)} - {"root"}
+        names = {field.name: field.default is MISSING for field in fields(cls) if field.name != "root"}
         try:
-            for name in sorted(names ^ document.keys()):
-                raise ValueError(f"field {reprlib.repr(name)} is {'missing' if name in names else 'unknown'}")
+            for name in sorted(document.keys() - names):
+                raise ValueError(f"field {reprlib.repr(name)} is unknown")
+            for name in sorted(name for name, needed in names.items() if needed and name not in document):
+                raise ValueError(f"field {name!r} is missing")
+            if isinstance(document.get("deadline"), str):
+                document["deadline"] = _moment(document["deadline"])
             for name in ("classes", "image_size", "subjects"):
                 if isinstance(document[name], list):
                     document[name] = tuple(document[name])
@@ -124,6 +148,7 @@ class Competition:
         ``private/seal.sha256`` is written first: :meth:`solution` hands out what was there then.
         """
         document = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "root"}
+        document["deadline"] = self.deadline and self.deadline.isoformat()
         document["files"] = dict(sorted(self.files.items()))
         document["settings"] = json.loads(json.dumps(self.settings, sort_keys=True))
         document["sizes"] = {part: dict(self.sizes[part]) for part in PARTS}
@@ -228,6 +253,11 @@ class Competition:
         found = {track.metric(subject) for subject in self.subjects}
         return tuple(metric for metric in track.metrics if metric in found)
 
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The metrics as people write them: "accuracy", "FPR@95"."""
+        return tuple(TRACKS[self.track].metrics[metric] for metric in self.metrics)
+
     def by_metric(self, names: Iterable[str]) -> dict[str, list[str]]:
         """The ids among `names` of each metric, the metric that ranks first."""
         track = TRACKS[self.track]
@@ -237,16 +267,29 @@ class Competition:
         return groups
 
     def solution(self, metric: str | None = None) -> tuple[SolutionRow, ...]:
-        """The hidden targets of the test sets, as they were built, of one metric: the one that ranks, or any.
+        """The hidden targets of the test sets that count, as they were built or corrected; no voided set.
+
+        They are those of one metric: the one that ranks, or any.
 
         Raises:
             UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
         """
+        return self.counting(self.whole_solution(), metric)
+
+    def counting(self, rows: Iterable[SolutionRow], metric: str | None = None) -> tuple[SolutionRow, ...]:
+        """The rows of a solution that count for one metric: the one that ranks, or any."""
+        track, metric = TRACKS[self.track], metric or self.metrics[0]
+        return tuple(row for row in rows if row.usage in COUNTING and track.metric(row.subject) == metric)
+
+    def whole_solution(self) -> tuple[SolutionRow, ...]:
+        """The hidden targets of all test sets, voided ones among them.
+
+        Raises:
+            UnusableInput: as :meth:`solution`.
+        """
         self.require_private()
         check_sealed(self.root, SOLUTION)
-        rows = read_solution(self.root / SOLUTION, self.ids("test"))
-        track, metric = TRACKS[self.track], metric or self.metrics[0]
-        return tuple(row for row in rows if track.metric(row.subject) == metric)
+        return read_solution(self.root / SOLUTION, self.ids("test"))
 
     def noise_floor(self, part: str, targets: Mapping[str, float]) -> float:
         """The RMSE in points that chance alone would give on some ids of "val" or "test" with these targets.
@@ -284,8 +327,25 @@ class Competition:
             "classifiers": f"{named['classifiers']} ({self.precision})",
             **{part: _summary(tuple(self.sizes[part].values())) for part in PARTS},
             self.visibility: VISIBILITIES[self.visibility],
+            **self._rules(),
         }
         return "\n".join([self.name, *(f"  {name:<11}  {fact}" for name, fact in facts.items())])
+
+    def _rules(self) -> dict[str, str]:
+        """How submissions are taken, where that is not the plain way."""
+        limits = [
+            f"{limit:,} {span}"
+            for limit, span in ((self.daily_limit, "a day (UTC)"), (self.total_limit, "in all"))
+            if limit is not None
+        ]
+        rules = {}
+        if limits:
+            rules["limits"] = f"submissions of a team: {', '.join(limits)}"
+        if self.deadline is not None:
+            rules["deadline"] = f"{self.deadline:%Y-%m-%d %H:%M:%S} UTC"
+        if self.feedback != "rounded":
+            rules["feedback"] = FEEDBACKS[self.feedback]
+        return rules
 
 
 def _require(fits: bool, field: str, expected: str, value: object) -> None:
@@ -299,6 +359,19 @@ def _is_line(value: object) -> TypeGuard[str]:
 
 def _is_count(value: object, least: int, most: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"deadline: {reprlib.repr(text)} is not a time") from None
+
+
+def _is_moment(value: object) -> bool:
+    if not isinstance(value, datetime):
+        return value is None
+    return value.utcoffset() == timedelta(0) and value.microsecond == 0
 
 
 def _check_names(field: str, names: object, least: int) -> None:

@@ -5,20 +5,18 @@ which is the order of `Competition.ids`. Source: the DataCV 2023 kit
 (github.com/xingjianleng/autoeval_baselines).
 """
 
-import io
+import codecs
 import math
 import re
-import stat
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from submission.errors import InvalidSubmission
 from submission.files import replacing
-from submission.predictions import NUMBER, decoded, like_percentages, read_bytes, shown
+from submission.predictions import NUMBER, decoded, like_percentages, shown
+from submission.zipped import ANSWER
 
-ANSWER = "answer.txt"
-"""What the file is called, and its member of a zip."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -40,20 +38,10 @@ def write_answer(path: Path, values: Mapping[str, float]) -> None:
             temporary.write_bytes(text.encode())
 
 
-def read_answer(path: Path, expected_ids: Sequence[str]) -> dict[str, float]:
-    """Read an ``answer.txt``, or a zip with nothing else in it: {id: fraction}, line by line.
+def parse_answer(data: bytes, expected_ids: Sequence[str], name: str) -> dict[str, float]:
+    """The predictions in an ``answer.txt``, {id: fraction}, line by line; messages call the file `name`.
 
     Accepted besides the plain form: a byte order mark, CRLF, spaces around a number, no last line end.
-
-    Raises:
-        InvalidSubmission: the content breaks the format; every problem is named with its line and id.
-        UnusableInput: there is no such file, it is no regular file, or it cannot be read.
-    """
-    return parse_answer(read_bytes(path, expected_ids), expected_ids, str(path))
-
-
-def parse_answer(data: bytes, expected_ids: Sequence[str], name: str) -> dict[str, float]:
-    """What :func:`read_answer` reads, from the bytes of a file that messages call `name`.
 
     >>> parse_answer(b"0.25\\n", ["small/a"], "answer.txt")
     {'small/a': 0.25}
@@ -61,8 +49,6 @@ def parse_answer(data: bytes, expected_ids: Sequence[str], name: str) -> dict[st
     Raises:
         InvalidSubmission: the content breaks the format; every problem is named with its line and id.
     """
-    if data.startswith(b"PK"):
-        data = _unzipped(data, name, (1 << 20) + 512 * len(expected_ids))
     lines = re.split("\r\n|\r|\n", decoded(data, name))
     if not lines[-1]:
         lines.pop()
@@ -73,6 +59,16 @@ def parse_answer(data: bytes, expected_ids: Sequence[str], name: str) -> dict[st
         )
         raise InvalidSubmission(name, [problem])
     return _fractions(dict(zip(expected_ids, lines, strict=True)), name)
+
+
+def starts_with_number(data: bytes) -> bool:
+    """Whether the first line is a number, as that of an answer is and no header can be.
+
+    >>> starts_with_number(b"0.5\\n"), starts_with_number(b"id,prediction\\n")
+    (True, False)
+    """
+    first = re.split(rb"[\r\n]", data.removeprefix(codecs.BOM_UTF8), maxsplit=1)[0]
+    return bool(NUMBER.fullmatch(first.decode("ascii", "replace").strip(" \t")))
 
 
 def _fractions(texts: Mapping[str, str], name: str) -> dict[str, float]:
@@ -91,30 +87,3 @@ def _fractions(texts: Mapping[str, str], name: str) -> dict[str, float]:
     if problems:
         raise InvalidSubmission(name, problems)
     return values
-
-
-def _unzipped(data: bytes, name: str, limit: int) -> bytes:
-    """The member of a zip, which is read in memory and no further than `limit` bytes."""
-    try:
-        return _member(data, limit)
-    except Exception as error:  # a damaged zip makes zipfile raise whatever it meets
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InvalidSubmission(name, [f"not a zip of {ANSWER} alone: {reason}"]) from error
-
-
-def _member(data: bytes, limit: int) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = [info for info in archive.infolist() if not info.filename.startswith("__MACOSX/")]
-        names = [info.filename for info in members]
-        if names != [ANSWER]:
-            raise ValueError(f"it holds {shown(', '.join(names))}")
-        (info,) = members
-        if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
-            raise ValueError("its member is no regular file")
-        if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError("its member is encrypted, or compressed in an unusual way")
-        with archive.open(info) as stream:
-            text = stream.read(limit + 1)
-    if len(text) > limit:
-        raise ValueError(f"its member is too large: at most {limit:,} bytes are read")
-    return text

@@ -61,11 +61,16 @@ def read_bytes(path: Path, expected_ids: Collection[str]) -> bytes:
         InvalidSubmission: the file is larger than 1 MiB and 512 bytes an id.
         UnusableInput: there is no such file, it is no regular file, or it cannot be read.
     """
-    limit = (1 << 20) + 512 * len(expected_ids)
+    limit = most_bytes(expected_ids)
     data = read_head(Path(path), limit + 1)
     if len(data) > limit:
         raise InvalidSubmission(str(path), [f"the file is too large: at most {limit:,} bytes are read"])
     return data
+
+
+def most_bytes(expected_ids: Collection[str]) -> int:
+    """How large a file of predictions may be: 1 MiB and 512 bytes an id."""
+    return (1 << 20) + 512 * len(expected_ids)
 
 
 def parse_predictions(

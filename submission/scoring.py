@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from submission.competition import Competition
-from submission.datacv import parse_answer
+from submission.datacv import parse_answer, starts_with_number
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.ids import split_id
 from submission.metrics import Score, score, skill
-from submission.predictions import parse_predictions, read_bytes
+from submission.predictions import most_bytes, parse_predictions, read_bytes
 from submission.solution import SolutionRow
 from submission.tracks import TRACKS
+from submission.zipped import is_zip, unzipped
 
 SCORER = "rmse-points/1"
 """The name of the way submissions are scored; a change that alters any score gives it another number."""
@@ -29,7 +30,8 @@ class SubmissionScore:
 def validate(competition: Competition, path: Path, part: str = "test") -> dict[str, float]:
     """The predictions in a file for the sets of `part`, in the order of the ids. Needs no ``private/``.
 
-    A name that ends in ``.txt`` or ``.zip`` is an answer as the DataCV challenges take them, any other a CSV.
+    A CSV, or an ``answer.txt`` as the DataCV challenges take them (a name that ends in ``.txt``); either may
+    be the one member of a zip.
 
     Raises:
         InvalidSubmission: the file breaks the format; every problem is named.
@@ -43,23 +45,30 @@ def parse_submission(
 ) -> dict[str, float]:
     """What :func:`validate` reads, from the bytes of the file `path`.
 
+    Where the name has no ending, as that of a file kept by its hash, the content tells an answer from a CSV.
+
     Raises:
         InvalidSubmission: the content breaks the format, or is for the other part; every problem is named.
     """
-    parse = parse_answer if path.suffix.lower() in (".txt", ".zip") else parse_predictions
+    ids, name, ending = competition.ids(part), str(path), path.suffix
+    if is_zip(data) or ending.lower() == ".zip":
+        member, data = unzipped(data, name, most_bytes(ids))
+        ending = Path(member).suffix
+    is_answer = ending.lower() == ".txt" or (not ending and starts_with_number(data))
+    parse = parse_answer if is_answer else parse_predictions
     try:
-        return parse(data, competition.ids(part), str(path))
+        return parse(data, ids, name)
     except InvalidSubmission as error:
         other = {"test": "val", "val": "test"}[part]
         if not competition.sets(other):
             raise
         try:
-            parse(data, competition.ids(other), str(path))
+            parse(data, competition.ids(other), name)
         except InvalidSubmission:
             raise error from None
         names = {"test": "test sets (submissions/)", "val": "validation sets (validation/)"}
         problem = f"these are predictions for the {names[other]}, not for the {names[part]}"
-        raise InvalidSubmission(str(path), [problem]) from error
+        raise InvalidSubmission(name, [problem]) from error
 
 
 def score_validation(competition: Competition, path: Path, metric: str | None = None) -> Score:

@@ -8,7 +8,7 @@ import hashlib
 from pathlib import Path
 
 from submission.errors import UnusableInput
-from submission.files import read_head, sha256, write_text
+from submission.files import read_head, replacing, sha256, write_text
 
 SEAL = "private/seal.sha256"
 DESCRIPTION = "public/competition.json"
@@ -25,6 +25,17 @@ def write_seal(root: Path, description: str) -> None:
     write_text(root / SEAL, f"{sha256(root / SOLUTION)}  {SOLUTION}\n{digest}  {DESCRIPTION}\n")
 
 
+def replace_solution(root: Path, data: bytes) -> None:
+    """Put another version of the solution in the place of the one in `root`, and seal it.
+
+    Stopped between the two, the solution is not sealed, so that nobody is scored.
+    """
+    with replacing(root / SOLUTION) as temporary:
+        temporary.touch(mode=0o600, exist_ok=False)
+        temporary.write_bytes(data)
+    write_seal(root, (root / DESCRIPTION).read_text(encoding="utf-8"))
+
+
 def check_sealed(root: Path, file: str) -> None:
     """Check that `file`, `DESCRIPTION` or `SOLUTION`, is the one that the build sealed.
 
@@ -32,7 +43,7 @@ def check_sealed(root: Path, file: str) -> None:
         UnusableInput: it is not, or there is no seal; the message says what to do.
     """
     mend = f"restore it from a backup, or remove {root / DESCRIPTION} and run the same `unseen build` again"
-    mend += " (correcting a label is not possible yet)"
+    mend += " (to correct a label: unseen rescore)"
     if not (root / SEAL).exists():
         raise UnusableInput(f"{root / SEAL} is missing: {mend}")
     line = f"{sha256(root / file)}  {file}"

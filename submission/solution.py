@@ -1,6 +1,7 @@
 """The solution: the hidden targets of the test sets, ``id,prediction,Usage,subject,set,group``."""
 
 import csv
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,8 @@ from submission.files import replacing
 from submission.ids import split_id
 
 COLUMNS = ("id", "prediction", "Usage", "subject", "set", "group")
-USAGES = ("Public", "Private")
+COUNTING = ("Public", "Private")
+USAGES = (*COUNTING, "Ignored")
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class SolutionRow:
     Attributes:
         id: ``<subject>/<set>``.
         prediction: the target, a fraction in [0, 1]; what a perfect submission would predict.
-        usage: "Public" (scored on the published leaderboard) or "Private" (scored at the end).
+        usage: "Public" (scored on the published leaderboard), "Private" (scored at the end) or "Ignored" (its
+            set was voided).
         subject: the subject's name, as in the id.
         set: the set's name, as in the id.
         group: the kind of set, such as "seen" or "natural": organizers see scores by group.
@@ -53,12 +56,17 @@ def write_solution(path: Path, rows: Iterable[SolutionRow]) -> None:
     path.parent.chmod(0o700)
     with replacing(path) as temporary:
         temporary.touch(mode=0o600, exist_ok=False)
-        with temporary.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            for row in rows:
-                target = repr(row.prediction)
-                writer.writerow([row.id, target, row.usage, row.subject, row.set, row.group])
+        temporary.write_bytes(solution_bytes(rows))
+
+
+def solution_bytes(rows: Iterable[SolutionRow]) -> bytes:
+    """What :func:`write_solution` writes."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([row.id, repr(row.prediction), row.usage, row.subject, row.set, row.group])
+    return stream.getvalue().encode()
 
 
 def read_solution(path: Path, ids: Sequence[str]) -> tuple[SolutionRow, ...]:
@@ -81,7 +89,7 @@ def read_solution(path: Path, ids: Sequence[str]) -> tuple[SolutionRow, ...]:
         raise UnusableInput(
             f"{path} does not fit public/competition.json: its ids are not those of the test sets"
         )
-    for usage in USAGES:
+    for usage in COUNTING:
         if not any(row.usage == usage for row in rows):
             raise UnusableInput(f"{path} is damaged: no row has the Usage {usage}")
     return rows

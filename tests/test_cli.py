@@ -52,7 +52,7 @@ def folder(contest, monkeypatch):
 def test_commands_are_the_designs():
     assert set(COMMANDS) >= {
         *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
-        *("predict", "report", "validate", "score", "leaderboard", "pack"),
+        *("predict", "report", "validate", "score", "select", "rescore", "verify", "leaderboard", "pack"),
     }
 
 
@@ -83,6 +83,8 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch):
         monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     if arguments[0] in ("validate", "score"):
         run("predict", "contest", "atc")
+    if arguments[0] == "select":
+        run("score", "contest", "contest/public/sample_submission.csv", "--team", "ada")
     if arguments[0] == "predict":
         arguments = [*arguments[:-1], "ora-a.iterations=20"]
     assert run(*arguments).text
@@ -164,6 +166,43 @@ def test_from_prediction_to_leaderboard(folder):
     assert "| method" in run("leaderboard", "contest", "--markdown").text
 
 
+def test_from_submission_to_finals_and_corrections(folder):
+    sample = "contest/public/sample_submission.csv"
+    for number in (1, 2, 3):
+        text = run("score", "contest", sample, "--team", "Ada").text
+        assert f"entered as submission {number}\n" in text
+    Path("bad.csv").write_text("id,prediction\n")
+    result = run("score", "contest", "bad.csv", "--team", "ada", check=False)
+    assert (result.code, "id 'tiny/test_0001' is missing" in result.text) == (1, True)
+    listed = run("select", "contest", "--team", "ada", 3).text.splitlines()
+    assert [line.split()[-1] for line in listed] == ["scored", "scored", "end", "invalid"]
+    listed = run("select", "contest", "--team", "ada", "--clear").text.splitlines()
+    assert [line.split()[-1] for line in listed] == ["end", "end", "scored", "invalid"]
+    asked = ["rescore", "contest", "--label", "tiny/test_0001=0.5", "--void", "test_0002"]
+    text = run(*asked, "--reason", "a mix-up").text
+    assert text.startswith("3 submissions were scored anew; the ledger's head is ")
+    head = re.search(r"[0-9a-f]{64}", text)[0]
+    text = run("verify", "contest", "--head", head).text
+    assert text == f"10 rows, 4 submissions, head {head}\nthe ledger is whole\n"
+    for kept in Path("contest/private/submissions").iterdir():
+        kept.unlink()
+    result = run("verify", "contest", check=False)
+    assert (result.code, result.text.count("problem: the file of submission")) == (1, 4)
+
+
+def test_limits_and_a_deadline_are_set_by_the_build(folder, weights):
+    build = ["build", "other", "--train-sets", 4, "--val-sets", 2, "--test-sets", 4, "--set-size", 40]
+    build += ["--classifier", f"tiny={weights}", "--decimals", 1, "--feedback", "rounded"]
+    text = run(*build, "--daily-limit", 2, "--total-limit", 9, "--deadline", "2999-12-31T23:59").text
+    assert "limits       submissions of a team: 2 a day (UTC), 9 in all\n" in text
+    assert "deadline     2999-12-31 23:59:00 UTC\n" in text
+    sample = "other/public/sample_submission.csv"
+    assert "entered as submission 1, 1 left today\n" in run("score", "other", sample, "--team", "a").text
+    run("score", "other", sample, "--team", "a")
+    refused = run("score", "other", sample, "--team", "a", check=False)
+    assert (refused.code, "team 'a' has made its 2 submissions of" in refused.text) == (2, True)
+
+
 def test_a_method_that_the_competition_lacks_something_for_is_refused_by_name(folder):
     result = run("predict", "contest", "atc", "gde+lr", check=False)
     assert result.code == 2
@@ -208,6 +247,14 @@ def test_methods_lists_every_method():
             "these are predictions for the test sets (submissions/), not",
         ),
         (["score", "contest", "contest/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
+        (["select", "contest", "--team", "nobody"], 2, "team 'nobody' has submitted nothing"),
+        (["select", "contest", "--team", "a", "1", "--clear"], 2, "not both"),
+        (["rescore", "contest", "--label", "x", "--reason", "r"], 2, "--label x: give ID=FRACTION, such as"),
+        (["rescore", "contest", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),
+        (["rescore", "contest", "--reason", "r"], 2, "nothing would change"),
+        (["rescore", "contest"], 2, "--reason"),
+        (["verify", "contest", "--head", "ab"], 1, "problem: --head ab: no row has this hash"),
+        (["build", "new", "--deadline", "soon"], 2, "--deadline must be a date with a time"),
         (["predict", "contest", "atk"], 2, "there is no method 'atk'; the kit has constant"),
         (["predict", "contest", "nothing:There"], 2, "no module named 'nothing'"),
         (["predict", "contest", "atc", "--set", "atc"], 2, "is not METHOD.PARAM=VALUE"),

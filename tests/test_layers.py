@@ -67,6 +67,9 @@ def test_light_commands_load_nothing_heavy(contest):
         ["validate", root, str(files["test"])],
         ["score", root, str(files["test"]), "--team", "a team"],
         ["score", root, str(files["val"]), "--val"],
+        ["select", root, "--team", "a team", "1"],
+        ["rescore", root, "--void", "test_0003", "--reason", "mislabelled"],
+        ["verify", root],
         ["leaderboard", root],
         ["pack", root],
     ):

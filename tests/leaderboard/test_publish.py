@@ -1,68 +1,43 @@
 import csv
-import hashlib
 import math
 import shutil
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
+from large import PUBLIC, large_competition, noisy
+from rules import with_rules
 
 from leaderboard.ledger import Ledger
-from leaderboard.publish import publish, submit
-from submission import Competition, InvalidSubmission, UnusableInput, write_predictions
+from leaderboard.publish import Published, publish
+from leaderboard.select import select
+from leaderboard.submit import submit
+from submission import Competition, UnusableInput, write_predictions
 
 Clock = Callable[[], datetime]
 
 
-@pytest.fixture
-def clock() -> Clock:
-    times = (datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(hours=n) for n in range(1, 100))
-    return lambda: next(times)
+def everything(published: Published) -> list[str]:
+    """The published files."""
+    files = (published.csv, published.html, published.markdown)
+    return [file.read_text(encoding="utf-8") for file in files]
 
 
 @pytest.fixture
-def halves(competition: Competition, tmp_path: Path) -> Path:
-    """A submission that predicts 0.5 everywhere: errors in points, public 40 0 30 10, private 20 20 30 40."""
-    path = tmp_path / "halves.csv"
-    write_predictions(path, dict.fromkeys(competition.ids("test"), 0.5))
-    return path
+def large(tmp_path: Path) -> Competition:
+    return large_competition(tmp_path / "large")
 
 
 @pytest.fixture
-def perfect(competition: Competition, tmp_path: Path) -> Path:
-    path = tmp_path / "perfect.csv"
-    write_predictions(path, {row.id: row.prediction for row in competition.solution()})
-    return path
+def hand_in(large: Competition, tmp_path: Path, clock: Clock) -> Callable[..., int]:
+    """Submit predictions that are off by so many points, with a seed; the number."""
 
+    def submitted(team: str, points: float, seed: int, part: str = "both") -> int:
+        write_predictions(tmp_path / "file.csv", noisy(large, points, seed, part))
+        return submit(Competition.open(large.root), tmp_path / "file.csv", team, clock).number
 
-def test_a_submission_is_scored_and_entered(competition: Competition, halves: Path, clock: Clock) -> None:
-    found = submit(competition, halves, "Team A", clock)
-    assert (found.rmse, found.n) == (25.5, 4)
-    (row,) = Ledger(competition.private / "ledger.sqlite").rows()
-    assert (row.team, row.status, row.scorer) == ("Team A", "scored", "rmse-points/1")
-    assert row.time == "2026-01-01T01:00:00.000000+00:00"
-    assert row.file_sha256 == hashlib.sha256(halves.read_bytes()).hexdigest()
-    assert row.public is not None
-    assert row.private is not None
-    assert row.public.rmse == pytest.approx(650**0.5, abs=1e-12)
-    assert row.private.rmse == pytest.approx(825**0.5, abs=1e-12)
-
-
-def test_an_invalid_submission_is_entered_and_told(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
-    halves.write_text(halves.read_text().replace("0.5", "nan"))
-    with pytest.raises(InvalidSubmission, match="8 problems"):
-        submit(competition, halves, "Team A", clock)
-    with halves.open("r+b") as stream:
-        stream.truncate(1 << 30)
-    with pytest.raises(InvalidSubmission, match="too large"):
-        submit(competition, halves, "Team A", clock)
-    rows = Ledger(competition.private / "ledger.sqlite").rows()
-    assert [row.status for row in rows] == ["invalid", "invalid"]
-    assert [len(row.file_sha256) for row in rows] == [64, 0]
-    assert publish(competition).standings == ()
+    return submitted
 
 
 def test_what_cannot_be_used_is_not_entered(competition: Competition, halves: Path, clock: Clock) -> None:
@@ -70,7 +45,7 @@ def test_what_cannot_be_used_is_not_entered(competition: Competition, halves: Pa
         submit(competition, halves, "<b>", clock)
     with pytest.raises(UnusableInput, match="cannot be read"):
         submit(competition, halves.with_name("nowhere.csv"), "Team A", clock)
-    assert Ledger(competition.private / "ledger.sqlite").rows() == ()
+    assert Ledger(competition.private / "ledger.sqlite").entries() == ()
     shutil.rmtree(competition.private)
     for call in (lambda: submit(competition, halves, "Team A", clock), lambda: publish(competition)):
         with pytest.raises(UnusableInput, match="only the organizer"):
@@ -127,20 +102,10 @@ def test_nothing_private_is_published(competition: Competition, halves: Path, cl
 def test_publishing_twice_writes_the_same_files(competition: Competition, halves: Path, clock: Clock) -> None:
     submit(competition, halves, "Team A", clock)
     first = publish(competition)
-    before = (first.csv.read_bytes(), first.html.read_bytes())
-    second = publish(competition)
-    assert (second.csv.read_bytes(), second.html.read_bytes()) == before
-
-
-def test_the_scores_of_a_golden_leaderboard(competition: Competition, tmp_path: Path, clock: Clock) -> None:
-    """Public targets .9 .5 .8 .6, predicted .8 .6 .9 .4: errors 10 10 10 20 points."""
-    predicted = dict.fromkeys(competition.ids("test"), 0.0)
-    predicted |= {"cnn/test_0001": 0.8, "cnn/test_0003": 0.6, "vit:b/test_0001": 0.9, "vit:b/test_0003": 0.4}
-    write_predictions(tmp_path / "a.csv", predicted)
-    assert submit(competition, tmp_path / "a.csv", "a", clock).rmse == 13.23
-    (row,) = Ledger(competition.private / "ledger.sqlite").rows()
-    assert row.public is not None
-    assert (row.public.mae, row.public.spearman) == pytest.approx((12.5, 1.0))
+    before = everything(first)
+    assert everything(publish(competition)) == before
+    (competition.private / "predictions.bin").unlink()
+    assert everything(publish(competition)) == before
 
 
 def test_few_public_predictions_are_warned_of_and_only_their_rmse_is_published(
@@ -149,7 +114,7 @@ def test_few_public_predictions_are_warned_of_and_only_their_rmse_is_published(
     write_predictions(
         competition.root / "submissions" / "fd.csv", dict.fromkeys(competition.ids("test"), 0.4)
     )
-    found = submit(competition, halves, "Team A", clock)
+    found = submit(competition, halves, "Team A", clock).public
     assert math.isnan(found.mae)
     assert math.isnan(found.spearman)
     published = publish(competition)
@@ -160,19 +125,6 @@ def test_few_public_predictions_are_warned_of_and_only_their_rmse_is_published(
     with published.csv.open(newline="") as stream:
         assert {(row["MAE"], row["Spearman"]) for row in csv.DictReader(stream)} == {("", "")}
     assert "20.00" not in published.html.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("team", ["fd", "FD", "F.D.", "constant", "Constant", "ora a", "Ｏｒａ－A"])
-def test_no_team_takes_the_name_of_a_baseline(
-    competition: Competition, halves: Path, clock: Clock, team: str
-) -> None:
-    for name in ("fd", "ora-a"):
-        write_predictions(
-            competition.root / "submissions" / f"{name}.csv", dict.fromkeys(competition.ids("test"), 0.4)
-        )
-    with pytest.raises(UnusableInput, match=r"team name .* reads like the baseline '(fd|constant|ora-a)'"):
-        submit(competition, halves, team, clock)
-    assert Ledger(competition.private / "ledger.sqlite").rows() == ()
 
 
 def test_a_baseline_that_comes_after_a_team_of_its_name_is_warned_of(
@@ -196,13 +148,109 @@ def test_nothing_is_entered_or_published_from_changed_files(
     for call in (lambda: submit(opened, halves, "Team A", clock), lambda: publish(opened)):
         with pytest.raises(UnusableInput, match=f"{name} is not the file that the build sealed"):
             call()
-    assert Ledger(competition.private / "ledger.sqlite").rows() == ()
+    assert Ledger(competition.private / "ledger.sqlite").entries() == ()
     assert not (competition.root / "leaderboard.csv").exists()
 
 
-def test_a_file_for_the_validation_sets_is_told_as_one(
-    competition: Competition, tmp_path: Path, clock: Clock
+def test_intervals_ranks_and_history_are_published(large: Competition, hand_in: Callable[..., int]) -> None:
+    for seed, (team, points) in enumerate([("a", 9), ("b", 12), ("a", 4), ("c", 20), ("b", 6)]):
+        hand_in(team, points, seed)
+    published = publish(large)
+    assert [line.name for line in published.standings] == ["a", "b", "c"]
+    for line in published.standings:
+        assert line.rank is not None
+        assert line.low < line.score.rmse < line.high
+        assert (line.best or 0) <= line.rank <= (line.worst or 0)
+        assert line.history[-1][1] == line.score.rmse
+    assert [len(line.history) for line in published.standings] == [2, 2, 1]
+    head = Ledger(large.private / "ledger.sqlite").head()
+    csv_text, html, markdown = everything(published)
+    assert head in html
+    assert f"Ledger: `{head}`" in markdown
+    assert html.count("<details>") == 3
+    assert csv_text.count("\n") == 4
+
+
+def test_nothing_published_depends_on_private_rows(large: Competition, tmp_path: Path, clock: Clock) -> None:
+    """The same public predictions with other private ones, and other private labels, give the same tables."""
+    texts = []
+    for number, points in enumerate((3.0, 30.0)):
+        competition = large_competition(tmp_path / f"other {number}")
+        for seed in range(4):
+            right = noisy(competition, 5, seed, "Public")
+            off = noisy(competition, points, seed, "Private")
+            mixed = {name: right[name] if name.split("/")[1] in PUBLIC else off[name] for name in right}
+            write_predictions(tmp_path / "file.csv", mixed)
+            times = datetime(2026, 1, 1 + seed, tzinfo=timezone.utc)
+            submit(competition, tmp_path / "file.csv", f"team {seed}", lambda at=times: at)
+        published = publish(competition)
+        head = Ledger(competition.private / "ledger.sqlite").head()
+        texts.append([text.replace(head, "") for text in everything(published)])
+        assert not (competition.root / "leaderboard_private.csv").exists()
+    assert texts[0] == texts[1]
+
+
+def test_private_scores_come_after_the_deadline_with_the_finals(
+    large: Competition, hand_in: Callable[..., int], clock: Clock
 ) -> None:
-    write_predictions(tmp_path / "val.csv", dict.fromkeys(competition.ids("val"), 0.5))
-    with pytest.raises(InvalidSubmission, match="these are predictions for the validation sets"):
-        submit(competition, tmp_path / "val.csv", "Team", clock)
+    deadline = datetime(2026, 3, 1, tzinfo=timezone.utc)
+    with_rules(large, deadline=deadline)
+    first = hand_in("a", 2, 0, "Public")  # private 0
+    hand_in("a", 1, 1, "Private")
+    hand_in("a", 9, 2)
+    chosen = hand_in("b", 30, 3, "Private")
+    hand_in("b", 1, 4, "Private")
+    competition = Competition.open(large.root)
+    select(competition, "b", [chosen], clock)
+    with pytest.raises(
+        UnusableInput, match="the deadline of large is 2026-03-01 00:00:00 UTC: private scores"
+    ):
+        publish(competition, datetime(2026, 2, 28, 23, 59, 59, tzinfo=timezone.utc))
+    assert not (large.root / "leaderboard_private.csv").exists()
+    published = publish(competition, deadline)
+    assert [(line.name, line.rank, line.shake_up) for line in published.final] == [("a", 1, 0), ("b", 2, -1)]
+    assert first == 1
+    assert published.final[0].score.rmse == 0
+    assert published.final[1].score.rmse > 20
+    assert published.private_csv is not None
+    with published.private_csv.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["PublicScore"], row["PublicRank"], row["ShakeUp"]) for row in rows] == [
+        ("0.00", "1", "0"),
+        ("0.00", "1", "-1"),
+    ]
+    assert "Final standing" in published.html.read_text(encoding="utf-8")
+    assert "private part" in published.markdown.read_text(encoding="utf-8")
+
+
+def test_with_the_ladder_a_team_hears_only_of_what_is_news(
+    large: Competition, tmp_path: Path, clock: Clock
+) -> None:
+    competition = with_rules(large, feedback="ladder")
+    base = noisy(competition, 10, 0)
+    one = next(name for name in base if name.split("/")[1] in PUBLIC)
+    target = {row.id: row.prediction for row in competition.solution()}[one]
+    told = []
+    for predictions in (base, {**base, one: target}, noisy(competition, 2, 1), noisy(competition, 20, 2)):
+        write_predictions(tmp_path / "file.csv", predictions)
+        told.append(submit(competition, tmp_path / "file.csv", "Team", clock))
+    assert [receipt.stands for receipt in told] == [1, 1, 3, 3]
+    assert told[1].public == told[0].public
+    assert told[3].public == told[2].public
+    (line,) = publish(competition).standings
+    assert line.score == told[3].public
+    assert [score for _, score in line.history] == [told[0].public.rmse, told[2].public.rmse]
+    assert line.submissions == 4
+
+
+def test_probing_is_told_to_the_organizer_alone(large: Competition, tmp_path: Path, clock: Clock) -> None:
+    base = dict.fromkeys(large.ids("test"), 0.6)
+    for name in ("", *large.ids("test")[:6]):
+        write_predictions(tmp_path / "file.csv", {**base, **({name: 1.0} if name else {})})
+        submit(large, tmp_path / "file.csv", "Prober", clock)
+    published = publish(large)
+    (warning,) = published.warnings
+    assert warning.startswith(
+        "team 'Prober': 6 of 7 submissions differ from an earlier one in at most 6 of 60"
+    )
+    assert not any("differ from an earlier" in text for text in everything(published))

@@ -102,7 +102,7 @@ def test_ood_images_of_public_parts_stand_in_no_test_mix(ood_built):
 
 def test_families_are_disjoint_and_usages_divide_none(ood_built):
     record = json.loads((ood_built.private / "build.json").read_text())
-    mixes = [Mix.from_json(line) for line in record["test"]]
+    mixes = [Mix.from_json(entry["recipe"]) for entry in record["test"]]
     train = {family(path.stem) for path in (ood_built.public / "ood").iterdir()}
     test = {family(mix.ood_set) for mix in mixes}
     val = {line.split(",")[2] for line in ood_built.file("val/groups.csv").read_text().splitlines()[1:]}
@@ -122,7 +122,7 @@ def test_a_test_mix_tells_neither_labels_nor_origin(ood_built):
     text = (ood_built.public / "competition.json").read_text()
     record = json.loads((ood_built.private / "build.json").read_text())
     train = {path.stem for path in (ood_built.public / "ood").iterdir()}
-    hidden = {Mix.from_json(line).ood_set for line in record["test"]} - train
+    hidden = {Mix.from_json(entry["recipe"]).ood_set for entry in record["test"]} - train
     assert hidden
     assert not any(f'"{name}"' in text or f"{name}.npz" in text for name in hidden)
     assert set(ood_built.sizes["test"].values()) == {80}

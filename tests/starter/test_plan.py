@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import asdict, replace
+from datetime import datetime, timezone
 
 import numpy as np
 import pytest
@@ -65,6 +66,21 @@ def groups(planned):
         ({"ops_per_set": (3, 8)}, "HIGH <= 7, got 3 8"),
         ({"ops_per_set": (-1, 2)}, "0 <= LOW"),
         ({"precision": "float16"}, "--precision must be float32 or bfloat16, got 'float16'"),
+        ({"feedback": "none"}, "--feedback must be rounded or ladder, got 'none'"),
+        ({"decimals": 10}, "--decimals must be at most 9, got 10"),
+        ({"daily_limit": -1}, "--daily-limit must be at least 0, got -1"),
+        ({"total_limit": 10**7}, "--total-limit must be at most 1000000, got 10000000"),
+        *(
+            ({"deadline": text}, "--deadline must be a date with a time, such as 2026-12-31T23:59 .UTC., got")
+            for text in (
+                "soon",
+                "2026-12-31",
+                "12:00",
+                "2026-12-31T25:00",
+                "2026-12-31T12:00:00.5",
+                "0001-01-01T00:00+01:00",
+            )
+        ),
         ({"hidden": True}, "--hidden needs test images of your own: --test-sets 0 and --test-from PATH"),
         ({"hidden": True, "test_from": ("x",)}, "--hidden needs test images of your own"),
         (
@@ -84,6 +100,20 @@ def test_settings_at_the_borders_are_taken():
     Settings(train_sets=2, val_sets=0, test_sets=0, test_from=("x",), set_size=2, seed=2**63 - 1)
     Settings(ops_per_set=(0, 0), precision="bfloat16", classifiers=("a=x", "b=x"))
     Settings(test_sets=0, test_from=("x/a", "x/b"), val_from=("x/c", "x/ab"), hidden=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-12-31T23:30", "2026-12-31 23:30:00", "2026-12-31T23:30Z", "2027-01-01T01:30+02:00"]
+)
+def test_rules_of_a_competition_come_from_settings(text):
+    assert Settings(deadline=text, total_limit=7, feedback="ladder", decimals=3).rules() == {
+        "feedback": "ladder",
+        "decimals": 3,
+        "deadline": datetime(2026, 12, 31, 23, 30, tzinfo=timezone.utc),
+        "daily_limit": None,
+        "total_limit": 7,
+    }
+    assert Settings().rules()["deadline"] is None
 
 
 def test_settings_come_back_and_tell_differences():

@@ -1,6 +1,7 @@
 import contextlib
 import json
 import shutil
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,28 @@ def test_the_description_names_what_matters(competition: Competition) -> None:
         "  test         4 sets of 100 to 400 images\n"
         "  practice     the test images are public and can be matched to their source: scores are for practice"
     )
+
+
+def test_the_rules_are_kept_and_described(fields: dict) -> None:
+    deadline = datetime(2026, 12, 31, 11, 59, 58, tzinfo=timezone.utc)
+    rules = {"daily_limit": 5, "total_limit": 1000, "deadline": deadline, "feedback": "ladder", "decimals": 1}
+    Competition(**fields, **rules).save()
+    opened = Competition.open(fields["root"])
+    assert {name: getattr(opened, name) for name in rules} == rules
+    assert opened.describe().splitlines()[-3:] == [
+        "  limits       submissions of a team: 5 a day (UTC), 1,000 in all",
+        "  deadline     2026-12-31 11:59:58 UTC",
+        "  feedback     the public score of a submission that betters the team's best one by more than chance",
+    ]
+
+
+def test_a_competition_from_before_there_were_rules_opens_without_any(competition: Competition) -> None:
+    path = competition.public / "competition.json"
+    document = json.loads(path.read_text())
+    for name in ("feedback", "daily_limit", "total_limit", "deadline"):
+        del document[name]
+    path.write_text(json.dumps(document))
+    assert Competition.open(competition.root) == competition
 
 
 def test_a_file_is_handed_out_only_as_it_was_built(competition: Competition) -> None:
@@ -168,6 +191,16 @@ def test_a_damaged_description_is_told(competition: Competition, text: str, mess
         ("files", {"a": "0" * 63}),
         ("files", {"a": "G" * 64}),
         ("decimals", 10),
+        ("feedback", "all"),
+        ("feedback", ["rounded"]),
+        ("daily_limit", 0),
+        ("daily_limit", True),
+        ("total_limit", 1.5),
+        ("deadline", "soon"),
+        ("deadline", 5),
+        ("deadline", "2026-12-31T12:00:00"),
+        ("deadline", "2026-12-31T12:00:00+01:00"),
+        ("deadline", "2026-12-31T12:00:00.5+00:00"),
         ("decimals", None),
         ("decimals", -(10**18)),
         ("colour", "red"),

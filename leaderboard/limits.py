@@ -1,0 +1,47 @@
+"""Whether a team may still submit: the deadline, and how many submissions it has left."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+
+from submission.competition import Competition
+from submission.errors import UnusableInput
+
+
+def check_open(competition: Competition, team: str, times: Sequence[datetime], now: datetime) -> int | None:
+    """How many submissions a team may still make today after one now; None for any number.
+
+    Days are those of UTC; invalid submissions count.
+
+    Args:
+        times: when the team submitted before.
+
+    Raises:
+        UnusableInput: it may not; the message says why, and when it may again.
+    """
+    now = now.astimezone(timezone.utc)
+    check_before_deadline(competition, now)
+    if competition.total_limit is not None and len(times) >= competition.total_limit:
+        raise UnusableInput(
+            f"team {team!r} has made all of its {competition.total_limit:,} submissions; nothing was entered"
+        )
+    today = [time for time in times if time.astimezone(timezone.utc).date() == now.date()]
+    if competition.daily_limit is not None and len(today) >= competition.daily_limit:
+        raise UnusableInput(
+            f"team {team!r} has made its {competition.daily_limit:,} submissions of {now:%Y-%m-%d} (UTC); "
+            f"nothing was entered: submit again on {now + timedelta(days=1):%Y-%m-%d}"
+        )
+    used = ((competition.daily_limit, len(today)), (competition.total_limit, len(times)))
+    return min((limit - made - 1 for limit, made in used if limit is not None), default=None)
+
+
+def check_before_deadline(competition: Competition, now: datetime) -> None:
+    """Check that the deadline, if there is one, is still to come.
+
+    Raises:
+        UnusableInput: it has passed.
+    """
+    if competition.deadline is not None and now >= competition.deadline:
+        raise UnusableInput(
+            f"the deadline of {competition.name} was {competition.deadline:%Y-%m-%d %H:%M:%S} UTC: "
+            "nothing was entered"
+        )

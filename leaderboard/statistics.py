@@ -1,0 +1,186 @@
+"""How sure a ranking is: the bootstrap and a paired test over families of sets.
+
+Sets of one family share their operation or their source, and two subjects see the same images: their errors
+are not independent, so that whole families are drawn or flipped, never rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+DRAWS = 1000
+"""Of the bootstrap, and of the signs of the paired test."""
+LEVEL = 0.95
+FEWEST_FAMILIES = 5
+"""With fewer, no sign test can fall below .05, and an interval would be too narrow: nothing is said then."""
+_BLOCK = 200  # draws at a time, which bounds the memory
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Families:
+    """The families of the rows that are scored, and the groups within which they are drawn.
+
+    Attributes:
+        codes: of every row (n,), its family's number, 0 to g - 1.
+        strata: of every family (g,), the number of its stratum.
+    """
+
+    codes: IntArray
+    strata: IntArray
+
+    @classmethod
+    def of(cls, families: Sequence[str], groups: Sequence[str]) -> "Families":
+        """The families of rows whose family and group (n,) are named.
+
+        A family in two groups counts as two. A group of one family could not vary by itself, and is joined
+        with the smallest other one ("collapsed strata", Cochran, Sampling Techniques, 1977, 5A.12).
+        """
+        pairs = sorted(set(zip(groups, families, strict=True)))
+        number = {pair: code for code, pair in enumerate(pairs)}
+        codes = np.array([number[pair] for pair in zip(groups, families, strict=True)], dtype=np.int64)
+        strata: list[list[int]] = []
+        for group in sorted({group for group, _ in pairs}):
+            strata.append([code for code, (of, _) in enumerate(pairs) if of == group])
+        while len(strata) > 1 and len(min(strata, key=len)) == 1:
+            first, second, *others = sorted(strata, key=len)
+            strata = [*others, first + second]
+        numbers = np.empty(len(pairs), dtype=np.int64)
+        for stratum, members in enumerate(strata):
+            numbers[members] = stratum
+        return cls(codes, numbers)
+
+    def __len__(self) -> int:
+        return len(self.strata)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """The sum of `values` (..., n) over the rows of each family (..., g)."""
+        return values @ (self.codes[:, None] == np.arange(len(self))).astype(np.float64)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """How many rows each family has (g,)."""
+        return np.bincount(self.codes, minlength=len(self)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """What is known of the scores and ranks of t lines, each array (t,), in their order.
+
+    Attributes:
+        low, high: the 95 % interval of the RMSE, in points.
+        best, worst: the 95 % interval of the rank, which the rank itself lies in; 0 for lines that have none.
+        first: the share of draws in which the line is ranked first; nan for lines without a rank.
+        above: the p-value of the paired test against the line above; nan for the first.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    best: IntArray
+    worst: IntArray
+    first: FloatArray
+    above: FloatArray
+
+
+def uncertainty(
+    squared: FloatArray, families: Families, ranked: NDArray[np.bool_], decimals: int, seed: int = 0
+) -> Uncertainty | None:
+    """Intervals of RMSE and rank, P(rank 1) and the paired test; None with under `FEWEST_FAMILIES` families.
+
+    The interval is the percentile bootstrap's (Efron & Tibshirani, An Introduction to the Bootstrap, 1993,
+    ch. 13): families are drawn with replacement within their stratum, the same ones for every line, and every
+    draw is ranked as the leaderboard is.
+
+    Args:
+        squared: the squared errors (t, n) in points, a line each, best first. Where a line has nan nothing is
+            said of it, and the others are ranked without it.
+        families: of the n rows.
+        ranked: which lines have a rank (t,).
+        decimals: of displayed scores, by which ranks are given.
+        seed: of the draws.
+    """
+    if len(families) < FEWEST_FAMILIES or not len(squared):
+        return None
+    rng = np.random.Generator(np.random.Philox(key=[seed, 0]))
+    sums = families.sums(squared)
+    ranked = ranked & np.isfinite(sums).all(axis=1)
+    drawn = resampled_rmse(sums, families, DRAWS, rng)
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=1)
+    best, worst, first = _ranks(drawn[ranked], np.sqrt(squared[ranked].mean(axis=1)), decimals, tail)
+    full = (np.zeros(len(squared), np.int64), np.zeros(len(squared), np.int64), np.full(len(squared), np.nan))
+    for values, found in zip(full, (best, worst, first), strict=True):
+        values[ranked] = found
+    above = np.concatenate([[np.nan], sign_test(np.diff(sums, axis=0), rng)])
+    return Uncertainty(low, high, *full, above)
+
+
+def resampled_rmse(sums: FloatArray, families: Families, draws: int, rng: np.random.Generator) -> FloatArray:
+    """The RMSE (t, draws) of lines with sums (t, g) of squared errors, when families are drawn anew."""
+    weights = np.zeros((draws, len(families)))
+    for stratum in np.unique(families.strata):
+        (members,) = np.nonzero(families.strata == stratum)
+        weights[:, members] = rng.multinomial(len(members), np.full(len(members), 1 / len(members)), draws)
+    return np.sqrt(sums @ weights.T / (weights @ families.sizes))
+
+
+def competition_ranks(rmse: FloatArray, decimals: int) -> IntArray:
+    """Ranks "1, 2, 2, 4" of displayed scores (..., t), along the last axis.
+
+    >>> competition_ranks(np.array([4.004, 2.0, 9.0, 3.996]), 2).tolist()
+    [2, 1, 4, 2]
+    """
+    shown = np.rint(rmse * 10.0**decimals)
+    order = np.argsort(shown, axis=-1)
+    ordered = np.take_along_axis(shown, order, axis=-1)
+    leads = np.ones(shown.shape, dtype=bool)
+    leads[..., 1:] = ordered[..., 1:] > ordered[..., :-1]
+    place = np.where(leads, np.arange(1, shown.shape[-1] + 1), 0)
+    ranks = np.empty(shown.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, np.maximum.accumulate(place, axis=-1), axis=-1)
+    return ranks
+
+
+def sign_test(differences: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """The two-sided p-value (t,) that sums (t, g) of paired differences of g families are 0 but for chance.
+
+    Under the hypothesis the sign of every family's sum is as likely as the other: of all signs, or of `DRAWS`
+    random ones, the share that leaves a total at least as large (Fisher, The Design of Experiments, 1935).
+    """
+    if not len(differences):
+        return np.zeros(0)
+    total = np.abs(differences.sum(axis=1)) * (1 - 1e-9)  # equal sums may differ in the last digits
+    signs = _signs(differences.shape[1], rng)
+    reached = np.zeros(len(differences))
+    for start in range(0, len(signs), _BLOCK):
+        reached += (np.abs(differences @ signs[start : start + _BLOCK].T) >= total[:, None]).sum(axis=1)
+    return np.where(np.isnan(total), np.nan, reached / len(signs))
+
+
+def _signs(count: int, rng: np.random.Generator) -> FloatArray:
+    """Rows of `count` signs: every one there is, or `DRAWS` random ones after that of the observation."""
+    if 2**count <= DRAWS:
+        return 1.0 - 2.0 * (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.float64)
+    signs = 1.0 - 2.0 * rng.integers(2, size=(DRAWS, count)).astype(np.float64)
+    signs[0] = 1
+    return signs
+
+
+def _ranks(
+    drawn: FloatArray, observed: FloatArray, decimals: int, tail: float
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Interval of the rank and P(rank 1) of t lines, from their RMSE (t, draws) and the observed one (t,)."""
+    ranks = np.empty(drawn.shape, dtype=np.int32)
+    for start in range(0, drawn.shape[1], _BLOCK):
+        block = slice(start, start + _BLOCK)
+        ranks[:, block] = competition_ranks(np.ascontiguousarray(drawn[:, block].T), decimals).T
+    if not len(ranks):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    rank = competition_ranks(observed, decimals)
+    best = np.minimum(np.quantile(ranks, tail, axis=1, method="lower").astype(np.int64), rank)
+    worst = np.maximum(np.quantile(ranks, 1 - tail, axis=1, method="higher").astype(np.int64), rank)
+    return best, worst, (ranks == 1).mean(axis=1)
