@@ -2,6 +2,9 @@
 
 `TABLES` names them. Each takes the meta-train mixes of every subject, by the subject's name, and gives a
 table of names and numbers; `write_table` puts it beside its plot.
+
+A competition's meta-train mixes share one pool of IND images. A method that learns the IND scores themselves
+(`gscore-best`) errs less on mixes of that pool than on others.
 """
 
 from collections.abc import Callable, Mapping
