@@ -2,6 +2,9 @@
 
 `TABLES` names them. Each takes the meta-train mixes of every subject, by the subject's name, and gives a
 table of names and numbers; `write_table` puts it beside its plot.
+
+A competition's meta-train mixes share one pool of IND images. A method that learns the IND scores themselves
+(`gscore-best`) errs less on mixes of that pool than on others.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +28,10 @@ from baselines.ude import Ude
 from starter.buildmixes import deviation
 from starter.mixes import LEAST
 from starter.mixsettings import POOL
+from starter.mixsubject import open_mix_subjects
 from starter.observation import MetaTrain
+from submission import Competition
+from submission.errors import UnusableInput
 from submission.files import write_text
 from submission.metrics import deviation_floor
 from submission.tracks import TRACKS
@@ -51,7 +57,7 @@ def methods_table(subjects: Subjects) -> pd.DataFrame:
     """
     rows = []
     for name, meta in subjects.items():
-        parts = random_folds(meta, SPLITS)
+        parts = random_folds(meta, meta, SPLITS)
         for method, prototype in OOD_BASELINES.items():
             predictions = held_out(prototype, meta, meta, parts)
             found = [
@@ -109,7 +115,7 @@ def backbones_table(subjects: Subjects) -> pd.DataFrame:
     """
     rows = []
     for name, meta in subjects.items():
-        parts = random_folds(meta, 1)
+        parts = random_folds(meta, meta, 1)
         (predictions,) = held_out(METHODS["gscore-ude-w"], meta, meta, parts)
         truth = meta.targets[parts[0].test]
         rows.append((name, meta.source.accuracy, truth.mean(), predictions.mean()))
@@ -181,16 +187,16 @@ def references_table(subjects: Subjects) -> pd.DataFrame:
 
 
 TABLES: dict[str, Callable[[Subjects], pd.DataFrame]] = {
-    "methods": methods_table,
-    "correlations": correlations_table,
-    "points": points_table,
-    "backbones": backbones_table,
-    "ratios": ratios_table,
-    "sizes": sizes_table,
-    "references": references_table,
-    "difficulty": difficulty_table,
+    "1": methods_table,
+    "2": backbones_table,
+    "4": correlations_table,
+    "fig3": points_table,
+    "fig7": difficulty_table,
+    "fig9-ratio": ratios_table,
+    "fig9-size": sizes_table,
+    "fig10": references_table,
 }
-"""Every table by name, in the order of the paper."""
+"""Every table by its number in the paper; table 6 goes with 1, figure 6 with 9."""
 
 
 def pooled(meta: MetaTrain) -> Pools:
@@ -255,9 +261,27 @@ def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
 
 
+def ablate(competition: Competition, table: str, device: str = "cpu") -> tuple[pd.DataFrame, list[Path]]:
+    """Make a table of the paper from the meta-train mixes of a competition: CSV and PNG in DIR/ablation.
+
+    Raises:
+        UnusableInput: there is no such table, or the competition is of the other track.
+    """
+    if competition.track != "ood":
+        raise UnusableInput(f"{competition.root}: the Gscore paper's tables are made from the OOD track")
+    if table not in TABLES:
+        raise UnusableInput(f"--table {table!r} is unknown; the Gscore paper has {', '.join(TABLES)}")
+    needs = sorted(
+        {need for method in OOD_BASELINES.values() for need in method.needs} if table == "1" else ()
+    )
+    opened = open_mix_subjects(competition, tuple(needs), device)
+    frame = TABLES[table]({name: subject.meta_train() for name, subject in opened.items()})
+    return frame, write_table(table, frame, competition.root / "ablation")
+
+
 def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write ``<name>.csv`` and ``<name>.png`` into the folder, which is made; their paths."""
-    paths = [folder / f"{name}.csv", folder / f"{name}.png"]
+    """Write ``gscore-<name>.csv`` and ``gscore-<name>.png`` into the folder, which is made; their paths."""
+    paths = [folder / f"gscore-{name}.csv", folder / f"gscore-{name}.png"]
     folder.mkdir(parents=True, exist_ok=True)
     write_text(paths[0], frame.to_csv(index=False, float_format="%.6g"))
     plot_table(frame, paths[1])

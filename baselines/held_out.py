@@ -26,15 +26,23 @@ def family_folds(meta: MetaTrain, test: MetaTrain) -> list[Fold]:
     ]
 
 
-def random_folds(meta: MetaTrain, splits: int, share: float = 0.25, seed: int = 0) -> list[Fold]:
+def random_folds(
+    meta: MetaTrain, test: MetaTrain, splits: int, share: float = 0.25, seed: int = 0
+) -> list[Fold]:
     """The paper's random splits (sec. 6.1: 150 sets to 50): each tests a quarter of the families."""
-    every = sorted(frozenset().union(*meta.families))
+    every = sorted(frozenset().union(*test.families))
     found = []
     for split in range(splits):
         order = np.random.default_rng([seed, split]).permutation(len(every))
         tested = {every[i] for i in order[: max(round(share * len(every)), 1)]}
-        is_tested = np.array([bool(tested & each) for each in meta.families])
-        found.append(Fold(f"split {split + 1}", np.flatnonzero(~is_tested), np.flatnonzero(is_tested)))
+        train = np.flatnonzero([tested.isdisjoint(each) for each in meta.families])
+        found.append(
+            Fold(
+                f"split {split + 1}",
+                train,
+                np.flatnonzero([not tested.isdisjoint(each) for each in test.families]),
+            )
+        )
     return found
 
 

@@ -8,10 +8,10 @@ DIR keeps what was observed and scored, so that a second run goes on from there.
 
 import argparse
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,26 @@ from tqdm import tqdm
 from baselines import OOD_BASELINES
 from baselines.estimator import Estimator, Measured
 from baselines.families import Fold
-from baselines.held_out import family_folds, held_out
+from baselines.gscore_tables import TABLES, write_table
+from baselines.held_out import family_folds, held_out, random_folds
 from baselines.plugin import Plugin
 from starter.cache import Cache
 from starter.classifiers import load_classifier
 from starter.detectors import DETECTORS
 from starter.mixes import Mix, Sizes, draw_mixes, family
+from starter.mixsettings import POOL
+from starter.mixsubject import true_metric
 from starter.observation import MetaTrain, Moments, Observation, ScoredMix, ScoredSource, Source
 from starter.observe import Observer, read
 from starter.oodsets import load_ood_sets, without_shared
 from starter.rendering import FromRecipe
 from starter.sources import load_source
-from submission.detection import fpr
+from submission.detection import DETECTION_METRICS
 from submission.metrics import noise_floor
 
-METRIC = "fpr95"
 SIZES = (50, 100, 200, 400, 800)
 PAPER_SIZE = 800
+SPLITS = 5
 TRAIN_REF = 5000
 SHOWN = ("msp", "odin", "energy", "mls")
 
@@ -51,6 +54,7 @@ class Pools:
         meta, test: IND images for meta-train and for test mixes.
         ood: OOD sets by name.
         scores: detector -> name of the pool ("reference", "meta_base", ...) -> scores (n,).
+        metric: to be predicted.
     """
 
     source: Source
@@ -58,9 +62,10 @@ class Pools:
     test: Observation
     ood: dict[str, Observation]
     scores: dict[str, dict[str, NDArray[np.float64]]]
+    metric: str
 
 
-def observed(data: Path, weights: str, detectors: Sequence[str], folder: Path) -> Pools:
+def observed(data: Path, weights: str, detectors: Sequence[str], metric: str, folder: Path) -> Pools:
     """Every pool seen by the classifier and scored by the detectors; from the cache where it is there."""
     splits = load_source(str(data / "cifar10.zip"))
     sets = load_ood_sets(str(data / "ood.zip"), splits.classes, splits.image_size)
@@ -77,7 +82,7 @@ def observed(data: Path, weights: str, detectors: Sequence[str], folder: Path) -
     source = Source(seen[0], splits.reference.labels, seen[1], *head, classifier)
     pools = [seen[0], *seen[2:]]
     scores = {name: scored(name, source, pools, folder) for name in detectors}
-    return Pools(source, seen[2], seen[3], dict(zip(sets, seen[4:], strict=True)), scores)
+    return Pools(source, seen[2], seen[3], dict(zip(sets, seen[4:], strict=True)), scores, metric)
 
 
 def scored(
@@ -117,12 +122,12 @@ def mixed(pools: Pools, detector: str, mixes: list[Mix], ind: Observation) -> Me
             logits,
             moments,
             detector=detector,
-            metric=METRIC,
+            metric=pools.metric,
             scores=both,
         )
         sets.append(seen)
         ood.append(np.arange(len(mix)) >= mix.ind)
-        targets.append(fpr(scores[ind.set_name], both[mix.ind :]))
+        targets.append(true_metric(pools.metric, POOL, scores[ind.set_name], both, ood[-1]))
     source = ScoredSource(
         pools.source.observation,
         pools.source.labels,
@@ -183,60 +188,123 @@ def correlation(meta: MetaTrain) -> tuple[float, float]:
     return abs(float(np.corrcoef(gscores, meta.targets)[0, 1])), method.tau_
 
 
-def table(rows: dict[str, list[float]], columns: list[str]) -> str:
+def table(rows: Mapping[str, Sequence[float | str]], columns: list[str]) -> str:
     lines = ["| | " + " | ".join(columns) + " |", "| --- |" + " ---: |" * len(columns)]
-    lines += [f"| {name} | " + " | ".join(f"{v:.2f}" for v in values) + " |" for name, values in rows.items()]
+    for name, values in rows.items():
+        cells = [each if isinstance(each, str) else f"{each:.2f}" for each in values]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def paper_variant(pools: Pools) -> str:
-    """The paper's figure 3 and table 1: 1:1 mixes of 800 images, leave one family out."""
+def paper_sides(pools: Pools, detector: str) -> tuple[MetaTrain, MetaTrain]:
+    """1:1 mixes of 800 images: of every OOD set three to learn from and one to test on."""
+    return (
+        mixed(pools, detector, paper_mixes(pools, pools.meta, 3, 1), pools.meta),
+        mixed(pools, detector, paper_mixes(pools, pools.test, 1, 2), pools.test),
+    )
+
+
+def correlations(pools: Pools) -> str:
+    """The paper's figure 3: how Gscore (UDE + Wasserstein) goes with the metric over the test mixes."""
+    found = {detector: correlation(paper_sides(pools, detector)[1]) for detector in pools.scores}
+    lines = [f"{detector}: |r| {r:.3f}, tau {tau:.2f}" for detector, (r, tau) in found.items()]
+    return "\n".join([*lines, f"mean |r| {np.mean([r for r, _ in found.values()]):.3f}"])
+
+
+def paper_table(pools: Pools) -> str:
+    """The paper's table 1, one family left out after the other."""
     rows: dict[str, list[float]] = {}
-    correlations = []
     for detector in pools.scores:
-        meta = mixed(pools, detector, paper_mixes(pools, pools.meta, 3, 1), pools.meta)
-        test = mixed(pools, detector, paper_mixes(pools, pools.test, 1, 2), pools.test)
-        r, tau = correlation(test)
-        correlations.append(r)
-        print(f"{detector}: |r| of UDE + Wasserstein with {METRIC} {r:.3f}, tau {tau:.2f}")
+        meta, test = paper_sides(pools, detector)
         parts = family_folds(meta, test)
         for name, method in OOD_BASELINES.items():
             rows.setdefault(name, []).append(rmse(errors(method, meta, test, parts)))
-        sizes = [int(ood.sum()) for ood in test.ood]
-        rows.setdefault("noise floor", []).append(noise_floor(test.targets, sizes))
-    print(f"mean |r| {np.mean(correlations):.3f}")
-    return table(mean_last(rows), [*pools.scores, "mean"])
+        if pools.metric.startswith("fpr"):
+            sizes = [int(ood.sum()) for ood in test.ood]
+            rows.setdefault("noise floor", []).append(noise_floor(test.targets, sizes))
+    return table(
+        {k: [*values, float(np.mean(values))] for k, values in rows.items()}, [*pools.scores, "mean"]
+    )
 
 
-def hidden_variant(pools: Pools) -> str:
-    """Hidden IND shares, by size, the RMSE over all detectors; leave one family out."""
-    squares: dict[str, dict[int, list[NDArray[np.float64]]]] = {}
-    for detector in tqdm(pools.scores, "hidden share", unit="detector"):
-        meta = mixed(pools, detector, hidden_mixes(pools, pools.meta, 50, PAPER_SIZE, 4, 3), pools.meta)
-        mixes = [mix for size in SIZES for mix in hidden_mixes(pools, pools.test, size, size, 4, 4 + size)]
-        test, lengths = mixed(pools, detector, mixes, pools.test), np.array([len(mix) for mix in mixes])
-        parts = family_folds(meta, test)
-        found = {name: errors(each, meta, test, parts) for name, each in OOD_BASELINES.items()}
-        found["plugin, share known"] = known_share(meta, test)
+def random_table(pools: Pools) -> str:
+    """The paper's table 1: mean and standard deviation over random splits of the families."""
+    rows: dict[str, list[str]] = {}
+    for detector in pools.scores:
+        meta, test = paper_sides(pools, detector)
+        splits = random_folds(meta, test, SPLITS)
+        for name, method in OOD_BASELINES.items():
+            predictions = held_out(method, meta, test, splits)
+            each = [rmse(p - test.targets[fold.test]) for p, fold in zip(predictions, splits, strict=True)]
+            rows.setdefault(name, []).append(f"{np.mean(each):.2f} ± {np.std(each):.2f}")
+    return table(rows, list(pools.scores))
+
+
+def hidden_errors(pools: Pools, detector: str) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
+    """The errors (m,) of every method on mixes of a hidden IND share, and the sizes (m,) of these."""
+    meta = mixed(pools, detector, hidden_mixes(pools, pools.meta, 50, PAPER_SIZE, 4, 3), pools.meta)
+    mixes = [mix for size in SIZES for mix in hidden_mixes(pools, pools.test, size, size, 4, 4 + size)]
+    test = mixed(pools, detector, mixes, pools.test)
+    parts = family_folds(meta, test)
+    found = {name: errors(each, meta, test, parts) for name, each in OOD_BASELINES.items()}
+    found["plugin, share known"] = known_share(meta, test)
+    if pools.metric.startswith("fpr"):
         kept = [int(ood.sum()) for ood in test.ood]
         found["noise floor"] = np.sqrt(test.targets * (1 - test.targets) / kept)
-        for name, each in found.items():
-            for size in SIZES:
-                squares.setdefault(name, {}).setdefault(size, []).append(each[lengths == size])
-    rows = {
-        name: [rmse(np.concatenate(sized[size])) for size in SIZES]
-        + [rmse(np.concatenate([each for parts in sized.values() for each in parts]))]
-        for name, sized in squares.items()
-    }
+    return found, np.array([len(mix) for mix in mixes])
+
+
+def hidden_table(pools: Pools) -> str:
+    """Hidden IND shares: the RMSE by size over all detectors."""
+    found = [hidden_errors(pools, detector) for detector in tqdm(pools.scores, "hidden share")]
+    sizes = np.concatenate([each for _, each in found])
+    rows = {}
+    for name in found[0][0]:
+        joined = np.concatenate([each[name] for each, _ in found])
+        rows[name] = [*(rmse(joined[sizes == size]) for size in SIZES), rmse(joined)]
     for rival in ("gscore-ude-w", "plugin-mpe"):
-        rows[f"gscore-best / {rival}"] = [
-            a / b for a, b in zip(rows["gscore-best"], rows[rival], strict=True)
-        ]
+        ratios = np.divide(rows["gscore-best"], rows[rival])
+        rows[f"gscore-best / {rival}"] = ratios.tolist()
     return table(rows, [*map(str, SIZES), "all"])
 
 
-def mean_last(rows: dict[str, list[float]]) -> dict[str, list[float]]:
-    return {name: [*values, float(np.mean(values))] for name, values in rows.items()}
+def write_tables(pools: Pools, folder: Path) -> None:
+    """Every table of the paper with its plot, from 1:1 mixes; correlations with every metric (table 4)."""
+    classifier = pools.source.observation.classifier
+    for name, make in TABLES.items():
+        metrics = tuple(DETECTION_METRICS) if name == "4" else (pools.metric,)
+        subjects = {
+            f"{classifier}:{detector}:{metric}": paper_sides(replace(pools, metric=metric), detector)[0]
+            for metric in metrics
+            for detector in pools.scores
+        }
+        print(name, *write_table(name, make(subjects), folder))
+
+
+def thresholds(pools: Pools) -> str:
+    """What a threshold that keeps 95 % of one IND pool does on another: what no method can know of a mix."""
+    lines = []
+    for detector, scores in pools.scores.items():
+        reference, test = scores[pools.source.observation.set_name], scores[pools.test.set_name]
+        cuts = np.quantile(reference, 0.95), np.quantile(test, 0.95)
+        passed = [100 * np.mean([(scores[name] <= cut).mean() for name in pools.ood]) for cut in cuts]
+        lines.append(
+            f"{detector}: the threshold of the reference keeps {100 * (test <= cuts[0]).mean():.1f} % of the "
+            f"test pool; by that the mean FPR is {passed[0]:.1f}, by the test pool's own {passed[1]:.1f}"
+        )
+    return "\n".join(lines)
+
+
+def rates(pools: Pools) -> str:
+    """How many mixes of 800 images each method predicts in a second of processor time."""
+    detector = next(iter(pools.scores))
+    meta = mixed(pools, detector, paper_mixes(pools, pools.meta, 1, 1), pools.meta)
+    lines = []
+    for name, method in OOD_BASELINES.items():
+        fitted, start = clone(method).fit(meta), process_time()
+        fitted.predict(meta.sets)
+        lines.append(f"{name} {len(meta.sets) / (process_time() - start):,.0f}")
+    return f"mixes a second: {', '.join(lines)}"
 
 
 def part_of(pools: Pools, share: str) -> Pools:
@@ -248,7 +316,7 @@ def part_of(pools: Pools, share: str) -> Pools:
     order = np.random.default_rng(12345).permutation(len(families))
     kept = {families[i] for i in np.array_split(order, count)[number - 1]}
     ood = {name: seen for name, seen in pools.ood.items() if family(name) in kept}
-    return Pools(pools.source, pools.meta, pools.test, ood, pools.scores)
+    return replace(pools, ood=ood)
 
 
 def main() -> None:
@@ -258,16 +326,27 @@ def main() -> None:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--weights", default="resnet56=resnet56.safetensors", metavar="NAME=FILE")
     parser.add_argument("--detector", action="append", help="of the kit; repeatable [msp, odin, energy, mls]")
+    parser.add_argument("--metric", default="fpr95")
     parser.add_argument("--families", default="all", help="1/2: half of them, on which methods were chosen")
+    parser.add_argument("--tables", type=Path, metavar="FOLDER", help="write the paper's tables and stop")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     data = Path(os.environ["UNSEEN_DATA"])
     name, _, file = given.weights.partition("=")
     weights, detectors = f"{name}={data / 'weights' / file}", given.detector or SHOWN
-    pools = part_of(observed(data, weights, detectors, given.folder), given.families)
-    print(f"{len(pools.ood)} OOD sets, {sum(map(len, pools.ood.values())):,} images\n")
-    print(f"RMSE, points of {METRIC}, 1:1 mixes of {PAPER_SIZE}\n\n{paper_variant(pools)}\n")
-    print(f"RMSE, points of {METRIC}, IND share hidden, by size\n\n{hidden_variant(pools)}")
+    pools = part_of(observed(data, weights, detectors, given.metric, given.folder), given.families)
+    if given.tables:
+        write_tables(pools, given.tables)
+        return
+    print(f"{len(pools.ood)} OOD sets, {sum(map(len, pools.ood.values())):,} images; {rates(pools)}\n")
+    print(f"{thresholds(pools)}\n")
+    title = f"RMSE, points of {given.metric}"
+    print(
+        f"Gscore (UDE, Wasserstein) and {given.metric}, 1:1 mixes of {PAPER_SIZE}\n\n{correlations(pools)}\n"
+    )
+    print(f"{title}, 1:1 mixes of {PAPER_SIZE}, leave one family out\n\n{paper_table(pools)}\n")
+    print(f"{title}, the same mixes, {SPLITS} random splits\n\n{random_table(pools)}\n")
+    print(f"{title}, IND share hidden, by size, leave one family out\n\n{hidden_table(pools)}")
 
 
 if __name__ == "__main__":
