@@ -8,7 +8,7 @@ from sklearn.base import clone
 from baselines.estimator import Estimator
 from baselines.guard import guarded, predict_one
 from starter.observation import MetaTrain, Observation
-from starter.subject import PublicSets, Subject
+from starter.subjects import open_subjects
 from submission import Competition, make_id, write_predictions
 
 FOLDERS = {"test": "submissions", "val": "validation"}
@@ -54,10 +54,8 @@ def observe_parts(
     progress: bool = True,
 ) -> dict[str, Sets]:
     """For each subject what there is to learn from, and its sets of `parts`, observed with `needs`."""
-    sets = PublicSets(competition)
     observed: dict[str, Sets] = {}
-    for name in competition.subjects:
-        subject = Subject.open(sets, name, needs, device)
+    for name, subject in open_subjects(competition, needs, device).items():
         meta = subject.meta_train(progress)
         observed[name] = meta, {part: subject.observations(part, progress) for part in parts}
     return observed

@@ -28,7 +28,7 @@ def licences(settings: Settings) -> str:
     """
     given = settings.licence or UNKNOWN
     lines = {settings.source: NAMED.get(settings.source, given)}
-    lines |= dict.fromkeys(settings.val_from, given)
+    lines |= dict.fromkeys(settings.public_paths, given)
     text = "".join(f"{_last(path)}: {licence}\n" for path, licence in lines.items())
     return text + (f"test sets from elsewhere: {given}\n" if settings.test_from else "")
 

@@ -1,7 +1,5 @@
 """The command line: every command, its help, the examples that the help shows, and the user's mistakes."""
 
-import contextlib
-import io
 import os
 import re
 import shlex
@@ -12,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from audits import unguessable
+from command_line import run
 from taxonomy import write_class_zip, write_taxonomy
 
 import unseen
@@ -22,29 +21,6 @@ from submission import Competition
 
 DEVICES = ("abacus", "meta", "cpu:7", "cuda:99", "")
 COMMANDS = sorted(command.name or command.callback.__name__ for command in unseen.app.registered_commands)
-
-
-def run(*arguments, check=True):
-    """Run in this process through `main`'s own handling: (exit code, what was printed)."""
-    return Run(*map(str, arguments), check=check)
-
-
-class Run:
-    def __init__(self, *arguments, check):
-        out = io.StringIO()
-        old, sys.argv = sys.argv, ["unseen", *arguments]
-        try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-                unseen.main()
-            self.code = 0
-        except SystemExit as end:
-            self.code = end.code or 0
-        finally:
-            sys.argv = old
-        self.text = out.getvalue()
-        assert "Traceback" not in self.text
-        if check:
-            assert self.code == 0, self.text
 
 
 @pytest.fixture
@@ -85,7 +61,7 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch):
     if arguments[0] in ("demo", "build"):
         (folder / "elsewhere").mkdir()
         monkeypatch.chdir(folder / "elsewhere")
-        monkeypatch.setattr("starter.build.train_small", trained(weights))
+        monkeypatch.setattr("starter.parts.train_small", trained(weights))
         monkeypatch.setattr("starter.build.build", smaller)
         monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     if arguments[0] == "audit":
@@ -186,13 +162,22 @@ def test_a_report_holds_the_methods_asked_for(folder):
 
 
 def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch):
-    monkeypatch.setattr("starter.build.train_small", trained(weights))
+    monkeypatch.setattr("starter.parts.train_small", trained(weights))
     monkeypatch.setattr("starter.build.build", smaller)
     monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     text = run("demo").text
     assert "are ties" in text
     assert all(name in text for name in ("constant", "fd", "rotation", "ora-a", "noise floor"))
     assert (folder / "unseen-demo/leaderboard.html").exists()
+
+
+def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeypatch):
+    monkeypatch.setattr("starter.parts.train_small", trained(weights))
+    monkeypatch.setattr("starter.build.build", smaller)
+    monkeypatch.setattr("starter.buildmixes.DRAWS", 2)
+    text = run("demo", "mixes", "--track", "ood").text
+    assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
+    assert all(name in text for name in ("constant", "gscore-ude-w", "plugin-mpe", "odin", "noise floor"))
 
 
 def smaller(folder, settings, *others):
@@ -460,7 +445,7 @@ def readme_lines():
 
 def test_the_readmes_commands_run_in_their_order(tmp_path, weights, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("starter.build.train_small", trained(weights))
+    monkeypatch.setattr("starter.parts.train_small", trained(weights))
     monkeypatch.setattr("starter.build.build", smaller)
     monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     run("demo")
