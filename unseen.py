@@ -43,6 +43,7 @@ Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="The k
 Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated.")]
 Device = Annotated[str, Option(help="Where classifiers run: cpu, cuda, cuda:1, mps.")]
 Network = Annotated[Many, Option(help="module:function of a network of your own: its code runs.")]
+TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OOD detectors work).")]
 WordNetFolder = Annotated[
     Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
 ]
@@ -54,6 +55,7 @@ def demo(
     folder: Annotated[
         Path, Argument(metavar="[DIR]", help="A new folder, or one of an earlier demo.")
     ] = Path("unseen-demo"),
+    track: TrackName = "accuracy",
 ) -> None:
     """Build, predict and score a small competition on embedded images.
 
@@ -62,17 +64,20 @@ def demo(
     from sklearn.base import clone
 
     from baselines.predict import predict as run
-    from leaderboard import publish, results
+    from leaderboard import publish, tables
     from starter.build import build as make
-    from starter.plan import Settings
+    from starter.mixsettings import settings_of
 
-    competition = make(folder, Settings(ops_per_set=(1, 3)))
+    few_operations = {"ops_per_set": (1, 3)} if track == "accuracy" else {}
+    competition = make(folder, settings_of(track, few_operations))
     left_out = {*EXPENSIVE, *_impossible(competition)} - {"ora-a"}
-    chosen = {name: clone(method) for name, method in _methods().items() if name not in left_out}
-    chosen["ora-a"].set_params(**DEMO_ORACLE)
+    chosen = {name: clone(method) for name, method in _methods(track).items() if name not in left_out}
+    if "ora-a" in chosen:
+        chosen["ora-a"].set_params(**DEMO_ORACLE)
     run(competition, chosen)
-    echo(f"{competition.describe()}\n\n{results(competition).table()}")
-    echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
+    echo(f"{competition.describe()}\n\n{tables(competition)}")
+    if "ora-a" in chosen:
+        echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}\nNext: unseen new-method my_method")
 
 
@@ -114,6 +119,28 @@ def build(
     datacv_splits: Annotated[
         bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
     ] = False,
+    licence: Annotated[
+        str, Option(metavar="TEXT", help="Of the images at paths, for the participants. [not stated]")
+    ] = "",
+    track: TrackName = "accuracy",
+    ood: Annotated[
+        str, Option(help="OOD track: a folder or zip of one folder per OOD data set. [embedded ones]")
+    ] = "",
+    exclude: Annotated[Many, Option(help="OOD track: an OOD set to leave out. Repeatable.")] = None,
+    detector: Annotated[Many, Option(help="OOD track: as msp. Repeatable. [msp, odin, energy, mls]")] = None,
+    metric: Annotated[
+        Many, Option(help="OOD track: fpr95, auroc, fpr80, ...; fpr95 ranks. Repeatable. [fpr95, auroc]")
+    ] = None,
+    ratio: Annotated[
+        str, Option(help="OOD track: hidden (IND share drawn from .2 to .8), IND:OOD as 1:1, or any.")
+    ] = "hidden",
+    sizes: Annotated[
+        tuple[int, int] | None,
+        Option(metavar="LOW HIGH", help="OOD track: a mix's images (with --ratio any of each kind)."),
+    ] = None,
+    fpr: Annotated[
+        str, Option(help="OOD track: whose IND images set FPR's threshold: the whole pool's, or the mix's.")
+    ] = "pool",
     daily_limit: Annotated[int, Option(help="Submissions a team may make a day (UTC). [any number]")] = 0,
     total_limit: Annotated[int, Option(help="Submissions a team may make in all. [any number]")] = 0,
     deadline: Annotated[
@@ -135,7 +162,7 @@ def build(
     from starter.build import build as make
     from starter.classifiers import use_network
     from starter.estimate import estimate
-    from starter.plan import Settings
+    from starter.mixsettings import settings_of
     from starter.presets import with_preset
 
     for spec in network or ():
@@ -156,13 +183,18 @@ def build(
         "precision": precision,
         "hidden": hidden,
         "datacv_splits": datacv_splits,
+        "licence": licence,
         "daily_limit": daily_limit,
         "total_limit": total_limit,
         "deadline": deadline,
         "feedback": feedback,
         "decimals": decimals,
     }
-    settings = Settings(**with_preset(preset, options, _given(context)))  # type: ignore[arg-type]
+    mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
+    mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
+    mixed |= {"sizes": tuple(sizes or ())}
+    given = _given(context)
+    settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
     if dry_run:
         echo(estimate(settings, device))
         return
@@ -335,14 +367,31 @@ def materialize(
 
 
 @app.command()
-def methods() -> None:
+def gbench(
+    folder: Annotated[
+        Path | None,
+        Argument(metavar="[PATH]", help="A folder or zip of OOD data sets, to tell what is missing."),
+    ] = None,
+) -> None:
+    """The data sets of Gbench, the OOD benchmark: names and addresses; given a folder, which are there.
+
+    Example: unseen gbench
+    """
+    from starter.gbench import listing
+    from starter.oodsets import ood_folders
+
+    echo(listing(None if folder is None else ood_folders(str(folder))))
+
+
+@app.command()
+def methods(track: TrackName = "accuracy") -> None:
     """The kit's methods, what each reads of a set, and its parameters.
 
     Example: unseen methods
     """
     from baselines.choose import listing
 
-    echo(listing(_methods(), EXPENSIVE))
+    echo(listing(_methods(track), EXPENSIVE))
 
 
 @app.command("new-method")
@@ -363,6 +412,7 @@ def new_method(
 def check_method(
     method: Annotated[str, Argument(metavar="module:Class|METHOD", help="A class of yours, or the kit's.")],
     settings: Changes = None,
+    track: TrackName = "accuracy",
 ) -> None:
     """Check that a method keeps the contract, on made-up sets. Exit code 1 where it does not.
 
@@ -371,7 +421,7 @@ def check_method(
     from baselines.choose import choose
     from baselines.conformance import check_method as check
 
-    checks = check(choose([method], settings or [], _methods())[method])
+    checks = check(choose([method], settings or [], _methods(track))[method], track)
     echo("\n".join(map(str, checks)))
     if any(result.problem for result in checks):
         raise Exit(1)
@@ -418,6 +468,47 @@ def report(
     competition, chosen = _opened(folder, names, settings, network)
     html, table = write_report(run_report(competition, chosen, device), folder)
     echo(f"{html}\n{table}")
+
+
+@app.command()
+def sanity(
+    names: Annotated[Many, Argument(metavar="[DETECTOR]...", help="OOD detectors, as msp or vim.")] = None,
+    arch: Annotated[str, Option(help="small, resnet56, ..., or module:function.")] = "small",
+    source: Annotated[str, Option(help="As for build: the in-distribution images.")] = "glyphs",
+    ood: Annotated[
+        Path | None, Option(help="A folder or zip of one folder per OOD data set, shown besides.")
+    ] = None,
+    images: Annotated[int, Option(min=50, help="Images of a set, at most.")] = 500,
+    initialisations: Annotated[int, Option(min=1, help="Random networks.")] = 5,
+    seed: Annotated[int, Option(min=0, help="Of everything random.")] = 0,
+    out: Annotated[Path, Option(help="The CSV to write, a row for each detector, set and network.")] = Path(
+        "sanity.csv"
+    ),
+    data_root: DataRoot = None,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Run OOD detectors on random networks, to which nothing is in-distribution: a detector of new classes
+    tells nothing apart there (AUROC 0.5). Without names all run that score without the network.
+
+    Example: unseen sanity msp energy vim --images 200
+    """
+    from starter.classifiers import use_network
+    from starter.sanity import chosen, ood_sets, sanity_table, shown
+    from starter.sanity import sanity as run
+    from starter.sources import load_source
+    from submission.files import write_text
+
+    for spec in network or ():
+        use_network(spec)
+    detectors, splits = chosen(names or []), load_source(source, data_root, seed)
+    others = ood_sets(ood, splits.image_size, images, seed) if ood else {}
+    found = run(
+        arch, splits.classes, shown(splits, others, images, seed), detectors, initialisations, seed, device
+    )
+    write_text(out, found.to_csv(index=False))
+    echo(f"AUROC, mean and deviation over {initialisations} random networks; 0.5 is to tell nothing apart\n")
+    echo(f"{sanity_table(found)}\n\n{out}")
 
 
 @app.command()
@@ -498,14 +589,14 @@ def leaderboard(
 
     Example: unseen leaderboard contest
     """
-    from leaderboard import publish, results
+    from leaderboard import publish, tables
 
     competition = Competition.open(folder)
     published = publish(competition, _now() if final else None)
     for warning in published.warnings:
         echo(f"warning: {warning}", err=True)
     echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
-    echo(results(competition).table(markdown))
+    echo(tables(competition, markdown))
     echo(f"\nTeams, with public scores: {published.csv}, {published.html}, {published.markdown}")
     if published.private_csv:
         echo(f"Teams, with private scores: {published.private_csv}, {published.html}, {published.markdown}")
@@ -608,6 +699,80 @@ def pack(
     echo(submission.pack(Competition.open(folder), out or Path(f"{folder.resolve()}.zip")))
 
 
+@app.command()
+def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> None:
+    """List what could reveal a hidden label: errors, to mend before anybody gets the competition, and
+    warnings. Exit code 1 where there is an error.
+
+    Example: unseen audit contest
+    """
+    from starter.audit import audit as run
+    from starter.classifiers import use_network
+
+    for spec in network or ():
+        use_network(spec)
+    found = run(Competition.open(folder), device)
+    for finding in found:
+        echo(finding)
+    errors = [finding for finding in found if finding.grade == "error"]
+    echo(f"errors: {len(errors)}, warnings: {len(found) - len(errors)}")
+    if errors:
+        raise Exit(1)
+
+
+@app.command("verify-entry")
+def verify_entry(
+    folder: Folder,
+    file: Predictions,
+    method: Annotated[str, Option(metavar="module:Class|METHOD", help="What the team hands over.")],
+    settings: Changes = None,
+    tolerance: Annotated[float, Option(help="Difference of fractions that counts as none.")] = 1e-4,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Run a method again and compare its predictions with a submitted file. Exit code 1 where they differ.
+    Its code runs here: use a participant's copy (unseen pack), which has no labels.
+
+    Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
+    """
+    from baselines.verify_entry import verify_entry as verify
+
+    if ":" in method and (folder / "private").exists():
+        echo(f"warning: {method} can read {folder / 'private'}: verify on a participant's copy", err=True)
+    competition, chosen = _opened(folder, [method], settings, network)
+    found = verify(competition, file, method, chosen[method], tolerance, device)
+    echo(found)
+    if found.differing:
+        raise Exit(1)
+
+
+@app.command()
+def export(
+    platform: Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")],
+    folder: Folder,
+    out: Annotated[Path, Argument(metavar="OUT", help="A new folder; it will hold hidden labels.")],
+    start: Annotated[
+        datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
+    ] = None,
+) -> None:
+    """Write the competition for another platform, ready to upload; OUT/README.md says how.
+
+    Example: unseen export codabench contest contest-codabench
+    """
+    from leaderboard.export import export as write
+
+    competition = Competition.open(folder)
+    first = start or _now().replace(hour=0, minute=0, second=0, microsecond=0)
+    write(competition, platform, out, first.replace(tzinfo=timezone.utc))
+    if platform == "datacv":
+        from starter.materialize import materialize as write_sets
+
+        for part in ("train", "val", "test"):
+            if competition.sets(part):
+                write_sets(competition, out / "participants", "datacv", part)
+    echo(out / "README.md")
+
+
 def _now() -> datetime:
     return datetime.now(timezone.utc)
 
@@ -629,7 +794,7 @@ def _given(context: Context) -> set[str]:
     """The options of this command that the user gave, by the names of settings."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
-    return given | ({"classifiers"} if "classifier" in given else set())
+    return given | {f"{name}s" for name in ("classifier", "detector", "metric") if name in given}
 
 
 def _opened(
@@ -642,8 +807,9 @@ def _opened(
 
     for spec in networks or ():
         use_network(spec)
-    competition, kit = Competition.open(folder), _methods()
-    left_out = {name: f"{reason}; name it to run it" for name, reason in EXPENSIVE.items()}
+    competition = Competition.open(folder)
+    kit = _methods(competition.track)
+    left_out = {name: f"{reason}; name it to run it" for name, reason in EXPENSIVE.items() if name in kit}
     left_out |= _impossible(competition)
     chosen = choose(names or [name for name in kit if name not in left_out], settings or [], kit)
     for name, reason in () if names else left_out.items():
@@ -658,16 +824,20 @@ def _impossible(competition: Competition) -> dict[str, str]:
     """The kit's methods that need what the competition does not have, and why."""
     from starter.subject import unmet
 
-    reasons = {name: unmet(method.needs, competition) for name, method in _methods().items()}
+    kit = _methods(competition.track)
+    reasons = {name: unmet(method.needs, competition) for name, method in kit.items()}
     return {name: reason for name, reason in reasons.items() if reason}
 
 
-def _methods() -> "dict[str, Estimator]":
-    """Every method of the kit, by name."""
-    from baselines import BASELINES
+def _methods(track: str = "accuracy") -> "dict[str, Estimator]":
+    """Every method of the kit for a track, by name."""
+    from baselines import BASELINES, OOD_BASELINES
     from oracle import ORACLES
 
-    return {**BASELINES, **ORACLES}
+    kit = {"accuracy": {**BASELINES, **ORACLES}, "ood": OOD_BASELINES}
+    if track not in kit:
+        raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(kit)}")
+    return kit[track]
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from baselines.atc import atc, atc_datacv
 from baselines.bop import Bop
 from baselines.cbpe import cbpe
+from baselines.confident import Confident
 from baselines.confscore import confscore
 from baselines.constant import Constant
 from baselines.cot import Cot, Cott
@@ -13,15 +14,20 @@ from baselines.entropy import entropy
 from baselines.estimator import Direct, Estimator, Regressed
 from baselines.fd import fd
 from baselines.gde import gde
+from baselines.gmm import Gmm
+from baselines.gscore_best import GscoreBest
+from baselines.kmeans import kmeans
 from baselines.mano import mano
 from baselines.mde import mde
 from baselines.nuclear import nuclear
+from baselines.plugin import Plugin, PluginMpe
 from baselines.projnorm import ProjNorm
 from baselines.rotation import rotation
 from baselines.softmaxcorr import softmaxcorr
 from baselines.stack import Stack
+from baselines.ude import Ude
 
-__all__ = ["BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
+__all__ = ["BASELINES", "OOD_BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
 
 BASELINES: dict[str, Estimator] = {
     "constant": Constant(),
@@ -49,4 +55,19 @@ BASELINES: dict[str, Estimator] = {
     "stack": Stack(),
     "projnorm": ProjNorm(),
 }
-"""Prototypes: clone one before fitting it."""
+"""Methods of the accuracy track. Prototypes: clone one before fitting it."""
+
+OOD_BASELINES: dict[str, Estimator] = {
+    "constant": Constant(),
+    "confident": Confident(),
+    "auto-eval": Regressed(fd, needs=("moments",)),
+    "gscore-kmeans": Regressed(kmeans),
+    "gscore-gmm-kl": Gmm("kl-from-ood"),
+    "gscore-gmm-w": Gmm(),
+    "gscore-ude-kl": Ude("kl-from-ood"),
+    "gscore-ude-w": Ude(),
+    "plugin": Plugin(),
+    "plugin-mpe": PluginMpe(),
+    "gscore-best": GscoreBest(),
+}
+"""Methods of the OOD track. Prototypes too."""

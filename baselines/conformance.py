@@ -14,7 +14,18 @@ from baselines.estimator import Estimator
 from baselines.guard import folder_of, fractions_problem, told
 from starter.classifiers import Classifier
 from starter.classifiers.small import SMALL_MEAN, SMALL_STD, Small
-from starter.observation import IMAGE_STATS, PEER, ROTATED, MetaTrain, Moments, Observation, Source
+from starter.observation import (
+    IMAGE_STATS,
+    PEER,
+    ROTATED,
+    MetaTrain,
+    Moments,
+    Observation,
+    ScoredMix,
+    ScoredSource,
+    Source,
+)
+from submission.detection import fpr
 
 CLASSES, FEATURES = 10, 16
 VIEWS = {"rotations": ROTATED, "grey": ("grey",), "peers": (f"{PEER}other",)}
@@ -82,21 +93,51 @@ def example_meta_train(sets: int = 24, n: int = 60) -> MetaTrain:
     )
 
 
-def check_method(method: Estimator) -> list[Check]:
-    """Run every rule of the suite on a fresh clone of `method`, with made-up observations.
+def example_mix(name: str, n: int, gap: float, seed: int) -> tuple[ScoredMix, np.ndarray]:
+    """A made-up mix of n images whose OOD scores lie `gap` above the others, and which are OOD, bool (n,)."""
+    seen, _ = example_observation(name, n, 2.0, seed)
+    rng = np.random.default_rng(seed)
+    is_ood = rng.random(n) < rng.uniform(0.2, 0.8)
+    fields = {field.name: getattr(seen, field.name) for field in dataclasses.fields(seen)}
+    scores = rng.normal(size=n) + gap * is_ood
+    return ScoredMix(**fields, detector="msp", metric="fpr95", scores=scores), is_ood
+
+
+def example_mixes(sets: int = 24, n: int = 120) -> MetaTrain:
+    """Made-up meta-train mixes, from OOD images that cannot be told to those that always can."""
+    plain = example_meta_train().source
+    fields = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
+    scores = np.random.default_rng(4).normal(size=len(plain.labels))
+    pairs = [example_mix(f"train_{i}", n, 4 * i / sets, seed=10 + i) for i in range(sets)]
+    return MetaTrain(
+        ScoredSource(**fields, scores=scores),
+        [mix for mix, _ in pairs],
+        np.array([fpr(mix.scores[~is_ood], mix.scores[is_ood]) for mix, is_ood in pairs]),
+        (),
+        [frozenset({f"family_{i % 6}"}) for i in range(sets)],
+        [is_ood for _, is_ood in pairs],
+    )
+
+
+def check_method(method: Estimator, track: str = "accuracy") -> list[Check]:
+    """Run every rule of the suite on a fresh clone of `method`, with made-up observations of a track.
 
     An exception inside the method is that rule's problem, not an error of the suite.
     """
-    return [_run(rule, check, method) for rule, check in RULES.items()]
+    return [_run(rule, check, method, track) for rule, check in RULES.items()]
 
 
 Rule = Callable[[Estimator, MetaTrain, list[Observation]], str]
 
 
-def _run(rule: str, check: Rule, method: Estimator) -> Check:
-    targets = [example_observation(f"test_{i}", 40 + 5 * i, 0.7 * i, seed=100 + i)[0] for i in range(5)]
+def _run(rule: str, check: Rule, method: Estimator, track: str) -> Check:
+    example = {"accuracy": example_observation, "ood": example_mix}[track]
+    targets: list[Observation] = [
+        example(f"test_{i}", 40 + 5 * i, 0.7 * i, seed=100 + i)[0] for i in range(5)
+    ]
     try:
-        return Check(rule, check(clone(method), example_meta_train(), targets))
+        meta = {"accuracy": example_meta_train, "ood": example_mixes}[track]()
+        return Check(rule, check(clone(method), meta, targets))
     except (Exception, SystemExit) as error:
         return Check(rule, told(error, folder_of(type(method))))
 
@@ -197,9 +238,8 @@ def _same(first: np.ndarray, second: np.ndarray, problem: str, tolerance: float 
 
 def _permuted(observation: Observation, seed: int) -> Observation:
     order = np.random.default_rng(seed).permutation(len(observation))
-    rows = {
-        name: getattr(observation, name)[order] for name in ("logits", "features", "image_stats", "rotation")
-    }
+    names = ("logits", "features", "image_stats", "rotation", "scores")
+    rows = {name: getattr(observation, name)[order] for name in names if hasattr(observation, name)}
     images = observation.images()[order]
     views = {name: logits[order] for name, logits in observation.views.items()}
     return dataclasses.replace(observation, views=views, render=images.copy, **rows)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.estimator import Estimator
-from baselines.temperature import scaled_probabilities, temperature
 from starter.observation import MetaTrain, Observation, Source
+from starter.temperature import scaled_probabilities, temperature
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

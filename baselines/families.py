@@ -97,8 +97,9 @@ def subset(meta: MetaTrain, rows: NDArray[np.int64]) -> MetaTrain:
         meta,
         sets=Chosen(meta.sets, tuple(map(int, rows))),
         targets=meta.targets[rows],
-        correct=[meta.correct[row] for row in rows],
+        correct=[meta.correct[row] for row in rows] if meta.correct else (),
         families=[meta.families[row] for row in rows],
+        ood=[meta.ood[row] for row in rows] if meta.ood else (),
     )
 
 

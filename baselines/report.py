@@ -17,9 +17,9 @@ from baselines.estimator import Estimator, Regressed
 from baselines.guard import guarded, predict_one
 from starter.groups import read_groups
 from starter.observation import MetaTrain, Observation
-from starter.subject import PublicSets, Subject
+from starter.subjects import open_subjects
 from submission import Competition, UnusableInput, make_id
-from submission.metrics import noise_floor, skill, spearman
+from submission.metrics import skill, spearman
 
 CONSTANT = "constant"
 """The method that skill is measured against."""
@@ -129,7 +129,8 @@ class Report:
         errors = 100 * (run.predicted - true)[chosen]
         families = [self.groups[i] for i in chosen]
         rmse = math.sqrt(np.mean(errors**2))
-        sizes = np.array(list(self.competition.sizes["val"].values()))[chosen]
+        names = self.competition.sets("val")
+        targets = {make_id(run.subject, names[i]): float(true[i]) for i in chosen}
         return Line(
             run.method,
             run.subject,
@@ -141,7 +142,7 @@ class Report:
             skill(rmse, self._constant(run.subject, chosen)),
             float(np.abs(errors).mean()),
             spearman(run.predicted[chosen], true[chosen]),
-            noise_floor(true[chosen], sizes),
+            self.competition.noise_floor("val", targets),
         )
 
     def _constant(self, subject: str, chosen: NDArray[np.int64]) -> float:
@@ -195,10 +196,9 @@ def run_report(
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to report on")
     needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
-    sets, targets = PublicSets(competition), competition.targets("val")
+    targets = competition.targets("val")
     train, val, runs = {}, {}, []
-    for subject in competition.subjects:
-        opened = Subject.open(sets, subject, needs, device)
+    for subject, opened in open_subjects(competition, needs, device).items():
         meta, observed = opened.meta_train(progress), opened.observations("val", progress)
         train[subject] = np.asarray(meta.targets, np.float64)
         val[subject] = np.array([targets[make_id(subject, name)] for name in competition.sets("val")])

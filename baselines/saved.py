@@ -12,12 +12,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from starter.classifiers import Classifier, classifier_of, parts_of
-from starter.observation import Moments, Observation, Source
+from starter.observation import Moments, Observation, ScoredMix, ScoredSource, Source
 from submission.errors import UnusableInput
 from submission.files import replacing
 
 FORMAT = 1
-KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, Observation, Source)}
+KINDS: dict[str, type] = {
+    kind.__name__: kind for kind in (Moments, Observation, ScoredMix, ScoredSource, Source)
+}
 """The dataclasses that may be saved, without what can be called in them: the images, and the network."""
 State = Mapping[str, object]
 """What a method is made of: numbers, text, arrays, KINDS and classifiers; lists, tuples and dicts of them."""

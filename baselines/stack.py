@@ -25,8 +25,8 @@ from baselines.nuclear import nuclear
 from baselines.regressors import lightgbm, log_odds, ridge
 from baselines.rotation import rotation
 from baselines.softmaxcorr import softmaxcorr
-from baselines.temperature import temperature
 from starter.observation import MetaTrain, Observation, Source
+from starter.temperature import temperature
 from submission.errors import UnusableInput
 
 FloatArray = NDArray[np.float64]

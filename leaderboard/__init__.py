@@ -7,7 +7,7 @@ from leaderboard.history import Line, history, history_table
 from leaderboard.ledger import Entry, Ledger
 from leaderboard.publish import Published, publish
 from leaderboard.rescore import Rescored, rescore
-from leaderboard.results import Result, Results, results
+from leaderboard.results import Result, Results, results, tables
 from leaderboard.select import select, submissions_of
 from leaderboard.submit import Receipt, submit
 from leaderboard.table import Standing, leaderboard_csv, standings
@@ -36,6 +36,7 @@ __all__ = [
     "standings",
     "submissions_of",
     "submit",
+    "tables",
     "team_id",
     "verify",
 ]

@@ -71,7 +71,15 @@ def by_team(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 
 
 def _baselines(part: Part, kit: Baselines) -> list[Contender]:
-    return [Contender(name, "baseline", *part.of_method(predicted)) for name, predicted in kit.items()]
+    return [
+        Contender(
+            name,
+            "baseline",
+            *part.of_method(predicted),
+            further=tuple(other.of_method(predicted)[0].rmse for other in part.further),
+        )
+        for name, predicted in kit.items()
+    ]
 
 
 def _team(
@@ -96,6 +104,7 @@ def _team(
         submissions=len(made),
         history=history,
         public=public,
+        further=tuple(other.score(predictions[entry.number - 1]).rmse for other in part.further),
     )
 
 

@@ -28,7 +28,11 @@ def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head
     """
     blocks = [f"**{escaped(competition.name)}** ({competition.visibility})"]
     for board in boards:
-        header = [*HEADER, *(("public rank", "shake-up") if board.part == "private" else ())]
+        header = [
+            *HEADER,
+            *(f"RMSE {title}" for title in board.further),
+            *(("public rank", "shake-up") if board.part == "private" else ()),
+        ]
         rows = [header, ["---:", "---", *["---:"] * (len(header) - 2)]]
         rows += [_cells(line, competition.decimals, board.part) for line in board.standings]
         table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
@@ -61,5 +65,6 @@ def _cells(line: Standing, decimals: int, part: str) -> list[str]:
         shown_p(line.above),
         shown(line.skill, decimals),
         str(line.submissions) if team else "",
+        *(shown(value, decimals) for value in line.further),
         *(after if part == "private" else ()),
     ]

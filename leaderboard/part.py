@@ -1,7 +1,7 @@
 """The public or the private part of the solution, ready to score many submissions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from leaderboard.families import families_of
 from leaderboard.statistics import Families, FloatArray
 from submission.competition import Competition
-from submission.metrics import Score, noise_floor, score
+from submission.metrics import Score, score
 from submission.solution import SolutionRow
 
 
@@ -23,7 +23,8 @@ class Part:
         columns: where each stands among the ids of the test sets (n,).
         targets: the hidden labels (n,), fractions.
         families: of the rows.
-        noise_floor: in points, see :func:`submission.metrics.noise_floor`.
+        noise_floor: in points, see :meth:`submission.Competition.noise_floor`.
+        further: the same part of the solution of each metric that does not rank.
     """
 
     rows: tuple[SolutionRow, ...]
@@ -31,14 +32,21 @@ class Part:
     targets: FloatArray
     families: Families
     noise_floor: float
+    further: tuple["Part", ...] = ()
 
     @classmethod
     def of(cls, competition: Competition, solution: Sequence[SolutionRow], usage: str) -> "Part":
-        """The rows of `solution` whose usage is "Public" or "Private".
+        """The rows of `solution` whose usage is "Public" or "Private", and those of metrics that do not rank.
 
         Raises:
             UnusableInput: ``private/build.json`` is damaged.
         """
+        others = (competition.solution(metric) for metric in competition.metrics[1:])
+        further = tuple(cls._of(competition, rows, usage) for rows in others)
+        return replace(cls._of(competition, solution, usage), further=further)
+
+    @classmethod
+    def _of(cls, competition: Competition, solution: Sequence[SolutionRow], usage: str) -> "Part":
         rows = tuple(row for row in solution if row.usage == usage)
         place = {name: column for column, name in enumerate(competition.ids("test"))}
         return cls(
@@ -75,6 +83,5 @@ class Part:
 
 
 def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> float:
-    """The noise floor of `rows`, in points: see :func:`submission.metrics.noise_floor`."""
-    sizes = competition.sizes["test"]
-    return noise_floor([row.prediction for row in rows], [sizes[row.set] for row in rows])
+    """The noise floor of `rows`, in points: see :meth:`submission.Competition.noise_floor`."""
+    return competition.noise_floor("test", {row.id: row.prediction for row in rows})

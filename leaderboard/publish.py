@@ -89,12 +89,13 @@ def _write(competition: Competition, ledger: Ledger, head: str, final: bool) -> 
         public.families,
         decimals,
     )
-    boards = [Board("public", lines, round(public.noise_floor, decimals))]
+    further = competition.titles[1:]
+    boards = [Board("public", lines, round(public.noise_floor, decimals), further)]
     if final:
         private = Part.of(competition, solution, "Private")
         found = after_end(competition, private, entries, predictions, methods.predictions, lines)
         last = standings(found, private.families, decimals)
-        boards.insert(0, Board("private", last, round(private.noise_floor, decimals)))
+        boards.insert(0, Board("private", last, round(private.noise_floor, decimals), further))
         write_text(root / "leaderboard_private.csv", leaderboard_csv(boards[0], decimals))
     write_text(root / "leaderboard.csv", leaderboard_csv(boards[-1], decimals))
     write_text(root / "leaderboard.html", leaderboard_html(competition, boards, head))

@@ -116,7 +116,7 @@ def _scored(
     known: Mapping[int, SubmissionScore],
 ) -> dict[int, SubmissionScore]:
     """The score of every valid submission on `rows`, by number; those `known` are not computed again."""
-    counting = [row for row in rows if row.usage in COUNTING]
+    counting = competition.counting(rows)
     return {
         entry.number: known.get(entry.number)
         or score_against(kept_predictions(competition, ledger, entry), counting)

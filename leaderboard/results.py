@@ -37,10 +37,13 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """The lines of the table, best first, the noise floor last; and what was left out, and why."""
+    """The lines of the table, best first, the noise floor last; what was left out, and why; and the metric
+    that is predicted, where a competition has several.
+    """
 
     rows: tuple[Result, ...]
     warnings: tuple[str, ...]
+    quantity: str = ""
 
     def table(self, markdown: bool = False) -> str:
         """The lines as text aligned for a terminal, or as Markdown; a note on ties below."""
@@ -55,16 +58,21 @@ class Results:
             for row in self.rows
         ]
         body = _markdown([header, *cells]) if markdown else _aligned([header, *cells])
-        return f"{body}\n\n{TIES}"
+        title = f"{self.quantity}\n\n" if self.quantity else ""
+        return f"{title}{body}\n\n{TIES}"
 
 
-def results(competition: Competition) -> Results:
+def results(competition: Competition, metric: str | None = None) -> Results:
     """Score every file in ``submissions/`` on all test sets and on each group of them (organizers only).
+
+    Args:
+        competition: the organizer's copy.
+        metric: which one's predictions are scored; by default the one that ranks.
 
     Raises:
         UnusableInput: this is a participant's copy.
     """
-    solution = competition.solution()
+    solution = competition.solution(metric)
     groups = {group: [row for row in solution if row.group == group] for group in _in_order(solution)}
     methods = read_methods(competition)
     overall = {name: score_rows(found, solution) for name, found in methods.predictions.items()}
@@ -84,7 +92,18 @@ def results(competition: Competition) -> Results:
     ]
     noise = {group: sampling_noise(competition, part) for group, part in groups.items()}
     floor = Result(NOISE, sampling_noise(competition, solution), groups=noise)
-    return Results((*sorted(rows, key=lambda row: row.rmse), floor), methods.warnings)
+    several = len(competition.metrics) > 1
+    quantity = competition.quantity(solution[0].subject) if several else ""
+    return Results((*sorted(rows, key=lambda row: row.rmse), floor), methods.warnings, quantity)
+
+
+def tables(competition: Competition, markdown: bool = False) -> str:
+    """The table of every metric that is predicted, as text or as Markdown, the one that ranks first.
+
+    Raises:
+        UnusableInput: as :func:`results`.
+    """
+    return "\n\n".join(results(competition, metric).table(markdown) for metric in competition.metrics)
 
 
 def _in_order(solution: Sequence[SolutionRow]) -> list[str]:

@@ -37,6 +37,7 @@ class Contender:
         number: of the submission; 0 for a baseline.
         last_submission, submissions, history: as in `Standing`.
         public: after the end, the team's line among the public standings.
+        further: the RMSE of each metric that does not rank, at full precision.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Contender:
     submissions: int = 0
     history: tuple[tuple[str, float], ...] = ()
     public: "Standing | None" = None
+    further: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Standing:
         above: the p-value against the line above, rounded up to one of `P_BOUNDS`; nan where unknown.
         history: when the team's displayed score fell, and to what; the score before the first.
         public: after the end, the line among the public standings; None before, and for baselines.
+        further: the RMSE of each metric that does not rank, in points; nan with fewer than `FEW` predictions.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Standing:
     above: float = math.nan
     history: tuple[tuple[str, float], ...] = ()
     public: "Standing | None" = None
+    further: tuple[float, ...] = ()
 
     @property
     def shake_up(self) -> int | None:
@@ -102,11 +106,13 @@ class Board:
         part: "public" or "private", the test sets that it scores.
         standings: its lines, best first.
         noise_floor: of these sets, in points, rounded.
+        further: titles of the metrics that do not rank.
     """
 
     part: str
     standings: tuple[Standing, ...]
     noise_floor: float
+    further: tuple[str, ...] = ()
 
 
 def standings(contenders: Sequence[Contender], families: Families, decimals: int) -> tuple[Standing, ...]:
@@ -147,16 +153,19 @@ def published(score: Score, decimals: int) -> Score:
 def leaderboard_csv(board: Board, decimals: int) -> str:
     """The text of ``leaderboard.csv``: Kaggle's columns, then ours; unknown numbers are empty.
 
-    That of ``leaderboard_private.csv`` has the public score, its rank and the shake-up behind.
+    That of ``leaderboard_private.csv`` has the public score, its rank and the shake-up behind. Last come the
+    scores of the metrics that do not rank.
     Names that a spreadsheet would take for a formula get a ``'`` in front.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     private = board.part == "private"
-    writer.writerow(PRIVATE_COLUMNS if private else COLUMNS)
+    further = [f"Score {title}" for title in board.further]
+    writer.writerow([*(PRIVATE_COLUMNS if private else COLUMNS), *further])
     for line in board.standings:
         cells = _cells(line, board.noise_floor, decimals)
-        writer.writerow([*cells, *_before(line, decimals)] if private else cells)
+        before = _before(line, decimals) if private else []
+        writer.writerow([*cells, *before, *(shown(value, decimals) for value in line.further)])
     return stream.getvalue()
 
 
@@ -213,6 +222,7 @@ def _line(each: Contender, constant: float, decimals: int) -> Standing:
         submissions=each.submissions,
         history=each.history,
         public=each.public,
+        further=tuple(round(value, decimals) if score.n >= FEW else math.nan for value in each.further),
     )
 
 

@@ -14,7 +14,7 @@ from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import sha256
 from submission.scoring import SCORER, score_against
-from submission.solution import COUNTING, SolutionRow
+from submission.solution import SolutionRow
 
 PUBLISHED = ("leaderboard.csv", "leaderboard.html", "leaderboard.md")
 """Where heads of the chain stand in public: whatever has 64 hexadecimal digits there."""
@@ -87,7 +87,7 @@ def _published_heads(root: Path) -> dict[str, str]:
 def _file_problems(competition: Competition, ledger: Ledger) -> list[str]:
     """Kept files that are missing or changed, and scores that the files do not give."""
     problems = []
-    solutions: dict[str, list[SolutionRow] | None] = {}
+    solutions: dict[str, tuple[SolutionRow, ...] | None] = {}
     for entry in ledger.entries():
         path = ledger.file(entry)
         if entry.solution not in solutions:
@@ -106,10 +106,10 @@ def _file_problems(competition: Competition, ledger: Ledger) -> list[str]:
     return problems
 
 
-def _counting(competition: Competition, digest: str) -> list[SolutionRow] | None:
+def _counting(competition: Competition, digest: str) -> tuple[SolutionRow, ...] | None:
     """The rows that count of the solution with this SHA-256; None where it is not kept."""
     rows = read_version(competition, digest)
-    return None if rows is None else [row for row in rows if row.usage in COUNTING]
+    return None if rows is None else competition.counting(rows)
 
 
 def _alike(found: float, entered: float | None) -> bool:

@@ -16,13 +16,13 @@ from baselines.estimator import Estimator
 from baselines.families import Fold, blocks
 from baselines.regressors import log_odds
 from baselines.stack import convex_weights
-from baselines.temperature import temperature
 from oracle.correction import Correction
 from oracle.indicators import indicator_table, named, needs_of
 from oracle.ora_l import grow, read_trees
 from oracle.priors import few_classes, nearest_prior, sure
 from oracle.training import check_whole
 from starter.observation import MetaTrain, Observation, Source
+from starter.temperature import temperature
 from submission.errors import UnusableInput
 
 if TYPE_CHECKING:

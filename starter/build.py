@@ -1,7 +1,7 @@
 """Building a competition folder from settings: public parts, hidden solution, observations."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,19 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from starter.buildmixes import build_mixes
 from starter.cache import cache_key
 from starter.claim import Claim, claimed
-from starter.classifiers import Classifier, check_device, load_classifier, save_classifier
-from starter.classifiers.small import SMALL_MEAN, SMALL_STD, train_small
+from starter.classifiers import Classifier, check_device
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
+from starter.licences import licences
 from starter.npz import write_npz
 from starter.overlap import shared_images
+from starter.parts import given_classifiers, hashes, public_sets, write_bases, write_classifiers
 from starter.plan import Planned, Settings, plan_part, plan_train
 from starter.rendering import FromRecipe
 from starter.sources import load_source
 from starter.splits import Splits
-from starter.subject import PublicSets, Subject, labels_of
+from starter.subject import PublicSets, Subject
 from submission import (
     Competition,
     SolutionRow,
@@ -31,14 +33,9 @@ from submission import (
     write_sample,
     write_solution,
 )
-from submission.files import sha256, write_text
+from submission.files import write_text
+from submission.pack import LICENCES
 
-TRAIN_REF = 4000
-"""How many unlabelled training images participants get (FD, rotation head and the OOD detectors use them)."""
-PUBLIC_SHARE = 0.3
-"""The part of the test sets whose score is public while the competition runs: 30 of 100 or more."""
-SPLIT_DRAWS = 100
-"""How many random splits are drawn, to take one whose public part has the size wanted."""
 LEAKED_SHARE = 0.05
 """A natural test set of which more than this is public is refused; where images are hidden, any."""
 DEFAULT_NEEDS = ("moments", "image_stats")
@@ -73,10 +70,10 @@ def build(
     with claimed(root, settings, test_seed) as claim:
         if (root / "public/competition.json").is_file():
             return _finished(root)
-        return _build(claim, device, data_root)
+        return BUILDS[settings.track](claim, device, data_root)
 
 
-def _build(claim: Claim, device: str, data_root: Path | None) -> Competition:
+def build_accuracy(claim: Claim, device: str, data_root: Path | None) -> Competition:
     root, settings, public = claim.root, claim.settings, claim.root / "public"
     splits = load_source(settings.source, data_root, settings.seed)
     if settings.datacv_splits:
@@ -86,21 +83,17 @@ def _build(claim: Claim, device: str, data_root: Path | None) -> Competition:
         "test": plan_part(settings, "test", splits, claim.test_seed),
     }
     _check_overlap(settings, splits, plans)
-    given = {
-        spec.partition("=")[0]: load_classifier(spec, splits.classes, settings.precision, device)
-        for spec in settings.classifiers
-        if spec != "small"
-    }
+    given = given_classifiers(settings, splits, device)
     claim.check_inputs(_inputs(settings, splits, plans, given))
-    _write_bases(public, splits, settings.seed)
-    for name in settings.subjects:
-        _write_classifier(public, name, given.get(name), splits, settings)
+    write_text(public / LICENCES, licences(settings))
+    write_bases(public, splits, settings.seed)
+    write_classifiers(public, given, splits, settings)
     recipes = plan_train(settings)
     write_text(public / "train/recipes.jsonl", "".join(recipe.to_json() + "\n" for recipe in recipes))
-    labels = {"train": {r.name: labels_of(FromRecipe(r, splits.meta_base)) for r in recipes}}
+    labels = {"train": {r.name: FromRecipe(r, splits.meta_base).labels() for r in recipes}}
     for part, base in (("val", splits.val_base), ("test", splits.test_base)):
         labels[part] = _write_sets(public / part, plans[part], base)
-    write_groups(public / GROUPS_FILE, plans["val"])
+    write_groups(public / GROUPS_FILE, [plan.key for plan in plans["val"]])
     draft = _draft(root, settings, splits, labels)
     accuracy = _measure(draft, labels, device)
     for part in ("train", "val"):
@@ -108,9 +101,13 @@ def _build(claim: Claim, device: str, data_root: Path | None) -> Competition:
     write_sample(public / "sample_submission.csv", draft.ids("test"))
     _write_private(draft, claim, plans["test"], accuracy["test"])
     files = ("sample_submission.csv", "train/targets.csv", "val/targets.csv")
-    competition = replace(draft, files={**draft.files, **_hashes(public, files)})
+    competition = replace(draft, files={**draft.files, **hashes(public, files)})
     competition.save()
     return competition
+
+
+BUILDS = {"accuracy": build_accuracy, "ood": build_mixes}
+"""How a competition of each track is built."""
 
 
 def _draft(
@@ -120,7 +117,7 @@ def _draft(
     labels: Mapping[str, Mapping[str, NDArray[np.int64]]],
 ) -> Competition:
     """The competition before its targets are known; its `files` are named one by one, never found."""
-    files = ["base.npz", "reference.npz", "train_ref.npz", "train/recipes.jsonl", GROUPS_FILE]
+    files = ["base.npz", "reference.npz", "train_ref.npz", "train/recipes.jsonl", GROUPS_FILE, LICENCES]
     files += [f"classifiers/{subject}.safetensors" for subject in settings.subjects]
     files += [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
     return Competition(
@@ -136,7 +133,7 @@ def _draft(
         precision=settings.precision,
         seed=settings.seed,
         settings=settings.public(),
-        files=_hashes(root / "public", files),
+        files=hashes(root / "public", files),
         **settings.rules(),
     )
 
@@ -186,27 +183,6 @@ def _inputs(
     return inputs | {f"--classifier {name}": classifier.digest for name, classifier in given.items()}
 
 
-def _write_bases(public: Path, splits: Splits, seed: int) -> None:
-    """The images that methods may learn from."""
-    rng = np.random.Generator(np.random.Philox(key=[seed, 11]))
-    chosen = rng.permutation(len(splits.train))[:TRAIN_REF]
-    write_npz(public / "base.npz", splits.meta_base)
-    write_npz(public / "reference.npz", splits.reference)
-    write_npz(public / "train_ref.npz", ImageSet("train_ref", splits.train.images[chosen]))
-
-
-def _write_classifier(
-    public: Path, name: str, given: Classifier | None, splits: Splits, settings: Settings
-) -> None:
-    """Put a classifier's weights in the folder, training the embedded one, `small`, which is not given."""
-    path = public / f"classifiers/{name}.safetensors"
-    if given is not None:
-        save_classifier(given, path)
-    elif not path.exists():
-        network = train_small(splits.train, len(splits.classes), settings.seed)
-        save_classifier(Classifier(name, "small", network, splits.classes, SMALL_MEAN, SMALL_STD), path)
-
-
 def _write_sets(folder: Path, planned: Sequence[Planned], base: ImageSet) -> dict[str, NDArray[np.int64]]:
     """Render each set and write it, a test set without its labels. The labels of each, by name."""
     labels = {}
@@ -239,7 +215,7 @@ def _write_private(
     draft: Competition, claim: Claim, planned: Sequence[Planned], accuracy: Mapping[str, float]
 ) -> None:
     """The solution, with each set's usage, and how to make the test sets again."""
-    public = _public_sets(planned, claim.test_seed)
+    public = public_sets([plan.key for plan in planned], claim.test_seed)
     rows = [
         SolutionRow(
             id=make_id(subject, plan.recipe.name),
@@ -254,46 +230,3 @@ def _write_private(
     ]
     write_solution(draft.private / "solution.csv", rows)
     claim.record(test=[plan.record() for plan in planned])
-
-
-def _public_sets(planned: Sequence[Planned], seed: int) -> set[str]:
-    """The sets whose score is public: `PUBLIC_SHARE` of all and, as nearly as families allow, of each group.
-
-    A family is public or private as a whole, and every group keeps a private one. So a hundred sets have 30
-    public and 70 private ones unless their families are too large. Where nothing would be public, the
-    smallest family is; where there is one family in all, its first set.
-    """
-    rng = np.random.Generator(np.random.Philox(key=[seed, 13]))
-    families: dict[tuple[str, str], list[str]] = {}
-    for plan in planned:
-        families.setdefault((plan.group, plan.family), []).append(plan.recipe.name)
-    wanted = round(PUBLIC_SHARE * len(planned))
-    draws = (_draw_public(families, rng) for _ in range(SPLIT_DRAWS))
-    public = min(draws, key=lambda drawn: abs(len(drawn) - wanted))
-    if not public:
-        smallest = min(families.values(), key=len)
-        public = smallest if len(families) > 1 else smallest[:1]
-    return set(public)
-
-
-def _draw_public(families: Mapping[tuple[str, str], Sequence[str]], rng: np.random.Generator) -> list[str]:
-    """Families in random order, group by group, each that still fits into the share of the groups so far.
-
-    Groups without small families come first: what they leave over, small families of the others fill.
-    """
-    groups: dict[str, list[Sequence[str]]] = {}
-    for (group, _), sets in sorted(families.items()):
-        groups.setdefault(group, []).append(sets)
-    public: list[str] = []
-    seen = 0
-    for found in sorted(groups.values(), key=lambda found: -min(map(len, found))):
-        seen += sum(map(len, found))
-        for i in rng.permutation(len(found))[:-1]:
-            if len(public) + len(found[i]) <= round(PUBLIC_SHARE * seen):
-                public += found[i]
-    return public
-
-
-def _hashes(public: Path, files: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of each file below `public`."""
-    return {file: sha256(public / file) for file in files}

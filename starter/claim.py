@@ -4,12 +4,13 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
+from starter.mixsettings import read_settings
 from starter.plan import Settings
 from submission import UnusableInput
 from submission.files import write_text
@@ -39,7 +40,7 @@ class Claim:
 
     def record(self, **more: object) -> None:
         """Write what the record holds so far, and `more` (plain JSON values)."""
-        begun = {"settings": asdict(self.settings), "test_seed": self.test_seed}
+        begun = {"settings": self.settings.record(), "test_seed": self.test_seed}
         found = _read(self.path) if self.path.exists() else {}
         write_text(self.path, json.dumps({**begun, **found, **more}, indent=1) + "\n")
         self.path.chmod(0o600)
@@ -103,7 +104,7 @@ def _begun(root: Path, settings: Settings, test_seed: int | None) -> Claim:
         claim.record()
         return claim
     found = _read(record)
-    differences = Settings.from_json(found["settings"]).differences(settings)
+    differences = read_settings(found["settings"]).differences(settings)
     if test_seed is not None and test_seed != found["test_seed"]:
         differences.append("--test-seed: another one than the folder was begun with")
     if differences:
@@ -119,7 +120,7 @@ def _begun(root: Path, settings: Settings, test_seed: int | None) -> Claim:
 def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        Settings.from_json(found["settings"])
+        read_settings(found["settings"])
         if not 0 <= found["test_seed"] < 2**63:
             raise ValueError("test_seed")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

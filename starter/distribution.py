@@ -1,4 +1,4 @@
-"""The distribution of set accuracies: a histogram per classifier of the meta-train and validation sets."""
+"""The distribution of targets: a histogram per subject of the meta-train and validation sets."""
 
 import io
 from pathlib import Path
@@ -17,7 +17,7 @@ BINS = np.arange(0, 102.5, 2.5)
 
 
 def accuracies(competition: Competition, subject: str, part: str) -> NDArray[np.float64]:
-    """The accuracies (m,) of one classifier on the m sets of "train" or "val", in percent."""
+    """The targets (m,) of one subject on the m sets of "train" or "val", in percent."""
     targets = competition.targets(part)
     return 100 * np.array(
         [value for name, value in targets.items() if competition.subject_of(name) == subject]
@@ -25,22 +25,23 @@ def accuracies(competition: Competition, subject: str, part: str) -> NDArray[np.
 
 
 def summary(competition: Competition) -> str:
-    """A line per classifier and part: how many sets, and how their accuracies are spread, in percent."""
+    """A line per subject and part: how many sets, and how their targets are spread, in percent."""
     lines = []
     for subject in competition.subjects:
         for part, title in PARTS.items():
             values = accuracies(competition, subject, part)
             if len(values):
                 low, middle, high = np.quantile(values, (0, 0.5, 1))
+                quantity = competition.quantity(subject)
                 lines.append(
-                    f"{subject}: {len(values)} {title} sets, accuracy {low:.1f} to {high:.1f} %, "
+                    f"{subject}: {len(values)} {title} sets, {quantity} {low:.1f} to {high:.1f} %, "
                     f"median {middle:.1f}, standard deviation {values.std():.1f}"
                 )
     return "\n".join(lines)
 
 
 def plot_accuracies(competition: Competition, out: Path) -> Path:
-    """Write a PNG with a histogram for each classifier: the sets of each public part by accuracy."""
+    """Write a PNG with a histogram for each subject: the sets of each public part by target."""
     figure = Figure(figsize=(7, 2.2 * len(competition.subjects) + 0.6), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(len(competition.subjects), 1, sharex=True, squeeze=False)[:, 0]
@@ -50,7 +51,8 @@ def plot_accuracies(competition: Competition, out: Path) -> Path:
         axis.hist(list(shown.values()), BINS, label=list(shown), histtype="barstacked")
         axis.set(title=subject, ylabel="sets", xlim=(0, 100))
         axis.legend(loc="upper left")
-    axes[-1].set_xlabel("accuracy, %")
+    quantities = dict.fromkeys(map(competition.quantity, competition.subjects))
+    axes[-1].set_xlabel(f"{', '.join(quantities)}, %")
     encoded = io.BytesIO()
     figure.savefig(encoded, format="png", dpi=110, metadata={"Software": None})
     with replacing(out) as temporary:

@@ -1,14 +1,18 @@
 """What a build will take, told beforehand: images, forward passes, time and disk."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from starter.build import TRAIN_REF
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network
 from starter.glyphs import CLASSES
+from starter.mixes import split_families
+from starter.mixsettings import MixSettings
+from starter.oodsets import count_ood_images
+from starter.parts import TRAIN_REF
 from starter.plan import Settings, plan_train
 from starter.sources import load_images, load_source, set_names
 
@@ -65,6 +69,31 @@ def estimate(settings: Settings, device: str = "cpu") -> Estimate:
             device.
     """
     source = _source(settings)
+    sets = COUNTS[settings.track](settings, source)
+    observed = sets.observed + source.reference + source.train_ref
+    pixels = 3 * source.size[0] * source.size[1]
+    disk = pixels * (sets.stored + source.base + source.reference + source.train_ref)
+    disk += STATS * observed
+    seconds = 0.0
+    for spec in settings.classifiers:
+        classifier = _classifier(spec, source.classes, settings.precision, device)
+        k, d = classifier.head_weight.shape
+        disk += 4 * k * observed + (sets.number + 2) * (8 * d + 4 * d * (d + 1) // 2)
+        disk += sum(tensor.nbytes for tensor in classifier.network.state_dict().values())
+        seconds += observed * _seconds_per_image(classifier, source.size)
+    return Estimate(observed, seconds, disk)
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """How many sets there are, how many of their images are observed, and how many stored beside the base."""
+
+    number: int
+    observed: int
+    stored: int
+
+
+def _accuracy_sets(settings: Settings, source: _Source) -> _Sets:
     natural = [
         len(load_images(name, source.classes, settings.set_size, settings.seed, source.size))
         for path in (*settings.val_from, *settings.test_from)
@@ -74,18 +103,22 @@ def estimate(settings: Settings, device: str = "cpu") -> Estimate:
     stored = settings.set_size * made + sum(natural)
     recipes = plan_train(settings)
     rendered = sum(recipe.ops[0][1]["n"] if recipe.selection else source.base for recipe in recipes)
-    observed = rendered + stored + source.reference + source.train_ref
-    pixels = 3 * source.size[0] * source.size[1]
-    disk = pixels * (stored + source.base + source.reference + source.train_ref)
-    disk += STATS * observed
-    seconds, sets = 0.0, len(recipes) + made + len(natural) + 2
-    for spec in settings.classifiers:
-        classifier = _classifier(spec, source.classes, settings.precision, device)
-        k, d = classifier.head_weight.shape
-        disk += 4 * k * observed + sets * (8 * d + 4 * d * (d + 1) // 2)
-        disk += sum(tensor.nbytes for tensor in classifier.network.state_dict().values())
-        seconds += observed * _seconds_per_image(classifier, source.size)
-    return Estimate(observed, seconds, disk)
+    return _Sets(len(recipes) + made + len(natural), rendered + stored, stored)
+
+
+def _mixes(settings: Settings, source: _Source) -> _Sets:
+    """Meta-train mixes cost their pools alone; the other IND pools are together as large as the base."""
+    assert isinstance(settings, MixSettings)
+    sizes = settings.mix_sizes
+    counts = count_ood_images(settings.ood, source.classes, settings.exclude, 2 * sizes.high)
+    train = [counts[name] for name in split_families(list(counts), settings.seed)["train"]]
+    mixes = (settings.val_sets + settings.test_sets) * (sizes.low + sizes.high) // 2
+    observed = 2 * source.base + sum(train) + mixes
+    return _Sets(len(train) + settings.val_sets + settings.test_sets + 3, observed, mixes + sum(train))
+
+
+COUNTS: dict[str, Callable[[Settings, _Source], _Sets]] = {"accuracy": _accuracy_sets, "ood": _mixes}
+"""How the sets of each track are counted."""
 
 
 def _source(settings: Settings) -> _Source:

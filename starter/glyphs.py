@@ -126,6 +126,13 @@ def _render(
     name: str, labels: NDArray[np.int64], look: Look, handwritten: Typeface, rng: np.random.Generator
 ) -> ImageSet:
     faces = [handwritten if face == "handwriting" else typeface(face) for face in look.faces]
+    return draw_glyphs(name, labels, look, faces, rng)
+
+
+def draw_glyphs(
+    name: str, labels: NDArray[np.int64], look: Look, faces: list[Typeface], rng: np.random.Generator
+) -> ImageSet:
+    """Characters `labels` (n,) composed by `look`, each in one of `faces` in place of those that it names."""
     images = np.empty((len(labels), SIDE, SIDE, 3), np.uint8)
     for start in range(0, len(labels), _CHUNK):
         digits = labels[start : start + _CHUNK]

@@ -2,10 +2,9 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
-from starter.plan import Planned
 from submission import Competition, UnusableInput
 from submission.files import write_text
 
@@ -13,12 +12,12 @@ GROUPS_FILE = "val/groups.csv"
 HEADER = ["set", "group", "family"]
 
 
-def write_groups(path: Path, planned: Sequence[Planned]) -> None:
+def write_groups(path: Path, planned: Iterable[tuple[str, str, str]]) -> None:
     """Write ``set,group,family``, a line per validation set."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(HEADER)
-    writer.writerows([plan.recipe.name, plan.group, plan.family] for plan in planned)
+    writer.writerows(planned)
     write_text(path, lines.getvalue())
 
 

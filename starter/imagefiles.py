@@ -93,6 +93,15 @@ class Tree:
         """Whether an image file lies `depth` folders down."""
         return any(file.count("/") == depth and _looks_like_image(file) for file in self.files)
 
+    def images_anywhere(self) -> dict[str, tuple[str, ...]]:
+        """The image files at any depth below each top folder; a folder without any has an empty entry."""
+        found: dict[str, list[str]] = {}
+        for file in self.files:
+            folder, slash, _ = file.partition("/")
+            if slash:
+                found.setdefault(folder, []).extend([file] if _looks_like_image(file) else [])
+        return {folder: tuple(files) for folder, files in found.items()}
+
     def folders(self, depth: int) -> tuple[str, ...]:
         """The top folders above `images(depth)`, sorted."""
         return tuple(sorted({file.split("/")[0] for file in self.images(depth)}))

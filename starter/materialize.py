@@ -26,10 +26,10 @@ from tqdm import tqdm
 
 from starter.imageset import ImageSet
 from starter.npz import read_npz, write_npz
-from starter.subject import PublicSets, labels_of
+from starter.subjects import SETS
 from submission import Competition, UnusableInput, make_id
 from submission.competition import PARTS
-from submission.files import replacing, sha256, write_text
+from submission.files import claim_folder, replacing, sha256
 
 
 def materialize(competition: Competition, out: Path, layout: str = "npz", part: str = "train") -> Path:
@@ -61,7 +61,7 @@ def materialize(competition: Competition, out: Path, layout: str = "npz", part: 
             f"--out {out} lies in the competition {competition.root}: name a folder elsewhere"
         )
     plan = LAYOUTS[layout](competition, part, out)
-    _claim(plan.folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")
+    claim_folder(plan.folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")
     missing = {name: path for name, path in plan.paths.items() if not path.exists()}
     _check_room(competition, part, out, missing)
     sets = _sets(competition, part)
@@ -90,12 +90,12 @@ def _npz(competition: Competition, part: str, out: Path) -> _Plan:
 
 
 def _class_folders(competition: Competition, part: str, out: Path) -> _Plan:
-    for name in competition.classes:
+    for name in competition.labels:
         if "/" in name or "\\" in name or name.startswith("."):
             raise UnusableInput(f"no folder can be named after the class {name!r}: take --layout npz")
     folder = out / part
     paths = {name: folder / name for name in competition.sets(part)}
-    write = partial(_write_pngs, classes=competition.classes)
+    write = partial(_write_pngs, classes=competition.labels)
     return _Plan(folder, paths, write, _targets(competition, part, folder))
 
 
@@ -146,21 +146,9 @@ def _numbered(folder: Path, prefix: str, names: Sequence[str], first: int) -> di
 
 def _common_labels(competition: Competition) -> NDArray[np.int64] | None:
     """The labels int64 (n,) that all meta-train sets have, or None where they differ."""
-    first, *others = PublicSets(competition).train
-    labels = labels_of(first)
-    return labels if all(np.array_equal(labels_of(other), labels) for other in others) else None
-
-
-def _claim(folder: Path, content: str) -> None:
-    """Make the folder, or find that it was made for the same content."""
-    stamp = folder.with_name(f".{folder.name}.unseen")
-    begun = stamp.is_file() and stamp.read_bytes() == content.encode()
-    if not begun and folder.exists() and any(folder.iterdir()):
-        raise UnusableInput(f"{folder} holds other sets or files, or another layout: name another --out")
-    folder.mkdir(parents=True, exist_ok=True)
-    for stray in folder.glob(".*.tmp"):
-        shutil.rmtree(stray) if stray.is_dir() else stray.unlink()
-    write_text(stamp, content)
+    first, *others = SETS[competition.track](competition).train
+    labels = first.labels()
+    return labels if all(np.array_equal(other.labels(), labels) for other in others) else None
 
 
 def _check_room(competition: Competition, part: str, out: Path, missing: Mapping[str, Path]) -> None:
@@ -174,8 +162,7 @@ def _check_room(competition: Competition, part: str, out: Path, missing: Mapping
 def _sets(competition: Competition, part: str) -> dict[str, Callable[[], ImageSet]]:
     """By name, what renders or reads a set."""
     if part == "train":
-        renderings = PublicSets(competition).train
-        return {each.name: partial(each.recipe.render, each.base) for each in renderings}
+        return {each.name: each.labelled for each in SETS[competition.track](competition).train}
 
     def read(name: str) -> ImageSet:
         return read_npz(competition.file(f"{part}/{name}.npz"), name)

@@ -152,6 +152,28 @@ class Observation:
         return self.logits.argmax(axis=1)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoredMix(Observation):
+    """An unlabelled mix of in-distribution and OOD images, as a classifier and an OOD detector see it.
+
+    Attributes:
+        detector: the detector's name.
+        metric: what is to be predicted of the detector on this mix, as in the subject's name ("fpr95").
+        scores: float64 (n,), finite, the detector's score of every image: higher = more OOD.
+
+    Raises:
+        ValueError: as for an observation; the scores do not fit or are not finite.
+    """
+
+    detector: str
+    metric: str
+    scores: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_rows("scores", self.scores, 0)
+
+
 @dataclass(frozen=True)
 class Source:
     """The labelled in-distribution reference of one classifier.
@@ -192,16 +214,39 @@ class Source:
         return float(self.correct.mean())
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoredSource(Source):
+    """The labelled in-distribution reference, as an OOD detector sees it.
+
+    Attributes:
+        scores: float64 (n,), the detector's score of every reference image (higher = more OOD); all of them
+            are in-distribution, and none stands in a mix.
+    """
+
+    scores: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.scores.shape != self.labels.shape or not np.isfinite(self.scores).all():
+            raise ValueError(
+                f"source: scores must be finite and {self.labels.shape}, got {self.scores.shape}"
+            )
+
+
 @dataclass(frozen=True)
 class MetaTrain:
-    """Meta-train sets of one classifier: what an estimator learns from.
+    """Meta-train sets of one subject: what an estimator learns from.
+
+    In the OOD track the source is a `ScoredSource` and every set a `ScoredMix`.
 
     Attributes:
         source: the labelled in-distribution reference.
         sets: m observations, possibly read lazily one by one.
-        targets: float64 (m,) in [0, 1], the true accuracies.
-        correct: per set, bool (n_i,): whether each image is classified correctly.
-        families: per set, the operations that made it; they never straddle a cross-validation fold.
+        targets: float64 (m,) in [0, 1], the true accuracies; in the OOD track the detector's true metric.
+        correct: per set, bool (n_i,): whether each image is classified correctly; () in the OOD track.
+        families: per set, the operations that made it, in the OOD track the family of its OOD images; they
+            never straddle a cross-validation fold.
+        ood: per set, bool (n_i,): whether each image is OOD; () in the accuracy track.
     """
 
     source: Source
@@ -209,15 +254,17 @@ class MetaTrain:
     targets: FloatArray
     correct: Sequence[NDArray[np.bool_]]
     families: Sequence[frozenset[str]]
+    ood: Sequence[NDArray[np.bool_]] = ()
 
     def __post_init__(self) -> None:
         m = len(self.sets)
         if m < 1:
             raise ValueError("meta-train: at least one set is needed")
-        if self.targets.shape != (m,) or len(self.correct) != m or len(self.families) != m:
+        truths = self.ood or self.correct
+        if self.targets.shape != (m,) or len(truths) != m or len(self.families) != m:
             raise ValueError(
-                f"meta-train: {m} sets need as many targets, correct and families, got {self.targets.shape}, "
-                f"{len(self.correct)}, {len(self.families)}"
+                f"meta-train: {m} sets need as many targets, correct (or ood) and families, got "
+                f"{self.targets.shape}, {len(truths)}, {len(self.families)}"
             )
         if not ((self.targets >= 0) & (self.targets <= 1)).all():
             raise ValueError("meta-train: targets must be fractions in [0, 1]")

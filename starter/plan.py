@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ LIMITS = {
     "total_limit": (0, 1_000_000),
 }
 """The least and the most that a setting may be."""
+LONGEST_LICENCE = 500
 _TAKEN = re.compile(r"(val|test)_\d{4,}")
 
 
@@ -52,11 +53,14 @@ class Settings:
         precision: of the classifiers' forward pass, one for the whole competition.
         hidden: the test images stand nowhere in public; without it the competition is for practice.
         datacv_splits: the DataCV challenge's own division of the source, with all test images in every base.
+        licence: of the images at paths, for ``public/LICENCES.txt``; those of sources with a name are known.
         feedback: what a team is told of a submission, a key of `submission.competition.FEEDBACKS`.
         decimals: of published scores.
         daily_limit, total_limit: submissions that a team may make a day (UTC) and in all; 0 for any number.
         deadline: ISO 8601, in UTC unless it names an offset; "" for none.
     """
+
+    track: ClassVar[str] = "accuracy"
 
     source: str = "glyphs"
     classifiers: tuple[str, ...] = ("small",)
@@ -73,6 +77,7 @@ class Settings:
     precision: str = "float32"
     hidden: bool = False
     datacv_splits: bool = False
+    licence: str = ""
     feedback: str = "rounded"
     decimals: int = 2
     daily_limit: int = 0
@@ -88,10 +93,14 @@ class Settings:
             raise UnusableInput(
                 f"--source {self.source!r}: a name or a path of printable characters is needed"
             )
+        if not self.licence.isprintable() or len(self.licence) > LONGEST_LICENCE:
+            raise UnusableInput(
+                f"--licence must be a line of at most {LONGEST_LICENCE} printable characters, as 'CC BY 4.0'"
+            )
         if not self.classifiers:
             raise UnusableInput("a competition needs at least one --classifier")
-        names = [name.casefold() for name in self.subjects]
-        for name in self.subjects:
+        names = [name.casefold() for name in self.classifier_names]
+        for name in self.classifier_names:
             if names.count(name.casefold()) > 1:
                 raise UnusableInput(
                     f"--classifier {name} stands there twice; each needs a name of its own (not only in case)"
@@ -128,9 +137,14 @@ class Settings:
                     )
 
     @property
-    def subjects(self) -> tuple[str, ...]:
+    def classifier_names(self) -> tuple[str, ...]:
         """The names of the classifiers."""
         return tuple(spec.partition("=")[0] for spec in self.classifiers)
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The names of what is under evaluation: the classifiers."""
+        return self.classifier_names
 
     def rules(self) -> dict[str, Any]:
         """The fields of a `Competition` that say how submissions are taken."""
@@ -142,15 +156,24 @@ class Settings:
             **limits,
         }
 
+    @property
+    def public_paths(self) -> tuple[str, ...]:
+        """The paths, besides the source, whose images participants get with their labels."""
+        return self.val_from
+
     def public(self) -> dict[str, object]:
         """The settings that participants see: nothing of the test sets, no paths of the organizer's."""
         drawn = () if self.recipes else ("train_sets", "group", "ops_per_set")
         shown = (*drawn, "set_size", "datacv_splits")
         return {name: json.loads(json.dumps(getattr(self, name))) for name in shown}
 
+    def record(self) -> dict[str, Any]:
+        """Plain JSON values from which `from_json` makes the same settings."""
+        return asdict(self)
+
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> "Settings":
-        """The settings in what `dataclasses.asdict` and JSON made of them.
+        """The settings in what `record` and JSON made of them.
 
         Raises:
             UnusableInput: a setting is unknown here, has another type or cannot be used.
@@ -164,6 +187,8 @@ class Settings:
 
     def differences(self, other: "Settings") -> list[str]:
         """Each setting that differs, as a readable line."""
+        if self.track != other.track:
+            return [f"--track: {self.track} here, {other.track} asked for"]
         pairs = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return [
             f"--{name.replace('_', '-')}: {mine} here, {theirs} asked for"
@@ -190,6 +215,11 @@ class Planned:
     group: str
     family: str
     images: ImageSet | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Name, group and family."""
+        return self.recipe.name, self.group, self.family
 
     def record(self) -> dict[str, object]:
         """Plain JSON values, for ``private/build.json``."""

@@ -61,8 +61,22 @@ class FromRecipe:
     def __len__(self) -> int:
         return self.recipe.size(self.base)
 
+    def labels(self) -> NDArray[np.int64]:
+        """The images' classes (n,), without rendering them."""
+        assert self.base.labels is not None, f"base {self.base.name} has no labels"
+        return self.base.labels[self.recipe.indices(self.base)]
+
+    def labelled(self) -> ImageSet:
+        """The images with their labels."""
+        return self.recipe.render(self.base)
+
     def chunks(self) -> Iterator[torch.Tensor]:
         return self.recipe.chunks(self.base)
+
+    @property
+    def made_of(self) -> str:
+        """Its operations, for people."""
+        return ", ".join(operation for operation, _ in self.recipe.ops)
 
     @property
     def images(self) -> Images:

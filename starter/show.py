@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from starter.rendering import Rendering
 from starter.subject import PublicSets
+from starter.subjects import SETS
 from submission import Competition, UnusableInput
 from submission.files import replacing
 
@@ -30,7 +31,7 @@ def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> 
     Raises:
         UnusableInput: there is no set of a given name.
     """
-    sets = PublicSets(competition)
+    sets = SETS[competition.track](competition)
     first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
     chosen = list(names) or first
     rows = [_row(_find(sets, name), _caption(sets, name)) for name in chosen]
@@ -56,8 +57,7 @@ def _caption(sets: PublicSets, name: str) -> str:
     competition = sets.competition
     parts = [name]
     if name in competition.sizes["train"]:
-        recipe = next(rendering.recipe for rendering in sets.train if rendering.name == name)
-        parts.append(", ".join(operation for operation, _ in recipe.ops))
+        parts.append(next(rendering.made_of for rendering in sets.train if rendering.name == name))
     for part in ("train", "val"):
         if name in competition.sizes[part]:
             targets = competition.targets(part)

@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.cache import Cache
 from starter.classifiers import read_classifier
@@ -90,7 +89,7 @@ class Subject:
         if "rotation" in needs:
             observer = observer.with_rotation_head(sets.train_ref)
         if "peers" in needs:
-            others = [other for other in sets.competition.subjects if other != name]
+            others = [other for other in sets.competition.classifiers if other != name]
             peers = tuple(_observer(sets.competition, other, device) for other in others)
             observer = replace(observer, peers=peers)
         return cls(sets, name, observer, needs)
@@ -122,7 +121,7 @@ class Subject:
         renderings = self.sets.train
         observed = self.observe(renderings, progress)
         seen = zip(replace(observed, needs=()), renderings, strict=True)
-        correct = [observation.predicted == labels_of(rendering) for observation, rendering in seen]
+        correct = [observation.predicted == rendering.labels() for observation, rendering in seen]
         targets = self.sets.competition.targets("train")
         values = np.array([targets[f"{self.name}/{rendering.name}"] for rendering in renderings])
         return MetaTrain(self.source, observed, values, correct, [r.recipe.families for r in renderings])
@@ -132,9 +131,21 @@ class Subject:
         return self.observe(self.sets.stored(part), progress)
 
 
+def open_classifiers(
+    competition: Competition, needs: tuple[str, ...], device: str = "cpu"
+) -> dict[str, Subject]:
+    """Every subject of an accuracy competition by name, in order; they share the images.
+
+    Raises:
+        UnusableInput: as `Subject.open`.
+    """
+    sets = PublicSets(competition)
+    return {name: Subject.open(sets, name, needs, device) for name in competition.subjects}
+
+
 def unmet(needs: Iterable[str], competition: Competition) -> str:
     """Why the competition cannot give what `needs` asks for; empty where it can."""
-    if "peers" in needs and len(competition.subjects) < 2:
+    if "peers" in needs and len(competition.classifiers) < 2:
         return "`peers` needs a second classifier, and the competition has one"
     return ""
 
@@ -146,9 +157,3 @@ def _observer(competition: Competition, name: str, device: str) -> Observer:
     if classifier.classes != competition.classes:
         raise UnusableInput(f"{weights} was made for other classes than the competition's")
     return Observer(classifier, Cache(competition.root / "cache"))
-
-
-def labels_of(rendering: FromRecipe) -> NDArray[np.int64]:
-    """The labels of a rendering's images, int64 (n,), without rendering them."""
-    assert rendering.base.labels is not None, f"base {rendering.base.name} has no labels"
-    return rendering.base.labels[rendering.recipe.indices(rendering.base)]

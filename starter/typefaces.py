@@ -1,7 +1,8 @@
-"""Typefaces: the shapes of the digits 0-9 as signed distance fields, from what the dependencies ship.
+"""Typefaces: the shapes of characters as signed distance fields, from what the dependencies ship.
 
-A field gives, at each pixel of a 64 x 64 cell, the distance to the digit's outline (positive inside), so that
-one bilinear look-up draws it at any size and angle with clean edges and adding a constant changes its weight.
+A field gives, at each pixel of a 64 x 64 cell, the distance to the character's outline (positive inside), so
+that one bilinear look-up draws it at any size and angle with clean edges and adding a constant changes its
+weight.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from sklearn.datasets import load_digits
 
 CELL = 64  # pixels a side of a field
 HEIGHT = 40  # height of a digit in its cell, in pixels
+DIGITS = "0123456789"
 _FINE = 2  # shapes are drawn this many times finer than their fields
 _CANVAS, _DRAWN = CELL * _FINE, HEIGHT * _FINE
 
@@ -40,6 +42,7 @@ FONT_FILES = {
     "computer-modern": ("cmr10.ttf", "cmb10.ttf", "cmtt10.ttf"),
     "computer-modern-sans": ("cmss10.ttf",),
 }
+SCRIPT_FILES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
 # Segments a-g of a seven-segment display: the ends of each in a box one wide and two high.
 _SEGMENT_ENDS = {
     "a": ((0, 0), (1, 0)),
@@ -73,11 +76,11 @@ _OPENCV_FACES = (
 
 @dataclass(frozen=True)
 class Typeface:
-    """Shapes of the ten digits, several of each.
+    """Shapes of k characters, several of each: the ten digits, or others.
 
     Attributes:
-        fields: float32 (m, 64, 64), signed distances in cell pixels, sorted by digit.
-        counts: int64 (10,), how many shapes each digit has, each at least one.
+        fields: float32 (m, 64, 64), signed distances in cell pixels, sorted by character.
+        counts: int64 (k,), how many shapes each character has, each at least one.
     """
 
     fields: NDArray[np.float32]
@@ -86,8 +89,8 @@ class Typeface:
     def __post_init__(self) -> None:
         if self.fields.shape != (int(self.counts.sum()), CELL, CELL):
             raise ValueError(f"fields must be ({self.counts.sum()}, {CELL}, {CELL}), got {self.fields.shape}")
-        if self.counts.shape != (10,) or self.counts.min() < 1:
-            raise ValueError(f"counts must give ten digits a shape each, got {self.counts.tolist()}")
+        if self.counts.ndim != 1 or not len(self.counts) or self.counts.min() < 1:
+            raise ValueError(f"counts must give every character a shape, got {self.counts.tolist()}")
 
     def draw(self, digits: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Indices (n,) into `fields` of shapes of `digits` (n,), each drawn uniformly."""
@@ -118,6 +121,13 @@ def typeface(name: str) -> Typeface:
 
 
 @cache
+def script(characters: str) -> Typeface:
+    """The typeface of these characters in two faces of DejaVu Sans, which has all of them."""
+    masks, numbers = zip(*_font_shapes(SCRIPT_FILES, characters), strict=True)
+    return _from_masks(np.stack(masks), np.array(numbers))
+
+
+@cache
 def handwriting(start: int, stop: int) -> Typeface:
     """Rows `start` to `stop` (of 1,797) of scikit-learn's handwritten digits, smoothly enlarged from 8 x 8.
 
@@ -134,7 +144,7 @@ def handwriting(start: int, stop: int) -> Typeface:
 
 def _from_masks(masks: _Mask, digits: NDArray[np.int64]) -> Typeface:
     order = np.argsort(digits, kind="stable")
-    return Typeface(np.stack([_distances(masks[i]) for i in order]), np.bincount(digits, minlength=10))
+    return Typeface(np.stack([_distances(masks[i]) for i in order]), np.bincount(digits))
 
 
 def _distances(mask: _Mask) -> NDArray[np.float32]:
@@ -143,18 +153,18 @@ def _distances(mask: _Mask) -> NDArray[np.float32]:
     return cv2.resize(inside - outside, (CELL, CELL), interpolation=cv2.INTER_AREA) / np.float32(_FINE)
 
 
-def _font_shapes(files: tuple[str, ...]) -> Iterator[tuple[_Mask, int]]:
+def _font_shapes(files: tuple[str, ...], characters: str = DIGITS) -> Iterator[tuple[_Mask, int]]:
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     for file in files:
         unit = ImageFont.truetype(str(folder / file), 100)
         top, bottom = unit.getbbox("0")[1::2]
         font = ImageFont.truetype(str(folder / file), round(100 * _DRAWN / (bottom - top)))
-        for digit in range(10):
+        for number, character in enumerate(characters):
             image = Image.new("L", (_CANVAS, _CANVAS))
-            left, top, right, bottom = font.getbbox(str(digit))
+            left, top, right, bottom = font.getbbox(character)
             corner = ((_CANVAS - left - right) / 2, (_CANVAS - top - bottom) / 2)
-            ImageDraw.Draw(image).text(corner, str(digit), fill=255, font=font)
-            yield (np.asarray(image) > 127).astype(np.uint8), digit
+            ImageDraw.Draw(image).text(corner, character, fill=255, font=font)
+            yield (np.asarray(image) > 127).astype(np.uint8), number
 
 
 def _opencv_shapes() -> Iterator[tuple[_Mask, int]]:

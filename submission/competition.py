@@ -1,10 +1,11 @@
 """A competition on disk: what its folder holds, checked on opening."""
 
 import json
+import math
 import os
 import reprlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -14,12 +15,15 @@ from submission.description import description_text, read_description
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import sha256, write_text
 from submission.ids import check_set_name, check_subject, make_id, split_id
+from submission.metrics import deviation_floor, noise_floor
 from submission.predictions import read_predictions
 from submission.seal import DESCRIPTION, SOLUTION, check_sealed, write_seal
 from submission.solution import COUNTING, SolutionRow, read_solution
+from submission.tracks import TRACKS
 
-TRACKS = ("accuracy",)
 PARTS = ("train", "val", "test")
+NOISE = {"val": "val/noise.csv", "test": "private/noise.csv"}
+"""Where the deviations of targets are, below ``public/`` and below the competition's folder."""
 PRECISIONS = ("float32", "bfloat16")
 MOST_IDS = 1_000_000
 """Of one part."""
@@ -43,12 +47,13 @@ class Competition:
     Attributes:
         root: the folder; ``public/`` is what participants get, ``private/`` is the organizer's.
         name: a line of text.
-        track: "accuracy".
+        track: "accuracy" or "ood", a key of `TRACKS`.
         visibility: "practice" or "hidden", a key of `VISIBILITIES`.
         source: where the images come from, a line of text.
         classes: the names of the classes, in the order of the labels.
         image_size: height and width in pixels.
-        subjects: the names of the classifiers under evaluation.
+        subjects: the names of the classifiers under evaluation; in the OOD track
+            ``<classifier>:<detector>:<metric>``.
         sizes: for each of "train", "val", "test", the number of images of every set, in the sets' order.
         precision: "float32" or "bfloat16", that of the forward pass.
         seed: the public seed; that of the test sets is private.
@@ -86,7 +91,7 @@ class Competition:
     def __post_init__(self) -> None:
         for field in ("name", "source"):
             _require(_is_line(getattr(self, field)), field, "a line of text", getattr(self, field))
-        _require(self.track in TRACKS, "track", f"one of {', '.join(TRACKS)}", self.track)
+        _require(self.track in tuple(TRACKS), "track", f"one of {', '.join(TRACKS)}", self.track)
         choices = ", ".join(VISIBILITIES)
         _require(self.visibility in tuple(VISIBILITIES), "visibility", f"one of {choices}", self.visibility)
         _require(self.precision in PRECISIONS, "precision", f"one of {', '.join(PRECISIONS)}", self.precision)
@@ -106,7 +111,7 @@ class Competition:
         _check_names("classes", self.classes, least=2)
         _check_names("subjects", self.subjects, least=1)
         for subject in self.subjects:
-            check_subject(subject)
+            TRACKS[self.track].split(check_subject(subject))
         _check_sizes(self.sizes, len(self.subjects))
         _check_settings(self.settings)
         _check_files(self.files)
@@ -225,13 +230,56 @@ class Competition:
                 f"{path} does not fit public/competition.json: {error.problems[0]}"
             ) from error
 
-    def solution(self) -> tuple[SolutionRow, ...]:
+    @property
+    def classifiers(self) -> tuple[str, ...]:
+        """The names of the classifiers, of which every subject is one or has one."""
+        track = TRACKS[self.track]
+        return tuple(dict.fromkeys(track.split(subject)[0] for subject in self.subjects))
+
+    def quantity(self, subject: str) -> str:
+        """What is predicted of a subject, for people: "accuracy", "FPR@95"."""
+        track = TRACKS[self.track]
+        return track.metrics[track.metric(subject)]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the labels 0, 1, ... of the images of "train" and "val" sets say."""
+        return TRACKS[self.track].labels or self.classes
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that are predicted, the one that ranks first; their scores are never pooled."""
+        track = TRACKS[self.track]
+        found = {track.metric(subject) for subject in self.subjects}
+        return tuple(metric for metric in track.metrics if metric in found)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The metrics as people write them: "accuracy", "FPR@95"."""
+        return tuple(TRACKS[self.track].metrics[metric] for metric in self.metrics)
+
+    def by_metric(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """The ids among `names` of each metric, the metric that ranks first."""
+        track = TRACKS[self.track]
+        groups: dict[str, list[str]] = {metric: [] for metric in self.metrics}
+        for name in names:
+            groups[track.metric(self.subject_of(name))].append(name)
+        return groups
+
+    def solution(self, metric: str | None = None) -> tuple[SolutionRow, ...]:
         """The hidden targets of the test sets that count, as they were built or corrected; no voided set.
+
+        They are those of one metric: the one that ranks, or any.
 
         Raises:
             UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
         """
-        return tuple(row for row in self.whole_solution() if row.usage in COUNTING)
+        return self.counting(self.whole_solution(), metric)
+
+    def counting(self, rows: Iterable[SolutionRow], metric: str | None = None) -> tuple[SolutionRow, ...]:
+        """The rows of a solution that count for one metric: the one that ranks, or any."""
+        track, metric = TRACKS[self.track], metric or self.metrics[0]
+        return tuple(row for row in rows if row.usage in COUNTING and track.metric(row.subject) == metric)
 
     def whole_solution(self) -> tuple[SolutionRow, ...]:
         """The hidden targets of all test sets, voided ones among them.
@@ -243,13 +291,40 @@ class Competition:
         check_sealed(self.root, SOLUTION)
         return read_solution(self.root / SOLUTION, self.ids("test"))
 
+    def noise_floor(self, part: str, targets: Mapping[str, float]) -> float:
+        """The RMSE in points that chance alone would give on some ids of "val" or "test" with these targets.
+
+        nan where the file with the deviations of the test sets is gone. (docs/decisions/0038-noise-floor.md)
+
+        Raises:
+            UnusableInput: the file with the deviations is damaged, or missing for "val".
+        """
+        names = list(targets)
+        if not TRACKS[self.track].deviations:
+            sizes = [self.sizes[part][self.set_of(name)] for name in names]
+            return noise_floor(list(targets.values()), sizes)
+        path = self.file(NOISE["val"]) if part == "val" else self.root / NOISE["test"]
+        if not path.is_file():
+            return math.nan
+        try:
+            deviations = read_predictions(path, self.ids(part), column="deviation")
+        except InvalidSubmission as error:
+            raise UnusableInput(f"{path} is damaged: {error.problems[0]}") from error
+        return deviation_floor([deviations[name] for name in names])
+
     def describe(self) -> str:
         """A few lines for people: track, source, classifiers, sets, what "practice" or "hidden" means."""
         height, width = self.image_size
+        track = TRACKS[self.track]
+        parts = zip(*(track.split(subject) for subject in self.subjects), strict=True)
+        named = {
+            f"{noun}s": ", ".join(dict.fromkeys(p)) for noun, p in zip(track.subject, parts, strict=True)
+        }
         facts = {
-            "track": f"{self.track}: predict the accuracy of each classifier on each set, as a fraction",
+            "track": f"{self.track}: predict {track.asks}, as a fraction",
             "source": f"{self.source}: {len(self.classes)} classes, {height} x {width} pixels",
-            "classifiers": f"{', '.join(self.subjects)} ({self.precision})",
+            **named,
+            "classifiers": f"{named['classifiers']} ({self.precision})",
             **{part: _summary(tuple(self.sizes[part].values())) for part in PARTS},
             self.visibility: VISIBILITIES[self.visibility],
             **self._rules(),

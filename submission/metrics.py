@@ -120,6 +120,15 @@ def noise_floor(targets: ArrayLike, sizes: ArrayLike) -> float:
     return 100 * math.sqrt(np.mean(p * (1 - p) / n))
 
 
+def deviation_floor(deviations: ArrayLike) -> float:
+    """The RMSE, in points, that chance alone would give where targets move by these standard deviations (m,).
+
+    >>> deviation_floor([0.03, 0.04])
+    3.5355339059327378
+    """
+    return 100 * math.sqrt(np.mean(np.square(np.asarray(deviations, dtype=np.float64))))
+
+
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks from 1, ties sharing the average of theirs."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)

@@ -8,9 +8,10 @@ from submission.competition import Competition
 from submission.datacv import parse_answer, starts_with_number
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.ids import split_id
-from submission.metrics import Score, noise_floor, score, skill
+from submission.metrics import Score, score, skill
 from submission.predictions import most_bytes, parse_predictions, read_bytes
 from submission.solution import SolutionRow
+from submission.tracks import TRACKS
 from submission.zipped import is_zip, unzipped
 
 SCORER = "rmse-points/1"
@@ -70,8 +71,10 @@ def parse_submission(
         raise InvalidSubmission(name, [problem]) from error
 
 
-def score_validation(competition: Competition, path: Path) -> Score:
-    """The score of a file on the labelled validation sets. Needs no ``private/``.
+def score_validation(competition: Competition, path: Path, metric: str | None = None) -> Score:
+    """The score of a file on the labelled validation sets, of one metric: the one that ranks, or any.
+
+    Needs no ``private/``.
 
     Raises:
         InvalidSubmission: the file breaks the format.
@@ -79,7 +82,13 @@ def score_validation(competition: Competition, path: Path) -> Score:
     """
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to score against")
-    return score(validate(competition, path, "val"), competition.targets("val"), _subject)
+    return score(validate(competition, path, "val"), _validation_targets(competition, metric), _subject)
+
+
+def _validation_targets(competition: Competition, metric: str | None = None) -> dict[str, float]:
+    """The targets of the validation sets of one metric: the one that ranks, or any."""
+    targets = competition.targets("val")
+    return {name: targets[name] for name in competition.by_metric(targets)[metric or competition.metrics[0]]}
 
 
 def score_submission(competition: Competition, path: Path) -> SubmissionScore:
@@ -113,7 +122,7 @@ def _subject(name: str) -> str:
 
 
 def constant_predictions(competition: Competition, part: str) -> dict[str, float]:
-    """For every id of `part` the mean accuracy of its subject's meta-train sets, from public files alone.
+    """For every id of `part` the mean target of its subject's meta-train sets, from public files alone.
 
     It is what the method `constant` predicts, and what skill is measured against.
     """
@@ -127,18 +136,27 @@ def constant_predictions(competition: Competition, part: str) -> dict[str, float
 def validation_report(competition: Competition, path: Path) -> str:
     """The score of a file on the validation sets as text, beside `constant` and the noise floor.
 
+    Where several metrics are predicted, each has its own; the first ranks.
+
     Raises:
         InvalidSubmission, UnusableInput: as :func:`score_validation`.
     """
-    found = score_validation(competition, path)
-    targets = competition.targets("val")
+    titles = TRACKS[competition.track].metrics
+    texts = {metric: _metric_report(competition, path, metric) for metric in competition.metrics}
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return "\n\n".join(f"{titles[metric]}\n{text}" for metric, text in texts.items())
+
+
+def _metric_report(competition: Competition, path: Path, metric: str) -> str:
+    found, targets = score_validation(competition, path, metric), _validation_targets(competition, metric)
     constant = score(constant_predictions(competition, "val"), targets, _subject)
-    sizes = [competition.sizes["val"][split_id(name)[1]] for name in targets]
+    floor = competition.noise_floor("val", targets)
     lines = [
         f"RMSE         {found.rmse:.2f} points over {found.n} predictions",
         f"skill        {skill(found.rmse, constant.rmse):.3f} (constant: RMSE {constant.rmse:.2f})",
         f"MAE          {found.mae:.2f} points",
         f"Spearman     {found.spearman:.3f}",
-        f"noise floor  {noise_floor(list(targets.values()), sizes):.2f} points: smaller differences are ties",
+        f"noise floor  {floor:.2f} points: smaller differences are ties",
     ]
     return "\n".join(lines)

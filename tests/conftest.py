@@ -4,13 +4,16 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import cv2
 import hypothesis
+import numpy as np
 import pytest
 
 from starter.build import build
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.small import SMALL_MEAN, SMALL_STD, train_small
 from starter.glyphs import CLASSES, glyph_splits
+from starter.mixsettings import MixSettings
 from starter.plan import Settings
 from submission import Competition, SolutionRow, write_predictions, write_sample, write_solution
 from submission.files import sha256
@@ -67,6 +70,59 @@ def contest(built: Competition, tmp_path: Path) -> Competition:
     """A copy of the built competition that a test may change."""
     shutil.copytree(built.root, tmp_path / "contest")
     return Competition.open(tmp_path / "contest")
+
+
+@pytest.fixture(scope="session")
+def ood_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Seven families of small OOD data sets, one folder each, some with class folders: digits turned over and
+    the more hidden by noise the further the set stands in the alphabet.
+    """
+    root = tmp_path_factory.mktemp("ood")
+    rng, digits = np.random.default_rng(0), glyph_splits(0).train.images
+    for number, name in enumerate(("a_1", "a_2", "b", "c", "d", "e", "f", "g")):
+        turned = digits[rng.permutation(len(digits))[:70], ::-1].astype(np.float64)
+        noise = rng.integers(256, size=turned.shape)
+        images = (turned + number / 10 * (noise - turned)).astype(np.uint8)
+        folder = root / name / ("class" if name == "b" else ".")
+        folder.mkdir(parents=True)
+        for i, image in enumerate(images):
+            cv2.imwrite(str(folder / f"{i:03d}.png"), image)
+    return root
+
+
+@pytest.fixture(scope="session")
+def mix_settings(weights: Path, ood_folder: Path) -> Callable[..., MixSettings]:
+    """Settings of a small competition of the OOD track, with changes."""
+
+    def changed(**changes: object) -> MixSettings:
+        settings = {
+            "classifiers": (f"tiny={weights}",),
+            "ood": str(ood_folder),
+            "train_sets": 12,
+            "val_sets": 4,
+            "test_sets": 8,
+            "set_size": 80,
+            "detectors": ("msp", "energy"),
+            **changes,
+        }
+        return MixSettings(**settings)  # type: ignore[arg-type]
+
+    return changed
+
+
+@pytest.fixture(scope="session")
+def ood_built(
+    tmp_path_factory: pytest.TempPathFactory, mix_settings: Callable[..., MixSettings]
+) -> Competition:
+    """A built competition of the OOD track that no test may change."""
+    return build(tmp_path_factory.mktemp("ood_built") / "mixes", mix_settings(), TEST_SEED)
+
+
+@pytest.fixture
+def ood_contest(ood_built: Competition, tmp_path: Path) -> Competition:
+    """A copy of it that a test may change."""
+    shutil.copytree(ood_built.root, tmp_path / "mixes")
+    return Competition.open(tmp_path / "mixes")
 
 
 TARGETS = {

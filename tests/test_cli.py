@@ -1,7 +1,5 @@
 """The command line: every command, its help, the examples that the help shows, and the user's mistakes."""
 
-import contextlib
-import io
 import os
 import re
 import shlex
@@ -11,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from audits import unguessable
+from command_line import run
 from taxonomy import write_class_zip, write_taxonomy
 
 import unseen
@@ -23,29 +23,6 @@ DEVICES = ("abacus", "meta", "cpu:7", "cuda:99", "")
 COMMANDS = sorted(command.name or command.callback.__name__ for command in unseen.app.registered_commands)
 
 
-def run(*arguments, check=True):
-    """Run in this process through `main`'s own handling: (exit code, what was printed)."""
-    return Run(*map(str, arguments), check=check)
-
-
-class Run:
-    def __init__(self, *arguments, check):
-        out = io.StringIO()
-        old, sys.argv = sys.argv, ["unseen", *arguments]
-        try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-                unseen.main()
-            self.code = 0
-        except SystemExit as end:
-            self.code = end.code or 0
-        finally:
-            sys.argv = old
-        self.text = out.getvalue()
-        assert "Traceback" not in self.text
-        if check:
-            assert self.code == 0, self.text
-
-
 @pytest.fixture
 def folder(contest, monkeypatch):
     """The working folder, with a competition in `contest` that every predictable method has run on."""
@@ -56,20 +33,9 @@ def folder(contest, monkeypatch):
 def test_commands_are_the_designs():
     assert set(COMMANDS) >= {
         *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
-        *(
-            "predict",
-            "report",
-            "validate",
-            "score",
-            "select",
-            "history",
-            "rescore",
-            "verify",
-            "leaderboard",
-            "pack",
-            "classes",
-            "prediction-graph",
-        ),
+        *("predict", "report", "validate", "score", "select", "history", "rescore", "verify"),
+        *("leaderboard", "pack", "export", "audit", "verify-entry", "classes"),
+        "prediction-graph",
     }
 
 
@@ -95,10 +61,12 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch):
     if arguments[0] in ("demo", "build"):
         (folder / "elsewhere").mkdir()
         monkeypatch.chdir(folder / "elsewhere")
-        monkeypatch.setattr("starter.build.train_small", trained(weights))
+        monkeypatch.setattr("starter.parts.train_small", trained(weights))
         monkeypatch.setattr("starter.build.build", smaller)
         monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
-    if arguments[0] in ("validate", "score"):
+    if arguments[0] == "audit":
+        unguessable(folder / "contest")
+    if arguments[0] in ("validate", "score", "verify-entry"):
         run("predict", "contest", "atc")
     if arguments[0] in ("classes", "prediction-graph"):
         class_files(folder, weights, monkeypatch)
@@ -169,6 +137,15 @@ def test_a_preset_fills_in_what_is_not_given(folder, weights):
     assert "--preset 'huge' is unknown" in run("build", "x", "--preset", "huge", check=False).text
 
 
+def test_an_export_in_datacvs_form_holds_the_sets_in_its_layout(folder):
+    assert run("export", "datacv", "contest", "out").text.endswith("out/README.md\n")
+    answers = Path("out/participants/answer.txt").read_text().splitlines()
+    assert len(list(Path("out/participants/test_data").glob("[!.]*.npy"))) == len(answers) == 12
+    assert {path.name for path in Path("out/participants").glob("[!.]*")} == {
+        *("answer.txt", "order.csv", "temp", "test_data", "train_data", "val"),
+    }
+
+
 def test_sets_are_written_out_in_every_layout(folder):
     for layout in ("npz", "folders", "datacv"):
         text = run(
@@ -185,13 +162,22 @@ def test_a_report_holds_the_methods_asked_for(folder):
 
 
 def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch):
-    monkeypatch.setattr("starter.build.train_small", trained(weights))
+    monkeypatch.setattr("starter.parts.train_small", trained(weights))
     monkeypatch.setattr("starter.build.build", smaller)
     monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     text = run("demo").text
     assert "are ties" in text
     assert all(name in text for name in ("constant", "fd", "rotation", "ora-a", "noise floor"))
     assert (folder / "unseen-demo/leaderboard.html").exists()
+
+
+def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeypatch):
+    monkeypatch.setattr("starter.parts.train_small", trained(weights))
+    monkeypatch.setattr("starter.build.build", smaller)
+    monkeypatch.setattr("starter.buildmixes.DRAWS", 2)
+    text = run("demo", "mixes", "--track", "ood").text
+    assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
+    assert all(name in text for name in ("constant", "gscore-ude-w", "plugin-mpe", "odin", "noise floor"))
 
 
 def smaller(folder, settings, *others):
@@ -459,7 +445,7 @@ def readme_lines():
 
 def test_the_readmes_commands_run_in_their_order(tmp_path, weights, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("starter.build.train_small", trained(weights))
+    monkeypatch.setattr("starter.parts.train_small", trained(weights))
     monkeypatch.setattr("starter.build.build", smaller)
     monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     run("demo")
@@ -468,3 +454,24 @@ def test_the_readmes_commands_run_in_their_order(tmp_path, weights, monkeypatch)
     assert len(lines) > 8
     for line in lines:
         run(*shlex.split(line))
+
+
+def test_an_audit_ends_with_1_where_there_is_an_error(folder):
+    unguessable(folder / "contest")
+    clean = run("audit", "contest").text
+    assert clean.splitlines()[-1] == "errors: 0, warnings: 1"
+    Path("contest/private").chmod(0o755)
+    found = run("audit", "contest", check=False)
+    assert (found.code, found.text.splitlines()[-1]) == (1, "errors: 1, warnings: 1")
+    assert "error    contest/private is open to others (mode 0755)" in found.text
+
+
+def test_an_entry_is_verified_or_not(folder):
+    run("new-method", "handed_in")
+    run("predict", "contest", "constant", "handed_in:HandedIn")
+    entry = "contest/submissions/handed_in.HandedIn.csv"
+    found = run("verify-entry", "contest", entry, "--method", "handed_in:HandedIn").text
+    assert "warning: handed_in:HandedIn can read contest/private: verify on a participant's copy" in found
+    assert "verified: the method predicts all 12 submitted numbers" in found
+    other = run("verify-entry", "contest", entry, "--method", "constant", check=False)
+    assert (other.code, "not verified: " in other.text, "warning" in other.text) == (1, True, False)

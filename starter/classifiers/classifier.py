@@ -99,7 +99,7 @@ class Classifier:
             UnusableInput: some logits are NaN or infinite, or the images are too small for the network or too
                 many for the memory.
         """
-        inputs = self._normalised(images)
+        inputs = self.normalised(images)
         with self._running(inputs):
             features = self.deployed.features(inputs).float()
         logits = self.network.head(features)
@@ -115,7 +115,7 @@ class Classifier:
     @torch.inference_mode()
     def stages(self, images: Images) -> list[Tensor]:
         """The feature maps after each stage, each float32 (n, c, h', w'); the same errors as a call's."""
-        inputs = self._normalised(images)
+        inputs = self.normalised(images)
         with self._running(inputs):
             return [maps.float() for maps in self.deployed.stages(inputs)]
 
@@ -157,8 +157,14 @@ class Classifier:
                 f"{self} cannot take {count} images of {height} x {width} pixels: {_first_line(error)}"
             ) from error
 
-    def _normalised(self, images: Images) -> Tensor:
-        """uint8 images of either layout -> float32 (n, 3, h, w) in channels-last memory on the device."""
+    def normalised(self, images: Images) -> Tensor:
+        """uint8 images of either layout -> float32 (n, 3, h, w) in channels-last memory on the device.
+
+        What `network` and `deployed` take, for those who need their gradients or hooks.
+
+        Raises:
+            ValueError: the images are not uint8, not RGB, or none.
+        """
         if isinstance(images, np.ndarray):
             images = torch.from_numpy(images.copy())
             images = images.movedim(-1, 1) if images.ndim == 4 else images

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from baselines import BASELINES, Estimator
+from baselines import BASELINES, OOD_BASELINES, Estimator
 from baselines.conformance import RULES, check_method
 from baselines.my_method import MyMethod
 from oracle import ORACLES
@@ -25,6 +25,11 @@ QUICK = {
 def test_the_kits_methods_conform(name):
     method = clone({**BASELINES, **ORACLES}[name]).set_params(**QUICK.get(name, {}))
     assert [check for check in check_method(method) if check.problem] == []
+
+
+@pytest.mark.parametrize("name", OOD_BASELINES)
+def test_the_kits_methods_of_the_ood_track_conform(name):
+    assert [check for check in check_method(clone(OOD_BASELINES[name]), "ood") if check.problem] == []
 
 
 def test_the_template_conforms():

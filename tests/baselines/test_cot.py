@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 from baselines import conformance
 from baselines.cot import Cot, Cott, cot, cott, cott_threshold, optimal_plan
-from baselines.temperature import temperature
+from starter.temperature import temperature
 
 
 def assigned(p, counts):

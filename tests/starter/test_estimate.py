@@ -9,11 +9,12 @@ from baselines.predict import predict
 from starter import estimate as estimate_module
 from starter import observe as observe_module
 from starter import sources
-from starter.build import TRAIN_REF, build
+from starter.build import build
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.small import Small
 from starter.estimate import NAMED, Estimate, estimate
 from starter.glyphs import CLASSES
+from starter.parts import TRAIN_REF
 from starter.plan import Settings
 from submission import UnusableInput
 

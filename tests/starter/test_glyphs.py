@@ -126,7 +126,7 @@ def test_field_values_agree_with_scipy() -> None:
 def test_typeface_names_the_bad_field() -> None:
     with pytest.raises(ValueError, match=r"fields must be \(10, 64, 64\)"):
         Typeface(np.zeros((9, CELL, CELL), np.float32), np.ones(10, np.int64))
-    with pytest.raises(ValueError, match="counts must give ten digits a shape each"):
+    with pytest.raises(ValueError, match="counts must give every character a shape"):
         Typeface(np.zeros((9, CELL, CELL), np.float32), np.array([0] + [1] * 9))
 
 

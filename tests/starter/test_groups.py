@@ -25,7 +25,7 @@ def test_names_with_commas_and_quotes_come_back(contest):
         for name, (family, group) in zip(("val_1", "val_2"), names, strict=True)
     ]
     path = contest.public / GROUPS_FILE
-    write_groups(path, planned)
+    write_groups(path, [plan.key for plan in planned])
     changed = replace(
         contest,
         files={**contest.files, GROUPS_FILE: hashlib.sha256(path.read_bytes()).hexdigest()},

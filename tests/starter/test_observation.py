@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from starter.observation import NEEDS, MetaTrain, Moments, Observation, Source
+from starter.observation import NEEDS, MetaTrain, Moments, Observation, ScoredMix, ScoredSource, Source
 
 LOGITS = np.array([[2.0, 0.0, -1.0], [0.0, 3.0, 0.0]], np.float32)
 
@@ -91,3 +91,38 @@ def test_meta_train_refuses_what_does_not_fit(sets, targets, message):
         MetaTrain(
             source, [observation()] * sets, np.array(targets), [np.ones(2, bool)] * sets, [frozenset()] * sets
         )
+
+
+def mix(**changes):
+    scores = np.array([0.5, 2.0])
+    return ScoredMix(
+        **{"set_name": "m", "classifier": "c", "logits": LOGITS, "detector": "msp"}
+        | {"metric": "fpr95", "scores": scores, **changes}
+    )
+
+
+def test_a_scored_mix_is_an_observation_with_scores():
+    assert mix().predicted.tolist() == [0, 1]
+    assert (mix().detector, mix().metric, mix().scores.tolist()) == ("msp", "fpr95", [0.5, 2.0])
+
+
+@pytest.mark.parametrize("scores", [np.zeros(3), np.zeros((2, 1)), np.array([0.0, np.inf])])
+def test_scores_must_fit_and_be_finite(scores):
+    with pytest.raises(ValueError, match="scores"):
+        mix(scores=scores)
+    with pytest.raises(ValueError, match="scores"):
+        scored_source(scores=scores)
+
+
+def scored_source(scores):
+    return ScoredSource(
+        observation(), np.array([0, 2]), observation(), np.zeros((3, 4)), np.zeros(3), scores=scores
+    )
+
+
+def test_meta_train_of_mixes_has_ood_for_correct():
+    source, ood = scored_source(np.zeros(2)), [np.array([True, False])] * 2
+    meta = MetaTrain(source, [mix(), mix()], np.array([0.1, 0.2]), (), [frozenset({"a"})] * 2, ood)
+    assert len(meta.ood) == 2
+    with pytest.raises(ValueError, match="as many targets"):
+        MetaTrain(source, [mix(), mix()], np.array([0.1, 0.2]), (), [frozenset({"a"})] * 2, ood[:1])

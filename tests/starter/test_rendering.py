@@ -7,7 +7,7 @@ from starter.imageset import ImageSet
 from starter.npz import read_npz, write_npz
 from starter.recipes import Recipe
 from starter.rendering import FromFile, FromRecipe
-from starter.subject import PublicSets, Subject, labels_of
+from starter.subject import PublicSets, Subject
 from submission import UnusableInput
 from submission.files import sha256
 
@@ -119,7 +119,7 @@ def test_what_renders_an_observation_leads_to_no_label(built):
     assert holds(train[0].render, sets.base.images), "the walk misses what is there"
     for i in range(3):
         assert not holds(train[i].render, sets.base.labels)
-        assert not holds(train[i].render, labels_of(sets.train[i]))
+        assert not holds(train[i].render, sets.train[i].labels())
         val[i].images()
         assert not arrays(val[i].render)
 

@@ -5,7 +5,7 @@ import pytest
 from observations import seen, source_of
 from scipy.special import log_softmax, softmax
 
-from baselines.temperature import scaled_probabilities, temperature
+from starter.temperature import scaled_probabilities, temperature
 
 
 def drawn(sharpness, n=4000, k=5):

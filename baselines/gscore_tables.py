@@ -1,0 +1,288 @@
+"""Tables and figures of the Gscore paper (Zhang, Deng & Zheng 2023) from a competition's labelled mixes.
+
+`TABLES` names them. Each takes the meta-train mixes of every subject, by the subject's name, and gives a
+table of names and numbers; `write_table` puts it beside its plot.
+
+A competition's meta-train mixes share one pool of IND images. A method that learns the IND scores themselves
+(`gscore-best`) errs less on mixes of that pool than on others.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import pearsonr, spearmanr
+from sklearn.base import clone
+
+from baselines import OOD_BASELINES
+from baselines.estimator import FloatArray
+from baselines.gmm import Gmm
+from baselines.gscore import TAUS, Gscore, search_tau
+from baselines.gscore_plots import plot_table
+from baselines.held_out import held_out, random_folds
+from baselines.kmeans import two_means
+from baselines.mixture_proportion import detection_metric
+from baselines.scored import mix_scores, reference_scores
+from baselines.ude import Ude
+from starter.buildmixes import deviation
+from starter.mixes import LEAST
+from starter.mixsettings import POOL
+from starter.mixsubject import open_mix_subjects
+from starter.observation import MetaTrain
+from submission import Competition
+from submission.errors import UnusableInput
+from submission.files import write_text
+from submission.metrics import deviation_floor
+from submission.tracks import TRACKS
+
+Subjects = Mapping[str, MetaTrain]
+"""The meta-train mixes of each subject, by ``<classifier>:<detector>:<metric>``."""
+Pools = tuple[FloatArray, dict[str, FloatArray]]
+"""IND scores (n,), and OOD scores by family."""
+
+SPLITS = 5
+RATIOS = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
+SIZES = (50, 100, 200, 400, 800)
+REFERENCES = (50, 100, 200, 500, 1000, 2000)
+METHODS: dict[str, Gscore] = {"gscore-ude-w": Ude(), "gscore-gmm-w": Gmm()}
+FLOOR = "noise floor"
+
+
+def methods_table(subjects: Subjects) -> pd.DataFrame:
+    """Tables 1 and 6: the RMSE, in points, of every method on each subject, over random splits of families.
+
+    Columns: subject, method, rmse (the mean over the splits), deviation (their standard deviation). The
+    method "noise floor" has the RMSE that chance alone would give.
+    """
+    rows = []
+    for name, meta in subjects.items():
+        parts = random_folds(meta, meta, SPLITS)
+        for method, prototype in OOD_BASELINES.items():
+            predictions = held_out(prototype, meta, meta, parts)
+            found = [
+                100 * float(np.sqrt(np.mean((each - meta.targets[fold.test]) ** 2)))
+                for each, fold in zip(predictions, parts, strict=True)
+            ]
+            rows.append((name, method, float(np.mean(found)), float(np.std(found))))
+        rows.append((name, FLOOR, floor(meta, TRACKS["ood"].metric(name)), 0.0))
+    return pd.DataFrame(rows, columns=["subject", "method", "rmse", "deviation"])
+
+
+def floor(meta: MetaTrain, metric: str) -> float:
+    """The RMSE, in points, that the chance in which images make up the mixes would give by itself."""
+    reference, rng = reference_scores(meta.source), np.random.default_rng(0)
+    return deviation_floor(
+        [
+            deviation(metric, POOL, reference, mix_scores(mix), ood, rng)
+            for mix, ood in zip(meta.sets, meta.ood, strict=True)
+        ]
+    )
+
+
+def points_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 3: the Gscore (UDE and Wasserstein) of every mix against the true metric.
+
+    Columns: subject, mix, family, gscore, target.
+    """
+    frames = []
+    for name, meta in subjects.items():
+        method = clone(METHODS["gscore-ude-w"]).fit(meta)
+        gscores = method._table.rows[:, method.place_]
+        families = ["+".join(sorted(family)) for family in meta.families]
+        columns = {"mix": [mix.set_name for mix in meta.sets], "family": families}
+        frames.append(pd.DataFrame({"subject": name, **columns, "gscore": gscores, "target": meta.targets}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def correlations_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 3 and table 4: Pearson's and Spearman's correlation of Gscore with the true metric.
+
+    Columns: subject, pearson, spearman; nan where all mixes have one Gscore or one target.
+    """
+    rows = [
+        (name, *correlation(of.gscore.to_numpy(), of.target.to_numpy()))
+        for name, of in points_table(subjects).groupby("subject", sort=False)
+    ]
+    return pd.DataFrame(rows, columns=["subject", "pearson", "spearman"])
+
+
+def backbones_table(subjects: Subjects) -> pd.DataFrame:
+    """Table 2: the mean true and predicted metric (UDE and Wasserstein) beside the classifier's accuracy.
+
+    Columns: subject, accuracy (on the reference), true, predicted (of mixes whose families were left out; the
+    means are over one random split).
+    """
+    rows = []
+    for name, meta in subjects.items():
+        parts = random_folds(meta, meta, 1)
+        (predictions,) = held_out(METHODS["gscore-ude-w"], meta, meta, parts)
+        truth = meta.targets[parts[0].test]
+        rows.append((name, meta.source.accuracy, truth.mean(), predictions.mean()))
+    return pd.DataFrame(rows, columns=["subject", "accuracy", "true", "predicted"])
+
+
+def difficulty_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 7: the families of OOD sets from easy to hard for each subject.
+
+    Columns: subject, family, target (its mean over the mixes); lower is easier for FPR and detection error,
+    higher for the others.
+    """
+    frames = []
+    for name, meta in subjects.items():
+        members = [
+            (family, target)
+            for each, target in zip(meta.families, meta.targets, strict=True)
+            for family in each
+        ]
+        mean = pd.DataFrame(members, columns=["family", "target"]).groupby("family", as_index=False).mean()
+        rising = TRACKS["ood"].metric(name).startswith(("fpr", "detection"))
+        frames.append(mean.sort_values("target", ascending=rising, kind="stable").assign(subject=name))
+    return pd.concat(frames, ignore_index=True)[["subject", "family", "target"]]
+
+
+def ratios_table(subjects: Subjects) -> pd.DataFrame:
+    """Figures 6 and 9, left: Pearson's |r| of Gscore with the metric by the ratio of IND to OOD images.
+
+    One mix a family of all the images there are of it, thinned on one side; a ratio that leaves fewer than
+    two of a side is left out. Columns: subject, method, ratio, pearson.
+    """
+
+    def size(ratio: float, most: int) -> tuple[int, int]:
+        return round(most * min(1.0, ratio)), round(most * min(1.0, 1 / ratio))
+
+    return _swept(subjects, "ratio", RATIOS, size, least=2)
+
+
+def sizes_table(subjects: Subjects) -> pd.DataFrame:
+    """Figures 6 and 9, middle: Pearson's |r| of Gscore with the metric by the size of 1:1 mixes.
+
+    Families of too few images are left out. Columns: subject, method, size, pearson.
+    """
+
+    def size(total: float, most: int) -> tuple[int, int]:
+        return (round(total / 2),) * 2 if total / 2 <= most else (0, 0)
+
+    return _swept(subjects, "size", SIZES, size, least=LEAST)
+
+
+def references_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 10: Pearson's |r| of UDE's Gscore with the metric by the number of reference images.
+
+    The mixes are the subject's own. Columns: subject, size, pearson.
+    """
+    rows = []
+    for name, meta in subjects.items():
+        reference = np.random.default_rng(0).permutation(reference_scores(meta.source))
+        scores = [mix_scores(mix) for mix in meta.sets]
+        for size in sorted({min(size, len(reference)) for size in REFERENCES}):
+            rows.append(
+                (
+                    name,
+                    size,
+                    best_correlation(Ude(), reference[:size], scores, np.asarray(meta.targets, float)),
+                )
+            )
+    return pd.DataFrame(rows, columns=["subject", "size", "pearson"])
+
+
+TABLES: dict[str, Callable[[Subjects], pd.DataFrame]] = {
+    "1": methods_table,
+    "2": backbones_table,
+    "4": correlations_table,
+    "fig3": points_table,
+    "fig7": difficulty_table,
+    "fig9-ratio": ratios_table,
+    "fig9-size": sizes_table,
+    "fig10": references_table,
+}
+"""Every table by its number in the paper; table 6 goes with 1, figure 6 with 9."""
+
+
+def pooled(meta: MetaTrain) -> Pools:
+    """Each different IND score, and each different OOD score by family, that stands in some mix."""
+    ind: list[FloatArray] = []
+    ood: dict[str, list[FloatArray]] = {}
+    for mix, is_ood, families in zip(meta.sets, meta.ood, meta.families, strict=True):
+        scores = mix_scores(mix)
+        ind.append(scores[~is_ood])
+        ood.setdefault("+".join(sorted(families)), []).append(scores[is_ood])
+    joined = {family: np.unique(np.concatenate(each)) for family, each in sorted(ood.items())}
+    return np.unique(np.concatenate(ind)), joined
+
+
+def _swept(
+    subjects: Subjects,
+    axis: str,
+    values: tuple[float, ...],
+    size: Callable[[float, int], tuple[int, int]],
+    least: int,
+) -> pd.DataFrame:
+    """Mixes of every family made anew for each value; `size` gives how many images of either kind."""
+    rows = []
+    for name, meta in subjects.items():
+        (ind, families), rng = pooled(meta), np.random.default_rng(0)
+        reference, metric = reference_scores(meta.source), TRACKS["ood"].metric(name)
+        for value in values:
+            mixes, targets = [], []
+            for ood in families.values():
+                counts = size(value, min(len(ind), len(ood)))
+                if min(counts) < least:
+                    continue
+                drawn = [rng.permutation(pool)[:n] for pool, n in zip((ind, ood), counts, strict=True)]
+                mixes.append(np.concatenate(drawn))
+                targets.append(detection_metric(metric, reference, drawn[1], counts[0] / sum(counts)))
+            for method, prototype in METHODS.items():
+                r = best_correlation(prototype, reference, mixes, np.array(targets))
+                rows.append((name, method, value, r))
+            centres = [np.diff(two_means(np.sort(mix)))[0] for mix in mixes]
+            rows.append(
+                (name, "gscore-kmeans", value, abs(correlation(np.array(centres), np.array(targets))[0]))
+            )
+    return pd.DataFrame(rows, columns=["subject", "method", axis, "pearson"])
+
+
+def best_correlation(
+    prototype: Gscore, reference: FloatArray, mixes: list[FloatArray], targets: FloatArray
+) -> float:
+    """Pearson's |r| of Gscore with the targets (m,), tau found on these mixes; nan for fewer than three."""
+    if len(mixes) < 3:
+        return float("nan")
+    method = clone(prototype).know(reference)
+    rows = np.array([method.gscores(mix) for mix in mixes])
+    gscores, usable = rows[:, : len(TAUS)], rows[:, len(TAUS) :] > 0
+    return abs(correlation(gscores[:, search_tau(gscores, usable, targets)], targets)[0])
+
+
+def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Pearson's and Spearman's correlation of x (n,) and y (n,); nan where they are undefined."""
+    if len(x) < 3 or not (np.ptp(x) > 0 and np.ptp(y) > 0):
+        return float("nan"), float("nan")
+    return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
+
+
+def ablate(competition: Competition, table: str, device: str = "cpu") -> tuple[pd.DataFrame, list[Path]]:
+    """Make a table of the paper from the meta-train mixes of a competition: CSV and PNG in DIR/ablation.
+
+    Raises:
+        UnusableInput: there is no such table, or the competition is of the other track.
+    """
+    if competition.track != "ood":
+        raise UnusableInput(f"{competition.root}: the Gscore paper's tables are made from the OOD track")
+    if table not in TABLES:
+        raise UnusableInput(f"--table {table!r} is unknown; the Gscore paper has {', '.join(TABLES)}")
+    needs = sorted(
+        {need for method in OOD_BASELINES.values() for need in method.needs} if table == "1" else ()
+    )
+    opened = open_mix_subjects(competition, tuple(needs), device)
+    frame = TABLES[table]({name: subject.meta_train() for name, subject in opened.items()})
+    return frame, write_table(table, frame, competition.root / "ablation")
+
+
+def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write ``gscore-<name>.csv`` and ``gscore-<name>.png`` into the folder, which is made; their paths."""
+    paths = [folder / f"gscore-{name}.csv", folder / f"gscore-{name}.png"]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(paths[0], frame.to_csv(index=False, float_format="%.6g"))
+    plot_table(frame, paths[1])
+    return paths

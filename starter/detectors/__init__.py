@@ -1,0 +1,44 @@
+"""OOD detectors, one a file; `DETECTORS` names them all."""
+
+from starter.detectors.ash import ASH
+from starter.detectors.detector import Detector
+from starter.detectors.dice import DICE
+from starter.detectors.energy import Energy
+from starter.detectors.gradnorm import GradNorm
+from starter.detectors.ip_ts_mls import InputMaxLogit
+from starter.detectors.knn import KNN
+from starter.detectors.mahalanobis import Mahalanobis
+from starter.detectors.maxcos import MaxCosine
+from starter.detectors.maxlogit import MaxLogit
+from starter.detectors.msp import MSP
+from starter.detectors.odin import ODIN
+from starter.detectors.oodl import OODL
+from starter.detectors.openmax import OpenMax
+from starter.detectors.rankfeat import RankFeat
+from starter.detectors.react import ReAct
+from starter.detectors.ts import TS
+from starter.detectors.vim import ViM
+
+__all__ = ["DETECTORS", "Detector"]
+
+DETECTORS: dict[str, Detector] = {
+    "msp": MSP(),
+    "ts": TS(),
+    "odin": ODIN(),
+    "ip_ts_mls": InputMaxLogit(),
+    "energy": Energy(),
+    "mls": MaxLogit(),
+    "mahalanobis": Mahalanobis(),
+    "knn": KNN(),
+    "vim": ViM(),
+    "react": ReAct(),
+    "ash_b": ASH("b"),
+    "ash_s": ASH("s"),
+    "dice": DICE(),
+    "gradnorm": GradNorm(),
+    "rankfeat": RankFeat(),
+    "openmax": OpenMax(),
+    "maxcos": MaxCosine(),
+    "oodl": OODL(),
+}
+"""Prototypes: `fit` returns a fitted copy."""

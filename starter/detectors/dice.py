@@ -1,0 +1,38 @@
+"""DICE: energy after the head's weights that contribute little are dropped (Sun & Li, ECCV 2022)."""
+
+from dataclasses import dataclass
+
+import torch
+from torch.nn.functional import linear
+
+from starter.detectors.detector import Detector, Scores, features, tensor
+from starter.observation import Observation, Source
+
+
+@dataclass
+class DICE(Detector):
+    """Energy of the logits of a head that keeps the weights with the largest contributions W_ci E[h_i].
+
+    The mean features E[h] are those of the training images.
+
+    Attributes:
+        sparsity: the share of the weights that is set to 0, in [0, 1].
+    """
+
+    sparsity: float = 0.9
+
+    needs = ("features",)
+
+    def _fit(self, source: Source) -> None:
+        from pytorch_ood.detector import DICE as Library  # slow to import
+
+        known = features(source.train_ref)
+        weight, bias = torch.tensor(source.head_weight), torch.tensor(source.head_bias)
+        library = Library(None, weight, bias, self.sparsity).fit_features(known, torch.zeros(len(known)))
+        self.weight_, self.bias_ = tensor(library.masked_w), tensor(bias)
+
+    def _score(self, observation: Observation) -> Scores:
+        from pytorch_ood.detector import EnergyBased  # slow to import
+
+        # The library's own scores are the same, by way of an array (n, k, d).
+        return EnergyBased.score(linear(features(observation), self.weight_, self.bias_))

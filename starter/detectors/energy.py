@@ -1,0 +1,22 @@
+"""Energy: the free energy of the logits (Liu et al., NeurIPS 2020)."""
+
+from dataclasses import dataclass
+
+from starter.detectors.detector import Detector, Scores, tensor
+from starter.observation import Observation
+
+
+@dataclass
+class Energy(Detector):
+    """-T log sum_c exp(f_c / T).
+
+    Attributes:
+        temperature: T.
+    """
+
+    temperature: float = 1.0
+
+    def _score(self, observation: Observation) -> Scores:
+        from pytorch_ood.detector import EnergyBased  # slow to import
+
+        return EnergyBased.score(tensor(observation.logits), self.temperature)

@@ -1,0 +1,35 @@
+"""KNN: distance to the k-th nearest training image (Sun et al., ICML 2022)."""
+
+from dataclasses import dataclass
+
+import torch
+
+from starter.detectors.detector import Detector, Scores, features
+from starter.observation import Observation, Source
+from submission.errors import UnusableInput
+
+
+@dataclass
+class KNN(Detector):
+    """|z - z_(k)|, exact, in [0, 2]; z is a feature vector over its length.
+
+    Attributes:
+        k: which neighbour among the training images; the paper's choice for CIFAR-10.
+    """
+
+    k: int = 50
+
+    needs = ("features",)
+
+    def _fit(self, source: Source) -> None:
+        from pytorch_ood.detector import KNN as Library  # slow to import
+
+        n = len(source.train_ref)
+        if n < self.k:
+            raise UnusableInput(f"{self} needs {self.k} training images or more, the source has {n}")
+        self.detector_ = Library(None, k=self.k, algorithm="brute")
+        self.detector_.knn.set_params(n_jobs=1)  # the library would start a process for every core
+        self.detector_.fit_features(features(source.train_ref).float(), torch.zeros(n))
+
+    def _score(self, observation: Observation) -> Scores:
+        return self.detector_.predict_features(features(observation).float())

@@ -1,0 +1,55 @@
+"""ODIN: softmax at a high temperature of images moved towards their own class (Liang et al., ICLR 2018)."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from starter.classifiers import Classifier
+from starter.detectors.detector import Detector, Scores
+from starter.observation import Observation, Source
+
+BATCH = 50
+"""Images whose gradients are taken at once: all maps of the network are kept for them."""
+
+
+@dataclass
+class ODIN(Detector):
+    """-max_c softmax(f(x') / T)_c, x' = x - eps sign(gradient of the cross-entropy of f(x) / T to argmax f).
+
+    Attributes:
+        temperature: T.
+        eps: how far each value of a pixel moves, on [0, 1].
+    """
+
+    temperature: float = 1000.0
+    eps: float = 0.0014
+
+    online = True
+
+    def _fit(self, source: Source) -> None:
+        self.classifier_ = source.classifier
+
+    def _score(self, observation: Observation) -> Scores:
+        from pytorch_ood.detector import MaxSoftmax  # slow to import
+
+        logits = moved_logits(observation, self.classifier_, self.temperature, self.eps)
+        return MaxSoftmax.score(logits, self.temperature)
+
+
+def moved_logits(
+    observation: Observation, classifier: Classifier | None, temperature: float, eps: float
+) -> Tensor:
+    """The logits f(x') of the moved images, float64 (n, k) from a pass in float32."""
+    from pytorch_ood.detector import odin_preprocessing  # slow to import
+
+    assert classifier is not None
+    network, found = classifier.deployed, []
+    for images in torch.from_numpy(observation.images()).movedim(-1, 1).split(BATCH):
+        inputs = classifier.normalised(images)
+        moved = odin_preprocessing(
+            network, inputs, eps=eps, temperature=temperature, norm_std=list(classifier.std)
+        )
+        with torch.inference_mode():
+            found.append(network(moved).double().cpu())
+    return torch.cat(found)

@@ -1,0 +1,64 @@
+"""OpenMax: probability of an unknown class by extreme value theory (Bendale & Boult, CVPR 2016)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import softmax
+from scipy.stats import weibull_min
+
+from starter.detectors.detector import Detector, FloatArray, Scores
+from starter.observation import Observation, Source
+
+SHIFT = 10_000.0
+"""Added to distances before the fit, as the authors' libMR does."""
+LARGEST = 700.0
+"""Of an exponent: past it, exp is infinite."""
+
+
+@dataclass
+class OpenMax(Detector):
+    """The probability of the unknown class, in [0, 1].
+
+    Of an image's `alpha` largest logits f_c, the one of rank r (from 0) loses the share (1 - r / alpha) w_c;
+    what is lost becomes the logit of the unknown class. w_c is the chance that one of class c is nearer to
+    the class's mean logits: the Weibull distribution of the `tail` largest distances of its members, which
+    are the training images that are predicted as c. w_c is 1 where they do not tell (fewer than two do).
+
+    pytorch-ood's scores are these, if every class is predicted somewhere in the batch: the distances to the
+    others are 0 there.
+
+    Attributes:
+        tail: how many distances a Weibull distribution is fitted to.
+        alpha: how many logits are revised.
+    """
+
+    tail: int = 20
+    alpha: int = 3
+
+    def _fit(self, source: Source) -> None:
+        logits, classes = source.train_ref.logits.astype(np.float64), source.train_ref.predicted
+        k = logits.shape[1]
+        self.means_, self.least_ = np.zeros((k, k)), np.zeros(k)
+        self.shape_, self.scale_ = np.zeros(k), np.full(k, np.nan)
+        for c in np.unique(classes):
+            members = logits[classes == c]
+            self.means_[c] = members.mean(axis=0)
+            largest = np.sort(np.linalg.norm(members - self.means_[c], axis=1))[-self.tail :]
+            if largest[0] < largest[-1]:
+                self.least_[c] = largest[0]
+                shape, _, scale = weibull_min.fit(largest - largest[0] + SHIFT, floc=0)
+                self.shape_[c], self.scale_[c] = shape, scale
+
+    def _score(self, observation: Observation) -> Scores:
+        logits = observation.logits.astype(np.float64)
+        ranks = np.argsort(np.argsort(-logits, axis=1, kind="stable"), axis=1)
+        lost = logits * np.clip(1 - ranks / self.alpha, 0, 1) * self._outside(logits)
+        return softmax(np.column_stack([lost.sum(axis=1), logits - lost]), axis=1)[:, 0]
+
+    def _outside(self, logits: FloatArray) -> FloatArray:
+        """w (n, k): the Weibull distribution of each class at the distance to its mean."""
+        distances = cdist(logits, self.means_) - self.least_ + SHIFT
+        exponents = self.shape_ * np.log(np.maximum(distances, np.finfo(float).tiny) / self.scale_)
+        chances = -np.expm1(-np.exp(np.minimum(exponents, LARGEST)))
+        return np.where(np.isnan(self.scale_), 1.0, chances)

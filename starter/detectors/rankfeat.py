@@ -1,0 +1,98 @@
+"""RankFeat: energy after the largest component of the feature maps is removed (Song et al., NeurIPS 2022)."""
+
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from starter.classifiers import Classifier
+from starter.detectors.detector import Detector, Scores
+from starter.observation import Observation, Source
+from submission.errors import UnusableInput
+
+BATCH = 200
+
+
+@dataclass
+class RankFeat(Detector):
+    """Energy of the mean of the logits that the network gives without the rank-1 part of one stage's maps.
+
+    The maps of an image are a matrix, channels x positions; its largest singular value and vectors are taken
+    away. That is done to the last two stages that have more than one position (of a single one, the rank-1
+    part is all there is), one at a time.
+    """
+
+    online = True
+
+    def _fit(self, source: Source) -> None:
+        assert source.classifier is not None
+        self.classifier_ = source.classifier
+        self.places_ = _places(source.classifier, source.train_ref)
+
+    def _score(self, observation: Observation) -> Scores:
+        from pytorch_ood.detector import EnergyBased  # slow to import
+
+        batches = torch.from_numpy(observation.images()).movedim(-1, 1).split(BATCH)
+        return torch.cat([EnergyBased.score(self._logits(images)) for images in batches])
+
+    @torch.inference_mode()
+    def _logits(self, images: Tensor) -> Tensor:
+        """The mean logits, float64 (n, k)."""
+        network, inputs = self.classifier_.deployed, self.classifier_.normalised(images)
+        found = []
+        for module in self.places_:
+            if module is None:
+                pooled = without_rank_one(network.stages(inputs)[-1]).mean(dim=(2, 3))
+                found.append(network.head(pooled))
+            else:
+                with module.register_forward_hook(lambda *call: without_rank_one(call[-1])):
+                    found.append(network(inputs))
+        return torch.stack(found).mean(dim=0).double().cpu()
+
+
+def without_rank_one(maps: Tensor) -> Tensor:
+    """Maps (n, c, h, w) less the rank-1 part of each image's matrix (c, h w)."""
+    from pytorch_ood.detector import RankFeat as Library  # slow to import
+
+    removed = Library(None, head=lambda rest: rest, detector=lambda rest: rest)
+    return removed.predict_feature_maps(maps.contiguous())
+
+
+def _places(classifier: Classifier, observation: Observation) -> list[nn.Module | None]:
+    """What gives the maps that are changed: a module's output, or None for the stage that is averaged.
+
+    Raises:
+        UnusableInput: every stage has one position, or the network is the user's and no module that is called
+            once gives the maps of a stage.
+    """
+    network, calls = classifier.deployed, []
+
+    def note(module: nn.Module, inputs: object, output: object) -> None:
+        calls.append((module, output, getattr(output, "_version", None)))
+
+    inputs = classifier.normalised(observation.images()[:1])
+    with torch.no_grad():
+        with ExitStack() as hooks:
+            for module in network.modules():
+                hooks.enter_context(module.register_forward_hook(note))
+            stages = network.stages(inputs)
+        averaged = torch.allclose(stages[-1].mean(dim=(2, 3)), network.features(inputs), rtol=1e-4)
+    times = Counter(module for module, _, _ in calls)
+    places: list[nn.Module | None] = []
+    for maps in [maps for maps in stages if maps.shape[2:].numel() > 1][-2:]:
+        given = [
+            module
+            for module, output, version in calls
+            if output is maps and version == maps._version and times[module] == 1
+        ]
+        if maps is stages[-1] and averaged:
+            places.append(None)
+        elif given:
+            places.append(given[-1])
+        else:
+            raise UnusableInput(f"{classifier}: no module gives the maps of a stage, which RankFeat changes")
+    if not places:
+        raise UnusableInput(f"{classifier}: every stage has a single position, which RankFeat cannot use")
+    return places

@@ -1,0 +1,125 @@
+"""What `unseen build --track ood` was asked for; and reading the settings of either track."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
+
+from starter.detectors import DETECTORS
+from starter.mixes import HIDDEN, Sizes
+from starter.plan import Settings
+from submission import UnusableInput
+from submission.tracks import TRACKS
+
+POOL, MIX = "pool", "mix"
+"""Whose IND images set the threshold of FPR: the whole pool's, or the mix's (as in the Gscore paper)."""
+ELSEWHERE = ("group", "ops_per_set", "recipes", "val_from", "test_from", "hidden", "datacv_splits")
+"""Settings of the accuracy track alone."""
+
+
+@dataclass(frozen=True)
+class MixSettings(Settings):
+    """Settings of the OOD track; `train_sets`, `val_sets` and `test_sets` count mixes.
+
+    Attributes:
+        ood: a folder or zip of one folder per OOD data set; "" for the embedded ones.
+        exclude: OOD sets to leave out, besides those that overlap with the IND classes.
+        detectors: names in DETECTORS.
+        metrics: names in DETECTION_METRICS.
+        ratio: how many IND images a mix has for its OOD images; see `Sizes`.
+        sizes: a mix's images, at least and at most; () for `set_size`.
+        fpr: POOL or MIX.
+    """
+
+    track: ClassVar[str] = "ood"
+
+    ood: str = ""
+    exclude: tuple[str, ...] = ()
+    detectors: tuple[str, ...] = ("msp", "odin", "energy", "mls")
+    metrics: tuple[str, ...] = ("fpr95", "auroc")
+    ratio: str = HIDDEN
+    sizes: tuple[int, ...] = ()
+    fpr: str = POOL
+
+    def __post_init__(self) -> None:
+        usual = {field.name: field.default for field in fields(Settings)}
+        for name in ELSEWHERE:
+            if getattr(self, name) != usual[name]:
+                raise UnusableInput(f"--{name.replace('_', '-')} is of the accuracy track: leave it out here")
+        super().__post_init__()
+        object.__setattr__(self, "ops_per_set", ())
+        for option, chosen, known in (
+            ("detector", self.detectors, tuple(DETECTORS)),
+            ("metric", self.metrics, tuple(TRACKS["ood"].metrics)),
+        ):
+            if not chosen:
+                raise UnusableInput(f"a competition of the OOD track needs at least one --{option}")
+            for name in chosen:
+                if name not in known:
+                    raise UnusableInput(f"--{option} {name!r} is unknown; there are {', '.join(known)}")
+                if chosen.count(name) > 1:
+                    raise UnusableInput(f"--{option} {name} stands there twice")
+        if self.fpr not in (POOL, MIX):
+            raise UnusableInput(f"--fpr must be {POOL} or {MIX}, got {self.fpr!r}")
+        _ = self.mix_sizes
+
+    @property
+    def mix_sizes(self) -> Sizes:
+        """How large mixes are."""
+        low, high = self.sizes or (self.set_size, self.set_size)
+        return Sizes(low, high, self.ratio)
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Every metric of every detector on every classifier."""
+        return tuple(
+            f"{classifier}:{detector}:{metric}"
+            for classifier in self.classifier_names
+            for detector in self.detectors
+            for metric in self.metrics
+        )
+
+    @property
+    def public_paths(self) -> tuple[str, ...]:
+        return (self.ood,) if self.ood else ()
+
+    def public(self) -> dict[str, object]:
+        """The settings that participants see."""
+        low, high = self.sizes or (self.set_size, self.set_size)
+        return {"train_sets": self.train_sets, "sizes": [low, high], "ratio": self.ratio, "fpr": self.fpr}
+
+    def record(self) -> dict[str, Any]:
+        return {"track": self.track, **asdict(self)}
+
+
+SETTINGS = {"accuracy": Settings, "ood": MixSettings}
+"""The settings of each track."""
+
+
+def read_settings(document: dict[str, Any]) -> Settings:
+    """The settings of either track, from what `record` and JSON made of them.
+
+    Raises:
+        UnusableInput: a setting is unknown here, has another type or cannot be used.
+    """
+    rest = {name: value for name, value in document.items() if name != "track"}
+    return SETTINGS[document.get("track", "accuracy")].from_json(rest)
+
+
+def settings_of(track: str, options: Mapping[str, object], given: Collection[str] = ()) -> Settings:
+    """The settings of a track, from options of either: what belongs to the other track must not be `given`.
+
+    Raises:
+        UnusableInput: there is no such track, an option given is of the other one, or cannot be used.
+    """
+    if track not in SETTINGS:
+        raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(SETTINGS)}")
+    mixed = {field.name for field in fields(MixSettings)} - {field.name for field in fields(Settings)}
+    foreign = {"accuracy": mixed, "ood": set(ELSEWHERE)}[track]
+    if wrong := sorted(foreign.intersection(given)):
+        other = next(name for name in SETTINGS if name != track)
+        option = wrong[0].removesuffix("s") if wrong[0] in ("detectors", "metrics") else wrong[0]
+        raise UnusableInput(
+            f"--{option.replace('_', '-')} is of the {other} track, this is the {track} track"
+        )
+    mine = {name: value for name, value in options.items() if name not in foreign}
+    return SETTINGS[track](**mine)  # type: ignore[arg-type]

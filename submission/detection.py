@@ -1,0 +1,156 @@
+"""How well OOD scores tell in-distribution (IND) images from the others (OOD): the detection metrics.
+
+Every function takes two samples of scores, `ind` (n,) and `ood` (m,), higher = more OOD, n >= 1, m >= 1, and
+gives a fraction. The positive class is "ind" unless told otherwise, as in the Gscore paper: at a true
+positive rate of 95 % of IND images are kept, and the false positives are OOD images that are kept too.
+Images with the same score are always on the same side of a threshold. `weights` are of the images, (n,) and
+(m,), above 0; all count alike without.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+Positive = Literal["ind", "ood"]
+Weights = tuple[ArrayLike, ArrayLike]
+SLACK = 1e-12
+"""A rate that falls short by less than this, which is rounding, is reached."""
+
+
+def auroc(ind: ArrayLike, ood: ArrayLike, weights: Weights | None = None) -> float:
+    """The chance that an OOD image has a higher score than an IND image, ties counting half; in [0, 1].
+
+    The area under the ROC curve, whichever class is positive. 1 is perfect, 0.5 is chance.
+
+    >>> auroc([0, 1, 2, 3], [2, 4])
+    0.8125
+
+    Raises:
+        ValueError: scores or weights of another shape, none, or not finite; weights not above 0.
+    """
+    true, false = _rates(ind, ood, "ind", weights)
+    heights = (true + np.concatenate([[0.0], true[:-1]])) / 2
+    return float(np.diff(false, prepend=0) @ heights)
+
+
+def aupr(ind: ArrayLike, ood: ArrayLike, positive: Positive = "ind", weights: Weights | None = None) -> float:
+    """Average precision, the area under the steps of the precision-recall curve; in [0, 1], 1 is perfect.
+
+    Chance is the positive class's share of the images (of their weight). AUPR-in has IND as the positive
+    class, AUPR-out OOD.
+
+    >>> aupr([0, 1], [2]), aupr([0, 2], [1], positive="ood")
+    (1.0, 0.5)
+
+    Raises:
+        ValueError: as `auroc`.
+    """
+    kept, passed = _kept(ind, ood, positive, weights)
+    return float(np.diff(kept, prepend=0) / kept[-1] @ (kept / (kept + passed)))
+
+
+def fpr(
+    ind: ArrayLike,
+    ood: ArrayLike,
+    tpr: float = 0.95,
+    positive: Positive = "ind",
+    weights: Weights | None = None,
+) -> float:
+    """FPR@TPR: the share of negatives past the strictest threshold that keeps a share `tpr` of positives.
+
+    In [0, 1], lower is better; 0 < tpr <= 1. With a whole pool of IND scores as `ind`, its threshold is
+    applied to the OOD images of a mix.
+
+    >>> fpr([0, 1, 2, 3], [2, 4], tpr=0.75), fpr([0, 1, 2, 3], [2, 4], tpr=0.75, positive="ood")
+    (0.5, 0.5)
+
+    Raises:
+        ValueError: as `auroc`, or `tpr` outside (0, 1].
+    """
+    true, false = _rates(ind, ood, positive, weights)
+    return float(false[_reached(true, tpr)])
+
+
+def detection_error(
+    ind: ArrayLike,
+    ood: ArrayLike,
+    tpr: float | None = 0.95,
+    positive: Positive = "ind",
+    weights: Weights | None = None,
+) -> float:
+    """The share of errors were both classes as frequent, (1 - TPR + FPR) / 2, in [0, 1], lower is better.
+
+    Taken at the threshold of `fpr` (Liang et al., ICLR 2018; table VI of Recalcati et al. 2023); with
+    ``tpr=None``, the smallest over all thresholds (Lee et al., NeurIPS 2018), at most 0.5.
+
+    >>> detection_error([0, 1, 2, 3], [2, 4], tpr=0.75), detection_error([0, 1, 2, 3], [2, 4], tpr=None)
+    (0.375, 0.25)
+
+    Raises:
+        ValueError: as `fpr`.
+    """
+    true, false = _rates(ind, ood, positive, weights)
+    errors = (1 - true + false) / 2
+    return float(min(errors.min(), 0.5) if tpr is None else errors[_reached(true, tpr)])
+
+
+DETECTION_METRICS: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
+    "fpr95": partial(fpr, tpr=0.95),
+    "auroc": auroc,
+    "fpr80": partial(fpr, tpr=0.80),
+    "fpr60": partial(fpr, tpr=0.60),
+    "aupr-in": partial(aupr, positive="ind"),
+    "aupr-out": partial(aupr, positive="ood"),
+    "detection-error": detection_error,
+}
+"""The metrics of the OOD track, each of (ind, ood), IND-positive unless its name says otherwise."""
+
+
+def _kept(
+    ind: ArrayLike, ood: ArrayLike, positive: Positive, weights: Weights | None
+) -> tuple[FloatArray, FloatArray]:
+    """The weight of positives and of negatives kept at every threshold, the strictest first."""
+    if positive not in ("ind", "ood"):
+        raise ValueError(f"positive must be 'ind' or 'ood', got {positive!r}")
+    samples = {"ind": _sample("ind", ind), "ood": _sample("ood", ood)}
+    weighed = {name: np.ones(len(sample)) for name, sample in samples.items()}
+    if weights is not None:
+        weighed = {
+            name: _sample(f"weights of {name}", given) for name, given in zip(samples, weights, strict=True)
+        }
+        for name, given in weighed.items():
+            if given.shape != samples[name].shape or given.min() <= 0:
+                raise ValueError(f"weights of {name} must be {len(samples[name])} numbers above 0")
+    values = np.concatenate([samples["ind"], samples["ood"]])
+    _, place = np.unique(values if positive == "ind" else -values, return_inverse=True)
+    n = len(samples["ind"])
+    counts = {"ind": np.bincount(place[:n], weighed["ind"], place.max() + 1)}
+    counts["ood"] = np.bincount(place[n:], weighed["ood"], place.max() + 1)
+    negative = "ood" if positive == "ind" else "ind"
+    return counts[positive].cumsum(), counts[negative].cumsum()
+
+
+def _rates(
+    ind: ArrayLike, ood: ArrayLike, positive: Positive, weights: Weights | None
+) -> tuple[FloatArray, FloatArray]:
+    """The true and the false positive rate at every threshold, the strictest first."""
+    kept, passed = _kept(ind, ood, positive, weights)
+    return kept / kept[-1], passed / passed[-1]
+
+
+def _reached(true: FloatArray, tpr: float) -> int:
+    """The first threshold where the true positive rate is `tpr` or more."""
+    if not 0 < tpr <= 1:
+        raise ValueError(f"tpr must lie above 0 and at most at 1, got {tpr}")
+    return int(np.argmax(true >= tpr - SLACK))
+
+
+def _sample(name: str, values: ArrayLike) -> FloatArray:
+    found = np.asarray(values, dtype=np.float64)
+    if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
+        raise ValueError(f"{name} must be one or more finite numbers (n,), got shape {found.shape}")
+    return found

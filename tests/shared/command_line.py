@@ -1,0 +1,30 @@
+"""Running the command line inside the tests."""
+
+import contextlib
+import io
+import sys
+
+import unseen
+
+
+def run(*arguments, check=True):
+    """Run in this process through `main`'s own handling: (exit code, what was printed)."""
+    return Run(*map(str, arguments), check=check)
+
+
+class Run:
+    def __init__(self, *arguments, check):
+        out = io.StringIO()
+        old, sys.argv = sys.argv, ["unseen", *arguments]
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+                unseen.main()
+            self.code = 0
+        except SystemExit as end:
+            self.code = end.code or 0
+        finally:
+            sys.argv = old
+        self.text = out.getvalue()
+        assert "Traceback" not in self.text
+        if check:
+            assert self.code == 0, self.text

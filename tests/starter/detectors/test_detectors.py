@@ -1,0 +1,297 @@
+"""All detectors: each against an independent computation, on obvious OOD images, and one set at a time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+import torch
+from pytorch_ood.detector import GradNorm as LibraryGradNorm
+from pytorch_ood.detector import OpenMax as LibraryOpenMax
+from scipy.spatial.distance import mahalanobis
+from sklearn.metrics.pairwise import cosine_similarity
+from sklearn.svm import OneClassSVM
+from torch.nn.functional import cross_entropy
+
+from starter.detectors import DETECTORS
+from starter.detectors.oodl import OODL
+from starter.observation import Observation, Source
+from starter.temperature import temperature
+from submission.detection import auroc
+from submission.errors import UnusableInput
+
+
+def rows(observation):
+    return observation.features.astype(np.float64)
+
+
+def energy(source, features, weight=None):
+    weight = source.head_weight if weight is None else weight
+    logits = features @ weight.T.astype(np.float64) + source.head_bias
+    return -scipy.special.logsumexp(logits, axis=1)
+
+
+def ts(source, observation):
+    logits = observation.logits.astype(np.float64) / temperature(source)
+    return -scipy.special.softmax(logits, axis=1).max(axis=1)
+
+
+def moved(source, observation, eps=0.0014):
+    """Logits of ODIN's images, one by one, with the network as it was stored and pixels on [0, 1]."""
+    classifier, found = source.classifier, []
+    mean, std = (torch.tensor(values)[:, None, None] for values in (classifier.mean, classifier.std))
+    for image in torch.from_numpy(observation.images()).movedim(-1, 1):
+        pixels = (image / 255).requires_grad_()
+        logits = classifier.network(((pixels - mean) / std)[None])
+        cross_entropy(logits / 1000, logits.argmax(dim=1)).backward()
+        with torch.no_grad():
+            inputs = (pixels - eps * pixels.grad.sign() - mean) / std
+            found.append(classifier.network(inputs[None])[0].double().numpy())
+    return np.array(found)
+
+
+def odin(source, observation):
+    return -scipy.special.softmax(moved(source, observation) / 1000, axis=1).max(axis=1)
+
+
+def ip_ts_mls(source, observation):
+    return -moved(source, observation).max(axis=1) / 1000
+
+
+def mahalanobis_by_loop(source, observation):
+    known, classes = rows(source.train_ref), source.train_ref.logits.argmax(axis=1)
+    means = {c: known[classes == c].mean(axis=0) for c in set(classes)}
+    inverse = np.linalg.inv(
+        sum(np.outer(h - means[c], h - means[c]) for h, c in zip(known, classes, strict=True)) / len(known)
+    )
+    return [min(mahalanobis(h, mean, inverse) for mean in means.values()) ** 2 for h in rows(observation)]
+
+
+def knn(source, observation):
+    known, given = (
+        h / np.linalg.norm(h, axis=1, keepdims=True) for h in (rows(source.train_ref), rows(observation))
+    )
+    return [np.sort(np.linalg.norm(known - h, axis=1))[49] for h in given]
+
+
+def vim(source, observation):
+    weight, bias = source.head_weight.astype(np.float64), source.head_bias
+    origin = -np.linalg.pinv(weight) @ bias
+    known, given = rows(source.train_ref) - origin, rows(observation) - origin
+    _, axes = np.linalg.eigh(known.T @ known)
+    rest = axes[:, : known.shape[1] // 2]
+    alpha = (known @ weight.T).max(axis=1).mean() / np.linalg.norm(known @ rest, axis=1).mean()
+    return alpha * np.linalg.norm(given @ rest, axis=1) + energy(source, rows(observation))
+
+
+def react(source, observation):
+    return energy(source, np.minimum(rows(observation), np.quantile(rows(source.observation), 0.9)))
+
+
+def kept(h):
+    """The features among the largest tenth, the others 0; NaN where two share the last place."""
+    count = len(h) - round(0.9 * len(h))
+    *_, last, next_one = -np.sort(-h)[: count + 1]
+    return np.where(h >= last, h, 0) if last > next_one else np.full(len(h), np.nan)
+
+
+def ash_b(source, observation):
+    signs = [np.sign(kept(h)) for h in rows(observation)]
+    shaped = [sign * h.sum() / sign.sum() for sign, h in zip(signs, rows(observation), strict=True)]
+    return energy(source, np.array(shaped))
+
+
+def ash_s(source, observation):
+    shaped = [kept(h) * np.exp(h.sum() / kept(h).sum()) for h in rows(observation)]
+    return energy(source, np.array(shaped))
+
+
+def dice(source, observation):
+    contributions = source.head_weight * rows(source.train_ref).mean(axis=0)
+    weight = np.where(contributions > np.quantile(contributions, 0.9), source.head_weight, 0)
+    return energy(source, rows(observation), weight)
+
+
+def gradnorm(source, observation):
+    """By backpropagation through the head; the library's loss is a mean over classes."""
+    head = torch.nn.Linear(*source.head_weight.shape[::-1]).double()
+    head.weight.data = torch.from_numpy(source.head_weight).double()
+    head.bias.data = torch.from_numpy(source.head_bias).double()
+    detector = LibraryGradNorm(head, param_filter=lambda name: name == "weight").to("cpu")
+    return detector.predict(torch.from_numpy(rows(observation))).numpy()
+
+
+def rankfeat(source, observation):
+    """Stage by stage with NumPy's decomposition: `small` has blocks 0 to 3."""
+    network, classifier = source.classifier.network, source.classifier
+    with torch.no_grad():
+        stages = network.stages(classifier.normalised(observation.images()))
+        third = network.blocks[3](without_first(stages[2])).mean(dim=(2, 3))
+        logits = (network.head(third) + network.head(without_first(stages[3]).mean(dim=(2, 3)))) / 2
+    return -scipy.special.logsumexp(logits.numpy(), axis=1)
+
+
+def without_first(maps):
+    found = []
+    for matrix in maps.flatten(2).double().numpy():
+        u, s, v = np.linalg.svd(matrix, full_matrices=False)
+        found.append((u[:, 1:] * s[1:]) @ v[1:])
+    return torch.from_numpy(np.array(found)).float().reshape(maps.shape)
+
+
+def openmax(source, observation):
+    """The library's, with a row more for each class, since it takes distances to predicted classes alone."""
+    library = LibraryOpenMax(None, tailsize=20, alpha=3)
+    known = torch.from_numpy(source.train_ref.logits).double()
+    library.fit_logits(known, known.argmax(dim=1))
+    n, k = observation.logits.shape
+    rows = np.vstack([observation.logits.astype(np.float64), np.eye(k)])
+    return library.predict_logits(torch.from_numpy(rows)).numpy()[:n]
+
+
+def maxcos(source, observation):
+    return -cosine_similarity(rows(observation), source.head_weight).max(axis=1)
+
+
+EXACT = {
+    "ts": ts,
+    "odin": odin,
+    "ip_ts_mls": ip_ts_mls,
+    "mahalanobis": mahalanobis_by_loop,
+    "knn": knn,
+    "vim": vim,
+    "react": react,
+    "ash_b": ash_b,
+    "ash_s": ash_s,
+    "dice": dice,
+    "rankfeat": rankfeat,
+    "openmax": openmax,
+    "maxcos": maxcos,
+}
+
+
+@pytest.fixture(scope="module")
+def fitted(source):
+    return {name: detector.fit(source) for name, detector in DETECTORS.items()}
+
+
+@pytest.fixture(scope="module")
+def few(sets):
+    """A hundred of each, which are enough to compare."""
+    return {name: first(observation, 100) for name, observation in sets.items()}
+
+
+def first(observation, n):
+    images = observation.images()[:n]
+    return replace(
+        observation, logits=observation.logits[:n], features=observation.features[:n], render=lambda: images
+    )
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("kind", ["digits", "noise"])
+def test_scores_by_an_independent_computation(name, kind, fitted, few, source):
+    expected = np.asarray(EXACT[name](source, few[kind]))
+    known = np.isfinite(expected)
+    assert known.mean() > 0.9
+    scores, expected = fitted[name].score(few[kind])[known], expected[known]
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-3 * expected.std())
+
+
+def test_gradnorm_is_k_times_the_gradient_by_the_weights(fitted, few, source):
+    given = replace(
+        few["digits"],
+        logits=(rows(few["digits"]) @ source.head_weight.T + source.head_bias).astype(np.float32),
+    )
+    np.testing.assert_allclose(fitted["gradnorm"].score(given), 10 * gradnorm(source, given), rtol=1e-4)
+
+
+def test_oodl_ranks_as_the_exact_one_class_svm(fitted, sets, source):
+    detector = fitted["oodl"]
+    reduced = detector.model_[0].transform
+    exact = OneClassSVM(nu=0.01, gamma=1 / 64).fit(reduced(detector._rows(source.train_ref)))
+    given = sets["photos"]
+    expected = -exact.decision_function(reduced(detector._rows(given)))
+    assert scipy.stats.spearmanr(detector.score(given), expected)[0] > 0.9
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_photographs_score_higher_than_digits(name, fitted, sets):
+    assert auroc(fitted[name].score(sets["digits"]), fitted[name].score(sets["photos"])) > 0.55
+
+
+@pytest.mark.parametrize("name", ["mahalanobis", "knn", "vim", "oodl", "ash_s"])
+def test_noise_scores_higher_than_digits(name, fitted, sets):
+    """Of those that measure distances; the tiny classifier itself is sure that noise is a digit."""
+    assert auroc(fitted[name].score(sets["digits"]), fitted[name].score(sets["noise"])) > 0.85
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_scores_depend_on_no_other_image(name, fitted, few):
+    whole = fitted[name].score(few["photos"])
+    for n in (1, 7):
+        part = fitted[name].score(first(few["photos"], n))
+        np.testing.assert_allclose(part, whole[:n], rtol=1e-4, atol=1e-3 * whole.std())
+    assert np.array_equal(fitted[name].score(few["photos"]), whole)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_only_online_detectors_use_the_images_and_the_network(name, source, few):
+    without = replace(source, classifier=None)
+    if DETECTORS[name].online:
+        with pytest.raises(ValueError, match="needs the network"):
+            DETECTORS[name].fit(without)
+    else:
+        assert len(DETECTORS[name].fit(without).score(replace(few["digits"], render=None))) == 100
+
+
+def test_the_representation_tells_the_hyperparameters():
+    assert repr(DETECTORS["odin"]) == "ODIN(temperature=1000.0, eps=0.0014)"
+    names = [repr(detector) for detector in DETECTORS.values()]
+    assert len(set(names)) == len(names) == 18
+    assert repr(OODL(stage=1)) != repr(DETECTORS["oodl"])
+
+
+def degenerate(kind, n=60, d=8, k=4):
+    """Features and logits with nothing, or almost nothing, to learn from."""
+    rng = np.random.default_rng(0)
+    features = {
+        "zeros": np.zeros((n, d)),
+        "one point": np.ones((n, d)),
+        "dependent": np.outer(rng.uniform(size=n), np.arange(d)),
+        "dead": rng.uniform(size=(n, d)) * (np.arange(d) < 5),
+        "large": 6e4 * rng.uniform(size=(n, d)),
+    }[kind]
+    weight, bias = rng.normal(size=(k, d)).astype(np.float32), rng.normal(size=k).astype(np.float32)
+    logits = (features @ weight.T + bias).astype(np.float32)
+    seen = Observation("s", "c", logits, features=features.astype(np.float16))
+    return Source(seen, rng.integers(k, size=n), seen, weight, bias)
+
+
+@pytest.mark.parametrize("kind", ["zeros", "one point", "dependent", "dead", "large"])
+@pytest.mark.parametrize("name", [name for name, detector in DETECTORS.items() if not detector.online])
+def test_degenerate_features_give_finite_scores(name, kind):
+    source = degenerate(kind)
+    others = degenerate("large").observation
+    fitted = DETECTORS[name].fit(source)
+    for observation in (source.observation, others):
+        assert np.isfinite(fitted.score(observation)).all()
+
+
+def test_knn_needs_as_many_training_images_as_it_counts():
+    source = degenerate("dead", n=49)
+    with pytest.raises(
+        UnusableInput, match=r"KNN\(k=50\) needs 50 training images or more, the source has 49"
+    ):
+        DETECTORS["knn"].fit(source)
+
+
+def test_mahalanobis_keeps_its_digits_where_features_depend_on_others():
+    """Twice the same feature: the distance is that of the feature alone."""
+    source = degenerate("dead", d=5)
+    doubled = np.concatenate([source.observation.features] * 2, axis=1)
+    twice = replace(source.observation, features=doubled)
+    given = DETECTORS["mahalanobis"].fit(source).score(source.observation)
+    found = DETECTORS["mahalanobis"].fit(replace(source, observation=twice, train_ref=twice)).score(twice)
+    np.testing.assert_allclose(found, given, rtol=1e-4)
