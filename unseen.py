@@ -119,6 +119,9 @@ def build(
     datacv_splits: Annotated[
         bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
     ] = False,
+    licence: Annotated[
+        str, Option(metavar="TEXT", help="Of the images at paths, for the participants. [not stated]")
+    ] = "",
     track: TrackName = "accuracy",
     ood: Annotated[
         str, Option(help="OOD track: a folder or zip of one folder per OOD data set. [embedded ones]")
@@ -180,6 +183,7 @@ def build(
         "precision": precision,
         "hidden": hidden,
         "datacv_splits": datacv_splits,
+        "licence": licence,
         "daily_limit": daily_limit,
         "total_limit": total_limit,
         "deadline": deadline,
@@ -467,6 +471,47 @@ def report(
 
 
 @app.command()
+def sanity(
+    names: Annotated[Many, Argument(metavar="[DETECTOR]...", help="OOD detectors, as msp or vim.")] = None,
+    arch: Annotated[str, Option(help="small, resnet56, ..., or module:function.")] = "small",
+    source: Annotated[str, Option(help="As for build: the in-distribution images.")] = "glyphs",
+    ood: Annotated[
+        Path | None, Option(help="A folder or zip of one folder per OOD data set, shown besides.")
+    ] = None,
+    images: Annotated[int, Option(min=50, help="Images of a set, at most.")] = 500,
+    initialisations: Annotated[int, Option(min=1, help="Random networks.")] = 5,
+    seed: Annotated[int, Option(min=0, help="Of everything random.")] = 0,
+    out: Annotated[Path, Option(help="The CSV to write, a row for each detector, set and network.")] = Path(
+        "sanity.csv"
+    ),
+    data_root: DataRoot = None,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Run OOD detectors on random networks, to which nothing is in-distribution: a detector of new classes
+    tells nothing apart there (AUROC 0.5). Without names all run that score without the network.
+
+    Example: unseen sanity msp energy vim --images 200
+    """
+    from starter.classifiers import use_network
+    from starter.sanity import chosen, ood_sets, sanity_table, shown
+    from starter.sanity import sanity as run
+    from starter.sources import load_source
+    from submission.files import write_text
+
+    for spec in network or ():
+        use_network(spec)
+    detectors, splits = chosen(names or []), load_source(source, data_root, seed)
+    others = ood_sets(ood, splits.image_size, images, seed) if ood else {}
+    found = run(
+        arch, splits.classes, shown(splits, others, images, seed), detectors, initialisations, seed, device
+    )
+    write_text(out, found.to_csv(index=False))
+    echo(f"AUROC, mean and deviation over {initialisations} random networks; 0.5 is to tell nothing apart\n")
+    echo(f"{sanity_table(found)}\n\n{out}")
+
+
+@app.command()
 def ablate(
     folder: Folder,
     table: Annotated[
@@ -654,6 +699,80 @@ def pack(
     Example: unseen pack contest
     """
     echo(submission.pack(Competition.open(folder), out or Path(f"{folder.resolve()}.zip")))
+
+
+@app.command()
+def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> None:
+    """List what could reveal a hidden label: errors, to mend before anybody gets the competition, and
+    warnings. Exit code 1 where there is an error.
+
+    Example: unseen audit contest
+    """
+    from starter.audit import audit as run
+    from starter.classifiers import use_network
+
+    for spec in network or ():
+        use_network(spec)
+    found = run(Competition.open(folder), device)
+    for finding in found:
+        echo(finding)
+    errors = [finding for finding in found if finding.grade == "error"]
+    echo(f"errors: {len(errors)}, warnings: {len(found) - len(errors)}")
+    if errors:
+        raise Exit(1)
+
+
+@app.command("verify-entry")
+def verify_entry(
+    folder: Folder,
+    file: Predictions,
+    method: Annotated[str, Option(metavar="module:Class|METHOD", help="What the team hands over.")],
+    settings: Changes = None,
+    tolerance: Annotated[float, Option(help="Difference of fractions that counts as none.")] = 1e-4,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Run a method again and compare its predictions with a submitted file. Exit code 1 where they differ.
+    Its code runs here: use a participant's copy (unseen pack), which has no labels.
+
+    Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
+    """
+    from baselines.verify_entry import verify_entry as verify
+
+    if ":" in method and (folder / "private").exists():
+        echo(f"warning: {method} can read {folder / 'private'}: verify on a participant's copy", err=True)
+    competition, chosen = _opened(folder, [method], settings, network)
+    found = verify(competition, file, method, chosen[method], tolerance, device)
+    echo(found)
+    if found.differing:
+        raise Exit(1)
+
+
+@app.command()
+def export(
+    platform: Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")],
+    folder: Folder,
+    out: Annotated[Path, Argument(metavar="OUT", help="A new folder; it will hold hidden labels.")],
+    start: Annotated[
+        datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
+    ] = None,
+) -> None:
+    """Write the competition for another platform, ready to upload; OUT/README.md says how.
+
+    Example: unseen export codabench contest contest-codabench
+    """
+    from leaderboard.export import export as write
+
+    competition = Competition.open(folder)
+    first = start or _now().replace(hour=0, minute=0, second=0, microsecond=0)
+    write(competition, platform, out, first.replace(tzinfo=timezone.utc))
+    if platform == "datacv":
+        from starter.materialize import materialize as write_sets
+
+        for part in ("train", "val", "test"):
+            if competition.sets(part):
+                write_sets(competition, out / "participants", "datacv", part)
+    echo(out / "README.md")
 
 
 def _now() -> datetime:

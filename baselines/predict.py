@@ -39,21 +39,35 @@ def predict(
         UnusableInput: a method fails; it is named with the subject or set, and the line of its code.
     """
     needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
-    observed: dict[str, Sets] = {}
-    for name, subject in open_subjects(competition, needs, device).items():
-        meta = subject.meta_train(progress)
-        observed[name] = meta, {part: subject.observations(part, progress) for part in FOLDERS}
+    observed = observe_parts(competition, needs, tuple(FOLDERS), device, progress)
     return {
-        name: _write(competition, name, _predictions(name, prototype, observed))
+        name: _write(competition, name, predictions(name, prototype, observed))
         for name, prototype in methods.items()
     }
 
 
-def _predictions(
-    name: str, prototype: Estimator, observed: Mapping[str, Sets]
-) -> dict[str, dict[str, float]]:
-    """The predictions of each part by id; every set is handed over by itself, so an error names it."""
-    values: dict[str, dict[str, float]] = {part: {} for part in FOLDERS}
+def observe_parts(
+    competition: Competition,
+    needs: tuple[str, ...],
+    parts: Sequence[str],
+    device: str = "cpu",
+    progress: bool = True,
+) -> dict[str, Sets]:
+    """For each subject what there is to learn from, and its sets of `parts`, observed with `needs`."""
+    observed: dict[str, Sets] = {}
+    for name, subject in open_subjects(competition, needs, device).items():
+        meta = subject.meta_train(progress)
+        observed[name] = meta, {part: subject.observations(part, progress) for part in parts}
+    return observed
+
+
+def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -> dict[str, dict[str, float]]:
+    """The predictions of each part by id; every set is handed over by itself, so an error names it.
+
+    Raises:
+        UnusableInput: the method, which the command line calls `name`, fails.
+    """
+    values: dict[str, dict[str, float]] = {part: {} for _, parts in observed.values() for part in parts}
     for subject, (meta, parts) in observed.items():
         with guarded(name, f"fit for {subject}", prototype):
             method = clone(prototype)

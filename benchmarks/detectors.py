@@ -1,12 +1,12 @@
 """OOD detectors on mixes of CIFAR-10's test images and 52 OOD sets: their time from cache, and their AUROC.
 
-    UNSEEN_DATA=FOLDER python benchmarks/detectors.py DIR [--arch resnet56] [--online 2]
+    UNSEEN_DATA=FOLDER python benchmarks/detectors.py DIR [--arch resnet56] [--online 4]
 
 FOLDER holds cifar10.zip, ood.zip (<set>/<image>) and weights/. A mix has 400 test images and all of an OOD
 set (400 at most); 10,000 training images and 2,000 other test images are the source. DIR keeps observations,
-so that a second run only scores. Wanted: under 60 s for all mixes and all detectors that score from cache
-but OpenMax. Detectors that need the network are timed on the first mixes alone (`--online`). AUROC and
-FPR@95 (IND is positive) are means over the mixes.
+so that a second run only scores. Wanted: under 60 s for all mixes and all detectors that score from cache.
+Detectors that need the network are timed on a few mixes (`--online`), evenly chosen by name. AUROC and FPR@95
+(IND is positive) are means over the mixes.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--arch", default="resnet56")
-    parser.add_argument("--online", type=int, default=2, help="mixes that detectors with the network score")
+    parser.add_argument("--online", type=int, default=4, help="mixes that detectors with the network score")
     options = parser.parse_args()
     data = Path(os.environ["UNSEEN_DATA"])
     classifier = load_classifier(f"{options.arch}={data / f'weights/{options.arch}.safetensors'}", CLASSES)
@@ -85,12 +85,13 @@ def main() -> None:
     sets = observe_all(renderings, observer, ("features",))
     print(f"{options.arch}, {len(sets)} mixes of {np.mean([len(each) for each in sets]):.0f} images\n")
     print(f"{'detector':12}{'fit, s':>8}{'a mix, s':>14}{'AUROC':>8}{'FPR@95':>8}")
+    few = [sets[int(i)] for i in np.linspace(0, len(sets) - 1, options.online)]
     total = 0.0
     for name, detector in DETECTORS.items():
-        row, seconds = measured(name, source, list(sets[: options.online]) if detector.online else sets)
-        print(row, f"over {options.online} mixes" if detector.online else "", flush=True)
-        total += 0 if detector.online or name == "openmax" else seconds
-    print(f"\nfrom cache, without openmax: {total:.1f} s (60 wanted)")
+        row, seconds = measured(name, source, few if detector.online else sets)
+        print(row, f"over {len(few)} mixes" if detector.online else "", flush=True)
+        total += 0 if detector.online else seconds
+    print(f"\nall that score from cache: {total:.1f} s (60 wanted)")
 
 
 if __name__ == "__main__":

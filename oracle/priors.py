@@ -28,14 +28,12 @@ def nearest_prior(least: FloatArray, reference: FloatArray) -> FloatArray:
     return prior / prior.sum()
 
 
-def sure(predicted: IntArray, probabilities: FloatArray, power: float, classes: int) -> FloatArray:
-    """The share of images (k,) that surely belong to each class: the mean of p^power over those predicted so.
+def sure(predicted: IntArray, probabilities: FloatArray, level: float, classes: int) -> FloatArray:
+    """The share of images (k,) that are predicted as each class and right with a probability above `level`.
 
-    p (n,) is the probability that the prediction (n,) is right. A power of 1 counts what is expected, a
-    larger one trusts only what is nearly certain, and none is sure at infinity.
+    Predictions and probabilities are (n,). At a level of 1 no image is sure.
     """
-    trusted = np.where(np.isinf(power), 0.0, probabilities**power)
-    return np.bincount(predicted, trusted, minlength=classes) / len(predicted)
+    return np.bincount(predicted[probabilities > level], minlength=classes) / len(predicted)
 
 
 def few_classes(labels: IntArray, rng: np.random.Generator) -> IntArray:

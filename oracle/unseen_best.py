@@ -33,12 +33,14 @@ RICH = "entropy,confidence,energy,margin,logit_norm,knn,turned,grey,rotation"
 """What the trees read: nothing that all images of a set share, and nothing of the pixels themselves."""
 EVIDENCE = ("knn", "rotation", "turned", "confidence")
 """Indicators whose mean over the set the regression reads."""
-POWERS = (1.0, 2.0, 4.0, np.inf)
-"""How sure an image must be to count towards the class prior; at infinity the prior is the source's."""
+LEVELS = (0.5, 0.7, 1.0)
+"""Above which probability of being right an image is sure of its class; at 1 the prior is the source's."""
+RIGHT = 0.5
+"""Above this probability the trees call an image right."""
 ESTIMATES = ("trees", "transport", "stack")
 ALPHAS = (1.0, 10.0, 100.0, 1000.0)
 TRANSPORT = 2
-"""Column of a row: the transport's estimate at the power 2, which is the one that is corrected."""
+"""Column of a row: the transport's estimate at the level 0.7, which is the one that is corrected."""
 PARTS = 10_000
 """Of these a class prior is made up when it is transported to."""
 
@@ -63,7 +65,7 @@ def candidates() -> list[Fit]:
     """Ways to tell accuracy from rows: every estimate as it is, and the transport's corrected by the other
     estimates, and by these and the evidence, each at every strength of ridge regression.
     """
-    estimates, width = 1 + len(POWERS), 1 + len(POWERS) + len(EVIDENCE)
+    estimates, width = 1 + len(LEVELS), 1 + len(LEVELS) + len(EVIDENCE)
     found: list[Fit] = [partial(_as_it_is, column) for column in range(estimates)]
     for columns in (range(estimates), range(width)):
         found += [partial(_corrected, tuple(columns), alpha) for alpha in ALPHAS]
@@ -83,8 +85,8 @@ class UnseenBest(Estimator):
 
     Args:
         indicators: that the trees read, names with commas between them.
-        estimate: the mean of the trees' probabilities ("trees"), the share transported cheaply under the
-            class prior that they leave room for ("transport"), or both, corrected by regression ("stack").
+        estimate: the share of images that the trees call right ("trees"), the share transported cheaply under
+            the class prior that they leave room for ("transport"), or both, corrected ("stack").
         copies: of the labelled source, with other class priors, that the regression learns from too.
         trees, leaves: of LightGBM.
         most: at most so many images are learnt from by each of the five forests.
@@ -171,14 +173,14 @@ class UnseenBest(Estimator):
         """Log-odds of the trees' and the transports' estimates, then the means of the evidence, (p,)."""
         rows = self._read(judged)
         probabilities = np.mean([np.asarray(forest.predict(rows)) for forest in forests], axis=0)
-        estimates = [probabilities.mean()]
-        estimates += [self._transported(judged.observation, probabilities, power) for power in POWERS]
+        estimates = [(probabilities > RIGHT).mean()]
+        estimates += [self._transported(judged.observation, probabilities, level) for level in LEVELS]
         places = [self._columns.index(name) for name in EVIDENCE]
         return np.array([*log_odds(estimates), *judged.table[:, places].mean(axis=0, dtype=np.float64)])
 
-    def _transported(self, observation: Observation, probabilities: FloatArray, power: float) -> float:
+    def _transported(self, observation: Observation, probabilities: FloatArray, level: float) -> float:
         """COTT under the class prior nearest to the source's that leaves room for what is sure."""
-        least = sure(observation.predicted, probabilities, power, len(self.prior_))
+        least = sure(observation.predicted, probabilities, level, len(self.prior_))
         classes = np.rint(PARTS * nearest_prior(least, self.prior_)).astype(np.int64)
         cost, mass = transport_to(classes, observation, self.temperature_)
         return float(mass[cost <= self.threshold_].sum())
@@ -225,8 +227,8 @@ class UnseenBest(Estimator):
             return float(sum(weight * correct(row)[0] for weight, correct in self.corrections_))
         probabilities = np.asarray(self.forest_.predict(self._read(judged)))
         if self.estimate == "trees":
-            return float(probabilities.mean())
-        return self._transported(observation, probabilities, POWERS[TRANSPORT - 1])
+            return float((probabilities > RIGHT).mean())
+        return self._transported(observation, probabilities, LEVELS[TRANSPORT - 1])
 
     def _state(self) -> dict[str, Any]:
         corrections = [(weight, asdict(each)) for weight, each in getattr(self, "corrections_", [])]

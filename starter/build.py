@@ -15,6 +15,7 @@ from starter.claim import Claim, claimed
 from starter.classifiers import Classifier, check_device
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
+from starter.licences import licences
 from starter.npz import write_npz
 from starter.overlap import shared_images
 from starter.parts import given_classifiers, hashes, public_sets, write_bases, write_classifiers
@@ -33,6 +34,7 @@ from submission import (
     write_solution,
 )
 from submission.files import write_text
+from submission.pack import LICENCES
 
 LEAKED_SHARE = 0.05
 """A natural test set of which more than this is public is refused; where images are hidden, any."""
@@ -83,6 +85,7 @@ def build_accuracy(claim: Claim, device: str, data_root: Path | None) -> Competi
     _check_overlap(settings, splits, plans)
     given = given_classifiers(settings, splits, device)
     claim.check_inputs(_inputs(settings, splits, plans, given))
+    write_text(public / LICENCES, licences(settings))
     write_bases(public, splits, settings.seed)
     write_classifiers(public, given, splits, settings)
     recipes = plan_train(settings)
@@ -114,7 +117,7 @@ def _draft(
     labels: Mapping[str, Mapping[str, NDArray[np.int64]]],
 ) -> Competition:
     """The competition before its targets are known; its `files` are named one by one, never found."""
-    files = ["base.npz", "reference.npz", "train_ref.npz", "train/recipes.jsonl", GROUPS_FILE]
+    files = ["base.npz", "reference.npz", "train_ref.npz", "train/recipes.jsonl", GROUPS_FILE, LICENCES]
     files += [f"classifiers/{subject}.safetensors" for subject in settings.subjects]
     files += [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
     return Competition(

@@ -15,6 +15,7 @@ from starter.classifiers import Classifier
 from starter.gbench import gbench, missing
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
+from starter.licences import licences
 from starter.mixes import FromPools, Mix, draw_mixes, family, split_families
 from starter.mixsettings import MixSettings
 from starter.mixsubject import MIXES_FILE, MixSets, Scores, View, picked, true_metric
@@ -35,6 +36,7 @@ from submission import (
 )
 from submission.competition import NOISE
 from submission.files import write_text
+from submission.pack import LICENCES
 from submission.tracks import TRACKS
 
 DRAWS = 32
@@ -59,6 +61,7 @@ def build_mixes(claim: Claim, device: str, data_root: Path | None) -> Competitio
     parts = split_families(list(ood), settings.seed)
     pools = {part: Pools(part, base, ood, parts[part]) for part, base in _bases(splits).items()}
     mixes = {part: pool.draw(settings, claim.test_seed) for part, pool in pools.items()}
+    write_text(public / LICENCES, licences(settings))
     write_bases(public, splits, settings.seed)
     write_classifiers(public, given, splits, settings)
     for name in parts["train"]:
@@ -162,7 +165,7 @@ def _draft(
     mixes: Mapping[str, Sequence[FromPools]],
 ) -> Competition:
     """The competition before its targets are known; its `files` are named one by one, never found."""
-    files = ["base.npz", "reference.npz", "train_ref.npz", MIXES_FILE, GROUPS_FILE]
+    files = ["base.npz", "reference.npz", "train_ref.npz", MIXES_FILE, GROUPS_FILE, LICENCES]
     files += [f"ood/{name}.npz" for name in train]
     files += [f"classifiers/{name}.safetensors" for name in settings.classifier_names]
     files += [f"{part}/{mix.name}.npz" for part in ("val", "test") for mix in mixes[part]]

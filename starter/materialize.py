@@ -29,7 +29,7 @@ from starter.npz import read_npz, write_npz
 from starter.subjects import SETS
 from submission import Competition, UnusableInput, make_id
 from submission.competition import PARTS
-from submission.files import replacing, sha256, write_text
+from submission.files import claim_folder, replacing, sha256
 
 
 def materialize(competition: Competition, out: Path, layout: str = "npz", part: str = "train") -> Path:
@@ -61,7 +61,7 @@ def materialize(competition: Competition, out: Path, layout: str = "npz", part: 
             f"--out {out} lies in the competition {competition.root}: name a folder elsewhere"
         )
     plan = LAYOUTS[layout](competition, part, out)
-    _claim(plan.folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")
+    claim_folder(plan.folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")
     missing = {name: path for name, path in plan.paths.items() if not path.exists()}
     _check_room(competition, part, out, missing)
     sets = _sets(competition, part)
@@ -149,18 +149,6 @@ def _common_labels(competition: Competition) -> NDArray[np.int64] | None:
     first, *others = SETS[competition.track](competition).train
     labels = first.labels()
     return labels if all(np.array_equal(other.labels(), labels) for other in others) else None
-
-
-def _claim(folder: Path, content: str) -> None:
-    """Make the folder, or find that it was made for the same content."""
-    stamp = folder.with_name(f".{folder.name}.unseen")
-    begun = stamp.is_file() and stamp.read_bytes() == content.encode()
-    if not begun and folder.exists() and any(folder.iterdir()):
-        raise UnusableInput(f"{folder} holds other sets or files, or another layout: name another --out")
-    folder.mkdir(parents=True, exist_ok=True)
-    for stray in folder.glob(".*.tmp"):
-        shutil.rmtree(stray) if stray.is_dir() else stray.unlink()
-    write_text(stamp, content)
 
 
 def _check_room(competition: Competition, part: str, out: Path, missing: Mapping[str, Path]) -> None:

@@ -78,6 +78,10 @@ class MixSettings(Settings):
             for metric in self.metrics
         )
 
+    @property
+    def public_paths(self) -> tuple[str, ...]:
+        return (self.ood,) if self.ood else ()
+
     def public(self) -> dict[str, object]:
         """The settings that participants see."""
         low, high = self.sizes or (self.set_size, self.set_size)

@@ -33,6 +33,7 @@ LIMITS = {
     "total_limit": (0, 1_000_000),
 }
 """The least and the most that a setting may be."""
+LONGEST_LICENCE = 500
 _TAKEN = re.compile(r"(val|test)_\d{4,}")
 
 
@@ -52,6 +53,7 @@ class Settings:
         precision: of the classifiers' forward pass, one for the whole competition.
         hidden: the test images stand nowhere in public; without it the competition is for practice.
         datacv_splits: the DataCV challenge's own division of the source, with all test images in every base.
+        licence: of the images at paths, for ``public/LICENCES.txt``; those of sources with a name are known.
         feedback: what a team is told of a submission, a key of `submission.competition.FEEDBACKS`.
         decimals: of published scores.
         daily_limit, total_limit: submissions that a team may make a day (UTC) and in all; 0 for any number.
@@ -75,6 +77,7 @@ class Settings:
     precision: str = "float32"
     hidden: bool = False
     datacv_splits: bool = False
+    licence: str = ""
     feedback: str = "rounded"
     decimals: int = 2
     daily_limit: int = 0
@@ -89,6 +92,10 @@ class Settings:
         if not self.source.isprintable() or not self.source.strip():
             raise UnusableInput(
                 f"--source {self.source!r}: a name or a path of printable characters is needed"
+            )
+        if not self.licence.isprintable() or len(self.licence) > LONGEST_LICENCE:
+            raise UnusableInput(
+                f"--licence must be a line of at most {LONGEST_LICENCE} printable characters, as 'CC BY 4.0'"
             )
         if not self.classifiers:
             raise UnusableInput("a competition needs at least one --classifier")
@@ -148,6 +155,11 @@ class Settings:
             "deadline": _moment(self.deadline),
             **limits,
         }
+
+    @property
+    def public_paths(self) -> tuple[str, ...]:
+        """The paths, besides the source, whose images participants get with their labels."""
+        return self.val_from
 
     def public(self) -> dict[str, object]:
         """The settings that participants see: nothing of the test sets, no paths of the organizer's."""

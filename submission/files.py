@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,6 +39,24 @@ def write_text(path: Path, text: str) -> None:
     """Write `text` to `path` as UTF-8 with "\\n" line ends, atomically."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def claim_folder(folder: Path, content: str) -> None:
+    """Make a folder, or find that it was made for the same content; what a killed run left in it is removed.
+
+    What the folder was made for stands in ``.<folder>.unseen`` beside it.
+
+    Raises:
+        UnusableInput: it holds anything else.
+    """
+    stamp = folder.with_name(f".{folder.name}.unseen")
+    begun = stamp.is_file() and stamp.read_bytes() == content.encode()
+    if not begun and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise UnusableInput(f"{folder} holds other files, or another layout: name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for stray in folder.glob(".*.tmp"):
+        shutil.rmtree(stray) if stray.is_dir() else stray.unlink()
+    write_text(stamp, content)
 
 
 def read_head(path: Path, count: int) -> bytes:

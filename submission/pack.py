@@ -7,6 +7,8 @@ from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import replacing
 
+LICENCES = "LICENCES.txt"
+"""Where a build states the licences of its sources, below ``public/``."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 

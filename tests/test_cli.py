@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from audits import unguessable
 from command_line import run
 from taxonomy import write_class_zip, write_taxonomy
 
@@ -32,20 +33,9 @@ def folder(contest, monkeypatch):
 def test_commands_are_the_designs():
     assert set(COMMANDS) >= {
         *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
-        *(
-            "predict",
-            "report",
-            "validate",
-            "score",
-            "select",
-            "history",
-            "rescore",
-            "verify",
-            "leaderboard",
-            "pack",
-            "classes",
-            "prediction-graph",
-        ),
+        *("predict", "report", "validate", "score", "select", "history", "rescore", "verify"),
+        *("leaderboard", "pack", "export", "audit", "verify-entry", "classes"),
+        "prediction-graph",
     }
 
 
@@ -74,7 +64,9 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch):
         monkeypatch.setattr("starter.parts.train_small", trained(weights))
         monkeypatch.setattr("starter.build.build", smaller)
         monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
-    if arguments[0] in ("validate", "score"):
+    if arguments[0] == "audit":
+        unguessable(folder / "contest")
+    if arguments[0] in ("validate", "score", "verify-entry"):
         run("predict", "contest", "atc")
     if arguments[0] in ("classes", "prediction-graph"):
         class_files(folder, weights, monkeypatch)
@@ -143,6 +135,15 @@ def test_a_preset_fills_in_what_is_not_given(folder, weights):
     }
     assert competition.subjects == ("tiny",)
     assert "--preset 'huge' is unknown" in run("build", "x", "--preset", "huge", check=False).text
+
+
+def test_an_export_in_datacvs_form_holds_the_sets_in_its_layout(folder):
+    assert run("export", "datacv", "contest", "out").text.endswith("out/README.md\n")
+    answers = Path("out/participants/answer.txt").read_text().splitlines()
+    assert len(list(Path("out/participants/test_data").glob("[!.]*.npy"))) == len(answers) == 12
+    assert {path.name for path in Path("out/participants").glob("[!.]*")} == {
+        *("answer.txt", "order.csv", "temp", "test_data", "train_data", "val"),
+    }
 
 
 def test_sets_are_written_out_in_every_layout(folder):
@@ -453,3 +454,24 @@ def test_the_readmes_commands_run_in_their_order(tmp_path, weights, monkeypatch)
     assert len(lines) > 8
     for line in lines:
         run(*shlex.split(line))
+
+
+def test_an_audit_ends_with_1_where_there_is_an_error(folder):
+    unguessable(folder / "contest")
+    clean = run("audit", "contest").text
+    assert clean.splitlines()[-1] == "errors: 0, warnings: 1"
+    Path("contest/private").chmod(0o755)
+    found = run("audit", "contest", check=False)
+    assert (found.code, found.text.splitlines()[-1]) == (1, "errors: 1, warnings: 1")
+    assert "error    contest/private is open to others (mode 0755)" in found.text
+
+
+def test_an_entry_is_verified_or_not(folder):
+    run("new-method", "handed_in")
+    run("predict", "contest", "constant", "handed_in:HandedIn")
+    entry = "contest/submissions/handed_in.HandedIn.csv"
+    found = run("verify-entry", "contest", entry, "--method", "handed_in:HandedIn").text
+    assert "warning: handed_in:HandedIn can read contest/private: verify on a participant's copy" in found
+    assert "verified: the method predicts all 12 submitted numbers" in found
+    other = run("verify-entry", "contest", entry, "--method", "constant", check=False)
+    assert (other.code, "not verified: " in other.text, "warning" in other.text) == (1, True, False)

@@ -15,7 +15,7 @@ ALLOWED = {
     "oracle": {"submission", "starter", "baselines", "oracle"},
     "leaderboard": {"submission", "leaderboard"},
 }
-HEAVY = {"torch", "torchvision", "sklearn", "lightgbm", "scipy", "matplotlib", "cv2"}
+HEAVY = {"torch", "torchvision", "sklearn", "lightgbm", "scipy", "matplotlib", "cv2", "pytorch_ood"}
 
 
 def imported(path: Path) -> set[str]:
@@ -73,6 +73,8 @@ def test_light_commands_load_nothing_heavy(contest):
         ["verify", root],
         ["leaderboard", root],
         ["pack", root],
+        ["export", "codabench", root, f"{root}-codabench"],
+        ["export", "kaggle", root, f"{root}-kaggle"],
     ):
         assert loaded_by(*arguments) == set(), arguments
 
@@ -89,3 +91,9 @@ def test_no_pickle_eval_or_extractall():
             assert not any(isinstance(func, ast.Attribute) and func.attr == "extractall" for func in calls), (
                 module
             )
+
+
+def test_detectors_import_pytorch_ood_only_when_they_are_used():
+    code = "import sys, starter.detectors; print('pytorch_ood' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]

@@ -1,6 +1,7 @@
 """RankFeat: energy after the largest component of the feature maps is removed (Song et al., NeurIPS 2022)."""
 
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import torch
@@ -71,13 +72,13 @@ def _places(classifier: Classifier, observation: Observation) -> list[nn.Module 
     def note(module: nn.Module, inputs: object, output: object) -> None:
         calls.append((module, output, getattr(output, "_version", None)))
 
-    hooks = [module.register_forward_hook(note) for module in network.modules()]
+    inputs = classifier.normalised(observation.images()[:1])
     with torch.no_grad():
-        inputs = classifier.normalised(observation.images()[:1])
-        stages = network.stages(inputs)
-        for hook in hooks:
-            hook.remove()
-        averaged = torch.allclose(stages[-1].mean(dim=(2, 3)), network.features(inputs), atol=1e-5)
+        with ExitStack() as hooks:
+            for module in network.modules():
+                hooks.enter_context(module.register_forward_hook(note))
+            stages = network.stages(inputs)
+        averaged = torch.allclose(stages[-1].mean(dim=(2, 3)), network.features(inputs), rtol=1e-4)
     times = Counter(module for module, _, _ in calls)
     places: list[nn.Module | None] = []
     for maps in [maps for maps in stages if maps.shape[2:].numel() > 1][-2:]:

@@ -46,10 +46,10 @@ def test_more_than_there_is_room_for_is_scaled():
 
 
 def test_sure_images_by_class():
-    predicted, probabilities = np.array([0, 0, 2, 1]), np.array([0.5, 1.0, 0.8, 0.0])
-    np.testing.assert_allclose(sure(predicted, probabilities, 1.0, 4), [0.375, 0, 0.2, 0])
-    np.testing.assert_allclose(sure(predicted, probabilities, 2.0, 4), [0.3125, 0, 0.16, 0])
-    assert sure(predicted, probabilities, np.inf, 4).tolist() == [0, 0, 0, 0]
+    predicted, probabilities = np.array([0, 0, 2, 1]), np.array([0.6, 1.0, 0.8, 0.0])
+    assert sure(predicted, probabilities, 0.5, 4).tolist() == [0.5, 0, 0.25, 0]
+    assert sure(predicted, probabilities, 0.7, 4).tolist() == [0.25, 0, 0.25, 0]
+    assert sure(predicted, probabilities, 1.0, 4).tolist() == [0, 0, 0, 0]
 
 
 def test_copies_have_few_to_all_classes():

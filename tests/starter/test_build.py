@@ -35,7 +35,7 @@ def test_the_folder_holds_what_the_design_says(built):
     assert public == {
         *("competition.json", "base.npz", "reference.npz", "train_ref.npz", "sample_submission.csv"),
         *("classifiers/tiny.safetensors", "train/recipes.jsonl", "train/targets.csv", "val/targets.csv"),
-        "val/groups.csv",
+        *("val/groups.csv", "LICENCES.txt"),
         *(f"val/{name}.npz" for name in built.sets("val")),
         *(f"test/{name}.npz" for name in built.sets("test")),
     }

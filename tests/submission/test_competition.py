@@ -120,14 +120,17 @@ def test_a_half_built_competition_says_how_to_finish_it(tmp_path: Path, part: st
         ("", "not valid JSON"),
         ("{", "not valid JSON"),
         ("[" * 100_000, "not valid JSON"),
-        ('{"a": 1, "a": 2}', "'a' stands twice"),
+        ('{"a": 1, "a": 2}', "'a' stands twice in one object"),
         ('{"a": NaN}', "NaN is not a number of JSON"),
         ("\xff", "not valid JSON"),
         ('{"a": 1' + "0" * 400, "not valid JSON \\(a whole number of 401 digits"),
         ("9" * 1_000_000, "not valid JSON \\(a whole number of 1,000,000 digits"),
         ("[]", "does not describe a competition"),
         ('{"format": "other"}', "does not describe a competition"),
-        ('{"format": "unseen-competition", "version": 2}', "has format version 2, this kit reads 1"),
+        (
+            '{"format": "unseen-competition", "version": 2}',
+            "has format version 2, this kit reads 1: use the release",
+        ),
         ('{"format": "unseen-competition", "version": true}', "has format version True"),
         ('{"format": "unseen-competition", "version": 1}', "field 'classes' is missing"),
     ],
@@ -215,6 +218,65 @@ def test_a_wrong_field_is_named(competition: Competition, field: str, value: obj
         Competition.open(competition.root)
     assert len(str(caught.value)) < 500
     assert str(caught.value).isprintable()
+
+
+TWO = {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("name", "", "name: must be a line of text, got ''"),
+        ("track", "speed", "track: must be one of accuracy"),
+        ("visibility", "secret", "visibility: must be one of practice, hidden, got 'secret'"),
+        ("precision", "float16", "precision: must be one of float32, bfloat16, got 'float16'"),
+        ("seed", -1, "seed: must be a whole number, 0 to 2^63 - 1, got -1"),
+        ("decimals", 10, "decimals: must be 0 to 9, got 10"),
+        ("feedback", "all", "feedback: must be one of rounded, ladder, got 'all'"),
+        ("daily_limit", 0, "daily_limit: must be 1 to 1,000,000, or none, got 0"),
+        ("deadline", 5, "deadline: must be a UTC time in whole seconds, or none, got 5"),
+        ("deadline", "soon", "deadline: 'soon' is not a time"),
+        ("image_size", [32], "image_size: must be (height, width), 1 to 2^20 pixels, got (32,)"),
+        ("classes", ["one"], "classes: must be a tuple of 2 or more names, got ('one',)"),
+        ("classes", ["a", "a"], "classes: 'a' stands twice"),
+        ("sizes", [], "sizes: must hold train, val, test"),
+        (
+            "sizes",
+            {"train": [], "val": {}, "test": TWO},
+            "sizes: must be {part: {set: number of images}}, got []",
+        ),
+        (
+            "sizes",
+            {"train": {"t": 0}, "val": {}, "test": TWO},
+            "sizes: must be 1 to 1,000,000,000 images for set 't', got 0",
+        ),
+        ("sizes", {"train": {"a": 1}, "val": {}, "test": TWO}, "sizes: two sets are named 'a'"),
+        (
+            "sizes",
+            {"train": {}, "val": {}, "test": TWO},
+            "sizes: a train set or more is needed, to learn from",
+        ),
+        (
+            "sizes",
+            {"train": {"t": 1}, "val": {}, "test": {"a": 1}},
+            "sizes: two test sets or more are needed, for the public and the private score",
+        ),
+        ("settings", [], "settings: must be plain JSON (no tuples, no NaN), got []"),
+        ("files", [], "files: must be {path below public/: SHA-256}, got []"),
+        ("files", {"../a": "0" * 64}, "files: must be paths below public/, got '../a'"),
+        ("files", {"a": "G"}, "files: must be 64 hexadecimal digits for 'a', got 'G'"),
+        ("colour", "red", "field 'colour' is unknown"),
+    ],
+)
+def test_what_is_wrong_with_a_field_is_told(
+    competition: Competition, field: str, value: object, message: str
+) -> None:
+    path = competition.public / "competition.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    with pytest.raises(UnusableInput) as caught:
+        Competition.open(competition.root)
+    assert str(caught.value).startswith(f"{path} is damaged: {message}")
+    assert str(caught.value).endswith("; unpack or restore it")
 
 
 @pytest.mark.parametrize("depth", [*range(100, 1100, 5), 100_000])

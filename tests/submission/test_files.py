@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from submission.errors import UnusableInput
-from submission.files import read_head, replacing, sha256, write_text
+from submission.files import claim_folder, read_head, replacing, sha256, write_text
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -53,3 +53,21 @@ def test_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:
     data = bytes(range(256)) * 10_000
     (tmp_path / "a").write_bytes(data)
     assert sha256(tmp_path / "a") == hashlib.sha256(data).hexdigest()
+
+
+def test_a_folder_is_claimed_for_one_content(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "sets"
+    claim_folder(folder, "one")
+    (folder / "a").write_text("kept")
+    (folder / ".half.tmp").write_text("gone")
+    (folder / ".folder.tmp").mkdir()
+    claim_folder(folder, "one")
+    assert [path.name for path in folder.iterdir()] == ["a"]
+    told = "sets holds other files, or another layout: name another folder"
+    with pytest.raises(UnusableInput, match=told):
+        claim_folder(folder, "two")
+    (tmp_path / "sets").write_text("a file")
+    with pytest.raises(UnusableInput, match=told):
+        claim_folder(tmp_path / "sets", "one")
+    (folder / "a").unlink()
+    claim_folder(folder, "two")

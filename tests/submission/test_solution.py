@@ -29,11 +29,17 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("id", "m/c"), ("prediction", 1.5), ("prediction", float("nan")), ("usage", "public"), ("group", " ")],
+    ("field", "value", "message"),
+    [
+        ("id", "m/c", "'m/c' is not that of subject 'm' and set 'a'"),
+        ("prediction", 1.5, r"must be a float in \[0, 1\]"),
+        ("prediction", float("nan"), r"must be a float in \[0, 1\]"),
+        ("usage", "public", "must be one of Public, Private, Ignored, got 'public'"),
+        ("group", " ", "must be a line of text, got ' '"),
+    ],
 )
-def test_a_wrong_field_is_named(field: str, value: object) -> None:
-    with pytest.raises(ValueError, match=f"^{field}: ") as caught:
+def test_a_wrong_field_is_named(field: str, value: object, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{field}: {message}") as caught:
         replace(ROWS[0], **{field: value})
     assert "1.5" not in str(caught.value)
 
@@ -42,15 +48,15 @@ def test_a_wrong_field_is_named(field: str, value: object) -> None:
     ("old", "new", "message"),
     [
         ("id,", "ids,", "its first line must be id,prediction"),
-        ("0.123456789", "0.123456789x", "line 2 is not a row"),
-        ("0.123456789", "123.456789", "line 2 is not a row"),
-        (",Public", "", "line 2 is not a row"),
-        ("m/a,", "m/c,", "line 2 is not a row"),
-        (",b,", ",a,", "line 3 is not a row"),
+        ("0.123456789", "0.123456789x", "line 2 is not a row of a solution"),
+        ("0.123456789", "123.456789", "line 2 is not a row of a solution"),
+        (",Public", "", "line 2 is not a row of a solution"),
+        ("m/a,", "m/c,", "line 2 is not a row of a solution"),
+        (",b,", ",a,", "line 3 is not a row of a solution"),
         ("Public", "Private", "no row has the Usage Public"),
         ("Private", "Public", "no row has the Usage Private"),
         ('"natural', '"nat"ural', "it is not CSV"),
-        ("m/b,", "m/a,", "line 3 is not a row"),
+        ("m/b,", "m/a,", "line 3 is not a row of a solution"),
     ],
 )
 def test_a_damaged_solution_is_told_without_a_label(tmp_path: Path, old: str, new: str, message: str) -> None:

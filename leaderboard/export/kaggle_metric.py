@@ -1,0 +1,67 @@
+"""RMSE in percentage points between predicted and true fractions: a metric for Kaggle. Lower is better.
+
+It needs NumPy and pandas only, and gives the score of `submission.metrics`. The text of
+`ParticipantVisibleError` is all that participants see of an error; nothing in it depends on a target.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+
+class ParticipantVisibleError(Exception):
+    """What is wrong with a submission."""
+
+
+def score(
+    solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str, decimals: int = 2
+) -> float:
+    """Root mean squared error in percentage points, 0 to 100: 0 is perfect, lower is better.
+
+    Rows are matched by id, never by position. Ids that the solution lacks (those of the part that is not
+    scored now) are left aside.
+
+    Args:
+        solution: the ids, and `target`, fractions in [0, 1]; other columns are not read.
+        submission: the ids, and `prediction`, fractions in [0, 1].
+        row_id_column_name: the column of the ids.
+        decimals: of the score. Each one more makes it ten times as easy to solve for the targets.
+
+    Raises:
+        ParticipantVisibleError: the submission breaks the format.
+
+    >>> solution = pd.DataFrame({"id": ["a", "b"], "target": [0.5, 0.9]})
+    >>> score(solution, pd.DataFrame({"id": ["b", "a"], "prediction": [0.9, 0.6]}), "id")
+    7.07
+    >>> score(solution, pd.DataFrame({"id": ["a", "b"], "prediction": [0.5, 0.9]}), "id")
+    0.0
+    """
+    predictions = _checked(submission, row_id_column_name)
+    missing = [name for name in solution[row_id_column_name] if name not in predictions.index]
+    if missing:
+        raise ParticipantVisibleError(f"{len(missing)} ids are missing, the first is {missing[0]!r}.")
+    predicted = predictions.loc[solution[row_id_column_name]].to_numpy(np.float64)
+    error = 100 * (predicted - solution["target"].to_numpy(np.float64))
+    return round(math.sqrt(np.mean(error**2)), decimals)
+
+
+def _checked(submission: pd.DataFrame, row_id: str) -> pd.Series:
+    """The predictions by id."""
+    for column in (row_id, "prediction"):
+        if column not in submission.columns:
+            raise ParticipantVisibleError(f"The column {column!r} is missing: expected {row_id},prediction.")
+    twice = submission[row_id][submission[row_id].duplicated()]
+    if len(twice):
+        raise ParticipantVisibleError(f"The id {twice.iloc[0]!r} stands there twice.")
+    given = submission["prediction"]
+    if not pd.api.types.is_numeric_dtype(given) or pd.api.types.is_bool_dtype(given):
+        raise ParticipantVisibleError("Predictions must be plain decimal numbers.")
+    values = given.to_numpy(np.float64, na_value=np.nan)
+    if not np.isfinite(values).all():
+        raise ParticipantVisibleError("Every prediction must be a finite number: some are missing or not.")
+    if (values >= 0).all() and (values <= 100).all() and 2 * (values > 1).sum() > len(values):
+        raise ParticipantVisibleError("Every prediction looks like a percentage: divide them by 100.")
+    if ((values < 0) | (values > 1)).any():
+        raise ParticipantVisibleError("Predictions must be fractions in [0, 1].")
+    return pd.Series(values, index=submission[row_id].to_numpy())

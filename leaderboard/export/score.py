@@ -1,0 +1,73 @@
+"""The scoring program of an exported competition: the kit's own scoring, on a platform that runs programs.
+
+    python3 score.py [INPUT OUTPUT]
+
+INPUT/res holds the submission, one file as `unseen validate` takes it. INPUT/ref holds what the kit scores
+with, and in ``usage`` the part that counts, Public or Private. OUTPUT/scores.json gets ``{"rmse": ...}``, in
+percentage points, rounded as the competition publishes scores; lower is better. Without arguments INPUT and
+OUTPUT are Codabench's, below /app.
+
+Exit codes: 0 scored; 1 an invalid submission; 2 the platform or the reference data are at fault. What is
+printed never depends on a hidden label. Needs NumPy only, and the package ``submission`` beside this file.
+"""
+
+import json
+import math
+import sys
+from pathlib import Path
+
+from submission import Competition, InvalidSubmission, score_submission
+
+IGNORED = ("metadata", "__MACOSX")
+"""What platforms and archivers put beside the submitted file."""
+
+
+def submitted(folder: Path) -> Path:
+    """The one file in the folder.
+
+    Raises:
+        InvalidSubmission: there is none, or more, or it is a link or a folder.
+    """
+    found = sorted(
+        path for path in folder.iterdir() if path.name not in IGNORED and not path.name.startswith(".")
+    )
+    if len(found) != 1:
+        names = ", ".join(repr(path.name[:60]) for path in found[:20]) or "nothing"
+        raise InvalidSubmission("the submission", [f"it must hold one file of predictions, it holds {names}"])
+    if found[0].is_symlink() or not found[0].is_file():
+        raise InvalidSubmission("the submission", [f"{found[0].name[:60]!r} is not a regular file"])
+    return found[0]
+
+
+def score(ref: Path, res: Path) -> float:
+    """The score of the part that counts, as it is published.
+
+    Raises:
+        InvalidSubmission: the submission breaks the format.
+    """
+    usage = (ref / "usage").read_text(encoding="utf-8").strip()
+    competition = Competition.open(ref)
+    scores = score_submission(competition, submitted(res))
+    part = {"Public": scores.public, "Private": scores.private}[usage]
+    return part.rounded(competition.decimals).rmse
+
+
+def main(arguments: list[str]) -> int:
+    """Score, and write the file with the score. The exit code."""
+    source, target = map(Path, arguments or ("/app/input", "/app/output"))
+    try:
+        rmse = score(source / "ref", source / "res")
+        assert math.isfinite(rmse)
+        (target / "scores.json").write_text(json.dumps({"rmse": rmse}), encoding="utf-8")
+    except InvalidSubmission as error:
+        print(error, file=sys.stderr)
+        return 1
+    except Exception as error:  # its text might tell what participants may not know
+        print(f"the scoring program failed ({type(error).__name__}): tell the organizers", file=sys.stderr)
+        return 2
+    print(f"rmse: {rmse}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

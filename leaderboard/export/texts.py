@@ -1,0 +1,32 @@
+"""Texts of exports that are filled in with a competition's facts."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from submission import Competition
+from submission.competition import VISIBILITIES
+from submission.pack import LICENCES
+
+
+def filled(name: str, competition: Competition, **times: datetime) -> bytes:
+    """The text of the file `name` in ``templates/``, as UTF-8."""
+    page = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=False,  # Markdown and YAML; in the latter every value is quoted
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    page.filters["quoted"] = lambda value: json.dumps(str(value), ensure_ascii=False)
+    listed = LICENCES in competition.files
+    text = page.get_template(name).render(
+        competition=competition,
+        visibility=VISIBILITIES[competition.visibility],
+        licences=competition.file(LICENCES).read_text(encoding="utf-8").rstrip() if listed else "Not stated.",
+        **times,
+    )
+    return text.encode()

@@ -1,0 +1,93 @@
+"""What all exports share: where they may go, what they hold, and who can read it."""
+
+import stat
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from exports import START
+
+from leaderboard.export import PLATFORMS, export
+from submission import Competition, UnusableInput, pack
+
+PLATFORM = pytest.mark.parametrize("platform", PLATFORMS)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@PLATFORM
+def test_the_same_competition_gives_the_same_bytes(
+    competition: Competition, tmp_path: Path, platform: str
+) -> None:
+    first = contents(export(competition, platform, tmp_path / "a", START))
+    assert "README.md" in first
+    assert contents(export(competition, platform, tmp_path / "b", START)) == first
+    assert contents(export(competition, platform, tmp_path / "a", START)) == first
+
+
+@PLATFORM
+def test_only_the_owner_can_read_an_export(competition: Competition, tmp_path: Path, platform: str) -> None:
+    out = export(competition, platform, tmp_path / "out", START)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    for path in out.rglob("*"):
+        if b"Usage" in (path.read_bytes() if path.is_file() else b"") and path.suffix == ".csv":
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+@PLATFORM
+def test_a_participants_copy_cannot_be_exported(
+    competition: Competition, tmp_path: Path, platform: str
+) -> None:
+    competition.private.rename(tmp_path / "away")
+    with pytest.raises(UnusableInput, match="only the organizer"):
+        export(competition, platform, tmp_path / "out", START)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_platform_is_told_the_known_ones(competition: Competition, tmp_path: Path) -> None:
+    with pytest.raises(UnusableInput, match=r"'evalai' is unknown; there are codabench, datacv, kaggle"):
+        export(competition, "evalai", tmp_path / "out", START)
+
+
+@pytest.mark.parametrize("place", ["public/out", "out", "."])
+def test_an_export_does_not_go_into_the_competition(competition: Competition, place: str) -> None:
+    with pytest.raises(UnusableInput, match="lies in the competition"):
+        export(competition, "kaggle", competition.root / place, START)
+
+
+def test_what_lies_there_already_stays(competition: Competition, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/thesis.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for place in ("out", "file"):
+        with pytest.raises(
+            UnusableInput, match=f"{place} holds other files, or another layout: name another"
+        ):
+            export(competition, "kaggle", tmp_path / place, START)
+    export(competition, "kaggle", tmp_path / "kaggle", START)
+    with pytest.raises(UnusableInput, match="holds other files"):
+        export(competition, "datacv", tmp_path / "kaggle", START)
+
+
+def test_the_readme_says_what_is_secret(competition: Competition, tmp_path: Path) -> None:
+    for platform in PLATFORMS:
+        text = (export(competition, platform, tmp_path / platform, START) / "README.md").read_text()
+        assert "holds hidden labels: keep it to yourself" in text
+
+
+def test_a_start_after_the_deadline_is_refused(competition: Competition, tmp_path: Path) -> None:
+    closing = replace(competition, deadline=START + timedelta(days=3))
+    closing.save()
+    with pytest.raises(
+        UnusableInput, match="--start 2027-01-04 is not before the deadline, 2027-01-04 00:00:00"
+    ):
+        export(closing, "codabench", tmp_path / "out", START + timedelta(days=3))
+
+
+def test_the_participants_archive_is_the_packs(competition: Competition, tmp_path: Path) -> None:
+    packed = pack(competition, tmp_path / "packed.zip").read_bytes()
+    out = export(competition, "kaggle", tmp_path / "out", START)
+    assert (out / "data/participants.zip").read_bytes() == packed

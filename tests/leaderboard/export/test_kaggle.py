@@ -1,0 +1,186 @@
+"""The metric keeps Kaggle's rules and gives the kit's number; no label lies in what participants get."""
+
+import importlib.util
+import inspect
+import json
+import math
+import typing
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+from exports import START, Bare
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leaderboard.export import export, kaggle_metric
+from leaderboard.export.kaggle import metric
+from submission import Competition, score_submission, write_solution
+from submission.metrics import score as kit_score
+
+SOLUTION = pd.DataFrame({"id": ["m/a", "m/b", "m/c"], "target": [0.2, 0.5, 0.9]})
+
+
+@pytest.fixture
+def out(competition: Competition, tmp_path: Path) -> Path:
+    return export(competition, "kaggle", tmp_path / "out", START)
+
+
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("uploaded_metric", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_files_are_those_that_kaggle_asks_for(competition: Competition, out: Path) -> None:
+    solution = pd.read_csv(out / "host/solution.csv")
+    sample = pd.read_csv(out / "data/sample_submission.csv")
+    assert list(solution) == ["id", "target", "Usage"]
+    assert set(solution["Usage"]) == {"Public", "Private"}
+    assert list(sample) == ["id", "prediction"]
+    assert sorted(sample["id"]) == sorted(solution["id"])
+    assert sample["id"].is_unique
+    hidden = {row.id: row.prediction for row in competition.solution()}
+    assert dict(zip(solution["id"], solution["target"], strict=True)) == hidden
+
+
+def test_the_metric_has_kaggles_signature(out: Path) -> None:
+    module = loaded(out / "host/metric.py")
+    signature = inspect.signature(module.score)
+    assert list(signature.parameters)[:3] == ["solution", "submission", "row_id_column_name"]
+    assert all(p.annotation is not inspect.Parameter.empty for p in signature.parameters.values())
+    assert all(p.default is not inspect.Parameter.empty for p in list(signature.parameters.values())[3:])
+    assert typing.get_type_hints(module.score)["return"] is float
+    assert ">>> score(" in (module.score.__doc__ or "")
+    assert issubclass(module.ParticipantVisibleError, Exception)
+    assert "lower is better" in (module.score.__doc__ or "")
+
+
+@pytest.mark.parametrize("decimals", [0, 2, 5])
+def test_scores_are_rounded_as_the_competition_says(decimals: int) -> None:
+    assert f"decimals: int = {decimals}\n" in metric(decimals)
+    assert metric(decimals).count("decimals: int = ") == 1
+
+
+SCORE = """
+import json, sys
+import pandas as pd
+import metric
+solution = pd.read_csv("solution.csv")
+found = {}
+for usage in ("Public", "Private"):
+    rows = solution[solution["Usage"] == usage].drop(columns="Usage")
+    found[usage] = [metric.score(rows, pd.read_csv(path), "id", decimals=15) for path in sys.argv[1:]]
+print(json.dumps(found))
+"""
+
+
+def test_the_number_is_the_kits_and_the_order_the_right_one(
+    competition: Competition, out: Path, ranked: dict[str, Path], bare: Bare
+) -> None:
+    done = bare("-c", SCORE, *ranked.values(), cwd=out / "host")
+    assert done.returncode == 0, done.stderr
+    for usage, scores in json.loads(done.stdout).items():
+        for found, path in zip(scores, ranked.values(), strict=True):
+            expected = getattr(score_submission(competition, path), usage.lower()).rmse
+            assert abs(found - expected) <= 1e-12
+        assert scores == sorted(scores), "oracle, baseline, constant: lower is better"
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30),
+    st.randoms(use_true_random=False),
+)
+def test_the_number_is_the_kits_whatever_the_order(
+    pairs: list[tuple[float, float]], random: typing.Any
+) -> None:
+    ids = [f"m/s{i}" for i in range(len(pairs))]
+    targets = {name: target for name, (target, _) in zip(ids, pairs, strict=True)}
+    predictions = {name: prediction for name, (_, prediction) in zip(ids, pairs, strict=True)}
+    expected = kit_score(predictions, targets, lambda name: "m").rmse
+    shuffled = random.sample([*predictions.items(), ("m/other", 0.5)], len(pairs) + 1)
+    found = kaggle_metric.score(
+        pd.DataFrame({"id": ids, "target": list(targets.values())}),
+        pd.DataFrame(shuffled, columns=["id", "prediction"]),
+        "id",
+        decimals=17,
+    )
+    assert abs(found - expected) <= 1e-12
+
+
+@pytest.mark.parametrize(
+    ("ids", "predictions", "message"),
+    [
+        (["m/a", "m/b"], [0.1, 0.2], "1 ids are missing, the first is 'm/c'."),
+        (["m/a", "m/b", "m/b"], [0.1, 0.2, 0.3], "The id 'm/b' stands there twice."),
+        (["m/a", "m/b", "m/c"], [0.1, 0.2, "1_0"], "Predictions must be plain decimal numbers."),
+        (["m/a", "m/b", "m/c"], [True, False, True], "Predictions must be plain decimal numbers."),
+        (["m/a", "m/b", "m/c"], [0.1, math.nan, 0.2], "Every prediction must be a finite number"),
+        (["m/a", "m/b", "m/c"], [0.1, math.inf, 0.2], "Every prediction must be a finite number"),
+        (["m/a", "m/b", "m/c"], [0.1, 1.2, 0.2], r"Predictions must be fractions in \[0, 1\]."),
+        (["m/a", "m/b", "m/c"], [0.1, -0.2, 0.2], r"Predictions must be fractions in \[0, 1\]."),
+        (
+            ["m/a", "m/b", "m/c"],
+            [12, 51, 80.5],
+            "Every prediction looks like a percentage: divide them by 100.",
+        ),
+    ],
+)
+def test_participants_are_told_what_is_wrong(ids: list[str], predictions: list, message: str) -> None:
+    submission = pd.DataFrame({"id": ids, "prediction": predictions})
+    with pytest.raises(kaggle_metric.ParticipantVisibleError, match=message):
+        kaggle_metric.score(SOLUTION, submission, "id")
+
+
+def test_a_missing_column_is_named() -> None:
+    with pytest.raises(kaggle_metric.ParticipantVisibleError, match="The column 'prediction' is missing"):
+        kaggle_metric.score(SOLUTION, pd.DataFrame({"id": ["m/a"], "Prediction": [0.5]}), "id")
+
+
+def test_a_target_never_shows_in_a_message() -> None:
+    hidden = SOLUTION.assign(target=[0.123456, 0.654321, 0.777777])
+    for predictions in ([2, 3, 4.5], [np.nan] * 3, ["x"] * 3):
+        with pytest.raises(kaggle_metric.ParticipantVisibleError) as caught:
+            kaggle_metric.score(hidden, SOLUTION[["id"]].assign(prediction=predictions), "id")
+        assert not any(str(target) in str(caught.value) for target in hidden["target"])
+
+
+def test_participants_data_hold_no_label(competition: Competition, out: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(out / "data/participants.zip") as archive:
+        archive.extractall(tmp_path / "unzipped")
+    (out / "data/participants.zip").unlink()
+    files = [path for folder in (out / "data", tmp_path / "unzipped") for path in folder.rglob("*.*")]
+    content = b"".join(path.read_bytes() for path in files)
+    for row in competition.solution():
+        if row.prediction != 0.5:  # which the sample has
+            assert f"{row.id},{row.prediction!r}".encode() not in content
+    assert b"Usage" not in content
+
+
+def test_a_voided_set_is_asked_for_no_more(competition: Competition, tmp_path: Path) -> None:
+    rows = [
+        replace(row, usage="Ignored") if row.set == "test_0002" else row
+        for row in competition.whole_solution()
+    ]
+    write_solution(competition.private / "solution.csv", rows)
+    competition.save()
+    out = export(competition, "kaggle", tmp_path / "out", START)
+    for file in ("host/solution.csv", "data/sample_submission.csv"):
+        assert list(pd.read_csv(out / file)["id"]) == [row.id for row in rows if row.set != "test_0002"]
+
+
+def test_in_a_competition_of_other_decimals_the_metric_has_them(
+    competition: Competition, tmp_path: Path
+) -> None:
+    coarse = replace(competition, decimals=1)
+    coarse.save()
+    text = (export(coarse, "kaggle", tmp_path / "out", START) / "host/metric.py").read_text()
+    assert "decimals: int = 1" in text
