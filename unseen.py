@@ -514,23 +514,25 @@ def sanity(
 @app.command()
 def ablate(
     folder: Folder,
-    table: Annotated[str, Option(help="1, 2, 3, 4, 5 or fig10, as in the SYP paper.")],
+    table: Annotated[
+        str,
+        Option(
+            help="1, 2, 3, 4, 5 or fig10 of the SYP paper; OOD track: 1, 2, 4, fig3, fig7, ... of Gscore's."
+        ),
+    ],
     settings: Changes = None,
     seeds: Annotated[int, Option(help="How often each oracle is trained.")] = 1,
     device: Device = "cpu",
 ) -> None:
-    """Reproduce a table of the SYP paper on the labelled validation sets: a CSV and a PNG in DIR/ablation. It
-    trains many oracles; interrupted, the same command goes on. What --set changes holds for every row.
+    """Reproduce a table of the SYP paper on the labelled validation sets, or in the OOD track one of the
+    Gscore paper on the meta-train mixes: a CSV and a PNG in DIR/ablation. The former trains many oracles;
+    interrupted, the same command goes on. What --set changes holds for every row.
 
     Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
     """
-    from baselines.choose import choose
-    from oracle.ablate import METHODS
-    from oracle.ablate import ablate as run
-
-    methods = choose(METHODS, settings or [], _methods())
-    found = run(Competition.open(folder), table, methods, seeds, device)
-    echo(f"{found}\n\n{found.table}\n{found.plot}")
+    competition = Competition.open(folder)
+    tables = {"accuracy": _syp_table, "ood": _gscore_table}
+    echo(tables[competition.track](competition, table, settings, seeds, device))
 
 
 @app.command()
@@ -788,6 +790,27 @@ def _labels(texts: list[str]) -> dict[str, float]:
             raise UnusableInput(f"--label {text}: give ID=FRACTION, such as small/test_0001=0.5")
         labels[name] = float(value)
     return labels
+
+
+def _syp_table(competition: Competition, table: str, settings: Many, seeds: int, device: str) -> str:
+    """A table of the SYP paper, and where it is."""
+    from baselines.choose import choose
+    from oracle.ablate import METHODS, ablate
+
+    found = ablate(competition, table, choose(METHODS, settings or [], _methods()), seeds, device)
+    return f"{found}\n\n{found.table}\n{found.plot}"
+
+
+def _gscore_table(competition: Competition, table: str, settings: Many, seeds: int, device: str) -> str:
+    """A table of the Gscore paper, and where it is."""
+    from baselines.gscore_tables import ablate
+
+    if settings or seeds != 1:
+        raise UnusableInput(
+            "--set and --seeds are for the SYP paper's tables: this competition is of the OOD track"
+        )
+    frame, paths = ablate(competition, table, device)
+    return "\n".join([frame.to_string(index=False, float_format="{:.3f}".format), "", *map(str, paths)])
 
 
 def _given(context: Context) -> set[str]:

@@ -1,6 +1,6 @@
-"""Wall-clock time and peak memory of `unseen demo` in a fresh folder.
+"""Wall-clock and CPU time, and peak memory, of `unseen demo` in a fresh folder.
 
-python benchmarks/demo.py
+python benchmarks/demo.py [--track ood]
 """
 
 import resource
@@ -14,10 +14,12 @@ def main() -> None:
     """Run and print; the demo's own output comes first."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "unseen", "demo"], cwd=folder, check=True)
+        subprocess.run([sys.executable, "-m", "unseen", "demo", *sys.argv[1:]], cwd=folder, check=True)
         seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
-    print(f"unseen demo: {seconds:.0f} s, {peak:.2f} GB at most")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6
+    command = " ".join(["unseen demo", *sys.argv[1:]])
+    print(f"{command}: {seconds:.0f} s, {cpu:.0f} s of CPU, {peak:.2f} GB at most")
 
 
 if __name__ == "__main__":

@@ -59,6 +59,13 @@ def test_sets_are_shown_written_out_and_reported(folder):
     assert "tiny:energy:auroc" in (folder / "mixes/report.csv").read_text()
 
 
+def test_a_table_of_the_paper(folder):
+    text = run("ablate", "mixes", "--table", "4").text
+    assert "mixes/ablation/gscore-4.csv" in text
+    assert "fig3" in run("ablate", "mixes", "--table", "9", check=False).text
+    assert run("ablate", "mixes", "--table", "4", "--seeds", "2", check=False).code == 2
+
+
 def test_a_participants_copy_predicts_the_same(folder):
     run("pack", "mixes", "--out", "mixes.zip")
     with zipfile.ZipFile("mixes.zip") as archive:

@@ -89,7 +89,7 @@ def test_a_mix_of_a_fixed_size_has_that_size_and_fits_its_pools(seed, n, ind_poo
     try:
         ind, ood = Sizes(n, n).draw(ind_pool, ood_pool, philox(seed))
     except UnusableInput:
-        assert n * 0.2 > ood_pool or n * 0.8 + 1 > ind_pool + ood_pool or n - ood_pool > 0.8 * n - 1
+        assert max(0.2 * n, LEAST, n - ood_pool) > min(0.8 * n, n - LEAST, ind_pool) - 1
         return
     assert ind + ood == n
     assert LEAST <= ind <= ind_pool
