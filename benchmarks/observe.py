@@ -1,6 +1,6 @@
-"""Building and observing sets against the bare forward passes of the same images, ResNet-56, batches of 500.
+"""Building and observing sets against the bare forward passes of the same images, batches of 500.
 
-    python benchmarks/observe.py [--sets 2] [--rounds 5] [--precision bfloat16]
+    python benchmarks/observe.py [--arch resnet56] [--sets 2] [--rounds 5] [--precision bfloat16]
 
 Each round renders and observes the sets into an empty cache, once with what `build` observes (logits,
 moments, image statistics: one pass) and once with the rotation views (four passes), and runs the same number
@@ -59,6 +59,7 @@ def main() -> None:
     """Measure and print."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--arch", choices=tuple(ARCHITECTURES), default="resnet56")
     parser.add_argument("--sets", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
@@ -66,10 +67,11 @@ def main() -> None:
     rng = np.random.default_rng(0)
     torch.manual_seed(0)
     classes = tuple("0123456789")
-    network = ARCHITECTURES["resnet56"](len(classes))
+    network = ARCHITECTURES[options.arch](len(classes))
     normalisation = ((0.5,) * 3, (0.25,) * 3)
-    classifier = Classifier("resnet56", "resnet56", network, classes, *normalisation, options.precision)
-    head = RotationHead(rng.normal(size=(4, 64)).astype(np.float32), np.zeros(4, np.float32))
+    classifier = Classifier(options.arch, options.arch, network, classes, *normalisation, options.precision)
+    features = network.head.in_features
+    head = RotationHead(rng.normal(size=(4, features)).astype(np.float32), np.zeros(4, np.float32))
     observer = Observer(classifier, Cache(Path()), head)
     base = ImageSet("base", rng.integers(256, size=(4000, 32, 32, 3), dtype=np.uint8))
     renderings = [FromRecipe(recipe, base) for recipe in draw_recipes("default", options.sets, 0, SIZE)]

@@ -84,6 +84,7 @@ def compare(steps: int, rounds: int) -> None:
 
 def peak() -> None:
     """Fill the table as `ImageTable.of` does, train a few steps, print the peak of resident memory."""
+    training(1).train(Mlp(6, 8, 0.0), torch.rand(10, 6), torch.rand(10))
     before = peak_memory()
     sets, n = DATACV
     names, rng = named(SIX), np.random.default_rng(0)
@@ -97,7 +98,7 @@ def peak() -> None:
     correct = torch.from_numpy((rows[:, 0] < 0.5).astype(np.float32))
     training(20).train(Mlp(6, 8, 0.0), torch.from_numpy(rows), correct)
     after = peak_memory()
-    print(f"{sets:,} sets of {n:,}: {after:,} MB at the peak, {before:,} of them imports")
+    print(f"{sets:,} sets of {n:,}: {after:,} MB at the peak, {before:,} of them before")
 
 
 def peak_memory() -> int:

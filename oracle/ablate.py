@@ -129,9 +129,11 @@ def ablate(
         progress: whether bars are shown.
 
     Raises:
-        UnusableInput: there is no such table, there are no validation sets, `seeds` is not positive, or a
-            method fails.
+        UnusableInput: there is no such table, the competition is of the OOD track or has no validation sets,
+            `seeds` is not positive, or a method fails.
     """
+    if competition.track != "accuracy":
+        raise UnusableInput(f"{competition.root}: the SYP paper's tables are made from the accuracy track")
     rows = rows_of(table, methods)
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to ablate on")

@@ -59,7 +59,7 @@ class OraL(Oracle):
         self,
         indicators: str = SIX,
         normalisation: str = "none",
-        estimate: str = "threshold",
+        estimate: str = "mean",
         threshold: float = 0.5,
         trees: int = 200,
         leaves: int = 15,

@@ -110,11 +110,8 @@ def invert_from(images: Pixels, threshold: Integers, applied: NDArray[np.bool_],
     for i in range(len(images)):
         values, result = images[i].reshape(-1), out[i].reshape(-1)
         least = np.uint8(threshold[i])
-        if applied[i]:
-            for j in range(values.size):
-                result[j] = ~values[j] if values[j] >= least else values[j]
-        else:
-            result[:] = values
+        for j in range(values.size):
+            result[j] = ~values[j] if applied[i] and values[j] >= least else values[j]
 
 
 @njit(cache=True, nogil=True)
@@ -129,7 +126,9 @@ def warp_affine(images: Pixels, inverse: Floats, applied: NDArray[np.bool_], out
     corner, far_x, far_y = np.empty(w, np.uint64), np.empty(w, np.float32), np.empty(w, np.float32)
     for i in range(len(images)):
         if not applied[i]:
-            out[i] = images[i]
+            values, result = images[i].reshape(-1), out[i].reshape(-1)
+            for j in range(values.size):
+                result[j] = values[j]
             continue
         _pack(images[i], framed)
         for y in range(h):

@@ -23,7 +23,8 @@ def test_every_metric_of_the_ood_track_can_be_computed():
 
 
 @pytest.mark.parametrize(
-    ("subject", "message"), [("cnn:msp", "of the form <classifier>"), ("cnn:msp:accuracy", "metric must be")]
+    ("subject", "message"),
+    [("cnn:msp", "is not of the form <classifier>"), ("cnn:msp:accuracy", "metric must be")],
 )
 def test_an_ood_subject_names_classifier_detector_and_metric(fields, subject, message):
     with pytest.raises(ValueError, match=message):
