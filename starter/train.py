@@ -1,4 +1,9 @@
-"""Training a classifier: SGD with Nesterov momentum under one cycle, random crops and flips, bfloat16."""
+"""Training a classifier: ResNet-56 reaches 76.6 % on CIFAR-10's test split in 3 epochs without a GPU.
+
+That is `unseen train --source cifar10 --arch resnet56 --epochs 3 --out FILE`, 18 minutes on one core of a busy
+machine; the default of 60 epochs was not measured. SGD with Nesterov momentum under one cycle, random crops and
+flips, bfloat16, channels-last.
+"""
 
 import json
 import time

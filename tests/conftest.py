@@ -1,5 +1,6 @@
 """Small competitions: one really built, once a run, and copies of it; one of made-up numbers, without images."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,8 @@ import cv2
 import hypothesis
 import numpy as np
 import pytest
+import torch
+from threadpoolctl import threadpool_limits
 
 from starter.build import build
 from starter.classifiers import Classifier, save_classifier
@@ -23,6 +26,10 @@ TEST_SEED = 11
 # What is compiled on first use takes longer than hypothesis' deadline; a busy machine does too.
 hypothesis.settings.register_profile("unseen", deadline=None)
 hypothesis.settings.load_profile("unseen")
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # several workers side by side have one thread each
+    torch.set_num_threads(1)
+    threadpool_limits(1)
 
 
 def small_settings(weights: Path, **changes: object) -> Settings:

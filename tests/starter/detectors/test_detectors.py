@@ -196,7 +196,8 @@ def test_scores_by_an_independent_computation(name, kind, fitted, few, source):
     known = np.isfinite(expected)
     assert known.mean() > 0.9
     scores, expected = fitted[name].score(few[kind])[known], expected[known]
-    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-3 * expected.std())
+    # float32 principal axes depend on the threads that compute them
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=5e-3 * expected.std())
 
 
 def test_gradnorm_is_k_times_the_gradient_by_the_weights(fitted, few, source):
