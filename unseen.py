@@ -126,6 +126,15 @@ def build(
     ood: Annotated[
         str, Option(help="OOD track: a folder or zip of one folder per OOD data set. [embedded ones]")
     ] = "",
+    classes: Annotated[
+        str, Option(metavar="MANIFEST", help="OOD track: its near and far classes are the OOD sets.")
+    ] = "",
+    images: Annotated[
+        str, Option(metavar="ROOT", help="With --classes: the folder of ROOT/SOURCE or ROOT/SOURCE.zip.")
+    ] = "",
+    id_up_to: Annotated[
+        str, Option(metavar="T1|T2", help="With --classes: oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
+    ] = "",
     exclude: Annotated[Many, Option(help="OOD track: an OOD set to leave out. Repeatable.")] = None,
     detector: Annotated[Many, Option(help="OOD track: as msp. Repeatable. [msp, odin, energy, mls]")] = None,
     metric: Annotated[
@@ -192,7 +201,7 @@ def build(
     }
     mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
     mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
-    mixed |= {"sizes": tuple(sizes or ())}
+    mixed |= {"sizes": tuple(sizes or ()), "classes": classes, "images": images, "id_up_to": id_up_to}
     given = _given(context)
     settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
     if dry_run:

@@ -12,6 +12,7 @@ from tqdm import tqdm
 from starter.cache import cache_key
 from starter.claim import Claim
 from starter.classifiers import Classifier
+from starter.classsets import load_class_sets
 from starter.gbench import gbench, missing
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
@@ -118,10 +119,7 @@ def _bases(splits: Splits) -> dict[str, ImageSet]:
 
 def _ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
     """The OOD sets without those left out, and without images that stand among IND images or in two sets."""
-    limit = 2 * settings.mix_sizes.high
-    found = load_ood_sets(
-        settings.ood, splits.classes, splits.image_size, settings.exclude, limit, settings.seed
-    )
+    found = _read_ood_sets(settings, splits)
     absent = missing(found)
     if 2 * (len(gbench()) - len(absent)) >= len(found) and absent:
         names = ", ".join(each.name for each in absent)
@@ -132,14 +130,22 @@ def _ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
     return without_shared(found, every)
 
 
+def _read_ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
+    size, drawn = splits.image_size, (settings.exclude, 2 * settings.mix_sizes.high, settings.seed)
+    if settings.classes:
+        return load_class_sets(settings.classes, settings.images, size, settings.id_up_to, *drawn)
+    return load_ood_sets(settings.ood, splits.classes, size, *drawn)
+
+
 def _inputs(
     settings: MixSettings, splits: Splits, ood: Mapping[str, ImageSet], given: Mapping[str, Classifier]
 ) -> dict[str, str]:
     """A hash of everything that the build reads, by the option that named it."""
     parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
+    option = f"--classes {settings.classes}" if settings.classes else f"--ood {settings.ood}"
     return {
         f"--source {settings.source}": cache_key(splits.classes, *(part.digest for part in parts)),
-        f"--ood {settings.ood}": cache_key(*((name, images.digest) for name, images in ood.items())),
+        option: cache_key(*((name, images.digest) for name, images in ood.items())),
         **{f"--classifier {name}": classifier.digest for name, classifier in given.items()},
     }
 

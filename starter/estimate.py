@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network
+from starter.classsets import count_class_images
 from starter.glyphs import CLASSES
 from starter.mixes import split_families
 from starter.mixsettings import MixSettings
@@ -110,7 +111,11 @@ def _mixes(settings: Settings, source: _Source) -> _Sets:
     """Meta-train mixes cost their pools alone; the other IND pools are together as large as the base."""
     assert isinstance(settings, MixSettings)
     sizes = settings.mix_sizes
-    counts = count_ood_images(settings.ood, source.classes, settings.exclude, 2 * sizes.high)
+    drawn = settings.exclude, 2 * sizes.high
+    if settings.classes:
+        counts = count_class_images(settings.classes, settings.images, settings.id_up_to, *drawn)
+    else:
+        counts = count_ood_images(settings.ood, source.classes, *drawn)
     train = [counts[name] for name in split_families(list(counts), settings.seed)["train"]]
     mixes = (settings.val_sets + settings.test_sets) * (sizes.low + sizes.high) // 2
     observed = 2 * source.base + sum(train) + mixes

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
+from starter.classsets import READINGS
 from starter.detectors import DETECTORS
 from starter.mixes import HIDDEN, Sizes
 from starter.plan import Settings
@@ -22,6 +23,9 @@ class MixSettings(Settings):
 
     Attributes:
         ood: a folder or zip of one folder per OOD data set; "" for the embedded ones.
+        classes: a class manifest, whose near and far classes are the OOD sets in place of `ood`.
+        images: where the images of its classes are.
+        id_up_to: how it is read, a key of `READINGS`.
         exclude: OOD sets to leave out, besides those that overlap with the IND classes.
         detectors: names in DETECTORS.
         metrics: names in DETECTION_METRICS.
@@ -33,6 +37,9 @@ class MixSettings(Settings):
     track: ClassVar[str] = "ood"
 
     ood: str = ""
+    classes: str = ""
+    images: str = ""
+    id_up_to: str = ""
     exclude: tuple[str, ...] = ()
     detectors: tuple[str, ...] = ("msp", "odin", "energy", "mls")
     metrics: tuple[str, ...] = ("fpr95", "auroc")
@@ -58,9 +65,21 @@ class MixSettings(Settings):
                     raise UnusableInput(f"--{option} {name!r} is unknown; there are {', '.join(known)}")
                 if chosen.count(name) > 1:
                     raise UnusableInput(f"--{option} {name} stands there twice")
+        self._check_classes()
         if self.fpr not in (POOL, MIX):
             raise UnusableInput(f"--fpr must be {POOL} or {MIX}, got {self.fpr!r}")
         _ = self.mix_sizes
+
+    def _check_classes(self) -> None:
+        if self.id_up_to not in READINGS:
+            raise UnusableInput(f"--id-up-to must be T1 or T2, got {self.id_up_to!r}")
+        if self.classes and self.ood:
+            raise UnusableInput("--classes gives the OOD sets: leave --ood out")
+        if self.classes and not self.images:
+            raise UnusableInput("--classes needs --images ROOT, where the class folders of its sources are")
+        for option, value in (("images", self.images), ("id-up-to", self.id_up_to)):
+            if value and not self.classes:
+                raise UnusableInput(f"--{option} belongs to --classes MANIFEST, which is missing")
 
     @property
     def mix_sizes(self) -> Sizes:
@@ -80,7 +99,7 @@ class MixSettings(Settings):
 
     @property
     def public_paths(self) -> tuple[str, ...]:
-        return (self.ood,) if self.ood else ()
+        return tuple(path for path in (self.ood, self.images) if path)
 
     def public(self) -> dict[str, object]:
         """The settings that participants see."""

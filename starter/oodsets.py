@@ -52,11 +52,11 @@ def load_ood_sets(
     """
     if not path:
         embedded = other_glyphs(seed)
-        kept = _kept(list(embedded), classes, exclude)
+        kept = kept_sets(list(embedded), classes, exclude)
         return {name: _resized(embedded[name], image_size) for name in kept}
     with open_tree(Path(path)) as tree:
         files = _named(tree)
-        kept = _kept(list(files), classes, exclude)
+        kept = kept_sets(list(files), classes, exclude)
         return {
             name: _read(tree, name, files[name], image_size, limit, seed)
             for name in tqdm(kept, "read OOD sets", unit="set")
@@ -72,10 +72,10 @@ def count_ood_images(
         UnusableInput: as `load_ood_sets`, but for damaged images.
     """
     if not path:
-        return dict.fromkeys(_kept([*SCRIPTS, *PICTURES], classes, exclude), SIZE)
+        return dict.fromkeys(kept_sets([*SCRIPTS, *PICTURES], classes, exclude), SIZE)
     with open_tree(Path(path)) as tree:
         files = _named(tree)
-    counts = {name: len(files[name]) for name in _kept(list(files), classes, exclude)}
+    counts = {name: len(files[name]) for name in kept_sets(list(files), classes, exclude)}
     return {name: count if limit is None else min(count, limit) for name, count in counts.items()}
 
 
@@ -116,8 +116,17 @@ def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dic
     return kept
 
 
-def _kept(known: Sequence[str], classes: Sequence[str], exclude: Iterable[str]) -> list[str]:
-    """The names without those to leave out, which must be among them."""
+def kept_sets(known: Sequence[str], classes: Sequence[str], exclude: Iterable[str]) -> list[str]:
+    """The names without those to leave out.
+
+    Args:
+        known: names of OOD sets.
+        classes: the IND classes; sets in `OVERLAPPING` for them are left out.
+        exclude: further names to leave out, in any case.
+
+    Raises:
+        UnusableInput: there is no set of a name in `exclude`.
+    """
     unwanted = {name.casefold() for name in exclude}
     if strange := sorted(unwanted - {name.casefold() for name in known}):
         raise UnusableInput(f"--exclude {strange[0]}: no such OOD set; there are {', '.join(known)}")
