@@ -445,7 +445,7 @@ def predict(
     device: Device = "cpu",
 ) -> None:
     """Fit methods on the meta-train sets; write submissions/ and validation/. Without names every method of
-    the kit runs but those that take long (ora-a).
+    the kit runs but those that take long (`unseen methods`).
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
@@ -583,7 +583,8 @@ def score(
     if receipt.stands != receipt.number:
         echo(f"{team}: no better than submission {receipt.stands} by more than chance, whose score stands")
     echo(f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now")
-    left = "" if receipt.left is None else f", {receipt.left:,} left today"
+    until = "" if competition.daily_limit is None else " today"
+    left = "" if receipt.left is None else f", {receipt.left:,} left{until}"
     echo(f"entered as submission {receipt.number}{left}")
     echo(f"updated {board.csv} and {board.html}")
 
@@ -797,6 +798,8 @@ def _labels(texts: list[str]) -> dict[str, float]:
         name, equals, value = text.rpartition("=")
         if not equals or not NUMBER.fullmatch(value):
             raise UnusableInput(f"--label {text}: give ID=FRACTION, such as small/test_0001=0.5")
+        if name in labels:
+            raise UnusableInput(f"--label {text}: {name} stands there twice")
         labels[name] = float(value)
     return labels
 

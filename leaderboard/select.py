@@ -25,8 +25,10 @@ def select(
     """
     team = check_team(team)
     if len(set(numbers)) != len(numbers) or len(numbers) > FINALS:
-        given = ", ".join(map(str, numbers))
-        raise UnusableInput(f"choose up to {FINALS} different submissions, got {given}")
+        given, why = ", ".join(map(str, numbers)), "that is too many"
+        if len(set(numbers)) != len(numbers):
+            why = "one stands there twice"
+        raise UnusableInput(f"choose up to {FINALS} different submissions, got {given}: {why}")
     with Ledger(competition.require_private() / "ledger.sqlite").transaction() as transaction:
         now = clock()
         check_before_deadline(competition, now)

@@ -29,8 +29,9 @@ def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> 
         out: the PNG file.
 
     Raises:
-        UnusableInput: there is no set of a given name.
+        UnusableInput: there is no set of a given name, or `out` is no place for a PNG.
     """
+    competition.check_output(out, ".png")
     sets = SETS[competition.track](competition)
     first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
     chosen = list(names) or first

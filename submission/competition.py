@@ -173,6 +173,8 @@ class Competition:
         Raises:
             UnusableInput: this is a participant's copy, or competition.json was changed.
         """
+        if os.path.lexists(self.private / "seal.sha256") and not (self.private / "solution.csv").exists():
+            raise UnusableInput(f"{self.private / 'solution.csv'} is missing: restore it from a backup")
         if not os.access(self.private / "solution.csv", os.R_OK):
             raise UnusableInput(
                 f"{self.root} has no private/solution.csv to read: only the organizer, who has the labels, "
@@ -180,6 +182,19 @@ class Competition:
             )
         check_sealed(self.root, DESCRIPTION)
         return self.private
+
+    def check_output(self, out: Path, suffix: str) -> Path:
+        """`out`, a place for a file that is made of the competition: outside its parts, named as what it is.
+
+        Raises:
+            UnusableInput: it lies in ``public/`` or ``private/``, or does not end in `suffix`.
+        """
+        for folder in (self.public, self.private):
+            if out.resolve().is_relative_to(folder.resolve()):
+                raise UnusableInput(f"{out} lies in {folder}: the file needs another place")
+        if out.suffix.lower() != suffix:
+            raise UnusableInput(f"{out}: the file's name must end in {suffix}")
+        return out
 
     def sets(self, part: str) -> tuple[str, ...]:
         """The names of the sets of `part` ("train", "val" or "test"), in order."""

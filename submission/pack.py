@@ -19,13 +19,11 @@ def pack(competition: Competition, out: Path) -> Path:
     competition.json itself, all below ``<folder name>/public/``. Nothing is read from ``private/``.
 
     Raises:
-        UnusableInput: a listed file is missing, was changed or leads into ``private/``, or the archive would
-            lie in ``public/`` or ``private/``.
+        UnusableInput: a listed file is missing, was changed or leads into ``private/``, or `out` lies in
+            ``public/`` or ``private/`` or is not named as a zip.
     """
     top, private = competition.root.resolve().name, competition.private.resolve()
-    for folder in (competition.public, competition.private):
-        if out.resolve().is_relative_to(folder.resolve()):
-            raise UnusableInput(f"{out} lies in {folder}: the archive needs another place")
+    competition.check_output(out, ".zip")
     with (
         replacing(out) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,

@@ -126,3 +126,12 @@ def test_the_organizers_part_is_not_needed(competition, tmp_path):
     pairs = [(competition, tmp_path / "a.png"), (Competition.open(tmp_path / "copy"), tmp_path / "b.png")]
     one, other = starmap(lambda where, out: contact_sheet(where, names, out).read_bytes(), pairs)
     assert one == other
+
+
+@pytest.mark.parametrize("place", ["private/solution.csv", "public/val/targets.csv", "sheet.csv"])
+def test_nothing_of_the_competition_is_written_over(competition, place):
+    out = competition.root / place
+    before = out.read_bytes() if out.exists() else None
+    with pytest.raises(UnusableInput, match=r"needs another place|must end in \.png"):
+        contact_sheet(competition, ["test_0001"], out)
+    assert (out.read_bytes() if out.exists() else None) == before

@@ -140,9 +140,20 @@ def test_the_archive_lies_outside_of_what_is_packed_and_of_private(
 ) -> None:
     """It would take a file's place there, or be listed when the build is run again."""
     before = sorted((path, path.is_file() and path.read_bytes()) for path in competition.root.rglob("*"))
-    with pytest.raises(
-        UnusableInput, match=rf"{place} lies in .*comp/p[a-z]+: the archive needs another place"
-    ):
+    with pytest.raises(UnusableInput, match=rf"{place} lies in .*comp/p[a-z]+: the file needs another place"):
         pack(competition, competition.root / place)
     after = sorted((path, path.is_file() and path.read_bytes()) for path in competition.root.rglob("*"))
     assert after == before
+
+
+def test_the_archive_is_named_as_a_zip(competition: Competition) -> None:
+    with pytest.raises(UnusableInput, match=r"leaderboard\.csv: the file's name must end in \.zip"):
+        pack(competition, competition.root / "leaderboard.csv")
+
+
+def test_a_lost_solution_is_told_as_such(competition: Competition) -> None:
+    competition.private.mkdir(exist_ok=True)
+    (competition.private / "seal.sha256").write_text("")
+    (competition.private / "solution.csv").unlink(missing_ok=True)
+    with pytest.raises(UnusableInput, match=r"solution\.csv is missing: restore it from a backup"):
+        competition.require_private()
