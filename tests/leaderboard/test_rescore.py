@@ -60,6 +60,7 @@ def test_a_voided_set_counts_for_no_classifier(competition: Competition, halves:
         ({"cnn/test_9": 0.5}, set(), "r", "--label cnn/test_9: there is no such id in the test sets"),
         ({"cnn/test_0001": 1.5}, set(), "r", r"--label cnn/test_0001: a label is a fraction in \[0, 1\]"),
         ({"cnn/test_0001": float("nan")}, set(), "r", "a label is a fraction"),
+        ({"cnn/test_0001": 0.4}, {"test_0001"}, "r", "--label cnn/test_0001: its set is voided in the same"),
         ({}, {"test_9"}, "r", "--void test_9: there is no such test set"),
         ({}, {"test_0001", "test_0003"}, "r", "--void: no public set would be left to score on"),
         ({}, {"test_0002", "test_0004"}, "r", "--void: no private set would be left to score on"),
