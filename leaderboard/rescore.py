@@ -91,9 +91,7 @@ def corrected(
         if not 0 <= label <= 1:
             raise UnusableInput(f"--label {name}: a label is a fraction in [0, 1]")
         if competition.set_of(name) in voids:
-            raise UnusableInput(
-                f"--label {name}: its set is voided in the same command; leave one of them out"
-            )
+            raise UnusableInput(f"--label {name}: its set is voided in the same command")
     for name in voids:
         if name not in competition.sets("test"):
             raise UnusableInput(f"--void {name}: there is no such test set")
