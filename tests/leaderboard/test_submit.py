@@ -2,7 +2,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rules import with_rules
 
-from leaderboard.ledger import Entry, Ledger
+from leaderboard.ledger import Ledger
 from leaderboard.publish import publish
 from leaderboard.submit import submit
 from submission import Competition, InvalidSubmission, UnusableInput, write_predictions
@@ -141,25 +141,3 @@ def test_killed_at_any_time_the_ledger_is_whole_and_the_table_fits_it() -> None:
     broken, boards = benchmark("--part", "kill", "--rounds", 6)
     assert broken.startswith("6 rounds of kill -9: 0 broken or shorter ledgers, ")
     assert boards == "6 of 6 tables fit the ledger"
-
-
-def test_publishing_ends_though_others_submit_all_the_time(
-    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One submission comes in while the table is written: it is written again; with more it ends anyway."""
-    ledger = Ledger(competition.private / "ledger.sqlite")
-    entries = Ledger.entries
-    for coming, counted in ((1, 1), (9, 3)):
-        left = iter(range(coming))
-
-        def busy(ledger: Ledger, left: Iterator[int] = left) -> tuple[Entry, ...]:
-            found = entries(ledger)
-            if next(left, None) is not None:
-                submit(competition, halves, "Team A", clock)
-            return found
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Ledger, "entries", busy)
-            found = publish(competition)
-        assert found.standings[0].submissions == counted
-        assert len(ledger.entries()) == {1: 1, 9: 4}[coming]
