@@ -1,6 +1,6 @@
 """Detectors over a grid of shifts: semantic level by covariate level (Long et al., NeurIPS 2024, section 3).
 
-A grid is an array [semantic level, covariate level], the smallest shift first; nan stands for N/A.
+A grid is an array [covariate level, semantic level], the smallest shift first; nan stands for N/A.
 """
 
 import re
@@ -13,18 +13,15 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from starter.severity import Trend
+from starter.shift import LEAST, ShiftGrid
 from submission.detection import DETECTION_METRICS
 
-LEVELS = 8
-"""Levels of either axis."""
-LEAST = 10
-"""Cells of fewer images are N/A."""
 METRICS = ("auroc", "fpr95", "aupr-in")
 """The paper's three; IND is the positive class."""
 AXES = ("semantic", "covariate")
+"""What columns and rows of a grid count."""
 
 FloatArray = NDArray[np.float64]
-Levels = NDArray[np.int64]
 _CELL = re.compile(r"s([1-9]\d*)c([1-9]\d*)")
 
 
@@ -47,59 +44,34 @@ def cell_of(name: str) -> tuple[int, int] | None:
     return (int(found[1]) - 1, int(found[2]) - 1) if found else None
 
 
-def members(semantic: Levels, covariate: Levels, levels: int = LEVELS) -> dict[tuple[int, int], Levels]:
-    """The images of every cell, int64 (m,), ascending; a level below 0 is out of range and in no cell.
-
-    Args:
-        semantic, covariate: int64 (n,), each image's level in 0..levels - 1, or -1.
-        levels: of either axis.
-
-    Raises:
-        ValueError: they do not fit each other, or a level is too large.
-    """
-    if semantic.shape != covariate.shape or semantic.ndim != 1:
-        raise ValueError(f"levels must be (n,) of either axis, got {semantic.shape} and {covariate.shape}")
-    if len(semantic) and max(semantic.max(), covariate.max()) >= levels:
-        raise ValueError(f"levels must lie below {levels}, got {max(semantic.max(), covariate.max())}")
-    inside = np.flatnonzero((semantic >= 0) & (covariate >= 0))
-    place = semantic[inside] * levels + covariate[inside]
-    order = np.argsort(place, kind="stable")
-    rows = np.split(inside[order], np.searchsorted(place[order], np.arange(1, levels**2)))
-    return {divmod(cell, levels): found for cell, found in enumerate(rows)}
-
-
 def over_cells(
-    ind: ArrayLike,
-    scores: FloatArray,
-    cells: Mapping[tuple[int, int], Levels],
-    metric: str,
-    least: int = LEAST,
+    ind: ArrayLike, scores: FloatArray, shift: ShiftGrid, metric: str, least: int = LEAST
 ) -> FloatArray:
-    """A detection metric on every cell, all IND images against the cell's, float64 (levels, levels).
+    """A detection metric on every cell, all IND images against the cell's, float64 (count, count).
 
     Args:
         ind: a detector's scores of IND images (m,), higher = more OOD.
         scores: of the shifted images (n,).
-        cells: the images of each cell, as `members` gives them.
+        shift: the cells of these n images.
         metric: a name in DETECTION_METRICS.
         least: cells of fewer images are nan.
     """
-    found = np.full((max(cells)[0] + 1, max(cells)[1] + 1), np.nan)
-    for cell, rows in cells.items():
-        if len(rows) >= least:
-            found[cell] = DETECTION_METRICS[metric](ind, scores[rows])
+    found = np.full((shift.count, shift.count), np.nan)
+    for covariate, semantic in zip(*np.nonzero(shift.told(least)), strict=True):
+        rows = shift.cell(semantic, covariate)
+        found[covariate, semantic] = DETECTION_METRICS[metric](ind, scores[rows])
     return found
 
 
 def along(grid: FloatArray, axis: str) -> FloatArray:
-    """The mean over the other axis at each level of `axis`, of the cells that are not nan, (levels,).
+    """The mean over the other axis at each level of `axis`, of the cells that are not nan, (count,).
 
     >>> along(np.array([[1, 3], [np.nan, 5]]), "semantic")
-    array([2., 5.])
+    array([1., 4.])
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)
-        return np.nanmean(grid, axis=1 - AXES.index(axis))
+        return np.nanmean(grid, axis=AXES.index(axis))
 
 
 @dataclass(frozen=True)
@@ -107,16 +79,16 @@ class Grid:
     """What detectors do on every cell.
 
     Attributes:
-        counts: int64 (levels, levels), images in a cell.
-        values: detector -> metric -> float64 (levels, levels).
+        counts: int64 (count, count), images in a cell.
+        values: detector -> metric -> float64 (count, count).
     """
 
-    counts: Levels
+    counts: NDArray[np.int64]
     values: Mapping[str, Mapping[str, FloatArray]]
 
     def cells(self) -> pd.DataFrame:
         """A row for each detector and cell: its levels from 1, its images, each metric."""
-        semantic, covariate = (found.ravel() + 1 for found in np.indices(self.counts.shape))
+        covariate, semantic = (found.ravel() + 1 for found in np.indices(self.counts.shape))
         frames = [
             pd.DataFrame(
                 {
@@ -160,29 +132,18 @@ class Grid:
 
 
 def measure(
-    ind: Mapping[str, FloatArray],
-    scores: Mapping[str, FloatArray],
-    semantic: Levels,
-    covariate: Levels,
-    levels: int = LEVELS,
-    least: int = LEAST,
+    ind: Mapping[str, FloatArray], scores: Mapping[str, FloatArray], shift: ShiftGrid, least: int = LEAST
 ) -> Grid:
     """Every metric of METRICS of every detector on every cell.
 
     Args:
         ind: detector -> its scores of IND images (m,), higher = more OOD.
         scores: detector -> its scores of the shifted images (n,).
-        semantic, covariate: int64 (n,), each image's levels as in `members`.
-        levels: of either axis.
+        shift: the cells of these n images.
         least: cells of fewer images are nan.
-
-    Raises:
-        ValueError: as `members`.
     """
-    cells = members(semantic, covariate, levels)
-    counts = np.array([len(cells[cell]) for cell in sorted(cells)]).reshape(levels, levels)
     values = {
-        name: {metric: over_cells(ind[name], found, cells, metric, least) for metric in METRICS}
+        name: {metric: over_cells(ind[name], found, shift, metric, least) for metric in METRICS}
         for name, found in scores.items()
     }
-    return Grid(counts, values)
+    return Grid(shift.counts, values)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.stats import linregress, pearsonr
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from starter.grid import along, cell_name, cell_of, measure, members
+from starter.grid import along, cell_name, cell_of, measure
+from starter.shift import ShiftGrid
 
 # Figure 9 of the paper: images of ImageNet-21K by covariate level (rows) and semantic level.
 FIGURE_9 = [
@@ -23,6 +23,12 @@ FIGURE_9 = [
 ]
 
 
+def shift(semantic, covariate, count=4):
+    """A grid of these levels."""
+    ends = np.linspace(0, 1, count + 1)
+    return ShiftGrid(semantic, covariate, ends, ends)
+
+
 @pytest.fixture(scope="module")
 def drawn():
     """IND scores, and scores of shifted images that grow with the semantic level."""
@@ -35,12 +41,12 @@ def drawn():
 
 def test_every_cell_against_scikit_learn(drawn):
     ind, scores, semantic, covariate = drawn
-    grid = measure({"a": ind}, {"a": scores}, semantic, covariate, levels=4, least=1)
+    grid = measure({"a": ind}, {"a": scores}, shift(semantic, covariate), least=1)
     for s in range(4):
         for c in range(4):
             cell = scores[(semantic == s) & (covariate == c)]
-            assert grid.counts[s, c] == len(cell)
-            found = [grid.values["a"][metric][s, c] for metric in ("auroc", "fpr95", "aupr-in")]
+            assert grid.counts[c, s] == len(cell)
+            found = [grid.values["a"][metric][c, s] for metric in ("auroc", "fpr95", "aupr-in")]
             if not len(cell):
                 assert np.isnan(found).all()
                 continue
@@ -52,13 +58,13 @@ def test_every_cell_against_scikit_learn(drawn):
                 average_precision_score(is_ind, kept),
             )
             assert found == pytest.approx(expected)
-    assert grid.counts[3, 2] == 0
+    assert grid.counts[2, 3] == 0
     assert grid.counts.sum() == ((semantic >= 0) & (covariate >= 0)).sum()
 
 
 def test_small_cells_are_not_available(drawn):
     ind, scores, semantic, covariate = drawn
-    grid = measure({"a": ind}, {"a": scores}, semantic, covariate, levels=4, least=25)
+    grid = measure({"a": ind}, {"a": scores}, shift(semantic, covariate), least=25)
     np.testing.assert_array_equal(np.isnan(grid.values["a"]["auroc"]), grid.counts < 25)
     assert (grid.counts < 25).any()
     assert (grid.counts >= 25).any()
@@ -66,9 +72,9 @@ def test_small_cells_are_not_available(drawn):
 
 def test_a_level_is_the_mean_over_the_other_axis_and_trends_are_scipys(drawn):
     ind, scores, semantic, covariate = drawn
-    grid = measure({"a": ind, "b": -ind}, {"a": scores, "b": -scores}, semantic, covariate, levels=4)
+    grid = measure({"a": ind, "b": -ind}, {"a": scores, "b": -scores}, shift(semantic, covariate))
     table = grid.values["a"]["auroc"]
-    for axis, rows in (("semantic", table), ("covariate", table.T)):
+    for axis, rows in (("semantic", table.T), ("covariate", table)):
         means = [np.mean([value for value in row if value == value]) for row in rows]
         assert along(table, axis) == pytest.approx(means)
         row = grid.trends("auroc").set_index("detector").loc["a"]
@@ -84,38 +90,20 @@ def test_a_level_is_the_mean_over_the_other_axis_and_trends_are_scipys(drawn):
 
 def test_cells_are_rows_of_the_long_table(drawn):
     ind, scores, semantic, covariate = drawn
-    grid = measure({"a": ind, "b": -ind}, {"a": scores, "b": -scores}, semantic, covariate, levels=4)
+    grid = measure({"a": ind, "b": -ind}, {"a": scores, "b": -scores}, shift(semantic, covariate))
     table = grid.cells().set_index(["detector", "semantic", "covariate"])
     assert len(table) == 2 * 16
-    assert table.loc[("b", 4, 2), "images"] == grid.counts[3, 1]
-    assert table.loc[("b", 4, 2), "auroc"] == grid.values["b"]["auroc"][3, 1]
+    assert table.loc[("b", 4, 2), "images"] == grid.counts[1, 3]
+    assert table.loc[("b", 4, 2), "auroc"] == grid.values["b"]["auroc"][1, 3]
 
 
 def test_the_papers_counts_come_out_in_place():
     """One image for each 10,000 of figure 9."""
-    counts = np.array(FIGURE_9).T // 10_000
-    semantic, covariate = (np.repeat(found.ravel(), counts.ravel()) for found in np.indices(counts.shape))
+    counts = np.array(FIGURE_9) // 10_000
+    covariate, semantic = (np.repeat(found.ravel(), counts.ravel()) for found in np.indices(counts.shape))
     order = np.random.default_rng(0).permutation(len(semantic))
-    grid = measure({}, {}, semantic[order], covariate[order])
+    grid = measure({}, {}, shift(semantic[order], covariate[order], 8))
     np.testing.assert_array_equal(grid.counts, counts)
-
-
-@given(arrays(np.int64, st.tuples(st.just(2), st.integers(0, 60)), elements=st.integers(-1, 7)))
-def test_cells_part_the_images_in_range(levels):
-    cells = members(*levels)
-    rows = np.concatenate(list(cells.values()))
-    assert sorted(rows) == np.flatnonzero((levels >= 0).all(0)).tolist()
-    for (s, c), found in cells.items():
-        assert (levels[0, found] == s).all()
-        assert (levels[1, found] == c).all()
-        assert (np.diff(found) > 0).all()
-
-
-def test_levels_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match=r"must be \(n,\) of either axis"):
-        members(np.zeros(2, int), np.zeros(3, int))
-    with pytest.raises(ValueError, match="below 8, got 8"):
-        members(np.array([8]), np.array([0]))
 
 
 @given(st.integers(0, 20), st.integers(0, 20))
