@@ -91,8 +91,8 @@ def triplet_losses(
     """L_sem and L_cov of eq. 2, means over the triplets, each triplet's loss at least 0.
 
     Args:
-        standard, semantic, covariate: transformed features (b, l) of the standard text, of one that differs in
-            meaning and of one that differs in the covariate.
+        standard, semantic, covariate: transformed features (b, l) of the standard text, of one of another
+            meaning and of one of another covariate.
         margin: alpha.
     """
     half = standard.shape[1] // 2
@@ -147,8 +147,11 @@ def train_laid(
             own, other = (rng.integers(size, size=BATCH) for size in (meanings, covariates))
             shifted = (own + rng.integers(1, meanings, BATCH)) % meanings
             restyled = (other + rng.integers(1, covariates, BATCH)) % covariates
-            triplet = [texts[i, j] @ matrix for i, j in ((own, other), (shifted, other), (own, restyled))]
-            loss = sum(triplet_losses(*triplet, margin), ORTHOGONAL * orthogonality(matrix))
+            standard, semantic, covariate = (
+                texts[i, j] @ matrix for i, j in ((own, other), (shifted, other), (own, restyled))
+            )
+            losses = triplet_losses(standard, semantic, covariate, margin)
+            loss = losses[0] + losses[1] + ORTHOGONAL * orthogonality(matrix)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()

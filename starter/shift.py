@@ -138,7 +138,7 @@ class ShiftGrid:
         covariate_range: tuple[float, float] | None = None,
         count: int = LEVELS,
     ) -> "ShiftGrid":
-        """The grid of images with these degrees (n,); a range is `usual_range` of its degrees unless given."""
+        """The grid of images with these degrees (n,); a range is `usual_range` unless given."""
         ends = semantic_range or usual_range(semantic), covariate_range or usual_range(covariate)
         first, second = (
             levels(each, *end, count) for each, end in zip((semantic, covariate), ends, strict=True)
@@ -165,7 +165,7 @@ class ShiftGrid:
 
 
 def usual_range(degrees: Floats) -> tuple[float, float]:
-    """From the 1st to the 99th percentile of degrees (n,): equal widths that a few far images do not stretch."""
+    """From the 1st to the 99th percentile of degrees (n,): a few far images do not stretch the levels."""
     low, high = np.quantile(degrees.astype(np.float64), (0.01, 0.99))
     return float(low), float(high)
 

@@ -1,5 +1,6 @@
-"""Encoders of images and texts into one space: any pair of functions, open_clip's, and small ones of the kit."""
+"""Encoders of images and texts into one space: any two functions, open_clip's, and the kit's small ones."""
 
 from starter.encoders.encoder import Encoder, EncoderPair, unit_rows
+from starter.encoders.two_tower import TwoTowerEncoder
 
-__all__ = ["Encoder", "EncoderPair", "unit_rows"]
+__all__ = ["Encoder", "EncoderPair", "TwoTowerEncoder", "unit_rows"]

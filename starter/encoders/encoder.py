@@ -54,7 +54,7 @@ def unit_rows(features: NDArray[np.floating], n: int, what: str) -> Floats:
     """`features` as float32 (n, l) with rows of length 1.
 
     Raises:
-        UnusableInput: they are not (n, l), not finite, or have a row of zeros; the message starts with `what`.
+        UnusableInput: they are not (n, l), not finite, or have a row of zeros; the message says `what`.
     """
     rows = np.asarray(features, np.float32)
     if rows.ndim != 2 or len(rows) != n or not rows.shape[1]:
