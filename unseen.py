@@ -115,6 +115,11 @@ def build(
         int | None, Option(help="Of the test sets: keep it secret. Random unless given.")
     ] = None,
     precision: Annotated[str, Option(help="float32, or bfloat16 (faster where the CPU has it).")] = "float32",
+    grid: Annotated[
+        str,
+        Option(metavar="ENCODER", help="Validation and test sets are cells of a grid of shifts, as in grid."),
+    ] = "",
+    laid: Annotated[str, Option(metavar="FILE", help="With --grid: its LAID matrix. [trained here]")] = "",
     hidden: Annotated[bool, Option("--hidden", help="Declare the test images published nowhere.")] = False,
     datacv_splits: Annotated[
         bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
@@ -190,6 +195,8 @@ def build(
         "test_from": tuple(test_from or ()),
         "seed": seed,
         "precision": precision,
+        "grid": grid,
+        "laid": laid,
         "hidden": hidden,
         "datacv_splits": datacv_splits,
         "licence": licence,
@@ -518,6 +525,56 @@ def sanity(
     write_text(out, found.to_csv(index=False))
     echo(f"AUROC, mean and deviation over {initialisations} random networks; 0.5 is to tell nothing apart\n")
     echo(f"{sanity_table(found)}\n\n{out}")
+
+
+@app.command()
+def grid(
+    folder: Folder,
+    encoder: Annotated[
+        str, Option(help="What tells how far images are: embedded, its file, or module:function of yours.")
+    ] = "embedded",
+    laid: Annotated[str, Option(metavar="FILE", help="The encoder's LAID matrix. [trained here]")] = "",
+    classifier: Annotated[str | None, Option(help="One of the competition's. [the first]")] = None,
+    detector: Annotated[Many, Option(help="OOD detectors, as msp. Repeatable. [all]")] = None,
+    ood: Annotated[str, Option(help="A folder or zip of one folder per OOD data set. [embedded ones]")] = "",
+    exclude: Annotated[Many, Option(help="An OOD set to leave out. Repeatable.")] = None,
+    group: Annotated[str, Option(help="Operations: corruptions, default, a, b, wide.")] = "corruptions",
+    images: Annotated[int, Option(help="Shifted images, about.")] = 20_000,
+    levels: Annotated[int, Option(help="Of either axis.")] = 8,
+    least: Annotated[int, Option(help="Cells of fewer images are N/A.")] = 10,
+    seed: Annotated[int, Option(help="Of the shifted images, and of what is trained here.")] = 0,
+    out: Annotated[Path | None, Option(help="Where to write. [DIR/grid]")] = None,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """How OOD detectors do as shifts grow in meaning and in style (Long et al. 2024): AUROC, FPR@95 and AUPR
+    on every cell, correlation and sensitivity along either axis. Written: CSV, PNG, report.html.
+    Interrupted, the same command goes on.
+
+    Example: unseen grid contest --images 10000
+    """
+    from starter.classifiers import use_network
+    from starter.gridreport import summary, write_grid
+    from starter.gridrun import Asked, run_grid
+    from starter.referee import open_referee
+
+    for spec in network or ():
+        use_network(spec)
+    competition, chosen = Competition.open(folder), {"detectors": tuple(detector)} if detector else {}
+    asked = Asked(
+        classifier or competition.classifiers[0],
+        ood=ood,
+        exclude=tuple(exclude or ()),
+        group=group,
+        images=images,
+        levels=levels,
+        least=least,
+        seed=seed,
+        **chosen,
+    )
+    referee = open_referee(encoder, laid, folder / "cache/referee", seed)
+    run = run_grid(competition, *referee, asked, device)
+    echo(f"{summary(run)}\n\n{write_grid(run, out or folder / 'grid')}")
 
 
 @app.command()

@@ -16,3 +16,8 @@ def random_laid(length=16, seed=0):
     matrix = np.linalg.qr(np.random.default_rng(seed).normal(size=(length, length)))[0]
     encoder = EncoderPair("projection", project, lambda texts: np.ones((len(texts), length)))
     return encoder, Laid(matrix.astype(np.float32), "projection")
+
+
+def encoder():
+    """The encoder alone, as `--grid laids:encoder` names it."""
+    return random_laid()[0]
