@@ -56,15 +56,25 @@ def maps(
 
 def curves(grid: Grid, metric: str) -> bytes:
     """A PNG of each detector's mean at each level of either axis (figures 6, 8, 13, 15, 17 and 19)."""
-    drawn = _figure(11, 4.2)
-    lines = [matplotlib.colormaps["tab20"](i % 20) for i in range(len(grid.values))]
-    for axes, axis in zip(drawn.subplots(1, 2, sharey=True), AXES, strict=True):
-        for colour, (name, found) in zip(lines, grid.values.items(), strict=True):
-            values = 100 * along(found[metric], axis)
+    return lines({name: 100 * found[metric] for name, found in grid.values.items()}, f"{TITLES[metric]}, %")
+
+
+def lines(grids: dict[str, NDArray[np.float64]], label: str) -> bytes:
+    """A PNG with the mean of each array (count, count) along either axis; nan counts in no mean.
+
+    Args:
+        grids: by name, rows covariate.
+        label: of the values.
+    """
+    drawn = _figure(11, max(4.2, 0.2 * len(grids)))
+    both = drawn.subplots(1, 2, sharey=True)
+    for axes, axis in zip(both, AXES, strict=True):
+        for number, (name, found) in enumerate(grids.items()):
+            values, colour = along(found, axis), matplotlib.colormaps["tab20"](number % 20)
             levels = np.arange(1, len(values) + 1)
             axes.plot(levels, values, marker="o", markersize=3, label=name, color=colour)
-        axes.set(xlabel=f"{axis} shift level", ylabel=f"{TITLES[metric]}, %")
-    drawn.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize=7)
+        axes.set(xlabel=f"{axis} shift level", ylabel=label)
+    drawn.legend(*both[0].get_legend_handles_labels(), loc="outside right center", fontsize=7)
     return _png(drawn)
 
 

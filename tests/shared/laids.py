@@ -21,3 +21,8 @@ def random_laid(length=16, seed=0):
 def encoder():
     """The encoder alone, as `--grid laids:encoder` names it."""
     return random_laid()[0]
+
+
+def broken():
+    """An encoder that cannot be made."""
+    raise OSError("no weights\nanywhere")

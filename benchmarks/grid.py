@@ -1,0 +1,100 @@
+"""Detectors and label-free estimators over the grid of shifts, on the embedded data.
+
+    python benchmarks/grid.py DIR [--part detectors] [--images 12000]
+
+- detectors: all 18 on `small`: correlation and sensitivity of AUROC along either axis. Wanted: a positive
+  semantic correlation for 15 of 18.
+- accuracy, ood: a competition of cells in either track, the kit's quick methods, and their RMSE on the hidden
+  test sets by covariate (accuracy) or semantic level (ood).
+
+DIR keeps encoder, competitions and observations, so that a second run only reads them. The tables are those
+of docs/incremental-shift.md.
+"""
+
+import argparse
+from pathlib import Path
+
+from baselines import BASELINES, OOD_BASELINES
+from baselines.predict import predict
+from leaderboard import tables
+from starter.build import build
+from starter.gridreport import summary, write_grid
+from starter.gridrun import Asked, run_grid
+from starter.mixsettings import settings_of
+from starter.referee import open_referee
+from submission import Competition
+
+SETTINGS: dict[str, dict[str, object]] = {
+    "detectors": {"train_sets": 40, "val_sets": 8, "test_sets": 16, "set_size": 200, "ops_per_set": (1, 3)},
+    "accuracy": {"train_sets": 120, "val_sets": 24, "test_sets": 96, "set_size": 100, "ops_per_set": (1, 3)},
+    "ood": {
+        "train_sets": 120,
+        "val_sets": 24,
+        "test_sets": 96,
+        "set_size": 100,
+        "detectors": ("msp", "energy", "knn"),
+    },
+}
+METHODS = {
+    "accuracy": [name for name in BASELINES if name not in ("projnorm", "gde", "gde+lr")],
+    "ood": list(OOD_BASELINES),
+}
+"""All but those that take hours, or another classifier."""
+WANTED = 15
+
+
+def referee(folder: Path) -> dict[str, object]:
+    """Settings that name the embedded encoder and its matrix, trained once."""
+    kept = folder / "referee"
+    encoder, _ = open_referee("embedded", "", kept)
+    return {
+        "grid": str(kept / "encoder-0.safetensors"),
+        "laid": str(kept / f"laid-{encoder.name}-0.safetensors"),
+    }
+
+
+def whole(folder: Path) -> Competition:
+    """The competition whose classifier all parts share."""
+    return build(folder / "detectors", settings_of("accuracy", SETTINGS["detectors"]))
+
+
+def detectors(folder: Path, images: int) -> None:
+    """Every detector over the grid."""
+    competition = whole(folder)
+    encoder, laid = open_referee("embedded", "", folder / "referee")
+    run = run_grid(competition, encoder, laid, Asked("small", images=images))
+    print(summary(run))
+    found = run.grid.trends("auroc").semantic_correlation
+    print(
+        f"\nsemantic correlation positive for {(found > 0).sum()} of {len(found)} detectors ({WANTED} wanted)"
+    )
+    print(write_grid(run, folder / "grid"))
+
+
+def estimators(folder: Path, track: str) -> None:
+    """The kit's methods on cells with hidden targets."""
+    weights = whole(folder).file("classifiers/small.safetensors")
+    shared = {"classifiers": (f"small={weights}",), **referee(folder)}
+    settings = settings_of(track, {**SETTINGS[track], **shared})
+    competition = build(folder / track, settings, test_seed=1)
+    kit = {**BASELINES} if track == "accuracy" else {**OOD_BASELINES}
+    predict(competition, {name: kit[name] for name in METHODS[track]})
+    print(tables(competition))
+
+
+def main() -> None:
+    """Measure and print."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--part", choices=list(SETTINGS), default="detectors")
+    parser.add_argument("--images", type=int, default=12_000, help="shifted images, for detectors")
+    options = parser.parse_args()
+    if options.part == "detectors":
+        detectors(options.folder, options.images)
+    else:
+        estimators(options.folder, options.part)
+
+
+if __name__ == "__main__":
+    main()
