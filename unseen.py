@@ -2,6 +2,7 @@
 
 import os
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -572,8 +573,8 @@ def grid(
         seed=seed,
         **chosen,
     )
-    referee = open_referee(encoder, laid, folder / "cache/referee", seed)
-    run = run_grid(competition, *referee, asked, device)
+    referee = partial(open_referee, encoder, laid, folder / "cache/referee", seed)
+    run = run_grid(competition, referee, asked, device)
     echo(f"{summary(run)}\n\n{write_grid(run, out or folder / 'grid')}")
 
 

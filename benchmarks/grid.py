@@ -12,6 +12,7 @@ of docs/incremental-shift.md.
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from baselines import BASELINES, OOD_BASELINES
@@ -43,7 +44,7 @@ METHODS = {
 WANTED = 15
 
 
-def referee(folder: Path) -> dict[str, object]:
+def named_referee(folder: Path) -> dict[str, object]:
     """Settings that name the embedded encoder and its matrix, trained once."""
     kept = folder / "referee"
     encoder, _ = open_referee("embedded", "", kept)
@@ -61,8 +62,8 @@ def whole(folder: Path) -> Competition:
 def detectors(folder: Path, images: int) -> None:
     """Every detector over the grid."""
     competition = whole(folder)
-    encoder, laid = open_referee("embedded", "", folder / "referee")
-    run = run_grid(competition, encoder, laid, Asked("small", images=images))
+    referee = partial(open_referee, "embedded", "", folder / "referee")
+    run = run_grid(competition, referee, Asked("small", images=images))
     print(summary(run))
     found = run.grid.trends("auroc").semantic_correlation
     print(
@@ -74,7 +75,7 @@ def detectors(folder: Path, images: int) -> None:
 def estimators(folder: Path, track: str) -> None:
     """The kit's methods on cells with hidden targets."""
     weights = whole(folder).file("classifiers/small.safetensors")
-    shared = {"classifiers": (f"small={weights}",), **referee(folder)}
+    shared = {"classifiers": (f"small={weights}",), **named_referee(folder)}
     settings = settings_of(track, {**SETTINGS[track], **shared})
     competition = build(folder / track, settings, test_seed=1)
     kit = {**BASELINES} if track == "accuracy" else {**OOD_BASELINES}

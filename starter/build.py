@@ -79,6 +79,7 @@ def build_accuracy(claim: Claim, device: str, data_root: Path | None) -> Competi
     splits = load_source(settings.source, data_root, settings.seed)
     if settings.datacv_splits:
         splits = splits.as_in_datacv()
+    given = given_classifiers(settings, splits, device)
     ruler = open_ruler(claim, splits, device) if settings.grid else None
     seeds = {"val": settings.seed, "test": claim.test_seed}
     if ruler:
@@ -86,7 +87,6 @@ def build_accuracy(claim: Claim, device: str, data_root: Path | None) -> Competi
     else:
         plans = {part: plan_part(settings, part, splits, seed) for part, seed in seeds.items()}
     _check_overlap(settings, splits, plans)
-    given = given_classifiers(settings, splits, device)
     claim.check_inputs(_inputs(settings, splits, plans, given) | grid_input(settings, ruler))
     write_text(public / LICENCES, licences(settings))
     write_bases(public, splits, settings.seed)

@@ -1,5 +1,6 @@
 """Running OOD detectors of a competition's classifier over a grid of shifts, from its public images alone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,8 +89,7 @@ class GridRun:
 
 def run_grid(
     competition: Competition,
-    encoder: Encoder,
-    laid: Laid,
+    referee: Callable[[], tuple[Encoder, Laid]],
     asked: Asked,
     device: str = "cpu",
     progress: bool = True,
@@ -101,8 +101,7 @@ def run_grid(
 
     Args:
         competition: of either track; nothing below ``private/`` is read.
-        encoder: of the images.
-        laid: its matrix.
+        referee: gives the encoder of the images and its matrix; called once all else is known to be there.
         asked: what to run.
         device: where classifier and distances are computed.
         progress: whether bars are shown.
@@ -117,6 +116,7 @@ def run_grid(
         raise UnusableInput(f"--classifier {asked.classifier!r} is none of {competition.root}'s: {known}")
     view = View.open(sets, asked.classifier, asked.detectors, device=device)
     ind, renderings = grid_images(sets, asked)
+    encoder, laid = referee()
     whole, cache = FromRecipe.whole(ind), view.subject.observer.cache
     view.observe([whole, *renderings], progress)
     ruler = Ruler.of(encoder, laid, sets.train_ref, device)

@@ -37,9 +37,7 @@ def open_referee(
     if laid:
         return encoder, Laid.load(Path(laid), encoder)
     if not isinstance(encoder, TwoTowerEncoder):
-        raise UnusableInput(
-            f"--laid FILE is needed with the encoder {spec}: a LAID matrix trained on its texts"
-        )
+        raise UnusableInput(f"the encoder {spec} needs --laid FILE, a LAID matrix trained on its texts")
     path = kept / f"laid-{encoder.name}-{seed}.safetensors"
     if path.exists():
         return encoder, Laid.load(path, encoder)
