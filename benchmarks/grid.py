@@ -44,16 +44,6 @@ METHODS = {
 WANTED = 15
 
 
-def named_referee(folder: Path) -> dict[str, object]:
-    """Settings that name the embedded encoder and its matrix, trained once."""
-    kept = folder / "referee"
-    encoder, _ = open_referee("embedded", "", kept)
-    return {
-        "grid": str(kept / "encoder-0.safetensors"),
-        "laid": str(kept / f"laid-{encoder.name}-0.safetensors"),
-    }
-
-
 def whole(folder: Path) -> Competition:
     """The competition whose classifier all parts share."""
     return build(folder / "detectors", settings_of("accuracy", SETTINGS["detectors"]))
@@ -62,8 +52,7 @@ def whole(folder: Path) -> Competition:
 def detectors(folder: Path, images: int) -> None:
     """Every detector over the grid."""
     competition = whole(folder)
-    referee = partial(open_referee, "embedded", "", folder / "referee")
-    run = run_grid(competition, referee, Asked("small", images=images))
+    run = run_grid(competition, partial(open_referee, "embedded", ""), Asked("small", images=images))
     print(summary(run))
     found = run.grid.trends("auroc").semantic_correlation
     print(
@@ -74,8 +63,14 @@ def detectors(folder: Path, images: int) -> None:
 
 def estimators(folder: Path, track: str) -> None:
     """The kit's methods on cells with hidden targets."""
-    weights = whole(folder).file("classifiers/small.safetensors")
-    shared = {"classifiers": (f"small={weights}",), **named_referee(folder)}
+    first = whole(folder)
+    kept, laid = first.root / "cache/referee", folder / "laid.safetensors"
+    open_referee("embedded", "", first.classes, kept)[1].save(laid)
+    shared = {
+        "classifiers": (f"small={first.file('classifiers/small.safetensors')}",),
+        "grid": str(kept / "encoder-0.safetensors"),
+        "laid": str(laid),
+    }
     settings = settings_of(track, {**SETTINGS[track], **shared})
     competition = build(folder / track, settings, test_seed=1)
     kit = {**BASELINES} if track == "accuracy" else {**OOD_BASELINES}

@@ -74,6 +74,30 @@ def along(grid: FloatArray, axis: str) -> FloatArray:
         return np.nanmean(grid, axis=AXES.index(axis))
 
 
+def effects(grid: FloatArray, axis: str) -> FloatArray:
+    """The levels of `axis` by a least-squares fit of row plus column effects, (count,).
+
+    Where no cell is nan they are `along`'s means. Where some are, a mean over the other axis compares levels
+    over different cells of it; this does not. nan for a level without a cell, and all nan where the cells at
+    hand do not link the levels.
+
+    >>> effects(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]]), "semantic")
+    array([2., 3., 4.])
+    """
+    rows = grid if axis == AXES[0] else grid.T
+    other, own = np.nonzero(~np.isnan(rows))
+    found = np.full(rows.shape[1], np.nan)
+    if not len(own):
+        return found
+    (here, column), (there, row) = (np.unique(each, return_inverse=True) for each in (own, other))
+    design = np.hstack([np.eye(len(here))[column], np.eye(len(there))[row]])
+    if np.linalg.matrix_rank(design) < len(here) + len(there) - 1:
+        return found
+    fitted = np.linalg.lstsq(design, rows[other, own], rcond=None)[0]
+    found[here] = fitted[: len(here)] + fitted[len(here) :].mean()
+    return found
+
+
 @dataclass(frozen=True)
 class Grid:
     """What detectors do on every cell.
@@ -117,16 +141,17 @@ class Grid:
     def trends(self, metric: str) -> pd.DataFrame:
         """Correlation, and sensitivity in percentage points a level, of each detector along either axis.
 
-        The table of the paper for this metric (1, 2 and 4 to 7; eqs. 5 and 6). One may want a high semantic
-        and a low covariate sensitivity.
+        The table of the paper for this metric (1, 2 and 4 to 7; eqs. 5 and 6), and the same of `effects` in
+        the columns that end in "_fitted". One may want a high semantic and a low covariate sensitivity.
         """
         rows = []
         for name, metrics in self.values.items():
             row: dict[str, str | float] = {"detector": name}
-            for axis in AXES:
-                found = Trend(along(metrics[metric], axis))
-                row[f"{axis}_correlation"] = found.correlation
-                row[f"{axis}_sensitivity"] = 100 * found.sensitivity
+            for ending, levels in (("", along), ("_fitted", effects)):
+                for axis in AXES:
+                    found = Trend(levels(metrics[metric], axis))
+                    row[f"{axis}_correlation{ending}"] = found.correlation
+                    row[f"{axis}_sensitivity{ending}"] = 100 * found.sensitivity
             rows.append(row)
         return pd.DataFrame(rows)
 

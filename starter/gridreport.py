@@ -52,13 +52,20 @@ def summary(run: GridRun) -> str:
     """A table of the trends of AUROC, for a terminal."""
     counts, least = run.grid.counts, run.asked.least
     table = run.grid.trends(METRICS[0]).set_index("detector")
-    table.columns = pd.Index([name.replace("_", " ") for name in table.columns])
+    table.columns = pd.MultiIndex.from_tuples(map(_heading, table.columns))
     shown = table.to_string(float_format=lambda value: f"{value:.2f}", na_rep="N/A")
     return (
         f"{counts.sum():,} shifted images in {(counts > 0).sum()} of {counts.size} cells, "
         f"{((counts > 0) & (counts < least)).sum()} of them with fewer than {least} (N/A)\n\n"
-        f"{TITLES[METRICS[0]]}; sensitivity in points a level\n{shown}"
+        f"{TITLES[METRICS[0]]}: correlation with the level, and points a level (sensitivity)\n"
+        f"fitted: the same without what N/A cells make of means\n\n{shown}"
     )
+
+
+def _heading(column: str) -> tuple[str, str]:
+    """ "semantic_correlation_fitted" in two lines, short: ("semantic", "corr. fitted")."""
+    axis, what, *fitted = column.split("_")
+    return axis, " ".join([{"correlation": "corr.", "sensitivity": "sens."}[what], *fitted])
 
 
 def _edges(run: GridRun) -> pd.DataFrame:

@@ -1,7 +1,8 @@
 """Running OOD detectors of a competition's classifier over a grid of shifts, from its public images alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
@@ -20,6 +21,9 @@ from starter.rendering import FromRecipe
 from starter.ruler import Ruler
 from starter.shift import LEAST, LEVELS, ShiftGrid
 from submission import Competition, UnusableInput
+
+Referee = Callable[[Sequence[str], Path, int, str, bool], tuple[Encoder, Laid]]
+"""From the ID classes, a folder to keep things in, a seed, a device and whether bars are shown."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class GridRun:
 
 def run_grid(
     competition: Competition,
-    referee: Callable[[], tuple[Encoder, Laid]],
+    referee: Referee,
     asked: Asked,
     device: str = "cpu",
     progress: bool = True,
@@ -101,7 +105,8 @@ def run_grid(
 
     Args:
         competition: of either track; nothing below ``private/`` is read.
-        referee: gives the encoder of the images and its matrix; called once all else is known to be there.
+        referee: gives the encoder of the images and its matrix, as `open_referee` with its first arguments;
+            called once all else is known to be there.
         asked: what to run.
         device: where classifier and distances are computed.
         progress: whether bars are shown.
@@ -116,7 +121,8 @@ def run_grid(
         raise UnusableInput(f"--classifier {asked.classifier!r} is none of {competition.root}'s: {known}")
     view = View.open(sets, asked.classifier, asked.detectors, device=device)
     ind, renderings = grid_images(sets, asked)
-    encoder, laid = referee()
+    kept = competition.root / "cache/referee"
+    encoder, laid = referee(competition.classes, kept, asked.seed, device, progress)
     whole, cache = FromRecipe.whole(ind), view.subject.observer.cache
     view.observe([whole, *renderings], progress)
     ruler = Ruler.of(encoder, laid, sets.train_ref, device)

@@ -127,7 +127,7 @@ def open_ruler(claim: Claim, splits: Splits, device: str) -> Ruler:
     """
     settings = claim.settings
     kept = claim.root / "cache/referee"
-    encoder, laid = open_referee(settings.grid, settings.laid, kept, settings.seed)
+    encoder, laid = open_referee(settings.grid, settings.laid, splits.classes, kept, settings.seed, device)
     return Ruler.of(encoder, laid, train_ref(splits, settings.seed), device)
 
 

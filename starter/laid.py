@@ -157,11 +157,3 @@ def train_laid(
             optimiser.step()
     left, _, right = np.linalg.svd(matrix.detach().cpu().numpy().astype(np.float64))
     return Laid((left @ right).astype(np.float32), encoder)
-
-
-def zero_shot(images: Floats, texts: Floats, labels: NDArray[np.int64], top: int = 1) -> float:
-    """The share of images (n, l) whose label's text (k, l) is among the `top` most similar by cosine."""
-    unit = [each / np.maximum(np.linalg.norm(each, axis=1, keepdims=True), 1e-12) for each in (images, texts)]
-    similar = unit[0] @ unit[1].T
-    own = similar[np.arange(len(labels)), labels]
-    return float(((similar > own[:, None]).sum(1) < top).mean())

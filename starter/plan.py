@@ -49,9 +49,9 @@ class Settings:
         ops_per_set: how many of them a set gets, at least and at most; () as the group's policy has it.
         recipes: a file of recipes of one's own, in the place of `train_sets`, `group` and `ops_per_set`.
         val_from, test_from: paths of natural-shift sets that are added to validation and test.
-        grid: the encoder that tells how far images are, as in `starter.referee`: validation and test sets are
+        grid: the encoder that tells how far images are, as for `load_encoder`: validation and test sets are
             then cells of a grid of shifts; "" for the usual sets.
-        laid: a file with its LAID matrix; "" to train one from the encoder's own texts.
+        laid: a file with its LAID matrix; "" to train one.
         seed: of everything public.
         precision: of the classifiers' forward pass, one for the whole competition.
         hidden: the test images stand nowhere in public; without it the competition is for practice.

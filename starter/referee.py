@@ -3,62 +3,47 @@
 "Referee" is what Long et al. (NeurIPS 2024, appendix A) call the model that tells how far images are.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
-from starter.classifiers.user_network import user_function
-from starter.encoders import Encoder, TwoTowerEncoder
-from starter.encoders.embedded import embedded_encoder
+from starter.cache import cache_key
+from starter.encoders import Encoder
+from starter.encoders.choose import load_encoder
 from starter.laid import Laid, train_laid
-from starter.prompts import caption_prompts
-from submission import UnusableInput
-
-EMBEDDED = "embedded"
+from starter.prompts import choose_prompts
 
 
 def open_referee(
-    spec: str, laid: str, kept: Path, seed: int = 0, progress: bool = True
+    spec: str,
+    laid: str,
+    classes: Sequence[str],
+    kept: Path,
+    seed: int = 0,
+    device: str = "cpu",
+    progress: bool = True,
 ) -> tuple[Encoder, Laid]:
     """The encoder that `spec` names, and its matrix.
 
     Args:
-        spec: "embedded" for that of the embedded glyphs, trained on the spot; a file of such an encoder; or
-            ``module:function``, which returns an `Encoder`. Its code runs.
-        laid: a file with the matrix; "" to train one from the captions' phrases of an encoder of the kit.
+        spec: as for `load_encoder`.
+        laid: a file with the matrix; "" to train one here, on the texts that `choose_prompts` chooses.
+        classes: the ID classes.
         kept: a folder where what is trained here is kept, and found again.
         seed: of the training.
+        device: where encoder and training run.
         progress: show tqdm bars.
 
     Raises:
-        UnusableInput: there is no such encoder or file, one is damaged, the matrix belongs to another
-            encoder, or none is given for an encoder that is not the kit's.
+        UnusableInput: as `load_encoder` and `choose_prompts`; the matrix cannot be read or belongs to another
+            encoder.
     """
-    encoder = _encoder(spec, kept, seed, progress)
+    encoder = load_encoder(spec, kept, seed, device, progress)
     if laid:
         return encoder, Laid.load(Path(laid), encoder)
-    if not isinstance(encoder, TwoTowerEncoder):
-        raise UnusableInput(f"the encoder {spec} needs --laid FILE, a LAID matrix trained on its texts")
-    path = kept / f"laid-{encoder.name}-{seed}.safetensors"
+    path = kept / f"laid-{cache_key(encoder.name, list(classes), seed)}.safetensors"
     if path.exists():
         return encoder, Laid.load(path, encoder)
-    prompts = caption_prompts(encoder.phrases, seed)
-    found = train_laid(prompts.features(encoder, progress), encoder.name, seed, progress=progress)
+    texts = choose_prompts(encoder, classes, seed=seed).features(encoder, progress)
+    found = train_laid(texts, encoder.name, seed, device=device, progress=progress)
     found.save(path)
     return encoder, found
-
-
-def _encoder(spec: str, kept: Path, seed: int, progress: bool) -> Encoder:
-    if spec == EMBEDDED:
-        return embedded_encoder(kept / f"encoder-{seed}.safetensors", seed, progress)
-    if ":" not in spec:
-        return TwoTowerEncoder.load(Path(spec))
-    make = user_function(spec, "my_clip:encoder", "take nothing and return an encoder")
-    try:
-        found = make()
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UnusableInput(f"encoder {spec} fails: {reason}") from error
-    for member in ("name", "encode_images", "encode_texts"):
-        if not hasattr(found, member):
-            raise UnusableInput(f"encoder {spec}: what it returns has no {member}, which an encoder needs")
-    return cast(Encoder, found)

@@ -39,7 +39,7 @@ def test_a_competition_of_cells_from_build_to_report(folder, weights):
     ("arguments", "message"),
     [
         (("grid", "contest", "--encoder", "nowhere"), "nowhere is no encoder"),
-        (("grid", "contest", "--encoder", "laids:encoder"), "needs --laid FILE"),
+        (("grid", "contest", "--encoder", "laids:encoder", "--laid", "nothing"), "nothing is no LAID matrix"),
         (("grid", "contest", "--levels", "1"), "--levels must be"),
         (("grid", "nowhere"), "nowhere"),
         (("build", "new", "--laid", "laid", "--dry-run"), "--laid belongs to --grid"),

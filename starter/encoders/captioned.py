@@ -1,4 +1,4 @@
-"""Captioned images: what each shows and in what style, told in phrases; what the small encoders learn from."""
+"""Captioned images: what each shows and in what style, in phrases; what the kit's encoders learn from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ class Captioned:
         images: uint8 (n, h, w, 3).
         values: int64 (n, a), indices into the phrases of each attribute; ABSENT where it does not apply.
         phrases: of each of the a attributes, the phrase of each value.
+        easy: bool (n,), the images that training begins with.
 
     Raises:
         ValueError: shapes do not fit, or a value has no phrase.
@@ -25,11 +26,14 @@ class Captioned:
     images: NDArray[np.uint8]
     values: NDArray[np.int64]
     phrases: tuple[tuple[str, ...], ...]
+    easy: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
-        if self.values.shape != (len(self.images), len(self.phrases)):
+        n = len(self.images)
+        if self.values.shape != (n, len(self.phrases)) or self.easy.shape != (n,):
             raise ValueError(
-                f"values must be ({len(self.images)}, {len(self.phrases)}), got {self.values.shape}"
+                f"values must be ({n}, {len(self.phrases)}) and easy ({n},), "
+                f"got {self.values.shape}, {self.easy.shape}"
             )
         if (self.values < ABSENT).any() or (self.values >= [len(each) for each in self.phrases]).any():
             raise ValueError("a value has no phrase")
@@ -42,5 +46,7 @@ class Captioned:
 
 def join(parts: Sequence[Captioned]) -> Captioned:
     """The images of several parts with the same phrases."""
-    images, values = ([getattr(part, name) for part in parts] for name in ("images", "values"))
-    return Captioned(np.concatenate(images), np.concatenate(values), parts[0].phrases)
+    images = np.concatenate([part.images for part in parts])
+    values = np.concatenate([part.values for part in parts])
+    easy = np.concatenate([part.easy for part in parts])
+    return Captioned(images, values, parts[0].phrases, easy)

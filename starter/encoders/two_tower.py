@@ -23,7 +23,7 @@ from submission.files import replacing
 
 LENGTH = 64
 """Of the features."""
-WIDTHS = (24, 48, 96, 96)
+WIDTHS = (16, 32, 64, 64)
 STRIDES = (2, 1, 2, 2)
 WORD, HIDDEN = 128, 256
 _BATCH = 500
@@ -36,7 +36,8 @@ class TwoTower(nn.Module):
         super().__init__()
         inputs = (3, *WIDTHS[:-1])
         self.blocks = nn.Sequential(*map(_block, inputs, WIDTHS, STRIDES))
-        self.project = nn.Linear(WIDTHS[-1], length)
+        self.project = nn.Linear(WIDTHS[-1], length, bias=False)
+        self.centre = nn.BatchNorm1d(length, affine=False)
         self.word = nn.Embedding(words + 1, WORD, padding_idx=0)
         self.linear = nn.Linear(WORD, length)
         self.bent = nn.Sequential(
@@ -47,7 +48,7 @@ class TwoTower(nn.Module):
     def images(self, pixels: Tensor) -> Tensor:
         """uint8 (n, 3, h, w) -> unit rows (n, l)."""
         inputs = (pixels.float() / 63.75 - 2).contiguous(memory_format=torch.channels_last)
-        return normalize(self.project(self.blocks(inputs).mean((2, 3))))
+        return normalize(self.centre(self.project(self.blocks(inputs).mean((2, 3)))))
 
     def texts(self, words: Tensor) -> Tensor:
         """Numbers of words (m, w), 0 for none -> unit rows (m, l)."""

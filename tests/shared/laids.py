@@ -23,6 +23,6 @@ def encoder():
     return random_laid()[0]
 
 
-def broken():
-    """An encoder that cannot be made."""
-    raise OSError("no weights\nanywhere")
+def given_laid(*_):
+    """`random_laid` in the place of a referee."""
+    return random_laid()

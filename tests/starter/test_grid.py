@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.stats import linregress, pearsonr
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from starter.grid import along, cell_name, cell_of, measure
+from starter.grid import along, cell_name, cell_of, effects, measure
+from starter.severity import Trend
 from starter.shift import ShiftGrid
 
 # Figure 9 of the paper: images of ImageNet-21K by covariate level (rows) and semantic level.
@@ -86,6 +88,33 @@ def test_a_level_is_the_mean_over_the_other_axis_and_trends_are_scipys(drawn):
     found = grid.trends("auroc").set_index("detector").semantic_correlation
     assert found["a"] > 0.9
     assert found["b"] == pytest.approx(-found["a"])
+
+
+@given(arrays(np.float64, (4, 4), elements=st.floats(0, 1)))
+def test_fitted_levels_of_a_whole_grid_are_its_means(grid):
+    for axis in ("semantic", "covariate"):
+        assert effects(grid, axis) == pytest.approx(along(grid, axis), abs=1e-9)
+
+
+def test_fitted_levels_see_through_missing_cells():
+    """Values rise by .1 a semantic level and fall by .3 a covariate one, and the mildest covariate levels lack
+    the farther semantic ones."""
+    semantic, covariate = np.meshgrid(np.arange(5), np.arange(5))
+    grid = 0.9 + 0.1 * semantic - 0.3 * covariate
+    grid[semantic > covariate] = np.nan
+    assert Trend(along(grid, "semantic")).correlation < 0
+    assert np.diff(effects(grid, "semantic")) == pytest.approx(0.1)
+    assert np.diff(effects(grid, "covariate")) == pytest.approx(-0.3)
+
+
+def test_levels_that_no_cell_links_are_not_told():
+    grid = np.full((4, 4), np.nan)
+    assert np.isnan(effects(grid, "semantic")).all()
+    grid[0, 0] = grid[2, 2] = 0.5
+    assert np.isnan(effects(grid, "semantic")).all()
+    grid[2, 0] = 0.7
+    np.testing.assert_allclose(effects(grid, "semantic")[[0, 2]], [0.6, 0.4])
+    assert np.isnan(effects(grid, "semantic")[[1, 3]]).all()
 
 
 def test_cells_are_rows_of_the_long_table(drawn):
