@@ -18,7 +18,7 @@ def folder(contest, monkeypatch):
 def test_detectors_on_a_grid(folder, ood_folder):
     options = ("--ood", ood_folder, "--images", "600", "--levels", "4", "--least", "5", "--detector", "msp")
     text = run("grid", "contest", "--encoder", "laids:encoder", "--laid", "laid", *options).text
-    assert "semantic correlation" in text
+    assert "corr. fitted" in text
     assert "contest/grid/report.html" in text
     with (folder / "contest/grid/cells.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 16
