@@ -20,6 +20,7 @@ import unseen
 from starter.build import build as BUILD
 from starter.classifiers import read_classifier, save_classifier
 from starter.classlists import load_classes
+from starter.encoders.two_tower import LENGTH
 from starter.laid import Laid
 from submission import Competition
 
@@ -98,7 +99,7 @@ def hasty_referee(folder, monkeypatch):
     """In `referee`, an embedded encoder that has learnt next to nothing, and its matrix; photographs."""
     (folder / "referee").mkdir()
     hasty_encoder().save(folder / "referee/encoder-0.safetensors")
-    matrix = np.eye(64, dtype=np.float32)
+    matrix = np.eye(LENGTH, dtype=np.float32)
     Laid(matrix, hasty_encoder().name).save(folder / "referee/laid.safetensors")
     (folder / "unseen-demo").symlink_to(folder / "contest")
     monkeypatch.setattr("starter.encoders.embedded.PHOTO_EPOCHS", (0, 1))
@@ -118,7 +119,7 @@ def test_a_matrix_comes_with_its_table_and_degrees_with_it(folder, monkeypatch):
     assert "test_0001" in text
     assert Path("degrees.csv").read_text().startswith("set,row,semantic,covariate\nval_0001,0,")
     for path in Path("referee").glob("laid*"):
-        Laid(np.eye(64, dtype=np.float32), "another").save(path)
+        Laid(np.eye(LENGTH, dtype=np.float32), "another").save(path)
     wrong = run("shift", "referee", "contest", "--out", "degrees.csv", check=False)
     assert wrong.code == 2
     assert "belongs to the encoder another" in wrong.text

@@ -21,7 +21,7 @@ from starter.encoders.encoder import Floats
 from submission.errors import UnusableInput
 from submission.files import replacing
 
-LENGTH = 64
+LENGTH = 128
 """Of the features."""
 WIDTHS = (16, 32, 64, 64)
 STRIDES = (2, 1, 2, 2)
