@@ -560,7 +560,7 @@ def laid(
         Path | None, Option(help='A file with a text a line, "{}" for the meaning, the plainest first.')
     ] = None,
     natural: Annotated[Many, Option(help="A labelled natural-shift set, as --val-from; repeatable.")] = None,
-    steps: Annotated[int, Option(help="Of training.")] = 2000,
+    steps: Annotated[int, Option(help="Of training.")] = 1000,
     seed: Annotated[int, Option(help="Of everything random.")] = 0,
     data_root: DataRoot = None,
     device: Device = "cpu",
