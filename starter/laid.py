@@ -159,7 +159,7 @@ def train_laid(
 
 
 def _start(features: Floats) -> Floats:
-    """An orthogonal matrix (l, l): first the directions in which texts differ more by meaning than by covariate.
+    """An orthogonal matrix (l, l), first the directions in which texts differ more by meaning than by style.
 
     These are the eigenvectors of the difference of the two scatter matrices, each of trace 1.
     """
