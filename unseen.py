@@ -78,7 +78,9 @@ def demo(
     echo(f"{competition.describe()}\n\n{tables(competition)}")
     if "ora-a" in chosen:
         echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
-    echo(f"\nThe leaderboard: {publish(competition).html.resolve()}\nNext: unseen new-method my_method")
+    option = "" if track == "accuracy" else f" --track {track}"
+    echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
+    echo(f"Next: unseen new-method my_method{option}")
 
 
 @app.command()
@@ -406,6 +408,7 @@ def methods(track: TrackName = "accuracy") -> None:
 @app.command("new-method")
 def new_method(
     name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, as my_method.")],
+    track: TrackName = "accuracy",
 ) -> None:
     """Write NAME.py, a method of your own that runs as it is.
 
@@ -413,8 +416,9 @@ def new_method(
     """
     from baselines import user_method
 
-    path = user_method.new_method(name, Path.cwd())
-    echo(f"{path}\nNext: unseen check-method {name}:{user_method.class_name(name)}")
+    path = user_method.new_method(name, Path.cwd(), track)
+    option = "" if track == "accuracy" else f" --track {track}"
+    echo(f"{path}\nNext: unseen check-method {name}:{user_method.class_name(name)}{option}")
 
 
 @app.command("check-method")
