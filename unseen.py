@@ -78,7 +78,9 @@ def demo(
     echo(f"{competition.describe()}\n\n{tables(competition)}")
     if "ora-a" in chosen:
         echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
-    echo(f"\nThe leaderboard: {publish(competition).html.resolve()}\nNext: unseen new-method my_method")
+    option = "" if track == "accuracy" else f" --track {track}"
+    echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
+    echo(f"Next: unseen new-method my_method{option}")
 
 
 @app.command()
@@ -406,6 +408,7 @@ def methods(track: TrackName = "accuracy") -> None:
 @app.command("new-method")
 def new_method(
     name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, as my_method.")],
+    track: TrackName = "accuracy",
 ) -> None:
     """Write NAME.py, a method of your own that runs as it is.
 
@@ -413,8 +416,9 @@ def new_method(
     """
     from baselines import user_method
 
-    path = user_method.new_method(name, Path.cwd())
-    echo(f"{path}\nNext: unseen check-method {name}:{user_method.class_name(name)}")
+    path = user_method.new_method(name, Path.cwd(), track)
+    option = "" if track == "accuracy" else f" --track {track}"
+    echo(f"{path}\nNext: unseen check-method {name}:{user_method.class_name(name)}{option}")
 
 
 @app.command("check-method")
@@ -521,6 +525,36 @@ def sanity(
 
 
 @app.command()
+def failure(
+    folder: Folder,
+    names: Annotated[
+        Many, Argument(metavar="[DETECTOR]...", help="OOD detectors, the first to compare with. [DIR's]")
+    ] = None,
+    shifted: Annotated[
+        list[Path] | None, Option(help="Natural-shift sets of the IND classes; may be repeated.")
+    ] = None,
+    images: Annotated[int, Option(min=20, help="Of each corruption and natural-shift set, at most.")] = 400,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Do OOD detectors find images of new classes, or those that the classifier gets wrong? The tables of the
+    ImageNet-OOD paper and misclassification detection, on the images that are public in an OOD competition,
+    corrupted ones besides: CSV and PNG in DIR/failure.
+
+    Example: unseen failure mixes msp energy knn
+    """
+    from starter.classifiers import use_network
+    from starter.failure_report import failure_report
+
+    for spec in network or ():
+        use_network(spec)
+    tables, paths = failure_report(Competition.open(folder), names or [], shifted or [], images, device)
+    for name in ("auroc", "rejected", "groups", "misclassification"):
+        echo(f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n")
+    echo("\n".join(map(str, paths)))
+
+
+@app.command()
 def ablate(
     folder: Folder,
     table: Annotated[
@@ -531,17 +565,27 @@ def ablate(
     ],
     settings: Changes = None,
     seeds: Annotated[int, Option(help="How often each oracle is trained.")] = 1,
+    splits: Annotated[
+        int,
+        Option(
+            min=0,
+            max=100,
+            help="OOD track, tables 1, 2, 4: random splits besides, as in the paper (5 there).",
+        ),
+    ] = 0,
     device: Device = "cpu",
 ) -> None:
     """Reproduce a table of the SYP paper on the labelled validation sets, or in the OOD track one of the
-    Gscore paper on the meta-train mixes: a CSV and a PNG in DIR/ablation. The former trains many oracles;
-    interrupted, the same command goes on. What --set changes holds for every row.
+    Gscore paper on the meta-train mixes, of families left out: a CSV and a PNG in DIR/ablation. The former
+    trains many oracles; interrupted, the same command goes on. What --set changes holds for every row.
 
     Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
     """
     competition = Competition.open(folder)
-    tables = {"accuracy": _syp_table, "ood": _gscore_table}
-    echo(tables[competition.track](competition, table, settings, seeds, device))
+    if competition.track == "ood":
+        echo(_gscore_table(competition, table, settings, seeds, splits, device))
+    else:
+        echo(_syp_table(competition, table, settings, seeds, splits, device))
 
 
 @app.command()
@@ -804,16 +848,24 @@ def _labels(texts: list[str]) -> dict[str, float]:
     return labels
 
 
-def _syp_table(competition: Competition, table: str, settings: Many, seeds: int, device: str) -> str:
+def _syp_table(
+    competition: Competition, table: str, settings: Many, seeds: int, splits: int, device: str
+) -> str:
     """A table of the SYP paper, and where it is."""
     from baselines.choose import choose
     from oracle.ablate import METHODS, ablate
 
+    if splits:
+        raise UnusableInput(
+            "--splits is for the Gscore paper's tables: this competition is of the accuracy track"
+        )
     found = ablate(competition, table, choose(METHODS, settings or [], _methods()), seeds, device)
     return f"{found}\n\n{found.table}\n{found.plot}"
 
 
-def _gscore_table(competition: Competition, table: str, settings: Many, seeds: int, device: str) -> str:
+def _gscore_table(
+    competition: Competition, table: str, settings: Many, seeds: int, splits: int, device: str
+) -> str:
     """A table of the Gscore paper, and where it is."""
     from baselines.gscore_tables import ablate
 
@@ -821,7 +873,7 @@ def _gscore_table(competition: Competition, table: str, settings: Many, seeds: i
         raise UnusableInput(
             "--set and --seeds are for the SYP paper's tables: this competition is of the OOD track"
         )
-    frame, paths = ablate(competition, table, device)
+    frame, paths = ablate(competition, table, splits, device)
     return "\n".join([frame.to_string(index=False, float_format="{:.3f}".format), "", *map(str, paths)])
 
 
