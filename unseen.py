@@ -135,6 +135,9 @@ def build(
     id_up_to: Annotated[
         str, Option(metavar="T1|T2", help="With --classes: oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
     ] = "",
+    classes_per_set: Annotated[
+        int, Option(metavar="N", help="With --classes: OOD sets of N classes that are related.")
+    ] = 1,
     exclude: Annotated[Many, Option(help="OOD track: an OOD set to leave out. Repeatable.")] = None,
     detector: Annotated[Many, Option(help="OOD track: as msp. Repeatable. [msp, odin, energy, mls]")] = None,
     metric: Annotated[
@@ -201,7 +204,8 @@ def build(
     }
     mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
     mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
-    mixed |= {"sizes": tuple(sizes or ()), "classes": classes, "images": images, "id_up_to": id_up_to}
+    mixed |= {"sizes": tuple(sizes or ()), "classes": classes, "images": images}
+    mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
     given = _given(context)
     settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
     if dry_run:

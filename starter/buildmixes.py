@@ -133,7 +133,8 @@ def _ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
 def _read_ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
     size, drawn = splits.image_size, (settings.exclude, 2 * settings.mix_sizes.high, settings.seed)
     if settings.classes:
-        return load_class_sets(settings.classes, settings.images, size, settings.id_up_to, *drawn)
+        reading = settings.id_up_to, settings.classes_per_set
+        return load_class_sets(settings.classes, settings.images, size, *reading, *drawn)
     return load_ood_sets(settings.ood, splits.classes, size, *drawn)
 
 

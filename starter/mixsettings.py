@@ -26,6 +26,7 @@ class MixSettings(Settings):
         classes: a class manifest, whose near and far classes are the OOD sets in place of `ood`.
         images: where the images of its classes are.
         id_up_to: how it is read, a key of `READINGS`.
+        classes_per_set: how many classes of it make up an OOD set.
         exclude: OOD sets to leave out, besides those that overlap with the IND classes.
         detectors: names in DETECTORS.
         metrics: names in DETECTION_METRICS.
@@ -40,6 +41,7 @@ class MixSettings(Settings):
     classes: str = ""
     images: str = ""
     id_up_to: str = ""
+    classes_per_set: int = 1
     exclude: tuple[str, ...] = ()
     detectors: tuple[str, ...] = ("msp", "odin", "energy", "mls")
     metrics: tuple[str, ...] = ("fpr95", "auroc")
@@ -77,7 +79,10 @@ class MixSettings(Settings):
             raise UnusableInput("--classes gives the OOD sets: leave --ood out")
         if self.classes and not self.images:
             raise UnusableInput("--classes needs --images ROOT, where the class folders of its sources are")
-        for option, value in (("images", self.images), ("id-up-to", self.id_up_to)):
+        if not 1 <= self.classes_per_set < 10**6:
+            raise UnusableInput(f"--classes-per-set must be at least 1, got {self.classes_per_set}")
+        own = {"images": self.images, "id-up-to": self.id_up_to, "classes-per-set": self.classes_per_set > 1}
+        for option, value in own.items():
             if value and not self.classes:
                 raise UnusableInput(f"--{option} belongs to --classes MANIFEST, which is missing")
 
