@@ -10,10 +10,34 @@ from starter.imagefiles import unusable
 from starter.imageset import ImageSet
 from starter.manifest import T1, T2, ClassEntry, read_manifest
 from starter.oodsets import kept_sets, set_name
+from submission.errors import UnusableInput
 from submission.ids import check_set_name
 
 READINGS = {"": None, "T1": T1, "T2": T2}
 """The oodness up to which a class is ID; "" takes a manifest as assigned."""
+
+
+def manifest_entries(manifest: Path, reading: str = "") -> tuple[ClassEntry, ...]:
+    """The classes of a manifest in which no meaning is assigned in two ways.
+
+    Args:
+        manifest: the CSV file.
+        reading: a key of `READINGS`.
+
+    Raises:
+        UnusableInput: as `read_manifest`; no such reading; one synset assigned in two ways.
+    """
+    check_reading(reading)
+    entries = read_manifest(manifest, READINGS[reading])
+    synsets = ((entry.synset, entry) for entry in entries if entry.synset and entry.assignment != "dropped")
+    _check_meanings(manifest, synsets)
+    return entries
+
+
+def check_reading(reading: str) -> None:
+    """Raise UnusableInput if `reading` is no key of `READINGS`."""
+    if reading not in READINGS:
+        raise UnusableInput(f"--id-up-to must be T1 or T2, got {reading!r}")
 
 
 def load_class_sets(
@@ -28,8 +52,8 @@ def load_class_sets(
 ) -> dict[str, ImageSet]:
     """The OOD sets of a manifest by name: FAMILY_near_SOURCE or FAMILY_far_SOURCE.
 
-    A family, all before the first underscore, is one meaning: classes of one synset are in one, whatever
-    their sources call them, so that no split of families has a meaning on both sides.
+    The family, all before the first underscore, is a meaning: classes of one synset share it, whatever their
+    sources call them, so that no split of families has a meaning on both sides.
 
     Args:
         manifest: the CSV file; ID and dropped classes are left out.
@@ -84,10 +108,7 @@ def _chosen(
     manifest: str, reading: str, classes_per_set: int, exclude: Iterable[str]
 ) -> dict[str, tuple[ClassEntry, ...]]:
     """The OOD classes of each set by the sets' names."""
-    entries = read_manifest(manifest, READINGS[reading])
-    synsets = ((entry.synset, entry) for entry in entries if entry.synset and entry.assignment != "dropped")
-    _check_meanings(Path(manifest), synsets)
-    families = _families([entry for entry in entries if entry.ood])
+    families = _families([entry for entry in manifest_entries(Path(manifest), reading) if entry.ood])
     if classes_per_set > 1:
         _check_meanings(Path(manifest), ((name, entry) for name in families for entry in families[name]))
     found: dict[str, tuple[ClassEntry, ...]] = {}
@@ -127,7 +148,7 @@ def _singly(families: Families) -> list[tuple[str, tuple[ClassEntry, ...]]]:
         for entry in members:
             own = _plain(entry.name)
             twice = sources.count(entry.source) > 1 and own != family
-            name = f"{family}_{entry.assignment}_{set_name(entry.source)}" + f"_{own}" * twice
+            name = f"{family}_{entry.assignment}_{_plain(entry.source)}" + f"-{own}" * twice
             sets.append((name, (entry,)))
     return sets
 
@@ -158,7 +179,7 @@ def _check_meanings(path: Path, meanings: Iterable[tuple[str, ClassEntry]]) -> N
 
 
 def _plain(name: str) -> str:
-    """A class's name as the first part of a set's name.
+    """A class's or source's name as a part of a set's name.
 
     >>> _plain("Pickup_truck")
     'pickup-truck'

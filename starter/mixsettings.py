@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
-from starter.classsets import READINGS
+from starter.classsets import check_reading
 from starter.detectors import DETECTORS
 from starter.mixes import HIDDEN, Sizes
 from starter.plan import Settings
@@ -73,8 +73,7 @@ class MixSettings(Settings):
         _ = self.mix_sizes
 
     def _check_classes(self) -> None:
-        if self.id_up_to not in READINGS:
-            raise UnusableInput(f"--id-up-to must be T1 or T2, got {self.id_up_to!r}")
+        check_reading(self.id_up_to)
         if self.classes and self.ood:
             raise UnusableInput("--classes gives the OOD sets: leave --ood out")
         if self.classes and not self.images:
