@@ -551,6 +551,36 @@ def sanity(
 
 
 @app.command()
+def failure(
+    folder: Folder,
+    names: Annotated[
+        Many, Argument(metavar="[DETECTOR]...", help="OOD detectors, the first to compare with. [DIR's]")
+    ] = None,
+    shifted: Annotated[
+        list[Path] | None, Option(help="Natural-shift sets of the IND classes; may be repeated.")
+    ] = None,
+    images: Annotated[int, Option(min=20, help="Of each corruption and natural-shift set, at most.")] = 400,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Do OOD detectors find images of new classes, or those that the classifier gets wrong? The tables of the
+    ImageNet-OOD paper and misclassification detection, on the images that are public in an OOD competition,
+    corrupted ones besides: CSV and PNG in DIR/failure.
+
+    Example: unseen failure mixes msp energy knn
+    """
+    from starter.classifiers import use_network
+    from starter.failure_report import failure_report
+
+    for spec in network or ():
+        use_network(spec)
+    tables, paths = failure_report(Competition.open(folder), names or [], shifted or [], images, device)
+    for name in ("auroc", "rejected", "groups", "misclassification"):
+        echo(f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n")
+    echo("\n".join(map(str, paths)))
+
+
+@app.command()
 def ablate(
     folder: Folder,
     table: Annotated[

@@ -57,7 +57,7 @@ def examples():
 
 
 @pytest.mark.parametrize("arguments", examples())
-def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch):
+def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch, request):
     if arguments[0] in ("demo", "build"):
         (folder / "elsewhere").mkdir()
         monkeypatch.chdir(folder / "elsewhere")
@@ -68,6 +68,9 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch):
         unguessable(folder / "contest")
     if arguments[0] in ("validate", "score", "verify-entry"):
         run("predict", "contest", "atc")
+    if arguments[0] == "failure":
+        request.getfixturevalue("ood_contest")
+        arguments = [*arguments, "--images", "20"]
     if arguments[0] in ("classes", "halves", "prediction-graph"):
         class_files(folder, weights, monkeypatch)
     if arguments[0] == "halves":

@@ -66,6 +66,12 @@ def test_a_table_of_the_paper(folder):
     assert run("ablate", "mixes", "--table", "4", "--seeds", "2", check=False).code == 2
 
 
+def test_failure_detection(folder):
+    text = run("failure", "mixes", "msp", "--images", "20").text
+    assert "new_class" in text
+    assert "mixes/failure/auroc.csv" in text
+
+
 def test_a_participants_copy_predicts_the_same(folder):
     run("pack", "mixes", "--out", "mixes.zip")
     with zipfile.ZipFile("mixes.zip") as archive:
