@@ -575,7 +575,7 @@ def failure(
     for spec in network or ():
         use_network(spec)
     tables, paths = failure_report(Competition.open(folder), names or [], shifted or [], images, device)
-    for name in ("auroc", "rejected", "groups", "misclassification"):
+    for name in ("auroc", "detection", "rejected", "groups", "misclassification", "intercepts"):
         echo(f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n")
     echo("\n".join(map(str, paths)))
 

@@ -42,7 +42,7 @@ from submission.detection import auroc, detection_error, fpr
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 CANDIDATES = ("tiny_imagenet", "cifar100")
 COMPARED = {"msp": "MSP", "ts": "TS", "mls": "MLV", "odin": "ODIN", "ip_ts_mls": "IP+TS+MLV", "oodl": "OODL"}
-REFERENCE, TRAIN, IND = 2000, 4000, 1000
+REFERENCE, TRAIN, IND = 2000, 4000, 3000
 DRAWS = 1000
 
 Scores = NDArray[np.float64]
