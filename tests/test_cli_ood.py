@@ -64,6 +64,11 @@ def test_a_table_of_the_paper(folder):
     assert "mixes/ablation/gscore-4.csv" in text
     assert "fig3" in run("ablate", "mixes", "--table", "9", check=False).text
     assert run("ablate", "mixes", "--table", "4", "--seeds", "2", check=False).code == 2
+    assert "random" in run("ablate", "mixes", "--table", "4", "--splits", "5").text
+    assert (
+        "--splits is for tables 1, 2, 4"
+        in run("ablate", "mixes", "--table", "fig7", "--splits", "5", check=False).text
+    )
 
 
 def test_failure_detection(folder):
