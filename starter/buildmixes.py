@@ -55,6 +55,7 @@ def build_mixes(claim: Claim, device: str, data_root: Path | None) -> Competitio
     """Build the competition of the OOD track that `claim` was made for; see `starter.build.build`."""
     settings, public = claim.settings, claim.root / "public"
     assert isinstance(settings, MixSettings)
+    settings.check_files()
     splits = load_source(settings.source, data_root, settings.seed)
     given = given_classifiers(settings, splits, device)
     ood = _ood_sets(settings, splits)

@@ -69,6 +69,8 @@ def estimate(settings: Settings, device: str = "cpu") -> Estimate:
         UnusableInput: a path in the settings cannot be used, local weights do not fit, or there is no such
             device.
     """
+    if isinstance(settings, MixSettings):
+        settings.check_files()
     source = _source(settings)
     sets = COUNTS[settings.track](settings, source)
     observed = sets.observed + source.reference + source.train_ref

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
-from starter.classsets import check_reading
+from starter.classsets import check_reading, count_class_images
 from starter.detectors import DETECTORS
 from starter.mixes import HIDDEN, Sizes
 from starter.plan import Settings
@@ -84,6 +84,12 @@ class MixSettings(Settings):
         for option, value in own.items():
             if value and not self.classes:
                 raise UnusableInput(f"--{option} belongs to --classes MANIFEST, which is missing")
+
+    def check_files(self) -> None:
+        """Raise UnusableInput, before images are read, for a bad manifest or a class without images."""
+        if self.classes:
+            reading = self.id_up_to, self.classes_per_set
+            count_class_images(self.classes, self.images, *reading, self.exclude)
 
     @property
     def mix_sizes(self) -> Sizes:
