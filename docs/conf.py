@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 project = "Unseen"
 author = "The authors of Unseen"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_title = "Unseen"
 html_theme_options = {"source_directory": "docs/"}
@@ -27,6 +27,7 @@ html_show_copyright = False
 default_role = "code"
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
+napoleon_use_ivar = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {

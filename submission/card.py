@@ -5,7 +5,7 @@ Croissant: mlcommons.org/croissant, format 1.0, JSON-LD.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 
@@ -82,17 +82,17 @@ def data_card(competition: Competition) -> str:
         f"| {part} | {len(sizes[part]):,} | {sum(sizes[part].values()):,} | {CONTENTS[part]} |"
         for part in PARTS
     ]
-    facts = [fact.strip() for fact in facts] + [f"classes      {', '.join(competition.classes)}"]
+    facts.append(f"  classes      {', '.join(competition.classes)}")
     settings = [f"{key}: {json.dumps(value)}" for key, value in competition.settings.items()]
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         name=escaped(name),
         asks=TRACKS[competition.track].asks,
-        facts=_listed(facts),
+        facts="\n".join(facts),
         parts="\n".join(parts),
         targets=_spread(competition),
-        settings=_listed(settings),
+        settings="\n".join(settings),
         seed=competition.seed,
-        licences=_listed(licence_lines(competition)),
+        licences="\n".join(licence_lines(competition)),
     )
 
 
@@ -118,10 +118,6 @@ def croissant(competition: Competition) -> str:
         "recordSet": [_table(name) for name in TABLES if name in competition.files],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-
-
-def _listed(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {escaped(' '.join(line.split()))}" for line in lines)
 
 
 def _file(name: str, digest: str) -> Mapping[str, str]:

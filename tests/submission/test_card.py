@@ -75,13 +75,18 @@ def test_the_card_tells_origin_sizes_and_limits(organizers: Competition) -> None
 
 def test_what_a_competition_lacks_is_not_made_up(competition: Competition) -> None:
     """The one of made-up numbers has no licences and no meta-train targets."""
-    assert "- glyphs\\: not stated\n" in data_card(competition)
+    assert "\nglyphs: not stated\n" in data_card(competition)
     document = json.loads(croissant(competition))
     assert [record["name"] for record in document["recordSet"]] == ["val_targets", "sample_submission"]
 
 
 def test_names_are_no_mark_up(competition: Competition) -> None:
-    odd = replace(competition, name="<script>|x", source="[a](http://b)")
-    assert "<script>" not in data_card(odd)
-    assert "[a](http" not in data_card(odd)
+    odd = replace(competition, name="<script>|x", source="```")
+    lines = data_card(odd).splitlines()
+    assert lines[0] == "# \\<script\\>\\|x"
+    assert [line for line in lines if line.startswith("```")] == ["```text", "```"] * 2 + [
+        "```text",
+        "```: not stated",
+        "```",
+    ]
     assert json.loads(croissant(odd))["name"] == "<script>|x"
