@@ -6,6 +6,7 @@ package, out of the docstrings. Nothing is loaded from the network, neither whil
 
 import inspect
 import pkgutil
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +15,7 @@ import click
 import typer
 from sphinx.application import Sphinx
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 project = "Unseen"
@@ -66,11 +67,13 @@ def commands_page() -> str:
         context = click.Context(command, info_name=f"unseen {name}")
         usage = " ".join(command.collect_usage_pieces(context))
         body, _, example = inspect.cleandoc(command.help or "").partition("Example: ")
-        text += [f"## {name}", "", body.strip().replace("<", "\\<"), "", "```text", f"unseen {name} {usage}"]
-        text += [f"unseen {name} --help", "```", "", f"Example: `{example.strip()}`", ""]
+        text += [f"## {name}", "", body.strip(), "", "```text", f"unseen {name} {usage}", "```", ""]
+        text += [f"Example: `{example.strip()}`", ""]
         for parameter in command.params:
             if record := parameter.get_help_record(context) or argument_record(parameter, context):
-                text += [f"`{record[0]}`", f": {record[1].replace('[', '&#91;')}", ""]
+                declared = re.sub(r"<list.(\w+).>", r"<\1>", record[0])
+                text.append(f"- `{declared}`: {' '.join(record[1].split())}")
+        text.append("")
     return "\n".join(text)
 
 

@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from audits import unguessable
 from pages import PAGES, ROOT, Block, blocks, named_commands, run_page, unknown
 
 import unseen
@@ -54,6 +55,7 @@ def test_the_blocks_of_a_page_run(name, folder, built, quick, monkeypatch):
     monkeypatch.setattr("starter.build.build", smaller)
     if name in BUILT:
         shutil.copytree(built.root, folder / BUILT[name])
+        unguessable(folder / BUILT[name])
     run_page(ROOT / name, folder)
 
 

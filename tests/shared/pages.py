@@ -20,7 +20,7 @@ from command_line import run
 
 import unseen
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXCUSE = re.compile(r"#\s*Not run here: \S.{8,}|(^|\s)UNSEEN_DATA=")
 SHELL = set("|&;<>$`*(){}'\"\\=")
@@ -79,10 +79,15 @@ def run_line(line: str, folder: Path) -> None:
     if words[0] == "unseen" and not SHELL & set(" ".join(words).replace("=", "")):
         run(*words[1:])
         return
-    paths = (str(Path(sys.executable).parent), os.environ["PATH"])
-    environment = {**os.environ, "PATH": os.pathsep.join(paths), "PYTHONPATH": str(ROOT)}
+    python = str(Path(sys.executable).parent)
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join((python, os.environ["PATH"])),
+        "PYTHONPATH": str(ROOT),
+    }
+    script = f'unseen() {{ python -m unseen "$@"; }}\n{line}'
     done = subprocess.run(
-        ["bash", "-ec", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+        ["bash", "-ec", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
 
