@@ -22,7 +22,7 @@ from submission.files import replacing
 
 Floats = NDArray[np.float32]
 
-STEPS, BATCH, RATE = 2000, 256, 1e-3
+STEPS, BATCH, RATE = 1000, 256, 1e-3
 MARGIN = 0.5
 ORTHOGONAL = 0.1
 """Weight of the orthogonality term."""
@@ -136,11 +136,10 @@ def train_laid(
     """
     if features.ndim != 3 or min(features.shape[:2]) < 2 or features.shape[2] % 2:
         raise UnusableInput(f"LAID needs texts (s >= 2, c >= 2, l even), got {features.shape}")
-    meanings, covariates, length = features.shape
+    meanings, covariates, _ = features.shape
     texts = torch.from_numpy(features).to(device)
     rng = np.random.Generator(np.random.Philox(seed))
-    start = np.linalg.qr(rng.standard_normal((length, length)))[0].astype(np.float32)
-    matrix = torch.from_numpy(start).to(device).requires_grad_()
+    matrix = torch.from_numpy(_start(features)).to(device).requires_grad_()
     optimiser = torch.optim.Adam([matrix], RATE)
     with tqdm(range(steps), desc="LAID", unit="step", disable=not progress) as bar:
         for _ in bar:
@@ -157,3 +156,15 @@ def train_laid(
             optimiser.step()
     left, _, right = np.linalg.svd(matrix.detach().cpu().numpy().astype(np.float64))
     return Laid((left @ right).astype(np.float32), encoder)
+
+
+def _start(features: Floats) -> Floats:
+    """An orthogonal matrix (l, l), first the directions in which texts differ more by meaning than by style.
+
+    These are the eigenvectors of the difference of the two scatter matrices, each of trace 1.
+    """
+    length, scatters = features.shape[2], []
+    for axis in (0, 1):
+        rows = (features - features.mean(axis, keepdims=True)).reshape(-1, length).astype(np.float64)
+        scatters.append(rows.T @ rows / (rows**2).sum())
+    return np.ascontiguousarray(np.linalg.eigh(scatters[0] - scatters[1])[1][:, ::-1], np.float32)

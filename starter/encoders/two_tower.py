@@ -25,13 +25,13 @@ LENGTH = 128
 """Of the features."""
 WIDTHS = (16, 32, 64, 64)
 STRIDES = (2, 1, 2, 2)
-WORD, HIDDEN = 128, 256
+WORD = 128
 _BATCH = 500
 
 
 class TwoTower(nn.Module):
-    """Four 3 x 3 convolutions of `widths` with batch normalisation; the scaled sum of the vectors of `words`
-    words, and a layer beside it."""
+    """Four 3 x 3 convolutions of `widths` with batch normalisation; a linear map of the sum of words'
+    vectors, so that a meaning and a style add up in a text's features."""
 
     def __init__(self, words: int, length: int = LENGTH, widths: Sequence[int] = WIDTHS) -> None:
         super().__init__()
@@ -39,10 +39,7 @@ class TwoTower(nn.Module):
         self.project = nn.Linear(widths[-1], length, bias=False)
         self.centre = nn.BatchNorm1d(length, affine=False)
         self.word = nn.Embedding(words + 1, WORD, padding_idx=0)
-        self.linear = nn.Linear(WORD, length)
-        self.bent = nn.Sequential(
-            nn.LayerNorm(WORD), nn.Linear(WORD, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, length)
-        )
+        self.linear = nn.Linear(WORD, length, bias=False)
         self.scale = nn.Parameter(torch.tensor(2.3))
 
     def images(self, pixels: Tensor) -> Tensor:
@@ -52,9 +49,7 @@ class TwoTower(nn.Module):
 
     def texts(self, words: Tensor) -> Tensor:
         """Numbers of words (m, w), 0 for none -> unit rows (m, l)."""
-        known = (words > 0).sum(1, keepdim=True).clamp(min=1)
-        summed = self.word(words).sum(1) / known.sqrt()
-        return normalize(self.linear(summed) + self.bent(summed))
+        return normalize(self.linear(self.word(words).sum(1)))
 
 
 def _block(inputs: int, outputs: int, stride: int) -> nn.Sequential:

@@ -47,7 +47,7 @@ def test_the_losses_are_the_papers(margin):
 
 
 def test_golden_losses():
-    # Meaning: 1 - 5/sqrt(30) - 1 < -0.5 and (1 - 1/sqrt(260)) - (1 - 10/sqrt(110)) = 0.8914...
+    # In meaning (1 - 1/sqrt(260)) - (1 - 10/sqrt(110)) = 0.8914453 and (1 - 5/sqrt(30)) - 1 < -0.5.
     assert losses(TRIPLETS[1:], 0.5) == pytest.approx([1.3914453, 0.0], abs=1e-6)
     assert losses(TRIPLETS[:1], 0.5) == pytest.approx([0.0, 0.0], abs=1e-6)
 
