@@ -4,8 +4,8 @@ python benchmarks/fd.py [--dim 1280] [--images 10000] [--sets 10]
 
 The reference computes sqrtm(S_a S_b) for every set; the kit takes eigenvalues of a symmetric product and
 keeps the root of the common reference. Printed: the time of one distance with nothing kept, the time of each
-of many sets against one reference, the ratios, and the largest relative difference of the distances. Times are
-CPU seconds, which other load lengthens less than wall-clock time.
+of many sets against one reference (CPU seconds, which other load lengthens less than wall-clock time), the
+ratios, and the largest relative difference of the distances.
 """
 
 import argparse
