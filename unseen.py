@@ -47,6 +47,9 @@ TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OO
 WordNetFolder = Annotated[
     Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
 ]
+IdUpTo = Annotated[
+    str, Option(metavar="T1|T2", help="A manifest's oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
+]
 DataRoot = Annotated[Path | None, Option(help="Where a named source is, or is downloaded to.")]
 
 
@@ -139,9 +142,10 @@ def build(
     images: Annotated[
         str, Option(metavar="ROOT", help="With --classes: the folder of ROOT/SOURCE or ROOT/SOURCE.zip.")
     ] = "",
-    id_up_to: Annotated[
-        str, Option(metavar="T1|T2", help="With --classes: oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
-    ] = "",
+    id_up_to: IdUpTo = "",
+    classes_per_set: Annotated[
+        int, Option(metavar="N", help="With --classes: OOD sets of N classes that are related.")
+    ] = 1,
     exclude: Annotated[Many, Option(help="OOD track: an OOD set to leave out. Repeatable.")] = None,
     detector: Annotated[Many, Option(help="OOD track: as msp. Repeatable. [msp, odin, energy, mls]")] = None,
     metric: Annotated[
@@ -211,13 +215,8 @@ def build(
     }
     mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
     mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
-    mixed |= {
-        "test_ind": test_ind,
-        "sizes": tuple(sizes or ()),
-        "classes": classes,
-        "images": images,
-        "id_up_to": id_up_to,
-    }
+    mixed |= {"test_ind": test_ind, "sizes": tuple(sizes or ()), "classes": classes, "images": images}
+    mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
     given = _given(context)
     settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
     if dry_run:
@@ -284,6 +283,31 @@ def classes(
         echo(f"\n{pruning.describe()}")
     write_manifest(out, entries)
     echo(f"\n{summary(entries)}\n\n{out}")
+
+
+@app.command()
+def halves(
+    manifest: Annotated[Path, Argument(metavar="MANIFEST", help="A class manifest.")],
+    images: Annotated[
+        Path, Option(help="Where SOURCE/CLASS/ or SOURCE.zip is, for each source in MANIFEST.")
+    ],
+    out: Annotated[Path, Option(help="The folder for validation.npz, test.npz and classes.csv.")],
+    limit: Annotated[int | None, Option(min=1, help="Images of each kind in a half, at most. [all]")] = None,
+    size: Annotated[int | None, Option(min=8, help="Resize images to SIZE x SIZE. [as they are]")] = None,
+    id_up_to: IdUpTo = "",
+    seed: Annotated[int, Option(min=0, help="Of the draw.")] = 0,
+) -> None:
+    """Draw a validation and a test half from a manifest's classes, each of as many ID as OOD images, as
+    evenly from the classes as can be. Labels: 0 for ID, 1 for OOD.
+
+    Example: unseen halves manifest.csv --images . --out halves --limit 1000
+    """
+    from starter.classsets import manifest_entries
+    from starter.halves import write_halves
+
+    entries = manifest_entries(manifest, id_up_to)
+    lines = write_halves(entries, images, out, (size, size) if size else None, limit, seed)
+    echo("\n".join((*lines, str(out))))
 
 
 @app.command("prediction-graph")
@@ -563,7 +587,7 @@ def failure(
     for spec in network or ():
         use_network(spec)
     tables, paths = failure_report(Competition.open(folder), names or [], shifted or [], images, device)
-    for name in ("auroc", "rejected", "groups", "misclassification"):
+    for name in ("auroc", "detection", "rejected", "groups", "misclassification", "intercepts"):
         echo(f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n")
     echo("\n".join(map(str, paths)))
 
@@ -767,6 +791,18 @@ def pack(
     Example: unseen pack contest
     """
     echo(submission.pack(Competition.open(folder), out or Path(f"{folder.resolve()}.zip")))
+
+
+@app.command()
+def card(folder: Folder) -> None:
+    """Write what is said of the competition's data, as in the archive: DIR/card.md for people, and
+    DIR/croissant.json, Croissant metadata for programs.
+
+    Example: unseen card contest
+    """
+    from submission.card import write_cards
+
+    echo("\n".join(map(str, write_cards(Competition.open(folder)))))
 
 
 @app.command()

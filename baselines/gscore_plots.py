@@ -55,9 +55,14 @@ def _draw_bars(axes: Axes, rows: pd.DataFrame) -> None:
     """A bar for each number of each row, the first row on top; whiskers are its deviation."""
     label = next(name for name in ("method", "family", "subject") if name in rows)
     names = rows[label]
-    if "split" in rows and rows.split.nunique() > 1:
-        names = names + " (" + rows.split + ")"
-    numbers = [name for name in rows.select_dtypes("number") if not name.endswith("_deviation")]
+    for column in ("split", "kind"):
+        if column in rows and rows[column].nunique() > 1:
+            names = names + " (" + rows[column] + ")"
+    numbers = (
+        ["rmse"]
+        if "rmse" in rows
+        else [name for name in rows.select_dtypes("number") if not name.endswith("_deviation")]
+    )
     height = 0.8 / len(numbers)
     for i, name in enumerate(numbers):
         places = [row + i * height for row in range(len(rows))]

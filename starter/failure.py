@@ -23,6 +23,7 @@ from submission.detection import auroc, detection_error, fpr
 FloatArray = NDArray[np.float64]
 REJECTED = 0.8
 """The share of OOD images that are rejected where rejected correct images are counted."""
+ALL = "all"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Of the ranks in `ranks_table`."""
 
@@ -156,6 +157,23 @@ def auroc_table(detectors: Detectors) -> pd.DataFrame:
     return _table(detectors, lambda groups: {"new_class": groups.new_class, "failure": groups.failure})
 
 
+def detection_table(detectors: Detectors) -> pd.DataFrame:
+    """Table VI of Recalcati et al. (DSAA 2023): the metrics of new-class detection.
+
+    Columns: detector, ind, ood (each kind; `ALL` where there are several), fpr95, detection_error, auroc.
+    """
+    rows = []
+    for name, scored in detectors.items():
+        kinds = dict(scored.ood)
+        if len(kinds) > 1:
+            kinds[ALL] = np.concatenate([*kinds.values()])
+        for (ind, (scores, _)), (kind, ood) in itertools.product(scored.ind.items(), kinds.items()):
+            given = scores, ood
+            numbers = (fpr(*given), detection_error(*given), auroc(*given)) if len(ood) else (math.nan,) * 3
+            rows.append((name, ind, kind, *numbers))
+    return pd.DataFrame(rows, columns=["detector", "ind", "ood", "fpr95", "detection_error", "auroc"])
+
+
 def rejected_table(detectors: Detectors) -> pd.DataFrame:
     """The paper's table 2: the share of correct IND images that goes with 80 % of the OOD images.
 
@@ -250,6 +268,7 @@ def ranks_table(detectors: Detectors) -> pd.DataFrame:
 
 TABLES: dict[str, Callable[[Detectors], pd.DataFrame]] = {
     "auroc": auroc_table,
+    "detection": detection_table,
     "differences": differences_table,
     "rejected": rejected_table,
     "groups": groups_table,

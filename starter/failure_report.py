@@ -17,7 +17,9 @@ from starter.corruptions import CORRUPTIONS
 from starter.failure import TABLES, Detectors, Scored
 from starter.failure_figures import plot_failure
 from starter.imageset import ImageSet
+from starter.matched import intercepts_table, matched_table, nearest_distances
 from starter.mixsubject import MixSets, View
+from starter.observation import Observation
 from starter.recipes import Recipe, generator
 from starter.rendering import FromRecipe, Rendering
 from starter.sanity import SEVERITY, chosen
@@ -28,7 +30,7 @@ from submission.files import write_text
 from submission.tracks import TRACKS
 
 CLEAN, CORRUPTED, OOD = "clean", "corrupted", "ood"
-AVERAGED = ("auroc", "rejected", "groups", "misclassification")
+AVERAGED = ("auroc", "detection", "rejected", "groups", "misclassification")
 """Tables that also show the mean over classifiers, as the paper does."""
 MEAN = "mean"
 
@@ -62,11 +64,14 @@ def failure_report(
     names = list(chosen(detectors or list(own)))
     sets = MixSets(competition)
     kinds = ind_kinds(sets, shifted, images)
-    found = {
-        classifier: scored(View.open(sets, classifier, names, (), device), kinds)
+    semantic = ood_kinds(sets)
+    views = {
+        classifier: View.open(sets, classifier, names, ("features",), device)
         for classifier in competition.classifiers
     }
+    found = {classifier: scored(view, kinds, semantic) for classifier, view in views.items()}
     tables = {name: _of_all(found, name) for name in TABLES}
+    tables["matched"], tables["intercepts"] = matched(found, views, kinds, semantic)
     return tables, write_failure(tables, competition.root / "failure")
 
 
@@ -93,14 +98,18 @@ def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, 
     return kinds
 
 
-def scored(view: View, kinds: Mapping[str, Labelled]) -> Detectors:
-    """What each detector of `view` gives to the labelled IND images, and to the competition's OOD sets."""
-    ood: dict[str, list[ImageSet]] = {}
-    sets = view.subject.sets
-    assert isinstance(sets, MixSets)
+def ood_kinds(sets: MixSets) -> dict[str, list[Rendering]]:
+    """The OOD sets of the meta-train mixes by kind."""
+    found: dict[str, list[Rendering]] = {}
     for name in dict.fromkeys(mix.ood_set for mix in sets.mixes):
-        ood.setdefault(ood_kind(name), []).append(sets.ood_pool(name))
-    semantic = {kind: [FromRecipe.whole(each) for each in pools] for kind, pools in sorted(ood.items())}
+        found.setdefault(ood_kind(name), []).append(FromRecipe.whole(sets.ood_pool(name)))
+    return dict(sorted(found.items()))
+
+
+def scored(
+    view: View, kinds: Mapping[str, Labelled], semantic: Mapping[str, Sequence[Rendering]]
+) -> Detectors:
+    """What each detector of `view` gives to the labelled IND images, and to the OOD images, kind by kind."""
     view.observe([each for renderings, _ in kinds.values() for each in renderings])
     view.observe([each for renderings in semantic.values() for each in renderings])
     correct = {kind: _predicted(view, renderings) == labels for kind, (renderings, labels) in kinds.items()}
@@ -111,6 +120,39 @@ def scored(view: View, kinds: Mapping[str, Labelled]) -> Detectors:
         )
         for detector in view.detectors
     }
+
+
+def matched(
+    found: Mapping[str, Detectors],
+    views: Mapping[str, View],
+    kinds: Mapping[str, Labelled],
+    semantic: Mapping[str, Sequence[Rendering]],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`matched_table` and `intercepts_table` of every classifier.
+
+    Distances are those of another classifier's features where the competition has one, since a detector that
+    reads the features by which images are matched has an advantage; else the classifier's own.
+    """
+    frames = []
+    for name, detectors in found.items():
+        eyes = next((view for other, view in views.items() if other != name), views[name])
+        shifted = {kind: each for kind, (each, _) in kinds.items() if kind != CLEAN} | dict(semantic)
+        reference = _features(eyes.source.train_ref)
+        distances = {
+            kind: np.concatenate(
+                [nearest_distances(_features(eyes.observation(one)), reference) for one in each]
+            )
+            for kind, each in shifted.items()
+        }
+        clean = {detector: given.ind[CLEAN][0] for detector, given in detectors.items()}
+        scores = {
+            detector: {**{kind: pair[0] for kind, pair in given.ind.items()}, **given.ood}
+            for detector, given in detectors.items()
+        }
+        frame = matched_table(clean, scores, distances)
+        frames.append((frame.assign(classifier=name), intercepts_table(frame).assign(classifier=name)))
+    points, lines = (pd.concat(each, ignore_index=True) for each in zip(*frames, strict=True))
+    return _classifier_first(points), _classifier_first(lines)
 
 
 def ood_kind(name: str) -> str:
@@ -147,7 +189,16 @@ def _of_all(found: Mapping[str, Detectors], name: str) -> pd.DataFrame:
         keys = [key for key in ("detector", "ind", "ood") if key in frame]
         mean = frame.drop(columns="classifier").groupby(keys, sort=False, as_index=False).mean()
         frame = pd.concat([frame, mean.assign(classifier=MEAN)], ignore_index=True)
+    return _classifier_first(frame)
+
+
+def _classifier_first(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[["classifier", *frame.columns.drop("classifier")]]
+
+
+def _features(observation: Observation) -> NDArray:
+    assert observation.features is not None
+    return observation.features
 
 
 def _predicted(view: View, renderings: Sequence[Rendering]) -> NDArray[np.int64]:
