@@ -114,7 +114,12 @@ def build(
     val_from: Annotated[
         Many, Option(help="Natural-shift sets to add to validation: a path; may be repeated.")
     ] = None,
-    test_from: Annotated[Many, Option(help="Natural-shift sets to add to the test; may be repeated.")] = None,
+    test_from: Annotated[
+        Many,
+        Option(
+            help="Natural-shift sets to add to the test; repeatable. OOD track: OOD sets of the test alone."
+        ),
+    ] = None,
     seed: Annotated[int, Option(help="Of the public part.")] = 0,
     test_seed: Annotated[
         int | None, Option(help="Of the test sets: keep it secret. Random unless given.")
@@ -156,6 +161,9 @@ def build(
     fpr: Annotated[
         str, Option(help="OOD track: whose IND images set FPR's threshold: the whole pool's, or the mix's.")
     ] = "pool",
+    test_ind: Annotated[
+        str, Option(help="OOD track: IND images of the test alone, a folder or zip. [the source's]")
+    ] = "",
     daily_limit: Annotated[int, Option(help="Submissions a team may make a day (UTC). [any number]")] = 0,
     total_limit: Annotated[int, Option(help="Submissions a team may make in all. [any number]")] = 0,
     deadline: Annotated[
@@ -207,7 +215,7 @@ def build(
     }
     mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
     mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
-    mixed |= {"sizes": tuple(sizes or ()), "classes": classes, "images": images}
+    mixed |= {"test_ind": test_ind, "sizes": tuple(sizes or ()), "classes": classes, "images": images}
     mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
     given = _given(context)
     settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
