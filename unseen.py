@@ -81,7 +81,9 @@ def demo(
     echo(f"{competition.describe()}\n\n{tables(competition)}")
     if "ora-a" in chosen:
         echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
-    echo(f"\nThe leaderboard: {publish(competition).html.resolve()}\nNext: unseen new-method my_method")
+    option = "" if track == "accuracy" else f" --track {track}"
+    echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
+    echo(f"Next: unseen new-method my_method{option}")
 
 
 @app.command()
@@ -112,7 +114,12 @@ def build(
     val_from: Annotated[
         Many, Option(help="Natural-shift sets to add to validation: a path; may be repeated.")
     ] = None,
-    test_from: Annotated[Many, Option(help="Natural-shift sets to add to the test; may be repeated.")] = None,
+    test_from: Annotated[
+        Many,
+        Option(
+            help="Natural-shift sets to add to the test; repeatable. OOD track: OOD sets of the test alone."
+        ),
+    ] = None,
     seed: Annotated[int, Option(help="Of the public part.")] = 0,
     test_seed: Annotated[
         int | None, Option(help="Of the test sets: keep it secret. Random unless given.")
@@ -154,6 +161,9 @@ def build(
     fpr: Annotated[
         str, Option(help="OOD track: whose IND images set FPR's threshold: the whole pool's, or the mix's.")
     ] = "pool",
+    test_ind: Annotated[
+        str, Option(help="OOD track: IND images of the test alone, a folder or zip. [the source's]")
+    ] = "",
     daily_limit: Annotated[int, Option(help="Submissions a team may make a day (UTC). [any number]")] = 0,
     total_limit: Annotated[int, Option(help="Submissions a team may make in all. [any number]")] = 0,
     deadline: Annotated[
@@ -205,8 +215,14 @@ def build(
     }
     mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
     mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
-    mixed |= {"sizes": tuple(sizes or ()), "classes": classes, "images": images}
-    mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
+    mixed |= {
+        "test_ind": test_ind,
+        "sizes": tuple(sizes or ()),
+        "classes": classes,
+        "images": images,
+        "id_up_to": id_up_to,
+        "classes_per_set": classes_per_set,
+    }
     given = _given(context)
     settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
     if dry_run:
@@ -436,6 +452,7 @@ def methods(track: TrackName = "accuracy") -> None:
 @app.command("new-method")
 def new_method(
     name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, as my_method.")],
+    track: TrackName = "accuracy",
 ) -> None:
     """Write NAME.py, a method of your own that runs as it is.
 
@@ -443,8 +460,9 @@ def new_method(
     """
     from baselines import user_method
 
-    path = user_method.new_method(name, Path.cwd())
-    echo(f"{path}\nNext: unseen check-method {name}:{user_method.class_name(name)}")
+    path = user_method.new_method(name, Path.cwd(), track)
+    option = "" if track == "accuracy" else f" --track {track}"
+    echo(f"{path}\nNext: unseen check-method {name}:{user_method.class_name(name)}{option}")
 
 
 @app.command("check-method")

@@ -102,6 +102,10 @@ class Tree:
                 found.setdefault(folder, []).extend([file] if _looks_like_image(file) else [])
         return {folder: tuple(files) for folder, files in found.items()}
 
+    def every_image(self) -> tuple[str, ...]:
+        """The image files at any depth."""
+        return tuple(file for file in self.files if _looks_like_image(file))
+
     def folders(self, depth: int) -> tuple[str, ...]:
         """The top folders above `images(depth)`, sorted."""
         return tuple(sorted({file.split("/")[0] for file in self.images(depth)}))

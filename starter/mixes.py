@@ -271,6 +271,35 @@ def split_families(names: Sequence[str], seed: int) -> dict[str, list[str]]:
     return {part: sorted(name for each in chosen[part] for name in members[each]) for part in chosen}
 
 
+def part_sets(names: Sequence[str], seed: int, tested: Sequence[str] = ()) -> dict[str, list[str]]:
+    """OOD sets by part: as `split_families`, or, where the test has sets of its own, these to "test".
+
+    Args:
+        names: sets that participants may see.
+        seed: as in `split_families`.
+        tested: sets for the test alone; the test's share of `names` then joins "train".
+
+    Raises:
+        UnusableInput: as `split_families`; `tested` is of one family, or of a family that `names` shows.
+    """
+    parts = split_families(names, seed)
+    if not tested:
+        return parts
+    shown = {family(name): name for name in names}
+    for name in tested:
+        if family(name) in shown:
+            raise UnusableInput(
+                f"--test-from: set {name!r} is of the family {family(name)!r}, as {shown[family(name)]!r} of "
+                "--ood: rename one of them, or leave one out"
+            )
+    if len({family(name) for name in tested}) < 2:
+        raise UnusableInput(
+            f"--test-from has one family of OOD sets ({family(tested[0])}), two are needed: one for the "
+            "public score, one for the private"
+        )
+    return {"train": sorted(parts["train"] + parts["test"]), "val": parts["val"], "test": sorted(tested)}
+
+
 def family(ood_set: str) -> str:
     """The source that an OOD set is from: its name up to the first underscore.
 

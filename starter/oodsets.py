@@ -63,6 +63,19 @@ def load_ood_sets(
         }
 
 
+def load_ind_images(path: str, image_size: tuple[int, int]) -> ImageSet:
+    """All images at any depth below `path`, a folder or zip, of the IND classes; their labels play no part.
+
+    Raises:
+        UnusableInput: the path or an image cannot be read, or there is no image.
+    """
+    with open_tree(Path(path)) as tree:
+        files = tree.every_image()
+        if not files:
+            raise unusable(tree.path, "no images in it")
+        return ImageSet("ind", read_images(tree, files, image_size))
+
+
 def count_ood_images(
     path: str, classes: Sequence[str], exclude: Iterable[str] = (), limit: int | None = None
 ) -> dict[str, int]:

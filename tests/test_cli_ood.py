@@ -98,6 +98,13 @@ def test_methods_of_the_other_track_are_unknown(folder):
     assert run("methods", "--track", "x", check=False).code == 2
 
 
+def test_a_new_method_goes_from_check_to_predictions(folder):
+    assert "--track ood" in run("new-method", "own_way", "--track", "ood").text
+    assert run("check-method", "own_way:OwnWay", "--track", "ood").code == 0
+    run("predict", "mixes", "own_way:OwnWay")
+    assert run("validate", "mixes", "mixes/submissions/own_way.OwnWay.csv").text == "valid\n"
+
+
 def test_a_dry_run_tells_the_cost_and_writes_nothing(folder, ood_folder):
     text = run("build", "new", "--track", "ood", "--ood", ood_folder, "--set-size", "80", "--dry-run").text
     assert "images" in text
