@@ -803,6 +803,18 @@ def pack(
 
 
 @app.command()
+def card(folder: Folder) -> None:
+    """Write what is said of the competition's data, as in the archive: DIR/card.md for people, and
+    DIR/croissant.json, Croissant metadata for programs.
+
+    Example: unseen card contest
+    """
+    from submission.card import write_cards
+
+    echo("\n".join(map(str, write_cards(Competition.open(folder)))))
+
+
+@app.command()
 def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> None:
     """List what could reveal a hidden label: errors, to mend before anybody gets the competition, and
     warnings. Exit code 1 where there is an error.

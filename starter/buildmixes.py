@@ -37,9 +37,9 @@ from submission import (
     write_sample,
     write_solution,
 )
+from submission.card import LICENCES
 from submission.competition import NOISE
 from submission.files import write_text
-from submission.pack import LICENCES
 from submission.tracks import TRACKS
 
 DRAWS = 32

@@ -219,7 +219,7 @@ def draw_mixes(
     rng: np.random.Generator,
     prefix: str,
 ) -> list[Mix]:
-    """`count` mixes named `prefix`_0001 and on, the OOD sets in random order, each as often as any other.
+    """`count` mixes named ``<prefix>_0001`` and on, the OOD sets in random order, each as often as any other.
 
     Args:
         count: how many mixes.

@@ -35,7 +35,7 @@ def test_commands_are_the_designs():
         *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
         *("predict", "report", "validate", "score", "select", "history", "rescore", "verify"),
         *("leaderboard", "pack", "export", "audit", "verify-entry", "classes"),
-        *("prediction-graph", "halves"),
+        *("prediction-graph", "halves", "card"),
     }
 
 

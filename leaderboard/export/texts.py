@@ -7,8 +7,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from submission import Competition
+from submission.card import LICENCES
 from submission.competition import VISIBILITIES
-from submission.pack import LICENCES
 
 EXAMPLES = {"accuracy": "fd", "ood": "plugin-mpe"}
 """A method of the kit that texts name, by track."""
