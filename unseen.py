@@ -598,7 +598,7 @@ def ablate(
     table: Annotated[
         str,
         Option(
-            help="1, 2, 3, 4, 5 or fig10 of the SYP paper; OOD track: 1, 2, 4, fig3, fig7, ... of Gscore's."
+            help="1 to 5 or fig10 of the SYP paper; OOD track: 1, 2, 4, fig3, ... of Gscore's, or near-far."
         ),
     ],
     settings: Changes = None,
