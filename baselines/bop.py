@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.distance import jensenshannon
-from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin
 
 from baselines.estimator import FloatArray, Regressed
 from baselines.subsamples import subsamples
@@ -23,6 +21,8 @@ class Codebook:
     @classmethod
     def of(cls, source: Source, prototypes: int = 80, seed: int = 0) -> "Codebook":
         """The K-means centres of the training images, K of them or as many as there are distinct ones."""
+        from sklearn.cluster import KMeans
+
         features = _features(source.train_ref)
         k = min(prototypes, len(np.unique(features, axis=0)))
         centres = KMeans(k, n_init=1, max_iter=100, random_state=seed).fit(features).cluster_centers_
@@ -31,6 +31,8 @@ class Codebook:
 
 def bag(observation: Observation, prototypes: FloatArray) -> FloatArray:
     """The share of images that lie nearest to each prototype, (K,)."""
+    from sklearn.metrics import pairwise_distances_argmin
+
     nearest = pairwise_distances_argmin(_features(observation), prototypes)
     return np.bincount(nearest, minlength=len(prototypes)) / len(observation)
 

@@ -5,8 +5,9 @@ python benchmarks/ora_a.py [--steps 60] [--rounds 5]
 All loops train the same network on the same table with the same batch size and optimiser. The plain one has
 DataLoader(TensorDataset(rows, correct), batch_size, shuffle=True), as it is mostly written; a second has the
 DataLoader fetch whole batches (a BatchSampler as its sampler), so that nothing is collated. Printed: medians
-of steps/s and of the rounds' ratios; then the peak of memory of a process of its own that fills and trains on
-the table of 1,000 sets of 10,000 images with six indicators.
+of steps/s and of the rounds' ratios; then the peak of memory of a process of its own that fits ORA-A on
+1,000 made-up sets of 10,000 images: six indicators measured and scaled, and 20 steps with the adjustment of
+the loss, which has an array of its own. The sets themselves are made one by one, as a cache is read.
 """
 
 import argparse
@@ -14,17 +15,18 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
-from oracle.indicators import SIX, named
+from oracle import OraA
 from oracle.networks import Mlp
-from oracle.normalisation import Normalisation
 from oracle.training import Training
+from starter.observation import MetaTrain, Moments, Observation, Source
 
 BATCH = 10_000
 DATACV = 1000, 10_000
@@ -58,14 +60,15 @@ def forever(batches: Iterable[list[torch.Tensor]]) -> Iterator[list[torch.Tensor
 def compare(steps: int, rounds: int) -> None:
     """Print steps/s of the kit's trainer and of the two references."""
     rows = torch.rand(200_000, 6)
-    correct = (torch.rand(len(rows)) < rows[:, 0]).float()
-    table = TensorDataset(rows, correct)
+    correct = torch.rand(len(rows)) < rows[:, 0]
+    table = TensorDataset(rows, correct.float())
     whole = BatchSampler(RandomSampler(table), BATCH, drop_last=True)
     loaders = {
         "DataLoader": DataLoader(table, BATCH, shuffle=True, drop_last=True),
         WHOLE: DataLoader(table, None, sampler=whole),
     }
-    training(1).train(Mlp(6, 8, 0.0), rows, correct)  # PyTorch imports more of itself on the first step
+    training(1).train(Mlp(6, 8, 0.0), rows, correct)
+    plain(loaders[WHOLE], 1)  # PyTorch imports more of itself on the first step
     taken: dict[str, list[float]] = {"kit": [], **{name: [] for name in loaders}}
     for _ in range(rounds):
         start = time.perf_counter()
@@ -82,29 +85,46 @@ def compare(steps: int, rounds: int) -> None:
         )
 
 
+@dataclass(frozen=True)
+class MadeUp(Sequence[Observation]):
+    """Observations of random logits and statistics, each made when it is asked for, as a cache is read."""
+
+    m: int
+    n: int
+
+    def __len__(self) -> int:
+        return self.m
+
+    def __getitem__(self, index: int) -> Observation:  # type: ignore[override]
+        if not 0 <= index < self.m:
+            raise IndexError(index)
+        rng = np.random.default_rng(index)
+        logits = rng.standard_normal((self.n, 10), np.float32)
+        logits[:, 0] += 3
+        moments = Moments(rng.random(64), np.eye(64) * (1 + rng.random()), self.n)
+        return Observation(
+            f"set{index}", "made-up", logits, moments, image_stats=rng.random((self.n, 3), np.float32)
+        )
+
+
 def peak() -> None:
-    """Fill the table as `ImageTable.of` does, train a few steps, print the peak of resident memory."""
-    training(1).train(Mlp(6, 8, 0.0), torch.rand(10, 6), torch.rand(10))
+    """Fit ORA-A on all sets, of few steps, and print the peak of resident memory."""
+    sets = MadeUp(*DATACV)
+    correct = [np.zeros(sets.n, np.bool_) for _ in range(sets.m)]
+    for rows in correct:
+        rows[: sets.n // 4] = True
+    source = Source(sets[0], np.zeros(sets.n, np.int64), sets[1], np.zeros((10, 64)), np.zeros(10))
+    meta = MetaTrain(source, sets, np.full(sets.m, 0.25), correct, [frozenset()] * sets.m)
     before = peak_memory()
-    sets, n = DATACV
-    names, rng = named(SIX), np.random.default_rng(0)
-    rows = np.empty((sets * n, len(names)), np.float32)
-    parts = np.split(rows, sets)
-    for part in parts:
-        part[:] = rng.random(part.shape, np.float32)
-    normalisation = Normalisation.of("set", names, parts)
-    for part in parts:
-        normalisation.apply(part)
-    correct = torch.from_numpy((rows[:, 0] < 0.5).astype(np.float32))
-    training(20).train(Mlp(6, 8, 0.0), torch.from_numpy(rows), correct)
+    OraA(iterations=20, batch_size=BATCH).fit(meta)
     after = peak_memory()
-    print(f"{sets:,} sets of {n:,}: {after:,} MB at the peak, {before:,} of them before")
+    print(f"{sets.m:,} sets of {sets.n:,}: {after:,} MB at the peak, {before:,} of them before the fit")
 
 
 def peak_memory() -> int:
     """The process's own peak of resident memory in MB, as Linux has it."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM"))
+    return next(int(line.split()[1]) * 1024 // 10**6 for line in lines if line.startswith("VmHWM"))
 
 
 def main() -> None:

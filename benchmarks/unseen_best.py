@@ -65,11 +65,16 @@ def wide_recipes(size: int) -> str:
     return "".join(f"{recipe.to_json()}\n" for group in groups for recipe in group)
 
 
-def competition_in(folder: Path, wide: bool) -> Competition:
+def competition_in(folder: Path, options: argparse.Namespace) -> Competition:
     """The competition, built where it is not."""
-    asked = settings(Path(os.environ["UNSEEN_DATA"]))
-    if not wide:
-        return build(folder, asked, TEST_SEED)
+    data, name = Path(os.environ["UNSEEN_DATA"]), options.classifier
+    asked = replace(
+        settings(data),
+        classifiers=(f"{name}={data / f'weights/{name}.safetensors'}",),
+        set_size=options.set_size,
+    )
+    if not options.wide:
+        return build(folder, replace(asked, train_sets=options.train_sets, val_sets=12), TEST_SEED)
     recipes = Path(tempfile.gettempdir()) / "unseen-wide.jsonl"
     recipes.write_text(wide_recipes(asked.set_size), encoding="utf-8")
     return build(folder, replace(asked, recipes=str(recipes), train_sets=120), TEST_SEED)
@@ -127,11 +132,14 @@ def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--classifier", default="resnet56")
+    parser.add_argument("--set-size", type=int, default=1000, metavar="IMAGES")
+    parser.add_argument("--train-sets", type=int, default=200, metavar="SETS", help="without --wide")
     parser.add_argument("--wide", action="store_true")
     parser.add_argument("--meta", action="store_true", help="only on meta-train sets, by group")
     parser.add_argument("--only", action="append", metavar="NAME", help="of these methods; may be repeated")
     options = parser.parse_args()
-    competition = competition_in(options.folder, options.wide)
+    competition = competition_in(options.folder, options)
     methods = {**REFERENCES, **PARTS}
     if options.meta:
         leave_group_out(competition, {name: methods[name] for name in options.only or methods})

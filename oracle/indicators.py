@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from sklearn.isotonic import IsotonicRegression
 
 from baselines.atc import atc_threshold, confidence_log_odds
 from baselines.ei import invariance
@@ -57,6 +55,8 @@ def threshold_less_entropy(target: Observation, source: Source) -> FloatArray:
 
 def grey_entropy(target: Observation, source: Source) -> FloatArray:
     """Shannon entropy, in nats, of the histogram of the image's 256 grey levels (eq. 9 as is usual)."""
+    import cv2
+
     images = target.images()
     grey = [cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in images]
     counts = np.array([np.bincount(each.ravel(), minlength=256) for each in grey])
@@ -82,6 +82,8 @@ def logit_norm(target: Observation, source: Source) -> FloatArray:
 
 def calibrated(target: Observation, source: Source) -> FloatArray:
     """The probability of being right, by isotonic regression on confidence over the labelled source."""
+    from sklearn.isotonic import IsotonicRegression
+
     regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     regression.fit(confidence_log_odds(source.observation), source.correct)
     return regression.predict(confidence_log_odds(target))

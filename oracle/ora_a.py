@@ -94,16 +94,17 @@ class OraA(Oracle):
 
     def _learn(self, table: ImageTable) -> None:
         rows, correct = (torch.from_numpy(each).to(self.device) for each in (table.rows, table.correct))
-        weights = None
-        if self.positive_weight != 1:
-            low = torch.from_numpy(table.accuracy).to(self.device) < self.low_accuracy
-            weights = 1 + (self.positive_weight - 1) * low * correct
+        weighty = None
+        if self.positive_weight != 1 and (table.accuracy < self.low_accuracy).any():
+            low = np.repeat(table.accuracy < self.low_accuracy, table.sizes)
+            low &= table.correct
+            weighty = torch.from_numpy(low).to(self.device)
         training, device = self._training(), torch.device(self.device)
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(self.seed)
             self.networks_ = [network.to(device) for network in self._make_networks(rows.shape[1])]
             for network in self.networks_:
-                training.train(network, rows, correct, weights)
+                training.train(network, rows, correct, weighty, self.positive_weight)
 
     def _make_networks(self, inputs: int) -> list[nn.Module]:
         return [Mlp(inputs, self.expansion, self.dropout)]

@@ -89,7 +89,7 @@ class OraL(Oracle):
         if len(rows) > self.most:
             drawn = np.sort(np.random.default_rng(self.seed).permutation(len(rows))[: self.most])
             rows, correct = rows[drawn], correct[drawn]
-        self.trees_ = grow(rows, correct, self.trees, self.leaves, self.rate, self.seed)
+        self.trees_ = grow(rows, correct.astype(np.float32), self.trees, self.leaves, self.rate, self.seed)
 
     def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.asarray(self.trees_.predict(rows), np.float32)

@@ -17,14 +17,15 @@ class ImageTable:
 
     Attributes:
         rows: the normalised indicators of all images, set after set, float32 (n, p).
-        correct: 1 where the classifier is right, float32 (n,).
-        accuracy: of each image's set, float32 (n,).
+        correct: whether the classifier is right, bool (n,).
+        accuracy, sizes: of each of the m sets, float64 (m,), and how many images it has, int64 (m,).
         normalisation: that the rows went through.
     """
 
     rows: NDArray[np.float32]
-    correct: NDArray[np.float32]
-    accuracy: NDArray[np.float32]
+    correct: NDArray[np.bool_]
+    accuracy: NDArray[np.float64]
+    sizes: NDArray[np.int64]
     normalisation: Normalisation
 
     @classmethod
@@ -34,7 +35,7 @@ class ImageTable:
         Raises:
             UnusableInput: `kind` is no kind of normalisation.
         """
-        sizes = [len(correct) for correct in meta.correct]
+        sizes = np.array([len(correct) for correct in meta.correct])
         ends = np.cumsum([0, *sizes])
         rows = np.empty((ends[-1], len(names)), np.float32)
         parts = [rows[start:stop] for start, stop in pairwise(ends)]
@@ -43,6 +44,4 @@ class ImageTable:
         normalisation = Normalisation.of(kind, names, parts)
         for part in parts:
             normalisation.apply(part)
-        correct = np.empty(len(rows), np.float32)
-        np.concatenate(meta.correct, out=correct, casting="unsafe")
-        return cls(rows, correct, np.repeat(meta.targets, sizes).astype(np.float32), normalisation)
+        return cls(rows, np.concatenate(meta.correct), meta.targets, sizes, normalisation)

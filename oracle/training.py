@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import nn
+from torch.optim.sgd import sgd
 from tqdm import trange
 
 from submission.errors import UnusableInput
@@ -61,7 +62,8 @@ class Training:
         network: nn.Module,
         inputs: torch.Tensor,
         correct: torch.Tensor,
-        weights: torch.Tensor | None = None,
+        weighty: torch.Tensor | None = None,
+        weight: float = 1.0,
     ) -> None:
         """Train in place, and leave the network in evaluation mode.
 
@@ -70,25 +72,24 @@ class Training:
         Args:
             network: (b, p) -> probabilities (b,).
             inputs: float32 (n, p), on the device.
-            correct: float32 (n,), 1 where the classifier is right.
-            weights: of each image's squared error, float32 (n,); None weighs all the same.
+            correct: bool (n,): whether the classifier is right.
+            weighty: bool (n,): images whose squared error counts `weight` times; None: all count once.
+            weight: see `weighty`.
 
         Raises:
             UnusableInput: the loss, or a weight at the end, is not finite.
         """
         generator = torch.Generator(self.device).manual_seed(int(self.seed))
-        optimiser = torch.optim.SGD(
-            network.parameters(), self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay
-        )
+        descent = Descent(list(network.parameters()), self.momentum, self.weight_decay)
         network.train()
         for step in trange(self.iterations, desc=type(network).__name__.lower(), leave=False):
-            optimiser.param_groups[0]["lr"] = self.learning_rate * (1 - step / self.iterations)
             batch = torch.randint(len(inputs), (self.batch_size,), generator=generator, device=self.device)
-            errors = (network(inputs[batch]) - correct[batch]) ** 2
-            loss = (errors if weights is None else errors * weights[batch]).mean()
-            optimiser.zero_grad()
+            errors = (network(inputs[batch]) - correct[batch].float()) ** 2
+            if weighty is not None:
+                errors = torch.where(weighty[batch], weight * errors, errors)
+            loss = errors.mean()
             loss.backward()
-            optimiser.step()
+            descent.step(self.learning_rate * (1 - step / self.iterations))
             if step % CHECKED == 0 and not torch.isfinite(loss):
                 raise self._diverged(f"the loss is {loss.item()} at step {step}")
         network.eval()
@@ -97,6 +98,34 @@ class Training:
 
     def _diverged(self, problem: str) -> UnusableInput:
         return UnusableInput(f"{problem}: lower learning_rate, which is {self.learning_rate}")
+
+
+class Descent:
+    """Stochastic gradient descent with momentum, as torch.optim.SGD does it, to the bit.
+
+    That class imports PyTorch's compiler on first use: 180 MB of memory, and a second or more.
+    """
+
+    def __init__(self, parameters: list[nn.Parameter], momentum: float, weight_decay: float) -> None:
+        self.parameters, self.momentum, self.weight_decay = parameters, momentum, weight_decay
+        self.velocities: list[torch.Tensor | None] = [None] * len(parameters)
+
+    @torch.no_grad()
+    def step(self, rate: float) -> None:
+        """Go a step down the gradients, and forget them."""
+        sgd(
+            self.parameters,
+            [parameter.grad for parameter in self.parameters],
+            self.velocities,
+            weight_decay=self.weight_decay,
+            momentum=self.momentum,
+            lr=rate,
+            dampening=0.0,
+            nesterov=False,
+            maximize=False,
+        )
+        for parameter in self.parameters:
+            parameter.grad = None
 
 
 def check_whole(name: str, value: object, low: int, high: int) -> None:

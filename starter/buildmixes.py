@@ -55,6 +55,7 @@ def build_mixes(claim: Claim, device: str, data_root: Path | None) -> Competitio
     """Build the competition of the OOD track that `claim` was made for; see `starter.build.build`."""
     settings, public = claim.settings, claim.root / "public"
     assert isinstance(settings, MixSettings)
+    settings.check_files()
     splits = load_source(settings.source, data_root, settings.seed)
     given = given_classifiers(settings, splits, device)
     ood = _ood_sets(settings, splits)
@@ -133,7 +134,8 @@ def _ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
 def _read_ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
     size, drawn = splits.image_size, (settings.exclude, 2 * settings.mix_sizes.high, settings.seed)
     if settings.classes:
-        return load_class_sets(settings.classes, settings.images, size, settings.id_up_to, *drawn)
+        reading = settings.id_up_to, settings.classes_per_set
+        return load_class_sets(settings.classes, settings.images, size, *reading, *drawn)
     return load_ood_sets(settings.ood, splits.classes, size, *drawn)
 
 

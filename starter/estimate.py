@@ -69,6 +69,8 @@ def estimate(settings: Settings, device: str = "cpu") -> Estimate:
         UnusableInput: a path in the settings cannot be used, local weights do not fit, or there is no such
             device.
     """
+    if isinstance(settings, MixSettings):
+        settings.check_files()
     source = _source(settings)
     sets = COUNTS[settings.track](settings, source)
     observed = sets.observed + source.reference + source.train_ref
@@ -113,7 +115,8 @@ def _mixes(settings: Settings, source: _Source) -> _Sets:
     sizes = settings.mix_sizes
     drawn = settings.exclude, 2 * sizes.high
     if settings.classes:
-        counts = count_class_images(settings.classes, settings.images, settings.id_up_to, *drawn)
+        reading = settings.id_up_to, settings.classes_per_set
+        counts = count_class_images(settings.classes, settings.images, *reading, *drawn)
     else:
         counts = count_ood_images(settings.ood, source.classes, *drawn)
     train = [counts[name] for name in split_families(list(counts), settings.seed)["train"]]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
-from starter.classsets import READINGS
+from starter.classsets import check_reading, count_class_images
 from starter.detectors import DETECTORS
 from starter.mixes import HIDDEN, Sizes
 from starter.plan import Settings
@@ -26,6 +26,7 @@ class MixSettings(Settings):
         classes: a class manifest, whose near and far classes are the OOD sets in place of `ood`.
         images: where the images of its classes are.
         id_up_to: how it is read, a key of `READINGS`.
+        classes_per_set: how many classes of it make up an OOD set.
         exclude: OOD sets to leave out, besides those that overlap with the IND classes.
         detectors: names in DETECTORS.
         metrics: names in DETECTION_METRICS.
@@ -40,6 +41,7 @@ class MixSettings(Settings):
     classes: str = ""
     images: str = ""
     id_up_to: str = ""
+    classes_per_set: int = 1
     exclude: tuple[str, ...] = ()
     detectors: tuple[str, ...] = ("msp", "odin", "energy", "mls")
     metrics: tuple[str, ...] = ("fpr95", "auroc")
@@ -71,15 +73,23 @@ class MixSettings(Settings):
         _ = self.mix_sizes
 
     def _check_classes(self) -> None:
-        if self.id_up_to not in READINGS:
-            raise UnusableInput(f"--id-up-to must be T1 or T2, got {self.id_up_to!r}")
+        check_reading(self.id_up_to)
         if self.classes and self.ood:
             raise UnusableInput("--classes gives the OOD sets: leave --ood out")
         if self.classes and not self.images:
             raise UnusableInput("--classes needs --images ROOT, where the class folders of its sources are")
-        for option, value in (("images", self.images), ("id-up-to", self.id_up_to)):
+        if not 1 <= self.classes_per_set < 10**6:
+            raise UnusableInput(f"--classes-per-set must be at least 1, got {self.classes_per_set}")
+        own = {"images": self.images, "id-up-to": self.id_up_to, "classes-per-set": self.classes_per_set > 1}
+        for option, value in own.items():
             if value and not self.classes:
                 raise UnusableInput(f"--{option} belongs to --classes MANIFEST, which is missing")
+
+    def check_files(self) -> None:
+        """Raise UnusableInput, before images are read, for a bad manifest or a class without images."""
+        if self.classes:
+            reading = self.id_up_to, self.classes_per_set
+            count_class_images(self.classes, self.images, *reading, self.exclude)
 
     @property
     def mix_sizes(self) -> Sizes:

@@ -20,6 +20,7 @@ from starter.rendering import FromRecipe
 from starter.sources import load_source
 from starter.subject import PublicSets, Subject
 from submission import Competition, UnusableInput, read_predictions
+from submission.seal import replace_solution
 
 SEED = 11
 
@@ -146,6 +147,22 @@ def test_noise_is_that_of_the_binomial_for_fpr(ood_built):
         most = np.sqrt(row.prediction * (1 - row.prediction) / 20)
         assert 0 < spread[row.id] < 1.5 * most
     assert ood_built.file("val/noise.csv").is_file()
+
+
+def test_changed_noise_counts_no_more(ood_contest):
+    path, truth = ood_contest.private / "noise.csv", {row.id: 0.5 for row in ood_contest.solution()}
+    before = path.read_text()
+    assert ood_contest.noise_floor("test", truth) > 0
+    path.write_text(before.replace("0.0", "0.1"))
+    for act in (
+        lambda: ood_contest.noise_floor("test", truth),
+        lambda: replace_solution(ood_contest.root, (ood_contest.private / "solution.csv").read_bytes()),
+    ):
+        with pytest.raises(UnusableInput, match=r"noise\.csv is not the file that the build sealed"):
+            act()
+    path.write_text(before)
+    replace_solution(ood_contest.root, (ood_contest.private / "solution.csv").read_bytes())
+    assert ood_contest.noise_floor("test", truth) > 0
 
 
 def test_deviation_against_the_exact_standard_error():
