@@ -650,7 +650,7 @@ def laid(
     encoder: EncoderSpec = "embedded",
     source: Annotated[str, Option(help="As for build: its test images are classified.")] = "glyphs",
     labels: Annotated[
-        Path | None, Option(help="A file with a meaning a line. [the encoder's captions, or the classes]")
+        Path | None, Option(help="A file with a meaning a line. [the source's classes]")
     ] = None,
     templates: Annotated[
         Path | None, Option(help='A file with a text a line, "{}" for the meaning, the plainest first.')

@@ -72,12 +72,12 @@ def choose_prompts(
     templates: Path | None = None,
     seed: int = 0,
 ) -> Prompts:
-    """The prompts of a command: from files, else of the encoder's captions, else the classes in CLIP's 80.
+    """The prompts of a command: the classes under the covariates of the encoder's captions, or of CLIP's 80.
 
     Args:
         encoder: whose texts they will be.
         classes: of the source.
-        labels: a file with a meaning a line; a list of many classes, not only the source's, parts better.
+        labels: a file with a meaning a line, in place of the classes.
         templates: a file with a template a line, with "{}" for the meaning; the plainest first.
         seed: of the captions' draw.
 
@@ -85,12 +85,13 @@ def choose_prompts(
         UnusableInput: a file cannot be read, there are too few lines, or open_clip's templates are needed and
             it is not installed.
     """
-    if isinstance(encoder, TwoTowerEncoder):
-        own = caption_prompts(encoder.phrases, seed)
-        meanings, covariates = own.meanings, own.covariates
+    if templates:
+        covariates = _lines(templates)
+    elif isinstance(encoder, TwoTowerEncoder):
+        covariates = caption_prompts(encoder.phrases, seed).covariates
     else:
-        meanings, covariates = tuple(classes), () if templates else clip_templates()
-    return Prompts(_lines(labels) if labels else meanings, _lines(templates) if templates else covariates)
+        covariates = clip_templates()
+    return Prompts(_lines(labels) if labels else tuple(classes), covariates)
 
 
 def _lines(path: Path) -> tuple[str, ...]:

@@ -52,7 +52,8 @@ def test_prompts_of_a_command(tmp_path):
     given = choose_prompts(MINE, ["x", "y"], templates=tmp_path / "templates")
     both = choose_prompts(hasty_encoder(), ["0"], tmp_path / "labels", tmp_path / "templates")
 
-    assert own.meanings == hasty_encoder().phrases[0]
+    assert own.meanings == ("0", "1")
+    assert own.covariates == caption_prompts(hasty_encoder().phrases).covariates
     assert given == Prompts(("x", "y"), ("a {}", "small {}"))
     assert both == Prompts(("cat", "dog"), ("a {}", "small {}"))
 
