@@ -47,6 +47,10 @@ TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OO
 WordNetFolder = Annotated[
     Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
 ]
+EncoderSpec = Annotated[
+    str,
+    Option("--encoder", help="embedded, a file, clip:MODEL=WEIGHTS, or module:function: its code runs."),
+]
 DataRoot = Annotated[Path | None, Option(help="Where a named source is, or is downloaded to.")]
 
 
@@ -518,6 +522,83 @@ def sanity(
     write_text(out, found.to_csv(index=False))
     echo(f"AUROC, mean and deviation over {initialisations} random networks; 0.5 is to tell nothing apart\n")
     echo(f"{sanity_table(found)}\n\n{out}")
+
+
+@app.command()
+def laid(
+    folder: Annotated[Path, Argument(metavar="DIR", help="A folder for the matrix, the encoder, the table.")],
+    encoder: EncoderSpec = "embedded",
+    source: Annotated[str, Option(help="As for build: its test images are classified.")] = "glyphs",
+    labels: Annotated[
+        Path | None, Option(help="A file with a meaning a line. [the encoder's captions, or the classes]")
+    ] = None,
+    templates: Annotated[
+        Path | None, Option(help='A file with a text a line, "{}" for the meaning, the plainest first.')
+    ] = None,
+    natural: Annotated[Many, Option(help="A labelled natural-shift set, as --val-from; repeatable.")] = None,
+    steps: Annotated[int, Option(help="Of training.")] = 2000,
+    seed: Annotated[int, Option(help="Of everything random.")] = 0,
+    data_root: DataRoot = None,
+    device: Device = "cpu",
+) -> None:
+    """Part an encoder's features into meaning and style (LAID), beside PCA: DIR/laid.safetensors, and
+    DIR/table3.csv, how well either part tells the classes. The embedded encoder is trained first, in a minute.
+
+    Example: unseen laid referee
+    """
+    from starter.encoders.choose import load_encoder
+    from starter.laid import train_laid
+    from starter.pca import text_pca
+    from starter.prompts import choose_prompts
+    from starter.sources import load_images, load_source
+    from starter.zeroshot import describe, shown_sets, zero_shot_table
+    from submission.files import write_text
+
+    splits = load_source(source, data_root, seed)
+    shifted = {
+        path: load_images(path, splits.classes, image_size=splits.image_size) for path in natural or ()
+    }
+    chosen = load_encoder(encoder, folder, seed, device)
+    prompts = choose_prompts(chosen, splits.classes, labels, templates, seed)
+    texts = prompts.features(chosen, progress=True)
+    found = train_laid(texts, chosen.name, seed, steps, device=device)
+    found.save(folder / "laid.safetensors")
+    parted = {"PCA": text_pca(texts), "LAID": found}
+    table = zero_shot_table(chosen, prompts.plain(splits.classes), shown_sets(splits, shifted, seed), parted)
+    write_text(folder / "table3.csv", table.to_csv(index=False))
+    echo(f"{describe(table)}\n\nlargest |W'W - I|: {found.error:.1e}")
+    echo(f"{folder / 'laid.safetensors'}\n{folder / 'table3.csv'}")
+
+
+@app.command()
+def shift(
+    folder: Annotated[Path, Argument(metavar="DIR", help="The folder that laid wrote.")],
+    path: Annotated[Path, Argument(metavar="PATH", help="A competition, or a folder of folders of images.")],
+    out: Annotated[Path, Option(help="The CSV file to write.")],
+    encoder: EncoderSpec = "embedded",
+    source: Annotated[str, Option(help="For a folder: its training images are the ID images.")] = "glyphs",
+    images: Annotated[int, Option(help="At most that many of each folder.")] = 1000,
+    neighbour: Annotated[int, Option(help="Which nearest ID image the distance is to.")] = 10,
+    seed: Annotated[int, Option(help="That laid was given.")] = 0,
+    data_root: DataRoot = None,
+    device: Device = "cpu",
+) -> None:
+    """Measure how far each image is from the ID images, in meaning and in style: set,row,semantic,covariate.
+    A competition's ID images are its unlabelled training images.
+
+    Example: unseen shift referee unseen-demo --out degrees.csv
+    """
+    from starter.degrees import degree_table, measured_sets
+    from starter.encoders.choose import load_encoder
+    from starter.laid import Laid
+    from submission.files import write_text
+
+    chosen = load_encoder(encoder, folder, seed, device)
+    matrix = Laid.load(folder / "laid.safetensors", chosen)
+    known, sets = measured_sets(path, source, data_root, seed, images)
+    table = degree_table(chosen, matrix, known, sets, neighbour, device)
+    write_text(out, table.to_csv(index=False, float_format="%.6f"))
+    echo(f"{table.groupby('set', sort=False)[['semantic', 'covariate']].mean().round(3)}\n\n{out}")
 
 
 @app.command()
