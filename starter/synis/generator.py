@@ -1,7 +1,7 @@
 """What makes images of prompts: SDXL-Turbo, or any function of the user's."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +28,17 @@ class ImageGenerator(Protocol):
 class FunctionGenerator:
     """A function prompts -> images, (n, h, w, 3) uint8, under a name."""
 
-    def __init__(self, name: str, function: Callable[[Sequence[Prompt]], Images]) -> None:
+    def __init__(self, name: str, function: Callable[[Sequence[Prompt]], object]) -> None:
         self.name, self.function = name, function
 
     def generate(self, prompts: Sequence[Prompt]) -> Images:
-        """What the function returns.
+        """What the function returns, which `generated` checks.
 
         Raises:
             UnusableInput: it fails.
         """
         try:
-            return self.function(prompts)
+            return cast(Images, self.function(prompts))
         except Exception as error:
             raise UnusableInput(f"{self.name} fails: {type(error).__name__}: {error}") from error
 
@@ -50,7 +50,8 @@ def generated(generator: ImageGenerator, prompts: Sequence[Prompt]) -> Images:
         UnusableInput: they are not (n, h, w, 3) uint8 with an image a prompt.
     """
     images = generator.generate(prompts)
-    shape, kind = getattr(images, "shape", ()), getattr(images, "dtype", type(images).__name__)
+    shape: tuple[int, ...] = getattr(images, "shape", ())
+    kind = getattr(images, "dtype", type(images).__name__)
     if len(shape) != 4 or shape[0] != len(prompts) or shape[3] != 3 or not min(shape) or kind != np.uint8:
         raise UnusableInput(
             f"{generator.name} must return uint8 images ({len(prompts)}, height, width, 3), "

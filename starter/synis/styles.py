@@ -17,7 +17,7 @@ STYLE_NAMES = (
     "iphone photographic", "long exposure", "tilt-shift",
 )  # fmt: skip
 """The 51 styles of Long et al. 2024, appendix D. SDXL's templates are not the kit's to ship."""
-_OBJECT = "{object}"
+OBJECT = "{object}"
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Style:
         >>> Style("pixel art", "{object}, pixel art style").prompt("cat")
         'cat, pixel art style'
         """
-        return self.template.replace(_OBJECT, label)
+        return self.template.replace(OBJECT, label)
 
 
-STYLES = tuple(Style(name, f"{_OBJECT}, {name} style") for name in STYLE_NAMES)
+STYLES = tuple(Style(name, f"{OBJECT}, {name} style") for name in STYLE_NAMES)
 """Every named style by its name alone."""
 
 
@@ -57,8 +57,8 @@ def read_styles(path: Path) -> tuple[Style, ...]:
     """
     styles: dict[str, Style] = {}
     for line, row in read_rows(path, ("name", "prompt")):
-        if not row["name"] or _OBJECT not in row["prompt"]:
-            raise unusable(path, f"line {line}: needs a name, and a prompt with {_OBJECT} in it")
+        if not row["name"] or OBJECT not in row["prompt"]:
+            raise unusable(path, f"line {line}: needs a name, and a prompt with {OBJECT} in it")
         if row["name"] in styles:
             raise unusable(path, f"line {line}: the style {row['name']!r} stands above already")
         styles[row["name"]] = Style(row["name"], row["prompt"], row.get("negative", ""))

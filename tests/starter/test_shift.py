@@ -57,7 +57,9 @@ def test_an_image_left_out_is_not_its_own_neighbour(monkeypatch):
 def test_lengths_do_not_count_and_zeros_are_at_distance_one():
     queries, reference = rows(5), rows(30, seed=1)
 
-    np.testing.assert_allclose(kth_distance(100 * queries, reference), kth_distance(queries, reference), atol=1e-6)
+    np.testing.assert_allclose(
+        kth_distance(100 * queries, reference), kth_distance(queries, reference), atol=1e-6
+    )
     assert kth_distance(np.zeros((1, 24), np.float32), reference)[0] == 1
 
 
