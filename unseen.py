@@ -524,9 +524,33 @@ def sanity(
     echo(f"{sanity_table(found)}\n\n{out}")
 
 
+@app.command("train-encoder")
+def train_encoder(
+    sources: Annotated[
+        list[str], Argument(metavar="SOURCE...", help="As for build: training images are learnt from.")
+    ],
+    out: Annotated[Path, Option(help="The .safetensors file to write.")],
+    seed: Annotated[int, Option(help="Of everything random.")] = 0,
+    data_root: DataRoot = None,
+) -> None:
+    """Train a small encoder of photographs for laid: captions tell an image's class and the operation that it
+    was put under. More sources are more classes. (That of the embedded digits is trained where it is needed.)
+
+    Example: unseen train-encoder cifar10.zip cifar100.zip --out encoder.safetensors
+    """
+    from starter.encoders.embedded import photo_encoder
+    from starter.sources import load_source
+
+    if out.exists():
+        raise UnusableInput(f"{out} exists already: name another file, or take it away")
+    splits = [load_source(source, data_root, seed) for source in sources]
+    encoder = photo_encoder([(each.train, each.classes) for each in splits], out, seed)
+    echo(f"{encoder.name}: {len(encoder.phrases[0])} classes\n{out}")
+
+
 @app.command()
 def laid(
-    folder: Annotated[Path, Argument(metavar="DIR", help="A folder for the matrix, the encoder, the table.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="A folder for what is written.")],
     encoder: EncoderSpec = "embedded",
     source: Annotated[str, Option(help="As for build: its test images are classified.")] = "glyphs",
     labels: Annotated[
@@ -542,7 +566,7 @@ def laid(
     device: Device = "cpu",
 ) -> None:
     """Part an encoder's features into meaning and style (LAID), beside PCA: DIR/laid.safetensors, and
-    DIR/table3.csv, how well either part tells the classes. The embedded encoder is trained first, in a minute.
+    DIR/table3.csv, how well each part tells the classes. The embedded encoder is trained first, in a minute.
 
     Example: unseen laid referee
     """
@@ -563,8 +587,8 @@ def laid(
     texts = prompts.features(chosen, progress=True)
     found = train_laid(texts, chosen.name, seed, steps, device=device)
     found.save(folder / "laid.safetensors")
-    parted = {"PCA": text_pca(texts), "LAID": found}
-    table = zero_shot_table(chosen, prompts.plain(splits.classes), shown_sets(splits, shifted, seed), parted)
+    shown, named = shown_sets(splits, shifted, seed), prompts.plain(splits.classes)
+    table = zero_shot_table(chosen, named, shown, {"PCA": text_pca(texts), "LAID": found})
     write_text(folder / "table3.csv", table.to_csv(index=False))
     echo(f"{describe(table)}\n\nlargest |W'W - I|: {found.error:.1e}")
     echo(f"{folder / 'laid.safetensors'}\n{folder / 'table3.csv'}")

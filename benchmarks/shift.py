@@ -2,9 +2,9 @@
 
 python benchmarks/shift.py [--queries 20000] [--reference 20000] [--length 256] [--rounds 3]
 
-scikit-learn is asked twice: for the cosine distance itself, and for the Euclidean distance of unit rows, whose
-square is twice the cosine distance and for which it has a faster way. Printed: times, ratios (medians of
-rounds), and the largest difference of the distances.
+scikit-learn is asked twice: for the cosine distance itself, and for the Euclidean distance of unit rows,
+whose square is twice the cosine distance and for which it has a faster way. Printed: times, ratios (medians
+of rounds), and the largest difference of the distances.
 """
 
 import argparse

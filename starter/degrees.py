@@ -1,4 +1,4 @@
-"""Shift degrees of sets as a table: set, row, semantic, covariate. Public: nothing in it comes from labels."""
+"""Shift degrees of sets as a table: set, row, semantic, covariate. Nothing in it comes from labels."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

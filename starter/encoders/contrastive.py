@@ -1,12 +1,18 @@
 """Training a two-tower encoder: each image is to be nearest to the captions that fit it, and they to it."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import torch
+from numpy.random import Generator
+from numpy.typing import NDArray
 from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
 from tqdm import tqdm
 
 from starter.encoders.captioned import Captioned
-from starter.encoders.two_tower import TwoTower, TwoTowerEncoder, padded, vocabulary, words_of
+from starter.encoders.two_tower import WIDTHS, TwoTower, TwoTowerEncoder, padded, vocabulary, words_of
 from starter.recipes import generator
 
 EPOCHS = (4, 4)
@@ -34,7 +40,11 @@ def contrastive_loss(images: Tensor, texts: Tensor, fits: Tensor, scale: Tensor)
 
 
 def train_encoder(
-    data: Captioned, seed: int = 0, epochs: tuple[int, int] = EPOCHS, progress: bool = True
+    data: Captioned,
+    seed: int = 0,
+    epochs: tuple[int, int] = EPOCHS,
+    widths: Sequence[int] = WIDTHS,
+    progress: bool = True,
 ) -> TwoTowerEncoder:
     """Train on captioned images: half of the loss is that of captions of the meaning alone.
 
@@ -44,12 +54,13 @@ def train_encoder(
         data: images with their attributes.
         seed: of weights, order and captions.
         epochs: passes over the easy images, and then over all.
+        widths: channels of the image tower's four convolutions.
         progress: show a tqdm bar.
     """
     words = vocabulary(data.phrases)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = TwoTower(len(words)).to(memory_format=torch.channels_last).train()
+        network = TwoTower(len(words), widths=widths).to(memory_format=torch.channels_last).train()
     tables = [padded([*[[words[w] for w in words_of(p)] for p in some], []]) for some in data.phrases]
     pixels, values = torch.from_numpy(data.images).permute(0, 3, 1, 2), torch.from_numpy(data.values)
     rng = generator(seed, "contrastive")
@@ -64,29 +75,31 @@ def train_encoder(
         loss = _loss(network, shown, here, meaning, tables) + _loss(network, shown, here, told, tables)
         network.zero_grad()
         loss.backward()
-        for part in (*optimisers, *schedules):
-            part.step()
+        for optimiser, schedule in zip(optimisers, schedules, strict=True):
+            optimiser.step()
+            schedule.step()
     return TwoTowerEncoder(network.eval(), data.phrases)
 
 
-def _batches(data, epochs, rng):
-    for images, count in zip((np.flatnonzero(data.easy), np.arange(len(data.images))), epochs, strict=True):
+def _batches(data: Captioned, epochs: tuple[int, int], rng: Generator) -> Iterator[NDArray[np.int64]]:
+    """Indices of the images of each step."""
+    stages = (np.flatnonzero(data.easy), np.arange(len(data.images)))
+    for images, count in zip(stages, epochs, strict=True):
         for _ in range(count):
             order = rng.permutation(images)
             yield from (order[i : i + BATCH] for i in range(0, len(order) - BATCH + 1, BATCH))
 
 
-def _optimisers(network: TwoTower, steps: int):
+def _optimisers(network: TwoTower, steps: int) -> tuple[list[Optimizer], list[LRScheduler]]:
     image = [*network.blocks.parameters(), *network.project.parameters()]
     mine = {id(parameter) for parameter in image}
     text = [parameter for parameter in network.parameters() if id(parameter) not in mine]
     sgd = torch.optim.SGD(image, IMAGE_RATE, momentum=0.9, weight_decay=5e-4, nesterov=True)
     adam = torch.optim.AdamW(text, TEXT_RATE, weight_decay=1e-2)
-    one_cycle = torch.optim.lr_scheduler.OneCycleLR
-    return (sgd, adam), (
-        one_cycle(sgd, IMAGE_RATE, total_steps=steps),
-        one_cycle(adam, TEXT_RATE, total_steps=steps),
-    )
+    cycles: list[LRScheduler] = [
+        OneCycleLR(part, rate, steps) for part, rate in ((sgd, IMAGE_RATE), (adam, TEXT_RATE))
+    ]
+    return [sgd, adam], cycles
 
 
 def _loss(network: TwoTower, shown: Tensor, values: Tensor, told: Tensor, tables: list[Tensor]) -> Tensor:

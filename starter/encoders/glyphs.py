@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.encoders.captioned import ABSENT, Captioned, join
+from starter.encoders.shifts import SHIFT_PHRASES, SHIFTS, shifted
 from starter.glyphs import CLASSES, NATURAL, PARTS, Look, draw_glyphs
-from starter.imageset import ImageSet
-from starter.operations import GROUPS, OPERATIONS
 from starter.otherglyphs import PICTURES, SCRIPTS
-from starter.recipes import Recipe, generator
+from starter.recipes import generator
 from starter.typefaces import handwriting, script, typeface
 
 GROUP = 50
@@ -43,11 +42,10 @@ LOOKS = {
     "faint": NATURAL["faint"],
     "clear": Look(height=(13, 20), inverted=0.0, contrast=(0.35, 0.7)),
 }
-SHIFTS = ("identity", *GROUPS["default"], *GROUPS["corruptions"])
 USUAL = (2, 3, 1, 1)
 """How many values of face, backdrop, look and operation the embedded data show most."""
 CLEAR = (FACES.index("dejavu"), BACKDROPS.index("gradient"), list(LOOKS).index("clear"), 0)
-"""What training begins with: on the usual images it takes ten times as long to find out about digits at all."""
+"""What training begins with: from usual images it takes many times longer to tell any digits apart."""
 VARIED = 0.5
 """The share of each covariate that is drawn from all values in varied images."""
 KINDS = (0.75, 0.15, 0.1)
@@ -57,7 +55,7 @@ PHRASES = (
     tuple(f"{name.replace('-', ' ')} face" for name in FACES),
     tuple(f"on {name}" for name in BACKDROPS),
     tuple(f"{name} look" for name in LOOKS),
-    tuple("untouched" if name == "identity" else f"with {name.replace('_', ' ')}" for name in SHIFTS),
+    SHIFT_PHRASES,
 )
 
 
@@ -80,7 +78,7 @@ def _group(rng: Generator, kind: int) -> Captioned:
         ]
     meanings, images = _DRAWN[rng.choice(len(KINDS), p=KINDS)](style, rng)
     values = np.column_stack([meanings, np.broadcast_to(style, (GROUP, len(style)))])
-    return Captioned(_shifted(images, style[3], rng), values, PHRASES, np.full(GROUP, kind == 0))
+    return Captioned(shifted(images, style[3], rng), values, PHRASES, np.full(GROUP, kind == 0))
 
 
 def _digits(style: list[int], rng: Generator) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -112,11 +110,3 @@ _DRAWN = (_digits, _signs, _pictures)
 
 def _look(style: Sequence[int]) -> Look:
     return replace(list(LOOKS.values())[style[2]], backdrops=(BACKDROPS[style[1]],))
-
-
-def _shifted(images: NDArray[np.uint8], shift: int, rng: Generator) -> NDArray[np.uint8]:
-    """Under an operation; a severity is drawn from 2 to 5."""
-    name = SHIFTS[shift]
-    params = {"severity": int(rng.integers(2, 6))} if "severity" in OPERATIONS[name].parameters else {}
-    recipe = Recipe(name, int(rng.integers(2**53)), ((name, params),))
-    return recipe.render(ImageSet(name, images)).images

@@ -21,7 +21,7 @@ from starter.encoders.encoder import Floats
 from submission.errors import UnusableInput
 from submission.files import replacing
 
-LENGTH = 64
+LENGTH = 128
 """Of the features."""
 WIDTHS = (16, 32, 64, 64)
 STRIDES = (2, 1, 2, 2)
@@ -30,13 +30,13 @@ _BATCH = 500
 
 
 class TwoTower(nn.Module):
-    """Four 3 x 3 convolutions with batch normalisation; the scaled sum of word vectors and a layer beside it."""
+    """Four 3 x 3 convolutions of `widths` with batch normalisation; the scaled sum of the vectors of `words`
+    words, and a layer beside it."""
 
-    def __init__(self, words: int, length: int = LENGTH) -> None:
+    def __init__(self, words: int, length: int = LENGTH, widths: Sequence[int] = WIDTHS) -> None:
         super().__init__()
-        inputs = (3, *WIDTHS[:-1])
-        self.blocks = nn.Sequential(*map(_block, inputs, WIDTHS, STRIDES))
-        self.project = nn.Linear(WIDTHS[-1], length, bias=False)
+        self.blocks = nn.Sequential(*map(_block, (3, *widths[:-1]), widths, STRIDES))
+        self.project = nn.Linear(widths[-1], length, bias=False)
         self.centre = nn.BatchNorm1d(length, affine=False)
         self.word = nn.Embedding(words + 1, WORD, padding_idx=0)
         self.linear = nn.Linear(WORD, length)
@@ -125,7 +125,8 @@ class TwoTowerEncoder:
             with safetensors.safe_open(path, framework="pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 phrases = tuple(map(tuple, json.loads((file.metadata() or {})["phrases"])))
-            network = TwoTower(len(vocabulary(phrases)), len(tensors["project.weight"]))
+            widths = [len(tensors[f"blocks.{block}.0.weight"]) for block in range(len(STRIDES))]
+            network = TwoTower(len(vocabulary(phrases)), len(tensors["project.weight"]), widths)
             network.load_state_dict(tensors)
         except (OSError, KeyError, ValueError, TypeError, RuntimeError, safetensors.SafetensorError) as error:
             raise UnusableInput(f"{path} is no encoder of the kit: {str(error).splitlines()[0]}") from error
