@@ -721,6 +721,58 @@ def shift(
     echo(f"{table.groupby('set', sort=False)[['semantic', 'covariate']].mean().round(3)}\n\n{out}")
 
 
+@app.command("syn-is")
+def syn_is(
+    out: Annotated[Path, Argument(metavar="OUT", help="A new folder, or one of an interrupted run.")],
+    referee: Annotated[Path, Option(help="The folder that laid wrote.")],
+    generator: Annotated[
+        str,
+        Option(help="glyphs, sdxl-turbo, a folder of such a pipeline, or module:function: its code runs."),
+    ] = "glyphs",
+    labels: Annotated[Path | None, Option(help="A file with a label a line. [the source's classes]")] = None,
+    styles: Annotated[
+        Path | None,
+        Option(help='A CSV with name,prompt ("{object}" in it),negative. [the paper\'s 51 names]'),
+    ] = None,
+    per_cell: Annotated[int, Option(min=1, help="Images a cell.")] = 5000,
+    encoder: EncoderSpec = "embedded",
+    source: Annotated[str, Option(help="Its training images are the ID images.")] = "glyphs",
+    semantic: Annotated[
+        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Degrees of levels 1-8. [the prompts']")
+    ] = None,
+    covariate: Annotated[
+        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Degrees of levels 1-8. [the prompts']")
+    ] = None,
+    size: Annotated[int, Option(help="SDXL-Turbo: height and width in pixels.")] = 512,
+    steps: Annotated[int, Option(min=1, help="SDXL-Turbo: denoising steps.")] = 1,
+    batch: Annotated[int, Option(min=1, help="Prompts at a time.")] = 8,
+    licence: Annotated[str, Option(help="Of the images, for the datasheet.")] = "",
+    seed: Annotated[int, Option(min=0, help="That laid was given, and of the draws.")] = 0,
+    data_root: DataRoot = None,
+    device: Device = "cpu",
+) -> None:
+    """Generate images whose shift in meaning and in style grows step by step (Syn-IS): labels x styles, a
+    folder a cell of the 8 x 8 grid, prompts.csv and DATASHEET.md. Run again to go on.
+
+    Example: unseen syn-is synis --referee referee --per-cell 20
+    """
+    from starter.encoders.choose import load_encoder
+    from starter.laid import Laid
+    from starter.sources import load_source
+    from starter.synis.build import Referee, build_grid
+    from starter.synis.choose import choose_generator, choose_prompts
+
+    splits, chosen = load_source(source, data_root, seed), load_encoder(encoder, referee, seed, device)
+    identity = f"{len(splits.train.images):,} training images of {source}"
+    known = Referee(chosen, Laid.load(referee / "laid.safetensors", chosen), splits.train.images, identity)
+    prompts = choose_prompts(generator, labels, styles, splits.classes)
+    model = choose_generator(generator, device, size, steps)
+    ends = (semantic, covariate)
+    grid = build_grid(out, known, prompts, model, per_cell, ends, licence, seed, batch, device)
+    cells = int((grid.counts > 0).sum())
+    echo(f"{cells * per_cell:,} images in {cells} of {grid.counts.size} cells\n{out / 'DATASHEET.md'}")
+
+
 @app.command()
 def failure(
     folder: Folder,
