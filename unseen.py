@@ -119,7 +119,12 @@ def build(
     val_from: Annotated[
         Many, Option(help="Natural-shift sets to add to validation: a path; may be repeated.")
     ] = None,
-    test_from: Annotated[Many, Option(help="Natural-shift sets to add to the test; may be repeated.")] = None,
+    test_from: Annotated[
+        Many,
+        Option(
+            help="Natural-shift sets to add to the test; repeatable. OOD track: OOD sets of the test alone."
+        ),
+    ] = None,
     seed: Annotated[int, Option(help="Of the public part.")] = 0,
     test_seed: Annotated[
         int | None, Option(help="Of the test sets: keep it secret. Random unless given.")
@@ -166,6 +171,9 @@ def build(
     fpr: Annotated[
         str, Option(help="OOD track: whose IND images set FPR's threshold: the whole pool's, or the mix's.")
     ] = "pool",
+    test_ind: Annotated[
+        str, Option(help="OOD track: IND images of the test alone, a folder or zip. [the source's]")
+    ] = "",
     daily_limit: Annotated[int, Option(help="Submissions a team may make a day (UTC). [any number]")] = 0,
     total_limit: Annotated[int, Option(help="Submissions a team may make in all. [any number]")] = 0,
     deadline: Annotated[
@@ -219,7 +227,7 @@ def build(
     }
     mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
     mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
-    mixed |= {"sizes": tuple(sizes or ()), "classes": classes, "images": images}
+    mixed |= {"test_ind": test_ind, "sizes": tuple(sizes or ()), "classes": classes, "images": images}
     mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
     given = _given(context)
     settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
@@ -713,6 +721,58 @@ def shift(
     echo(f"{table.groupby('set', sort=False)[['semantic', 'covariate']].mean().round(3)}\n\n{out}")
 
 
+@app.command("syn-is")
+def syn_is(
+    out: Annotated[Path, Argument(metavar="OUT", help="A new folder, or one of an interrupted run.")],
+    referee: Annotated[Path, Option(help="The folder that laid wrote.")],
+    generator: Annotated[
+        str,
+        Option(help="glyphs, sdxl-turbo, a folder of such a pipeline, or module:function: its code runs."),
+    ] = "glyphs",
+    labels: Annotated[Path | None, Option(help="A file with a label a line. [the source's classes]")] = None,
+    styles: Annotated[
+        Path | None,
+        Option(help='A CSV with name,prompt ("{object}" in it),negative. [the paper\'s 51 names]'),
+    ] = None,
+    per_cell: Annotated[int, Option(min=1, help="Images a cell.")] = 5000,
+    encoder: EncoderSpec = "embedded",
+    source: Annotated[str, Option(help="Its training images are the ID images.")] = "glyphs",
+    semantic: Annotated[
+        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Degrees of levels 1-8. [the prompts']")
+    ] = None,
+    covariate: Annotated[
+        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Degrees of levels 1-8. [the prompts']")
+    ] = None,
+    size: Annotated[int, Option(help="SDXL-Turbo: height and width in pixels.")] = 512,
+    steps: Annotated[int, Option(min=1, help="SDXL-Turbo: denoising steps.")] = 1,
+    batch: Annotated[int, Option(min=1, help="Prompts at a time.")] = 8,
+    licence: Annotated[str, Option(help="Of the images, for the datasheet.")] = "",
+    seed: Annotated[int, Option(min=0, help="That laid was given, and of the draws.")] = 0,
+    data_root: DataRoot = None,
+    device: Device = "cpu",
+) -> None:
+    """Generate images whose shift in meaning and in style grows step by step (Syn-IS): labels x styles, a
+    folder a cell of the 8 x 8 grid, prompts.csv and DATASHEET.md. Run again to go on.
+
+    Example: unseen syn-is synis --referee referee --per-cell 20
+    """
+    from starter.encoders.choose import load_encoder
+    from starter.laid import Laid
+    from starter.sources import load_source
+    from starter.synis.build import Referee, build_grid
+    from starter.synis.choose import choose_generator, choose_prompts
+
+    splits, chosen = load_source(source, data_root, seed), load_encoder(encoder, referee, seed, device)
+    identity = f"{len(splits.train.images):,} training images of {source}"
+    known = Referee(chosen, Laid.load(referee / "laid.safetensors", chosen), splits.train.images, identity)
+    prompts = choose_prompts(generator, labels, styles, splits.classes)
+    model = choose_generator(generator, device, size, steps)
+    ends = (semantic, covariate)
+    grid = build_grid(out, known, prompts, model, per_cell, ends, licence, seed, batch, device)
+    cells = int((grid.counts > 0).sum())
+    echo(f"{cells * per_cell:,} images in {cells} of {grid.counts.size} cells\n{out / 'DATASHEET.md'}")
+
+
 @app.command()
 def failure(
     folder: Folder,
@@ -749,7 +809,7 @@ def ablate(
     table: Annotated[
         str,
         Option(
-            help="1, 2, 3, 4, 5 or fig10 of the SYP paper; OOD track: 1, 2, 4, fig3, fig7, ... of Gscore's."
+            help="1 to 5 or fig10 of the SYP paper; OOD track: 1, 2, 4, fig3, ... of Gscore's, or near-far."
         ),
     ],
     settings: Changes = None,
