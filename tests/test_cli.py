@@ -83,7 +83,7 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch, r
         hasty_referee(folder, monkeypatch)
     if arguments[0] == "grid":
         random_laid()[1].save(folder / "laid")
-        quick = "--images 200 --encoder laids:encoder --laid laid --detector msp"
+        quick = "--images 600 --encoder laids:encoder --laid laid --detector msp"
         arguments = [*arguments, *quick.split()]
     if arguments[0] == "halves":
         Path("manifest.csv").write_text("source,class,oodness\ncifar10,cat,0\ntiny_imagenet,fox,3\n")
