@@ -645,6 +645,7 @@ def grid(
     echo(f"{summary(run)}\n\n{write_grid(run, out or folder / 'grid')}")
 
 
+@app.command()
 def laid(
     folder: Annotated[Path, Argument(metavar="DIR", help="A folder for what is written.")],
     encoder: EncoderSpec = "embedded",
