@@ -713,8 +713,7 @@ def shift(
     from starter.laid import Laid
     from submission.files import write_text
 
-    chosen = load_encoder(encoder, folder, seed, device)
-    matrix = Laid.load(folder / "laid.safetensors", chosen)
+    matrix, chosen = Laid.load(folder / "laid.safetensors"), load_encoder(encoder, folder, seed, device)
     known, sets = measured_sets(path, source, data_root, seed, images)
     table = degree_table(chosen, matrix, known, sets, neighbour, device)
     write_text(out, table.to_csv(index=False, float_format="%.6f"))
@@ -762,9 +761,9 @@ def syn_is(
     from starter.synis.build import Referee, build_grid
     from starter.synis.choose import choose_generator, choose_prompts
 
-    splits, chosen = load_source(source, data_root, seed), load_encoder(encoder, referee, seed, device)
-    identity = f"{len(splits.train.images):,} training images of {source}"
-    known = Referee(chosen, Laid.load(referee / "laid.safetensors", chosen), splits.train.images, identity)
+    matrix, splits = Laid.load(referee / "laid.safetensors"), load_source(source, data_root, seed)
+    chosen, identity = load_encoder(encoder, referee, seed, device), f"training images of {source}"
+    known = Referee(chosen, matrix, splits.train.images, identity)
     prompts = choose_prompts(generator, labels, styles, splits.classes)
     model = choose_generator(generator, device, size, steps)
     ends = (semantic, covariate)
