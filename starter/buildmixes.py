@@ -14,22 +14,27 @@ from starter.claim import Claim
 from starter.classifiers import Classifier
 from starter.classsets import load_class_sets
 from starter.gbench import gbench, missing
+from starter.gridsets import cell_pools, cells_of, grid_input, open_ruler
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
 from starter.licences import licences
-from starter.mixes import FromPools, Mix, draw_mixes, family, split_families
+from starter.mixes import FromPools, Mix, draw_mixes, family, part_sets
 from starter.mixsettings import MixSettings
 from starter.mixsubject import MIXES_FILE, MixSets, Scores, View, picked, true_metric
 from starter.npz import write_npz
-from starter.oodsets import load_ood_sets, without_shared
+from starter.oodsets import load_ind_images, load_ood_sets, without_shared
+from starter.overlap import shared_images
 from starter.parts import given_classifiers, hashes, public_sets, write_bases, write_classifiers
+from starter.plan import Settings
 from starter.recipes import generator
 from starter.rendering import FromRecipe
+from starter.ruler import Ruler
 from starter.sources import load_source
 from starter.splits import Splits
 from submission import (
     Competition,
     SolutionRow,
+    UnusableInput,
     make_id,
     write_predictions,
     write_sample,
@@ -58,10 +63,14 @@ def build_mixes(claim: Claim, device: str, data_root: Path | None) -> Competitio
     settings.check_files()
     splits = load_source(settings.source, data_root, settings.seed)
     given = given_classifiers(settings, splits, device)
-    ood = _ood_sets(settings, splits)
-    claim.check_inputs(_inputs(settings, splits, ood, given))
-    parts = split_families(list(ood), settings.seed)
-    pools = {part: Pools(part, base, ood, parts[part]) for part, base in _bases(splits).items()}
+    bases = _bases(settings, splits)
+    ood, tested = _ood_sets(settings, splits, bases["test"])
+    ruler = open_ruler(claim, splits, device) if settings.grid else None
+    claim.check_inputs(_inputs(settings, splits, ood, given, bases["test"]) | grid_input(settings, ruler))
+    parts = part_sets([name for name in ood if name not in tested], settings.seed, tested)
+    pools = {part: Pools(part, base, ood, parts[part]) for part, base in bases.items()}
+    if ruler:
+        pools |= _cell_pools(claim, splits, ruler, pools)
     mixes = {part: pool.draw(settings, claim.test_seed) for part, pool in pools.items()}
     write_text(public / LICENCES, licences(settings))
     write_bases(public, splits, settings.seed)
@@ -71,7 +80,7 @@ def build_mixes(claim: Claim, device: str, data_root: Path | None) -> Competitio
     write_text(public / MIXES_FILE, "".join(mix.mix.to_json() + "\n" for mix in mixes["train"]))
     for part in ("val", "test"):
         _write_mixes(public / part, mixes[part])
-    write_groups(public / GROUPS_FILE, [_key(mix.mix) for mix in mixes["val"]])
+    write_groups(public / GROUPS_FILE, [_key(mix.mix, settings) for mix in mixes["val"]])
     draft = _draft(claim, settings, splits, parts["train"], mixes)
     truth, deviations = _measure(draft, settings, pools, mixes, device)
     for part in ("train", "val"):
@@ -113,13 +122,36 @@ class Pools:
         return [FromPools(mix, self.ind, self.ood[mix.ood_set]) for mix in mixes]
 
 
-def _bases(splits: Splits) -> dict[str, ImageSet]:
+def _cell_pools(claim: Claim, splits: Splits, ruler: Ruler, pools: Mapping[str, Pools]) -> dict[str, Pools]:
+    """Validation and test pools with cells of shifted images in place of their OOD sets."""
+    assert isinstance(claim.settings, MixSettings)
+    size, seeds = claim.settings.mix_sizes.high, {"val": claim.settings.seed, "test": claim.test_seed}
+    bases = {part: (pool.ind, {name: pool.ood[name] for name in pool.names}) for part, pool in pools.items()}
+    cells = cells_of(claim, splits, ruler, bases, size)
+    found = {part: cell_pools(*cells[part], size, seed) for part, seed in seeds.items()}
+    return {part: Pools(part, pools[part].ind, sets, tuple(sets)) for part, sets in found.items()}
+
+
+def _bases(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
+    """The IND images of each part, without labels."""
     bases = {"train": splits.meta_base, "val": splits.val_base, "test": splits.test_base}
+    if settings.test_ind:
+        bases["test"] = load_ind_images(settings.test_ind, splits.image_size)
+        public = [splits.train, splits.reference, splits.meta_base, splits.val_base]
+        if shared := shared_images(bases["test"], public):
+            raise UnusableInput(
+                f"--test-ind {settings.test_ind}: {max(shared.values())} of its {len(bases['test'])} images "
+                "are public, in --source: take them out"
+            )
     return {part: replace(base, name="ind", labels=None) for part, base in bases.items()}
 
 
-def _ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
-    """The OOD sets without those left out, and without images that stand among IND images or in two sets."""
+def _ood_sets(
+    settings: MixSettings, splits: Splits, test_ind: ImageSet
+) -> tuple[dict[str, ImageSet], list[str]]:
+    """The OOD sets without those left out, and without images that stand among IND images or in two sets; and
+    the names of those that only the test may hold.
+    """
     found = _read_ood_sets(settings, splits)
     absent = missing(found)
     if 2 * (len(gbench()) - len(absent)) >= len(found) and absent:
@@ -127,25 +159,40 @@ def _ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
         print(
             f"--ood {settings.ood}: of Gbench {len(absent)} data sets are missing: {names}", file=sys.stderr
         )
-    every = splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base
-    return without_shared(found, every)
+    tested: dict[str, ImageSet] = {}
+    for path in settings.test_from:
+        tested = load_ood_sets(
+            path, splits.classes, splits.image_size, (), 2 * settings.mix_sizes.high, settings.seed
+        )
+        if both := sorted(found.keys() & tested):
+            raise UnusableInput(f"--test-from {path}: --ood has a set {both[0]!r} too: rename one of them")
+    every = splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base, test_ind
+    kept = without_shared({**found, **tested}, every)
+    return kept, [name for name in tested if name in kept]
 
 
 def _read_ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
     size, drawn = splits.image_size, (settings.exclude, 2 * settings.mix_sizes.high, settings.seed)
     if settings.classes:
-        reading = settings.id_up_to, settings.classes_per_set
-        return load_class_sets(settings.classes, settings.images, size, *reading, *drawn)
+        where, joined = (settings.classes, settings.images, size), settings.classes_per_set
+        return load_class_sets(*where, settings.id_up_to, joined, *drawn)
     return load_ood_sets(settings.ood, splits.classes, size, *drawn)
 
 
 def _inputs(
-    settings: MixSettings, splits: Splits, ood: Mapping[str, ImageSet], given: Mapping[str, Classifier]
+    settings: MixSettings,
+    splits: Splits,
+    ood: Mapping[str, ImageSet],
+    given: Mapping[str, Classifier],
+    test_ind: ImageSet,
 ) -> dict[str, str]:
     """A hash of everything that the build reads, by the option that named it."""
     parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
     option = f"--classes {settings.classes}" if settings.classes else f"--ood {settings.ood}"
+    option += "".join(f" or --test-from {path}" for path in settings.test_from)
+    own = {f"--test-ind {settings.test_ind}": test_ind.digest} if settings.test_ind else {}
     return {
+        **own,
         f"--source {settings.source}": cache_key(splits.classes, *(part.digest for part in parts)),
         option: cache_key(*((name, images.digest) for name, images in ood.items())),
         **{f"--classifier {name}": classifier.digest for name, classifier in given.items()},
@@ -159,8 +206,10 @@ def _write_mixes(folder: Path, mixes: Sequence[FromPools]) -> None:
         write_npz(folder / f"{mix.name}.npz", ImageSet(mix.name, mix.images(), labels))
 
 
-def _key(mix: Mix) -> tuple[str, str, str]:
-    """Name, group and family."""
+def _key(mix: Mix, settings: Settings) -> tuple[str, str, str]:
+    """Name, group and family; those of a cell are its semantic level, as "s3", and itself."""
+    if settings.grid:
+        return mix.name, mix.ood_set.partition("c")[0], mix.ood_set
     share = mix.ind / len(mix)
     return mix.name, next(name for name, most in GROUPS.items() if share <= most), family(mix.ood_set)
 
@@ -181,7 +230,7 @@ def _draft(
         root=claim.root,
         name=claim.root.resolve().name,
         track=settings.track,
-        visibility="practice",
+        visibility="hidden" if settings.hidden else "practice",
         source=Path(settings.source).absolute().name,
         classes=splits.classes,
         image_size=splits.image_size,
@@ -277,7 +326,7 @@ def _write_private(
     deviations: Mapping[str, float],
 ) -> None:
     """The solution, with each mix's usage, the targets' deviations, and how to make the mixes again."""
-    keys = [_key(mix.mix) for mix in mixes]
+    keys = [_key(mix.mix, claim.settings) for mix in mixes]
     public = public_sets([(name, "ood", family) for name, _, family in keys], claim.test_seed)
     rows = [
         SolutionRow(

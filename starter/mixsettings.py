@@ -13,8 +13,10 @@ from submission.tracks import TRACKS
 
 POOL, MIX = "pool", "mix"
 """Whose IND images set the threshold of FPR: the whole pool's, or the mix's (as in the Gscore paper)."""
-ELSEWHERE = ("group", "ops_per_set", "recipes", "val_from", "test_from", "hidden", "datacv_splits")
+ELSEWHERE = ("group", "ops_per_set", "recipes", "val_from", "datacv_splits")
 """Settings of the accuracy track alone."""
+INSTEAD = {"val_from": "validation mixes are made from --ood and --source"}
+"""What serves in the OOD track in their place."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,10 @@ class MixSettings(Settings):
         ratio: how many IND images a mix has for its OOD images; see `Sizes`.
         sizes: a mix's images, at least and at most; () for `set_size`.
         fpr: POOL or MIX.
+        test_from: one folder or zip as `ood`, of OOD sets that only test mixes hold; none of `ood` is then in
+            a test mix.
+        test_ind: a folder or zip of IND images that only test mixes hold; "" for those of the source.
+        hidden: the images of `test_from` and `test_ind` stand nowhere in public.
     """
 
     track: ClassVar[str] = "ood"
@@ -48,12 +54,13 @@ class MixSettings(Settings):
     ratio: str = HIDDEN
     sizes: tuple[int, ...] = ()
     fpr: str = POOL
+    test_ind: str = ""
 
     def __post_init__(self) -> None:
         usual = {field.name: field.default for field in fields(Settings)}
         for name in ELSEWHERE:
             if getattr(self, name) != usual[name]:
-                raise UnusableInput(f"--{name.replace('_', '-')} is of the accuracy track: leave it out here")
+                raise UnusableInput(_elsewhere(name))
         super().__post_init__()
         object.__setattr__(self, "ops_per_set", ())
         for option, chosen, known in (
@@ -85,6 +92,21 @@ class MixSettings(Settings):
             if value and not self.classes:
                 raise UnusableInput(f"--{option} belongs to --classes MANIFEST, which is missing")
 
+    def _check_test(self) -> None:
+        if self.test_sets < 2:
+            raise UnusableInput(
+                "--test-sets must be at least 2: one for the public score, one for the private"
+            )
+        if len(self.test_from) > 1:
+            raise UnusableInput("--test-from: name one folder or zip, of one folder per OOD data set")
+        if self.test_ind and not self.test_from:
+            raise UnusableInput("--test-ind belongs to --test-from PATH, the OOD sets of the test")
+        if self.hidden and not (self.test_from and self.test_ind):
+            raise UnusableInput(
+                "--hidden needs test images of your own: --test-from PATH for OOD sets and --test-ind PATH "
+                "for IND images"
+            )
+
     def check_files(self) -> None:
         """Raise UnusableInput, before images are read, for a bad manifest or a class without images."""
         if self.classes:
@@ -114,7 +136,8 @@ class MixSettings(Settings):
     def public(self) -> dict[str, object]:
         """The settings that participants see."""
         low, high = self.sizes or (self.set_size, self.set_size)
-        return {"train_sets": self.train_sets, "sizes": [low, high], "ratio": self.ratio, "fpr": self.fpr}
+        own = {"train_sets": self.train_sets, "sizes": [low, high], "ratio": self.ratio, "fpr": self.fpr}
+        return self._cells() | own
 
     def record(self) -> dict[str, Any]:
         return {"track": self.track, **asdict(self)}
@@ -145,10 +168,15 @@ def settings_of(track: str, options: Mapping[str, object], given: Collection[str
     mixed = {field.name for field in fields(MixSettings)} - {field.name for field in fields(Settings)}
     foreign = {"accuracy": mixed, "ood": set(ELSEWHERE)}[track]
     if wrong := sorted(foreign.intersection(given)):
-        other = next(name for name in SETTINGS if name != track)
+        if track == "ood":
+            raise UnusableInput(_elsewhere(wrong[0]))
         option = wrong[0].removesuffix("s") if wrong[0] in ("detectors", "metrics") else wrong[0]
-        raise UnusableInput(
-            f"--{option.replace('_', '-')} is of the {other} track, this is the {track} track"
-        )
+        raise UnusableInput(f"--{option.replace('_', '-')} is of the ood track, this is the {track} track")
     mine = {name: value for name, value in options.items() if name not in foreign}
     return SETTINGS[track](**mine)  # type: ignore[arg-type]
+
+
+def _elsewhere(setting: str) -> str:
+    """What is told of an accuracy setting in the OOD track."""
+    instead = INSTEAD.get(setting, "leave it out here")
+    return f"--{setting.replace('_', '-')} is of the accuracy track: {instead}"
