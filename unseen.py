@@ -2,6 +2,7 @@
 
 import os
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,6 +47,10 @@ Network = Annotated[Many, Option(help="module:function of a network of your own:
 TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OOD detectors work).")]
 WordNetFolder = Annotated[
     Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
+]
+EncoderSpec = Annotated[
+    str,
+    Option("--encoder", help="embedded, a file, clip:MODEL=WEIGHTS, or module:function: its code runs."),
 ]
 IdUpTo = Annotated[
     str, Option(metavar="T1|T2", help="A manifest's oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
@@ -125,6 +130,11 @@ def build(
         int | None, Option(help="Of the test sets: keep it secret. Random unless given.")
     ] = None,
     precision: Annotated[str, Option(help="float32, or bfloat16 (faster where the CPU has it).")] = "float32",
+    grid: Annotated[
+        str,
+        Option(metavar="ENCODER", help="Validation and test sets are cells of a grid of shifts, as in grid."),
+    ] = "",
+    laid: Annotated[str, Option(metavar="FILE", help="With --grid: its LAID matrix. [trained here]")] = "",
     hidden: Annotated[bool, Option("--hidden", help="Declare the test images published nowhere.")] = False,
     datacv_splits: Annotated[
         bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
@@ -204,6 +214,8 @@ def build(
         "test_from": tuple(test_from or ()),
         "seed": seed,
         "precision": precision,
+        "grid": grid,
+        "laid": laid,
         "hidden": hidden,
         "datacv_splits": datacv_splits,
         "licence": licence,
@@ -562,6 +574,205 @@ def sanity(
     echo(f"{sanity_table(found)}\n\n{out}")
 
 
+@app.command("train-encoder")
+def train_encoder(
+    sources: Annotated[
+        list[str], Argument(metavar="SOURCE...", help="As for build: training images are learnt from.")
+    ],
+    out: Annotated[Path, Option(help="The .safetensors file to write.")],
+    seed: Annotated[int, Option(help="Of everything random.")] = 0,
+    data_root: DataRoot = None,
+) -> None:
+    """Train a small encoder of photographs for laid: captions tell an image's class and the operation that it
+    was put under. More sources are more classes. (That of the embedded digits is trained where it is needed.)
+
+    Example: unseen train-encoder cifar10.zip cifar100.zip --out encoder.safetensors
+    """
+    from starter.encoders.embedded import photo_encoder
+    from starter.sources import load_source
+
+    if out.exists():
+        raise UnusableInput(f"{out} exists already: name another file, or take it away")
+    splits = [load_source(source, data_root, seed) for source in sources]
+    encoder = photo_encoder([(each.train, each.classes) for each in splits], out, seed)
+    echo(f"{encoder.name}: {len(encoder.phrases[0])} classes\n{out}")
+
+
+@app.command()
+def grid(
+    folder: Folder,
+    encoder: EncoderSpec = "embedded",
+    laid: Annotated[str, Option(metavar="FILE", help="The encoder's LAID matrix. [trained here]")] = "",
+    classifier: Annotated[str | None, Option(help="One of the competition's. [the first]")] = None,
+    detector: Annotated[Many, Option(help="OOD detectors, as msp. Repeatable. [all]")] = None,
+    ood: Annotated[str, Option(help="A folder or zip of one folder per OOD data set. [embedded ones]")] = "",
+    exclude: Annotated[Many, Option(help="An OOD set to leave out. Repeatable.")] = None,
+    group: Annotated[str, Option(help="Operations: corruptions, default, a, b, wide.")] = "corruptions",
+    images: Annotated[int, Option(help="Shifted images, about.")] = 20_000,
+    levels: Annotated[int, Option(help="Of either axis.")] = 8,
+    least: Annotated[int, Option(help="Cells of fewer images are N/A.")] = 10,
+    seed: Annotated[int, Option(help="Of the shifted images, and of what is trained here.")] = 0,
+    out: Annotated[Path | None, Option(help="Where to write. [DIR/grid]")] = None,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """How OOD detectors do as shifts grow in meaning and in style (Long et al. 2024): AUROC, FPR@95 and AUPR
+    on every cell, correlation and sensitivity along either axis. Written: CSV, PNG, report.html.
+    Interrupted, the same command goes on.
+
+    Example: unseen grid contest --images 10000
+    """
+    from starter.classifiers import use_network
+    from starter.gridreport import summary, write_grid
+    from starter.gridrun import Asked, run_grid
+    from starter.referee import open_referee
+
+    for spec in network or ():
+        use_network(spec)
+    competition, chosen = Competition.open(folder), {"detectors": tuple(detector)} if detector else {}
+    asked = Asked(
+        classifier or competition.classifiers[0],
+        ood=ood,
+        exclude=tuple(exclude or ()),
+        group=group,
+        images=images,
+        levels=levels,
+        least=least,
+        seed=seed,
+        **chosen,
+    )
+    run = run_grid(competition, partial(open_referee, encoder, laid), asked, device)
+    echo(f"{summary(run)}\n\n{write_grid(run, out or folder / 'grid')}")
+
+
+def laid(
+    folder: Annotated[Path, Argument(metavar="DIR", help="A folder for what is written.")],
+    encoder: EncoderSpec = "embedded",
+    source: Annotated[str, Option(help="As for build: its test images are classified.")] = "glyphs",
+    labels: Annotated[
+        Path | None, Option(help="A file with a meaning a line. [the source's classes]")
+    ] = None,
+    templates: Annotated[
+        Path | None, Option(help='A file with a text a line, "{}" for the meaning, the plainest first.')
+    ] = None,
+    natural: Annotated[Many, Option(help="A labelled natural-shift set, as --val-from; repeatable.")] = None,
+    steps: Annotated[int, Option(help="Of training.")] = 1000,
+    seed: Annotated[int, Option(help="Of everything random.")] = 0,
+    data_root: DataRoot = None,
+    device: Device = "cpu",
+) -> None:
+    """Part an encoder's features into meaning and style (LAID), beside PCA: DIR/laid.safetensors, and
+    DIR/table3.csv, how well each part tells the classes. The embedded encoder is trained first, in a minute.
+
+    Example: unseen laid referee
+    """
+    from starter.encoders.choose import load_encoder
+    from starter.laid import train_laid
+    from starter.pca import text_pca
+    from starter.prompts import choose_prompts
+    from starter.sources import load_images, load_source
+    from starter.zeroshot import describe, shown_sets, zero_shot_table
+    from submission.files import write_text
+
+    splits = load_source(source, data_root, seed)
+    shifted = {
+        path: load_images(path, splits.classes, image_size=splits.image_size) for path in natural or ()
+    }
+    chosen = load_encoder(encoder, folder, seed, device)
+    prompts = choose_prompts(chosen, splits.classes, labels, templates, seed)
+    texts = prompts.features(chosen, progress=True)
+    found = train_laid(texts, chosen.name, seed, steps, device=device)
+    found.save(folder / "laid.safetensors")
+    shown, named = shown_sets(splits, shifted, seed), prompts.plain(splits.classes)
+    table = zero_shot_table(chosen, named, shown, {"PCA": text_pca(texts), "LAID": found})
+    write_text(folder / "table3.csv", table.to_csv(index=False))
+    echo(f"{describe(table)}\n\nlargest |W'W - I|: {found.error:.1e}")
+    echo(f"{folder / 'laid.safetensors'}\n{folder / 'table3.csv'}")
+
+
+@app.command()
+def shift(
+    folder: Annotated[Path, Argument(metavar="DIR", help="The folder that laid wrote.")],
+    path: Annotated[Path, Argument(metavar="PATH", help="A competition, or a folder of folders of images.")],
+    out: Annotated[Path, Option(help="The CSV file to write.")],
+    encoder: EncoderSpec = "embedded",
+    source: Annotated[str, Option(help="For a folder: its training images are the ID images.")] = "glyphs",
+    images: Annotated[int, Option(help="At most that many of each folder.")] = 1000,
+    neighbour: Annotated[int, Option(help="Which nearest ID image the distance is to.")] = 10,
+    seed: Annotated[int, Option(help="That laid was given.")] = 0,
+    data_root: DataRoot = None,
+    device: Device = "cpu",
+) -> None:
+    """Measure how far each image is from the ID images, in meaning and in style: set,row,semantic,covariate.
+    A competition's ID images are its unlabelled training images.
+
+    Example: unseen shift referee unseen-demo --out degrees.csv
+    """
+    from starter.degrees import degree_table, measured_sets
+    from starter.encoders.choose import load_encoder
+    from starter.laid import Laid
+    from submission.files import write_text
+
+    chosen = load_encoder(encoder, folder, seed, device)
+    matrix = Laid.load(folder / "laid.safetensors", chosen)
+    known, sets = measured_sets(path, source, data_root, seed, images)
+    table = degree_table(chosen, matrix, known, sets, neighbour, device)
+    write_text(out, table.to_csv(index=False, float_format="%.6f"))
+    echo(f"{table.groupby('set', sort=False)[['semantic', 'covariate']].mean().round(3)}\n\n{out}")
+
+
+@app.command("syn-is")
+def syn_is(
+    out: Annotated[Path, Argument(metavar="OUT", help="A new folder, or one of an interrupted run.")],
+    referee: Annotated[Path, Option(help="The folder that laid wrote.")],
+    generator: Annotated[
+        str,
+        Option(help="glyphs, sdxl-turbo, a folder of such a pipeline, or module:function: its code runs."),
+    ] = "glyphs",
+    labels: Annotated[Path | None, Option(help="A file with a label a line. [the source's classes]")] = None,
+    styles: Annotated[
+        Path | None,
+        Option(help='A CSV with name,prompt ("{object}" in it),negative. [the paper\'s 51 names]'),
+    ] = None,
+    per_cell: Annotated[int, Option(min=1, help="Images a cell.")] = 5000,
+    encoder: EncoderSpec = "embedded",
+    source: Annotated[str, Option(help="Its training images are the ID images.")] = "glyphs",
+    semantic: Annotated[
+        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Degrees of levels 1-8. [the prompts']")
+    ] = None,
+    covariate: Annotated[
+        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Degrees of levels 1-8. [the prompts']")
+    ] = None,
+    size: Annotated[int, Option(help="SDXL-Turbo: height and width in pixels.")] = 512,
+    steps: Annotated[int, Option(min=1, help="SDXL-Turbo: denoising steps.")] = 1,
+    batch: Annotated[int, Option(min=1, help="Prompts at a time.")] = 8,
+    licence: Annotated[str, Option(help="Of the images, for the datasheet.")] = "",
+    seed: Annotated[int, Option(min=0, help="That laid was given, and of the draws.")] = 0,
+    data_root: DataRoot = None,
+    device: Device = "cpu",
+) -> None:
+    """Generate images whose shift in meaning and in style grows step by step (Syn-IS): labels x styles, a
+    folder a cell of the 8 x 8 grid, prompts.csv and DATASHEET.md. Run again to go on.
+
+    Example: unseen syn-is synis --referee referee --per-cell 20
+    """
+    from starter.encoders.choose import load_encoder
+    from starter.laid import Laid
+    from starter.sources import load_source
+    from starter.synis.build import Referee, build_grid
+    from starter.synis.choose import choose_generator, choose_prompts
+
+    splits, chosen = load_source(source, data_root, seed), load_encoder(encoder, referee, seed, device)
+    identity = f"{len(splits.train.images):,} training images of {source}"
+    known = Referee(chosen, Laid.load(referee / "laid.safetensors", chosen), splits.train.images, identity)
+    prompts = choose_prompts(generator, labels, styles, splits.classes)
+    model = choose_generator(generator, device, size, steps)
+    ends = (semantic, covariate)
+    grid = build_grid(out, known, prompts, model, per_cell, ends, licence, seed, batch, device)
+    cells = int((grid.counts > 0).sum())
+    echo(f"{cells * per_cell:,} images in {cells} of {grid.counts.size} cells\n{out / 'DATASHEET.md'}")
+
+
 @app.command()
 def failure(
     folder: Folder,
@@ -598,7 +809,7 @@ def ablate(
     table: Annotated[
         str,
         Option(
-            help="1, 2, 3, 4, 5 or fig10 of the SYP paper; OOD track: 1, 2, 4, fig3, fig7, ... of Gscore's."
+            help="1 to 5 or fig10 of the SYP paper; OOD track: 1, 2, 4, fig3, ... of Gscore's, or near-far."
         ),
     ],
     settings: Changes = None,

@@ -299,12 +299,24 @@ def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
 
 
 def ablate(
-    competition: Competition, table: str, splits: int = 0, device: str = "cpu"
+    competition: Competition,
+    table: str,
+    splits: int = 0,
+    device: str = "cpu",
+    only: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, list[Path]]:
     """Make a table of the paper from the meta-train mixes of a competition: CSV and PNG in DIR/ablation.
 
+    Args:
+        competition: of the OOD track.
+        table: a key of `TABLES`.
+        splits: for those in `SPLIT`.
+        device: where classifiers run.
+        only: subjects; without any, all of them.
+
     Raises:
-        UnusableInput: there is no such table, it takes no splits, or the competition is of the other track.
+        UnusableInput: there is no such table or subject, the table takes no splits, or the competition is of
+            the other track.
     """
     if competition.track != "ood":
         raise UnusableInput(f"{competition.root}: the Gscore paper's tables are made from the OOD track")
@@ -318,7 +330,9 @@ def ablate(
         else ()
     )
     opened = open_mix_subjects(competition, tuple(needs), device)
-    subjects = {name: subject.meta_train() for name, subject in opened.items()}
+    if unknown := next((name for name in only if name not in opened), None):
+        raise UnusableInput(f"--subject {unknown}: no such subject; there are {', '.join(opened)}")
+    subjects = {name: opened[name].meta_train() for name in only or opened}
     frame = TABLES[table](subjects, splits) if table in SPLIT else TABLES[table](subjects)
     return frame, write_table(table, frame, competition.root / "ablation")
 

@@ -9,7 +9,8 @@ from scipy.stats import pearsonr
 
 from baselines import OOD_BASELINES
 from baselines.estimator import Estimator, FloatArray
-from baselines.held_out import family_folds, held_out
+from baselines.families import Fold
+from baselines.held_out import held_out
 from baselines.scored import mix_scores, reference_scores
 from starter.buildmixes import deviation
 from starter.failure_report import ood_kind
@@ -18,14 +19,15 @@ from starter.observation import MetaTrain
 from submission.metrics import deviation_floor
 from submission.tracks import TRACKS
 
-DRAWS = 1000
+DRAWS, FOLDS = 1000, 5
 FLOOR = "noise floor"
 
 
 def near_far_table(subjects: Mapping[str, MetaTrain]) -> pd.DataFrame:
     """The RMSE, in points, on the mixes of each kind, whose families were left out of what is learnt from.
 
-    Near and far mixes are learnt from together: a method is not told which is which.
+    Families are left out in `FOLDS` parts. Near and far mixes are learnt from together: a method is not told
+    which is which.
 
     Columns: subject, kind (near, far; ood where neither), method, rmse, its standard deviation over draws of
     families, and Pearson's correlation of predictions with the truth. The method "noise floor" has the RMSE
@@ -47,9 +49,21 @@ def near_far_table(subjects: Mapping[str, MetaTrain]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["subject", "kind", "method", "rmse", "rmse_deviation", "pearson"])
 
 
+def folds(meta: MetaTrain) -> list[Fold]:
+    """The mixes in `FOLDS` parts of whole families, drawn; each part is tested once."""
+    names = sorted(frozenset().union(*meta.families))
+    order = np.random.default_rng(0).permutation(len(names))
+    found = []
+    for number, part in enumerate(np.array_split(order, min(FOLDS, len(names))), start=1):
+        tested = {names[i] for i in part}
+        inside = np.array([not tested.isdisjoint(each) for each in meta.families])
+        found.append(Fold(f"part {number}", np.flatnonzero(~inside), np.flatnonzero(inside)))
+    return found
+
+
 def _predicted(prototype: Estimator, meta: MetaTrain) -> FloatArray:
-    """What is predicted of each mix (m,) by a method that learnt from the other families."""
-    parts = family_folds(meta, meta)
+    """What is predicted of each mix (m,) by a method that learnt from families of other folds."""
+    parts = folds(meta)
     found = np.empty(len(meta.targets))
     for fold, values in zip(parts, held_out(prototype, meta, meta, parts), strict=True):
         found[fold.test] = values

@@ -14,8 +14,8 @@ of the two candidates are assigned by similarity to CIFAR-10's at T40, T45 and T
   difference from MSP over draws of images.
 
 Detectors that run the network again (ODIN and others) see --online images of each class and `IND_ONLINE`
-IND images, and table VI compares all on those. DIR keeps observations and scores. All numbers are
-percentages.
+IND images, and table VI compares all on those; --online 0 leaves these detectors out. DIR keeps observations
+and scores. All numbers are percentages.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def observed(
     order = np.random.default_rng(0).permutation(len(test))
     reference, ind = test.take(order[:REFERENCE], "reference"), test.take(order[REFERENCE:], "ind")
     train = load_images(data / "cifar10.zip/train", CLASSES, TRAIN)
-    some = ind.take(np.arange(IND_ONLINE)), pool.take(online)
+    some = (ind.take(np.arange(IND_ONLINE)), pool.take(online)) if len(online) else ()
     sets = [ImageSet(each.name, each.images) for each in (reference, train, ind, pool, *some)]
     seen = list(observe_all([FromRecipe.whole(each) for each in sets], observer, ("features",)))
     correct = seen[2].predicted == ind.labels
@@ -108,7 +108,8 @@ def observed(
     head = classifier.head_weight, classifier.head_bias
     source = Source(seen[0], reference.labels, seen[1], *head, classifier)
     every = Shown(seen[2], seen[3], correct, pool.labels)
-    return source, every, Shown(seen[4], seen[5], correct[:IND_ONLINE], pool.labels[online])
+    fewer = Shown(*seen[4:], correct[:IND_ONLINE], pool.labels[online]) if some else every
+    return source, every, fewer
 
 
 def scored(path: Path, name: str, source: Source, shown: Shown) -> Pair:
@@ -135,15 +136,16 @@ def table_six(
     scores: Mapping[str, Pair],
 ) -> None:
     """Print the three metrics of each benchmark and detector."""
+    compared = {name: title for name, title in COMPARED.items() if name in scores}
     for title, metric in METRICS.items():
-        print(f"\n{title}\n\n| benchmark | IND | OOD | {' | '.join(COMPARED.values())} |")
-        print(f"| --- | ---: | ---: |{' ---: |' * len(COMPARED)}")
+        print(f"\n{title}\n\n| benchmark | IND | OOD | {' | '.join(compared.values())} |")
+        print(f"| --- | ---: | ---: |{' ---: |' * len(compared)}")
         for name, entries in benchmarks.items():
             ood, own = rows_of(entries, labels, "near", "far"), rows_of(entries, labels, "ID")
-            sides = {name: [(scores[each][0], scores[each][1][ood]) for each in COMPARED]}
+            sides = {name: [(scores[each][0], scores[each][1][ood]) for each in compared]}
             if own.any():
                 sides[f"{name}, ID classes"] = [
-                    (scores[each][1][own], scores[each][1][ood]) for each in COMPARED
+                    (scores[each][1][own], scores[each][1][ood]) for each in compared
                 ]
             for row, pairs in sides.items():
                 cells = " | ".join(f"{100 * metric(*pair):.1f}" for pair in pairs)
@@ -219,19 +221,21 @@ def main() -> None:
     rows = np.concatenate([np.flatnonzero(pool.labels == i)[: options.online] for i in range(len(entries))])
     classifier = load_classifier(f"{options.arch}={data / f'weights/{options.arch}.safetensors'}", CLASSES)
     source, every, some = observed(Observer(classifier, Cache(options.folder / "cache")), data, pool, rows)
-    stem = f"{options.arch}-{options.images}-{options.online}"
     scores: dict[str, Pair] = {}
     for name in tqdm(sorted(DETECTORS, key=lambda name: DETECTORS[name].online), "score", unit="detector"):
-        shown = some if DETECTORS[name].online else every
-        scores[name] = scored(options.folder / f"{stem}-{name}.npz", name, source, shown)
+        shown, of = (some, f"-{options.online}") if DETECTORS[name].online else (every, "")
+        if options.online or not DETECTORS[name].online:
+            path = options.folder / f"{options.arch}-{options.images}{of}-{name}.npz"
+            scores[name] = scored(path, name, source, shown)
     offline = {name: pair for name, pair in scores.items() if not DETECTORS[name].online}
     online = {name: pair for name, pair in scores.items() if DETECTORS[name].online}
     few = {name: (ind[:IND_ONLINE], pool[rows]) for name, (ind, pool) in offline.items()} | online
-    print(f"{options.arch}, {len(entries)} classes; online: {', '.join(online)}")
-    table_six(benchmarks, some.labels, few)
+    print(f"{options.arch}, {len(entries)} classes; online: {', '.join(online) or 'left out'}")
+    table_six(benchmarks, some.labels, few if online else offline)
     near_and_far(entries, [(every, offline), (some, online)])
     failures("All images", entries, every, offline)
-    failures("Fewer images", entries, some, {"msp": few["msp"]} | online)
+    if online:
+        failures("Fewer images", entries, some, {"msp": few["msp"]} | online)
 
 
 if __name__ == "__main__":

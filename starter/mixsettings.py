@@ -136,7 +136,8 @@ class MixSettings(Settings):
     def public(self) -> dict[str, object]:
         """The settings that participants see."""
         low, high = self.sizes or (self.set_size, self.set_size)
-        return {"train_sets": self.train_sets, "sizes": [low, high], "ratio": self.ratio, "fpr": self.fpr}
+        own = {"train_sets": self.train_sets, "sizes": [low, high], "ratio": self.ratio, "fpr": self.fpr}
+        return self._cells() | own
 
     def record(self) -> dict[str, Any]:
         return {"track": self.track, **asdict(self)}

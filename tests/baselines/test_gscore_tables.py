@@ -155,6 +155,10 @@ def test_a_table_is_written_beside_its_plot(tmp_path):
 
 def test_a_competition_is_ablated(ood_contest):
     frame, paths = ablate(ood_contest, "fig7")
+    one = ood_contest.subjects[1]
+    assert ablate(ood_contest, "fig7", only=[one])[0].equals(
+        frame[frame.subject == one].reset_index(drop=True)
+    )
     assert set(frame.subject) == set(ood_contest.subjects)
     assert [path.name for path in paths] == ["gscore-fig7.csv", "gscore-fig7.png"]
     assert all(path.parent == ood_contest.root / "ablation" and path.exists() for path in paths)
@@ -180,5 +184,7 @@ def test_what_cannot_be_ablated_is_told(ood_contest, contest):
         ablate(ood_contest, "9")
     with pytest.raises(UnusableInput, match="--splits is for tables 1, 2, 4, not for fig7"):
         ablate(ood_contest, "fig7", 5)
+    with pytest.raises(UnusableInput, match="--subject net: no such subject; there are tiny:"):
+        ablate(ood_contest, "fig7", only=["net"])
     with pytest.raises(UnusableInput, match="OOD track"):
         ablate(contest, "1")

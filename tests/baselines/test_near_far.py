@@ -9,8 +9,8 @@ from scipy.stats import pearsonr
 
 from baselines import OOD_BASELINES
 from baselines.gscore_tables import TABLES, write_table
-from baselines.held_out import family_folds, held_out
-from baselines.near_far import FLOOR, near_far_table
+from baselines.held_out import held_out
+from baselines.near_far import FLOOR, FOLDS, folds, near_far_table
 from baselines.ude import Ude
 from submission.metrics import noise_floor
 
@@ -25,7 +25,7 @@ def test_errors_are_those_of_mixes_whose_families_were_left_out(monkeypatch, tmp
     assert found.kind.tolist() == ["far", "far", "near", "near"]
     assert found.method.tolist() == ["gscore-ude-w", FLOOR] * 2
     predicted = np.empty(40)
-    parts = family_folds(META, META)
+    parts = folds(META)
     for fold, values in zip(parts, held_out(Ude(), META, META, parts), strict=True):
         predicted[fold.test] = values
     for kind, row in (("far", found.iloc[0]), ("near", found.iloc[2])):
@@ -38,6 +38,15 @@ def test_errors_are_those_of_mixes_whose_families_were_left_out(monkeypatch, tmp
     near = META.targets[["near" in name for name in META.ood_sets]]
     assert found.rmse[3] == pytest.approx(noise_floor(near, sizes), rel=0.3)
     assert all(path.exists() for path in write_table("near-far", found, tmp_path))
+
+
+def test_folds_test_every_family_once():
+    parts = folds(META)
+    assert len(parts) == FOLDS
+    assert sorted(np.concatenate([fold.test for fold in parts])) == list(range(40))
+    for fold in parts:
+        assert {META.families[i] for i in fold.train}.isdisjoint(META.families[i] for i in fold.test)
+        assert len(fold.train) + len(fold.test) == 40
 
 
 def test_it_is_a_table_of_the_track():
