@@ -47,6 +47,9 @@ TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OO
 WordNetFolder = Annotated[
     Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
 ]
+IdUpTo = Annotated[
+    str, Option(metavar="T1|T2", help="A manifest's oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
+]
 DataRoot = Annotated[Path | None, Option(help="Where a named source is, or is downloaded to.")]
 
 
@@ -78,7 +81,9 @@ def demo(
     echo(f"{competition.describe()}\n\n{tables(competition)}")
     if "ora-a" in chosen:
         echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
-    echo(f"\nThe leaderboard: {publish(competition).html.resolve()}\nNext: unseen new-method my_method")
+    option = "" if track == "accuracy" else f" --track {track}"
+    echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
+    echo(f"Next: unseen new-method my_method{option}")
 
 
 @app.command()
@@ -109,7 +114,12 @@ def build(
     val_from: Annotated[
         Many, Option(help="Natural-shift sets to add to validation: a path; may be repeated.")
     ] = None,
-    test_from: Annotated[Many, Option(help="Natural-shift sets to add to the test; may be repeated.")] = None,
+    test_from: Annotated[
+        Many,
+        Option(
+            help="Natural-shift sets to add to the test; repeatable. OOD track: OOD sets of the test alone."
+        ),
+    ] = None,
     seed: Annotated[int, Option(help="Of the public part.")] = 0,
     test_seed: Annotated[
         int | None, Option(help="Of the test sets: keep it secret. Random unless given.")
@@ -132,9 +142,10 @@ def build(
     images: Annotated[
         str, Option(metavar="ROOT", help="With --classes: the folder of ROOT/SOURCE or ROOT/SOURCE.zip.")
     ] = "",
-    id_up_to: Annotated[
-        str, Option(metavar="T1|T2", help="With --classes: oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
-    ] = "",
+    id_up_to: IdUpTo = "",
+    classes_per_set: Annotated[
+        int, Option(metavar="N", help="With --classes: OOD sets of N classes that are related.")
+    ] = 1,
     exclude: Annotated[Many, Option(help="OOD track: an OOD set to leave out. Repeatable.")] = None,
     detector: Annotated[Many, Option(help="OOD track: as msp. Repeatable. [msp, odin, energy, mls]")] = None,
     metric: Annotated[
@@ -150,6 +161,9 @@ def build(
     fpr: Annotated[
         str, Option(help="OOD track: whose IND images set FPR's threshold: the whole pool's, or the mix's.")
     ] = "pool",
+    test_ind: Annotated[
+        str, Option(help="OOD track: IND images of the test alone, a folder or zip. [the source's]")
+    ] = "",
     daily_limit: Annotated[int, Option(help="Submissions a team may make a day (UTC). [any number]")] = 0,
     total_limit: Annotated[int, Option(help="Submissions a team may make in all. [any number]")] = 0,
     deadline: Annotated[
@@ -201,7 +215,8 @@ def build(
     }
     mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
     mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
-    mixed |= {"sizes": tuple(sizes or ()), "classes": classes, "images": images, "id_up_to": id_up_to}
+    mixed |= {"test_ind": test_ind, "sizes": tuple(sizes or ()), "classes": classes, "images": images}
+    mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
     given = _given(context)
     settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
     if dry_run:
@@ -268,6 +283,31 @@ def classes(
         echo(f"\n{pruning.describe()}")
     write_manifest(out, entries)
     echo(f"\n{summary(entries)}\n\n{out}")
+
+
+@app.command()
+def halves(
+    manifest: Annotated[Path, Argument(metavar="MANIFEST", help="A class manifest.")],
+    images: Annotated[
+        Path, Option(help="Where SOURCE/CLASS/ or SOURCE.zip is, for each source in MANIFEST.")
+    ],
+    out: Annotated[Path, Option(help="The folder for validation.npz, test.npz and classes.csv.")],
+    limit: Annotated[int | None, Option(min=1, help="Images of each kind in a half, at most. [all]")] = None,
+    size: Annotated[int | None, Option(min=8, help="Resize images to SIZE x SIZE. [as they are]")] = None,
+    id_up_to: IdUpTo = "",
+    seed: Annotated[int, Option(min=0, help="Of the draw.")] = 0,
+) -> None:
+    """Draw a validation and a test half from a manifest's classes, each of as many ID as OOD images, as
+    evenly from the classes as can be. Labels: 0 for ID, 1 for OOD.
+
+    Example: unseen halves manifest.csv --images . --out halves --limit 1000
+    """
+    from starter.classsets import manifest_entries
+    from starter.halves import write_halves
+
+    entries = manifest_entries(manifest, id_up_to)
+    lines = write_halves(entries, images, out, (size, size) if size else None, limit, seed)
+    echo("\n".join((*lines, str(out))))
 
 
 @app.command("prediction-graph")
@@ -406,6 +446,7 @@ def methods(track: TrackName = "accuracy") -> None:
 @app.command("new-method")
 def new_method(
     name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, as my_method.")],
+    track: TrackName = "accuracy",
 ) -> None:
     """Write NAME.py, a method of your own that runs as it is.
 
@@ -413,8 +454,9 @@ def new_method(
     """
     from baselines import user_method
 
-    path = user_method.new_method(name, Path.cwd())
-    echo(f"{path}\nNext: unseen check-method {name}:{user_method.class_name(name)}")
+    path = user_method.new_method(name, Path.cwd(), track)
+    option = "" if track == "accuracy" else f" --track {track}"
+    echo(f"{path}\nNext: unseen check-method {name}:{user_method.class_name(name)}{option}")
 
 
 @app.command("check-method")
@@ -521,27 +563,67 @@ def sanity(
 
 
 @app.command()
+def failure(
+    folder: Folder,
+    names: Annotated[
+        Many, Argument(metavar="[DETECTOR]...", help="OOD detectors, the first to compare with. [DIR's]")
+    ] = None,
+    shifted: Annotated[
+        list[Path] | None, Option(help="Natural-shift sets of the IND classes; may be repeated.")
+    ] = None,
+    images: Annotated[int, Option(min=20, help="Of each corruption and natural-shift set, at most.")] = 400,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Do OOD detectors find images of new classes, or those that the classifier gets wrong? The tables of the
+    ImageNet-OOD paper and misclassification detection, on the images that are public in an OOD competition,
+    corrupted ones besides: CSV and PNG in DIR/failure.
+
+    Example: unseen failure mixes msp energy knn
+    """
+    from starter.classifiers import use_network
+    from starter.failure_report import failure_report
+
+    for spec in network or ():
+        use_network(spec)
+    tables, paths = failure_report(Competition.open(folder), names or [], shifted or [], images, device)
+    for name in ("auroc", "detection", "rejected", "groups", "misclassification", "intercepts"):
+        echo(f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n")
+    echo("\n".join(map(str, paths)))
+
+
+@app.command()
 def ablate(
     folder: Folder,
     table: Annotated[
         str,
         Option(
-            help="1, 2, 3, 4, 5 or fig10 of the SYP paper; OOD track: 1, 2, 4, fig3, fig7, ... of Gscore's."
+            help="1 to 5 or fig10 of the SYP paper; OOD track: 1, 2, 4, fig3, ... of Gscore's, or near-far."
         ),
     ],
     settings: Changes = None,
     seeds: Annotated[int, Option(help="How often each oracle is trained.")] = 1,
+    splits: Annotated[
+        int,
+        Option(
+            min=0,
+            max=100,
+            help="OOD track, tables 1, 2, 4: random splits besides, as in the paper (5 there).",
+        ),
+    ] = 0,
     device: Device = "cpu",
 ) -> None:
     """Reproduce a table of the SYP paper on the labelled validation sets, or in the OOD track one of the
-    Gscore paper on the meta-train mixes: a CSV and a PNG in DIR/ablation. The former trains many oracles;
-    interrupted, the same command goes on. What --set changes holds for every row.
+    Gscore paper on the meta-train mixes, of families left out: a CSV and a PNG in DIR/ablation. The former
+    trains many oracles; interrupted, the same command goes on. What --set changes holds for every row.
 
     Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
     """
     competition = Competition.open(folder)
-    tables = {"accuracy": _syp_table, "ood": _gscore_table}
-    echo(tables[competition.track](competition, table, settings, seeds, device))
+    if competition.track == "ood":
+        echo(_gscore_table(competition, table, settings, seeds, splits, device))
+    else:
+        echo(_syp_table(competition, table, settings, seeds, splits, device))
 
 
 @app.command()
@@ -712,6 +794,18 @@ def pack(
 
 
 @app.command()
+def card(folder: Folder) -> None:
+    """Write what is said of the competition's data, as in the archive: DIR/card.md for people, and
+    DIR/croissant.json, Croissant metadata for programs.
+
+    Example: unseen card contest
+    """
+    from submission.card import write_cards
+
+    echo("\n".join(map(str, write_cards(Competition.open(folder)))))
+
+
+@app.command()
 def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> None:
     """List what could reveal a hidden label: errors, to mend before anybody gets the competition, and
     warnings. Exit code 1 where there is an error.
@@ -804,16 +898,24 @@ def _labels(texts: list[str]) -> dict[str, float]:
     return labels
 
 
-def _syp_table(competition: Competition, table: str, settings: Many, seeds: int, device: str) -> str:
+def _syp_table(
+    competition: Competition, table: str, settings: Many, seeds: int, splits: int, device: str
+) -> str:
     """A table of the SYP paper, and where it is."""
     from baselines.choose import choose
     from oracle.ablate import METHODS, ablate
 
+    if splits:
+        raise UnusableInput(
+            "--splits is for the Gscore paper's tables: this competition is of the accuracy track"
+        )
     found = ablate(competition, table, choose(METHODS, settings or [], _methods()), seeds, device)
     return f"{found}\n\n{found.table}\n{found.plot}"
 
 
-def _gscore_table(competition: Competition, table: str, settings: Many, seeds: int, device: str) -> str:
+def _gscore_table(
+    competition: Competition, table: str, settings: Many, seeds: int, splits: int, device: str
+) -> str:
     """A table of the Gscore paper, and where it is."""
     from baselines.gscore_tables import ablate
 
@@ -821,7 +923,7 @@ def _gscore_table(competition: Competition, table: str, settings: Many, seeds: i
         raise UnusableInput(
             "--set and --seeds are for the SYP paper's tables: this competition is of the OOD track"
         )
-    frame, paths = ablate(competition, table, device)
+    frame, paths = ablate(competition, table, splits, device)
     return "\n".join([frame.to_string(index=False, float_format="{:.3f}".format), "", *map(str, paths)])
 
 

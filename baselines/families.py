@@ -100,6 +100,7 @@ def subset(meta: MetaTrain, rows: NDArray[np.int64]) -> MetaTrain:
         correct=[meta.correct[row] for row in rows] if meta.correct else (),
         families=[meta.families[row] for row in rows],
         ood=[meta.ood[row] for row in rows] if meta.ood else (),
+        ood_sets=[meta.ood_sets[row] for row in rows] if meta.ood_sets else (),
     )
 
 

@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 from scipy.special import ndtri
+from sklearn.base import RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from baselines.estimator import FloatArray, Measured, Table
+from baselines.families import FEWEST, blocks
 from baselines.gscore import part, wasserstein
 from baselines.kmeans import two_means
 from baselines.mixture_proportion import detection_metric, ind_share, plug_in
@@ -26,10 +29,16 @@ TAUS_USED = (50, 90, 99)
 """Indices into TAUS at which UDE's Gscore is taken."""
 SMALLEST = 50
 """Images in the smallest resampled mixes, as in the smallest that the method is meant for."""
+LARGE = 800
+"""Images from which on a mix counts as large."""
+SIZE = -1
+"""The column of log n in `evidence`."""
+EVEN = np.full(4, 0.5)
+"""The weights of what is learnt where there are too few mixes to find them."""
 
 
 def evidence(mix: FloatArray, reference: FloatArray, metric: str) -> FloatArray:
-    """What tells a mix's performance, float64 (28,): first a plug-in estimate of the metric.
+    """What tells a mix's performance, float64 (27,): first a plug-in estimate of the metric.
 
     Then come the other plug-in estimates, the IND shares they use, log n, the part of the mix below the
     reference's quantiles, and K-means, UDE's Gscores, mean and spread of the normal scores. All rests on the
@@ -74,7 +83,10 @@ def resample(
 
 
 class GscoreBest(Measured):
-    """A plug-in estimate put right by what ridge regression and boosted trees, half each, learn of its error.
+    """A plug-in estimate put right by what ridge regression and boosted trees learn of its error.
+
+    How much either counts, in small mixes and in large ones, is found by leaving families out: where images
+    are many the estimate needs little help, and for one detector or metric less than for another.
 
     They learn from the meta-train mixes and from smaller ones drawn from each of those, of any IND share that
     lies between the meta-train mixes' own; how these perform is known, since meta-train mixes tell which
@@ -135,8 +147,28 @@ class GscoreBest(Measured):
         return detection_metric(metric, self.reference_, scores[ood], 1 - float(ood.mean()))
 
     def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
-        models = (make_pipeline(StandardScaler(), Ridge(self.alpha)), lightgbm())
-        self.models_ = [model.fit(rows, targets - rows[:, 0]) for model in models]
+        errors = targets - rows[:, 0]
+        self.models_ = [model.fit(rows, errors) for model in self._models()]
+        self.weights_ = self._weigh(rows, errors, families) if len(rows) > FEWEST else EVEN
+
+    def _models(self) -> tuple[RegressorMixin, RegressorMixin]:
+        return make_pipeline(StandardScaler(), Ridge(self.alpha)), lightgbm()
+
+    def _weigh(self, rows: FloatArray, errors: FloatArray, families: Sequence[frozenset[str]]) -> FloatArray:
+        """The weights (4,), 0 or more, with which corrections of families left out fit the errors best."""
+        found = np.zeros((len(rows), 2))
+        for fold in blocks(families):
+            for column, model in enumerate(self._models()):
+                model.fit(rows[fold.train], errors[fold.train])
+                found[fold.test, column] = model.predict(rows[fold.test])
+        return nnls(by_size(found, rows), errors)[0]
 
     def _estimate(self, rows: FloatArray) -> FloatArray:
-        return rows[:, 0] + np.mean([model.predict(rows) for model in self.models_], axis=0)
+        found = np.column_stack([model.predict(rows) for model in self.models_])
+        return rows[:, 0] + by_size(found, rows) @ self.weights_
+
+
+def by_size(corrections: FloatArray, rows: FloatArray) -> FloatArray:
+    """The two corrections (m, 2) of mixes of this evidence (m, 27), in small and in large mixes: (m, 4)."""
+    large = np.clip((rows[:, SIZE] - np.log(SMALLEST)) / np.log(LARGE / SMALLEST), 0.0, 1.0)[:, None]
+    return np.hstack([(1 - large) * corrections, large * corrections])

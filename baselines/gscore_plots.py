@@ -20,10 +20,11 @@ def plot_table(frame: pd.DataFrame, path: Path) -> None:
     Points are shown as they are, what is swept over a ratio or a size as lines, all else as bars.
     """
     panels = list(frame.groupby("subject", sort=False))
-    if len(panels) == len(frame):  # one row a subject: they are compared with each other
+    if not {"method", "family", "gscore", *SWEPT} & {*frame}:  # subjects are compared with each other
         panels = [("", frame)]
     down = -(-len(panels) // ACROSS)
-    drawn = Figure(figsize=(4 * min(len(panels), ACROSS), 3.6 * down), layout="constrained")
+    height = max(3.6, 0.12 * max(len(rows) for _, rows in panels))
+    drawn = Figure(figsize=(4 * min(len(panels), ACROSS), height * down), layout="constrained")
     FigureCanvasAgg(drawn)
     axes = drawn.subplots(down, min(len(panels), ACROSS), squeeze=False).ravel()
     for each, (subject, rows) in zip(axes, panels, strict=False):
@@ -51,14 +52,21 @@ def _draw(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _draw_bars(axes: Axes, rows: pd.DataFrame) -> None:
-    """A bar for each number of each row, the first row on top."""
+    """A bar for each number of each row, the first row on top; whiskers are its deviation."""
     label = next(name for name in ("method", "family", "subject") if name in rows)
-    numbers = [name for name in rows.select_dtypes("number") if name != "deviation"]
-    whiskers = rows.deviation.to_numpy() if "deviation" in rows else None
+    names = rows[label]
+    for column in ("split", "kind"):
+        if column in rows and rows[column].nunique() > 1:
+            names = names + " (" + rows[column] + ")"
+    numbers = (
+        ["rmse"]
+        if "rmse" in rows
+        else [name for name in rows.select_dtypes("number") if not name.endswith("_deviation")]
+    )
     height = 0.8 / len(numbers)
     for i, name in enumerate(numbers):
         places = [row + i * height for row in range(len(rows))]
-        axes.barh(places, rows[name], height=height, xerr=whiskers, label=name)
-    axes.set_yticks([row + 0.4 - height / 2 for row in range(len(rows))], rows[label].tolist(), fontsize=6)
+        axes.barh(places, rows[name], height=height, xerr=rows.get(f"{name}_deviation"), label=name)
+    axes.set_yticks([row + 0.4 - height / 2 for row in range(len(rows))], names.tolist(), fontsize=6)
     axes.invert_yaxis()
     axes.legend(fontsize=7)

@@ -1,13 +1,15 @@
 """Tables and figures of the Gscore paper (Zhang, Deng & Zheng 2023) from a competition's labelled mixes.
 
 `TABLES` names them. Each takes the meta-train mixes of every subject, by the subject's name, and gives a
-table of names and numbers; `write_table` puts it beside its plot.
+table of names and numbers; `write_table` puts it beside its plot. What is predicted is predicted of families
+left out, one after the other; those in `SPLIT` also take a number of the paper's random splits, each of which
+tests a quarter of the OOD sets, whatever their source, and give mean and standard deviation over them.
 
 A competition's meta-train mixes share one pool of IND images. A method that learns the IND scores themselves
 (`gscore-best`) errs less on mixes of that pool than on others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +18,15 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.base import clone
 
 from baselines import OOD_BASELINES
-from baselines.estimator import FloatArray
+from baselines.estimator import Estimator, FloatArray
+from baselines.families import Fold, subset
 from baselines.gmm import Gmm
 from baselines.gscore import TAUS, Gscore, search_tau
 from baselines.gscore_plots import plot_table
-from baselines.held_out import held_out, random_folds
+from baselines.held_out import family_folds, held_out, random_folds
 from baselines.kmeans import two_means
 from baselines.mixture_proportion import detection_metric
+from baselines.near_far import FLOOR, near_far_table
 from baselines.scored import mix_scores, reference_scores
 from baselines.ude import Ude
 from starter.buildmixes import deviation
@@ -41,32 +45,40 @@ Subjects = Mapping[str, MetaTrain]
 Pools = tuple[FloatArray, dict[str, FloatArray]]
 """IND scores (n,), and OOD scores by family."""
 
-SPLITS = 5
+FAMILY, RANDOM = "family", "random"
+"""The two ways to split: by source, one family left out after the other, and as in the paper."""
 RATIOS = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
 SIZES = (50, 100, 200, 400, 800)
 REFERENCES = (50, 100, 200, 500, 1000, 2000)
 METHODS: dict[str, Gscore] = {"gscore-ude-w": Ude(), "gscore-gmm-w": Gmm()}
-FLOOR = "noise floor"
 
 
-def methods_table(subjects: Subjects) -> pd.DataFrame:
-    """Tables 1 and 6: the RMSE, in points, of every method on each subject, over random splits of families.
+def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
+    """Tables 1 and 6: the RMSE, in points, of every method on each subject.
 
-    Columns: subject, method, rmse (the mean over the splits), deviation (their standard deviation). The
-    method "noise floor" has the RMSE that chance alone would give.
+    Columns: subject, method, split (`FAMILY`: over all mixes; `RANDOM`: the mean over the splits), rmse and
+    its standard deviation over the splits. The method "noise floor" has the RMSE that chance alone gives.
     """
     rows = []
     for name, meta in subjects.items():
-        parts = random_folds(meta, meta, SPLITS)
         for method, prototype in OOD_BASELINES.items():
-            predictions = held_out(prototype, meta, meta, parts)
-            found = [
-                100 * float(np.sqrt(np.mean((each - meta.targets[fold.test]) ** 2)))
-                for each, fold in zip(predictions, parts, strict=True)
-            ]
-            rows.append((name, method, float(np.mean(found)), float(np.std(found))))
-        rows.append((name, FLOOR, floor(meta, TRACKS["ood"].metric(name)), 0.0))
-    return pd.DataFrame(rows, columns=["subject", "method", "rmse", "deviation"])
+            errors = _errors(prototype, meta, family_folds(meta, meta))
+            rows.append((name, method, FAMILY, _rmse(np.concatenate(errors)), np.nan))
+            if splits:
+                found = [_rmse(each) for each in _errors(prototype, meta, random_folds(meta, meta, splits))]
+                rows.append((name, method, RANDOM, float(np.mean(found)), float(np.std(found))))
+        rows.append((name, FLOOR, FAMILY, floor(meta, TRACKS["ood"].metric(name)), np.nan))
+    return pd.DataFrame(rows, columns=["subject", "method", "split", "rmse", "rmse_deviation"])
+
+
+def _errors(prototype: Estimator, meta: MetaTrain, parts: Sequence[Fold]) -> list[FloatArray]:
+    """Prediction less truth of each fold's mixes."""
+    predictions = held_out(prototype, meta, meta, parts)
+    return [each - meta.targets[fold.test] for each, fold in zip(predictions, parts, strict=True)]
+
+
+def _rmse(errors: FloatArray) -> float:
+    return 100 * float(np.sqrt(np.mean(errors**2)))
 
 
 def floor(meta: MetaTrain, metric: str) -> float:
@@ -95,31 +107,53 @@ def points_table(subjects: Subjects) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def correlations_table(subjects: Subjects) -> pd.DataFrame:
+def correlations_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
     """Figure 3 and table 4: Pearson's and Spearman's correlation of Gscore with the true metric.
 
-    Columns: subject, pearson, spearman; nan where all mixes have one Gscore or one target.
+    Columns: subject, split, pearson, spearman and their standard deviations over the splits; nan where all
+    mixes have one Gscore or one target. `FAMILY` is over all mixes, tau found on these; `RANDOM` over the
+    tested mixes of each split, tau found on the others.
     """
-    rows = [
-        (name, *correlation(of.gscore.to_numpy(), of.target.to_numpy()))
-        for name, of in points_table(subjects).groupby("subject", sort=False)
-    ]
-    return pd.DataFrame(rows, columns=["subject", "pearson", "spearman"])
+    rows = []
+    for name, of in points_table(subjects).groupby("subject", sort=False):
+        found = correlation(of.gscore.to_numpy(), of.target.to_numpy())
+        rows.append((name, FAMILY, *found, np.nan, np.nan))
+        if splits:
+            meta = subjects[str(name)]
+            each = [_tested_correlation(meta, fold) for fold in random_folds(meta, meta, splits)]
+            rows.append((name, RANDOM, *np.mean(each, axis=0), *np.std(each, axis=0)))
+    numbers = ["pearson", "spearman"]
+    return pd.DataFrame(
+        rows, columns=["subject", "split", *numbers, *(f"{number}_deviation" for number in numbers)]
+    )
 
 
-def backbones_table(subjects: Subjects) -> pd.DataFrame:
+def _tested_correlation(meta: MetaTrain, fold: Fold) -> tuple[float, float]:
+    method = clone(METHODS["gscore-ude-w"]).fit(subset(meta, fold.train))
+    gscores = [method.gscores(mix_scores(meta.sets[i]))[method.place_] for i in fold.test]
+    return correlation(np.array(gscores), np.asarray(meta.targets, np.float64)[fold.test])
+
+
+def backbones_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
     """Table 2: the mean true and predicted metric (UDE and Wasserstein) beside the classifier's accuracy.
 
-    Columns: subject, accuracy (on the reference), true, predicted (of mixes whose families were left out; the
-    means are over one random split).
+    Columns: subject, split, accuracy (on the reference), true, predicted, and the standard deviations of the
+    two means over the splits.
     """
     rows = []
     for name, meta in subjects.items():
-        parts = random_folds(meta, meta, 1)
-        (predictions,) = held_out(METHODS["gscore-ude-w"], meta, meta, parts)
-        truth = meta.targets[parts[0].test]
-        rows.append((name, meta.source.accuracy, truth.mean(), predictions.mean()))
-    return pd.DataFrame(rows, columns=["subject", "accuracy", "true", "predicted"])
+        for split, parts in ((FAMILY, family_folds(meta, meta)), (RANDOM, random_folds(meta, meta, splits))):
+            if not parts:
+                continue
+            predicted = held_out(METHODS["gscore-ude-w"], meta, meta, parts)
+            pairs = [(meta.targets[fold.test], each) for fold, each in zip(parts, predicted, strict=True)]
+            if split == FAMILY:
+                pairs = [tuple(np.concatenate(side) for side in zip(*pairs, strict=True))]  # type: ignore
+            means = np.array([[side.mean() for side in pair] for pair in pairs])
+            deviations = means.std(axis=0) if split == RANDOM else (np.nan, np.nan)
+            rows.append((name, split, meta.source.accuracy, *means.mean(axis=0), *deviations))
+    columns = ["subject", "split", "accuracy", "true", "predicted", "true_deviation", "predicted_deviation"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def difficulty_table(subjects: Subjects) -> pd.DataFrame:
@@ -186,7 +220,7 @@ def references_table(subjects: Subjects) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["subject", "size", "pearson"])
 
 
-TABLES: dict[str, Callable[[Subjects], pd.DataFrame]] = {
+TABLES: dict[str, Callable[..., pd.DataFrame]] = {
     "1": methods_table,
     "2": backbones_table,
     "4": correlations_table,
@@ -195,8 +229,11 @@ TABLES: dict[str, Callable[[Subjects], pd.DataFrame]] = {
     "fig9-ratio": ratios_table,
     "fig9-size": sizes_table,
     "fig10": references_table,
+    "near-far": near_far_table,
 }
-"""Every table by its number in the paper; table 6 goes with 1, figure 6 with 9."""
+"""Every table by its number in the paper; table 6 goes with 1, figure 6 with 9; "near-far" is the kit's."""
+SPLIT = ("1", "2", "4")
+"""Those that take `splits`."""
 
 
 def pooled(meta: MetaTrain) -> Pools:
@@ -261,21 +298,42 @@ def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
 
 
-def ablate(competition: Competition, table: str, device: str = "cpu") -> tuple[pd.DataFrame, list[Path]]:
+def ablate(
+    competition: Competition,
+    table: str,
+    splits: int = 0,
+    device: str = "cpu",
+    only: Sequence[str] = (),
+) -> tuple[pd.DataFrame, list[Path]]:
     """Make a table of the paper from the meta-train mixes of a competition: CSV and PNG in DIR/ablation.
 
+    Args:
+        competition: of the OOD track.
+        table: a key of `TABLES`.
+        splits: for those in `SPLIT`.
+        device: where classifiers run.
+        only: subjects; without any, all of them.
+
     Raises:
-        UnusableInput: there is no such table, or the competition is of the other track.
+        UnusableInput: there is no such table or subject, the table takes no splits, or the competition is of
+            the other track.
     """
     if competition.track != "ood":
         raise UnusableInput(f"{competition.root}: the Gscore paper's tables are made from the OOD track")
     if table not in TABLES:
         raise UnusableInput(f"--table {table!r} is unknown; the Gscore paper has {', '.join(TABLES)}")
+    if splits and table not in SPLIT:
+        raise UnusableInput(f"--splits is for tables {', '.join(SPLIT)}, not for {table}: leave it out")
     needs = sorted(
-        {need for method in OOD_BASELINES.values() for need in method.needs} if table == "1" else ()
+        {need for method in OOD_BASELINES.values() for need in method.needs}
+        if table in ("1", "near-far")
+        else ()
     )
     opened = open_mix_subjects(competition, tuple(needs), device)
-    frame = TABLES[table]({name: subject.meta_train() for name, subject in opened.items()})
+    if unknown := next((name for name in only if name not in opened), None):
+        raise UnusableInput(f"--subject {unknown}: no such subject; there are {', '.join(opened)}")
+    subjects = {name: opened[name].meta_train() for name in only or opened}
+    frame = TABLES[table](subjects, splits) if table in SPLIT else TABLES[table](subjects)
     return frame, write_table(table, frame, competition.root / "ablation")
 
 

@@ -18,16 +18,19 @@ from starter.observation import NEEDS
 from submission.errors import UnusableInput
 from submission.files import write_text
 
-TEMPLATE = Path(__file__).with_name("my_method.py")
+TEMPLATES = {"accuracy": "my_method", "ood": "my_ood_method"}
+"""The module that a method starts from, by track."""
 
 
-def new_method(name: str, folder: Path) -> Path:
+def new_method(name: str, folder: Path, track: str = "accuracy") -> Path:
     """Write ``<name>.py`` with a method that runs as it is, in `folder`. The path of the file.
 
     Raises:
         UnusableInput: `name` is no module name in lower case, is a word of Python, would hide another module,
-            or the file exists.
+            or the file exists; there is no such track.
     """
+    if track not in TEMPLATES:
+        raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(TEMPLATES)}")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UnusableInput(
             f"{name!r} cannot name a module: use lower-case letters, digits and _, as in my_method"
@@ -39,10 +42,9 @@ def new_method(name: str, folder: Path) -> Path:
         raise UnusableInput(f"{name!r} is a word of Python; choose another")
     if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
         raise UnusableInput(f"{name!r} would hide an installed module of that name; choose another")
-    text = (
-        TEMPLATE.read_text(encoding="utf-8").replace("my_method", name).replace("MyMethod", class_name(name))
-    )
-    write_text(path, text)
+    template = TEMPLATES[track]
+    text = Path(__file__).with_name(f"{template}.py").read_text(encoding="utf-8")
+    write_text(path, text.replace(template, name).replace(class_name(template), class_name(name)))
     return path
 
 

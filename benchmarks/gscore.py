@@ -21,7 +21,7 @@ from tqdm import tqdm
 from baselines import OOD_BASELINES
 from baselines.estimator import Estimator, Measured
 from baselines.families import Fold
-from baselines.gscore_tables import TABLES, write_table
+from baselines.gscore_tables import SPLIT, TABLES, write_table
 from baselines.held_out import family_folds, held_out, random_folds
 from baselines.plugin import Plugin
 from starter.cache import Cache
@@ -137,7 +137,7 @@ def mixed(pools: Pools, detector: str, mixes: list[Mix], ind: Observation) -> Me
         scores=scores[pools.source.observation.set_name],
     )
     families = [frozenset({family(mix.ood_set)}) for mix in mixes]
-    return MetaTrain(source, sets, np.array(targets), (), families, ood)
+    return MetaTrain(source, sets, np.array(targets), (), families, ood, [mix.ood_set for mix in mixes])
 
 
 def paper_mixes(pools: Pools, ind: Observation, times: int, seed: int) -> list[Mix]:
@@ -228,7 +228,7 @@ def paper_table(pools: Pools) -> str:
 
 
 def random_table(pools: Pools) -> str:
-    """The paper's table 1: mean and standard deviation over random splits of the families."""
+    """The paper's table 1: mean and standard deviation over random splits of the OOD sets."""
     rows: dict[str, list[str]] = {}
     for detector in pools.scores:
         meta, test = paper_sides(pools, detector)
@@ -278,7 +278,8 @@ def write_tables(pools: Pools, folder: Path) -> None:
             for metric in metrics
             for detector in pools.scores
         }
-        print(name, *write_table(name, make(subjects), folder))
+        frame = make(subjects, SPLITS) if name in SPLIT else make(subjects)
+        print(name, *write_table(name, frame, folder))
 
 
 def thresholds(pools: Pools) -> str:

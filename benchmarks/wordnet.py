@@ -131,6 +131,7 @@ def pruning_counts(wordnet: WordNet, pruning: Pruning, known: Matches, pool: Mat
     }
     print(f"\ncandidates: published {PUBLISHED['candidates']:,}, here {len(candidates):,}")
     other_candidates(wordnet, known, pool)
+    eaten_plants(wordnet, known, pool)
     pairs = {synset: sisters_of(wordnet, known, synset) for synset in found}
     for title, group in (
         ("of the candidates", candidates),
@@ -139,6 +140,7 @@ def pruning_counts(wordnet: WordNet, pruning: Pruning, known: Matches, pool: Mat
         counts = [pairs[synset] for synset in group if pairs[synset]]
         published = f"published {PUBLISHED['sisters']:,} in {PUBLISHED['pairs']:,} pairs"
         print(f"sisters {title}: {published}, here {len(counts):,} in {sum(counts):,}")
+    other_pairs(wordnet, known, pool)
     final = FINAL.read_text(encoding="utf-8").split()
     other_boundaries(wordnet, known, candidates)
     left = [found[synset].assignment for synset in final if found[synset].ood]
@@ -180,6 +182,45 @@ def other_candidates(wordnet: WordNet, known: Matches, pool: Matches) -> None:
             and organism not in taxonomy.ancestors(synset)
         ]
         print(f"hypernyms and hyponyms, {title}: {len(left):,} candidates")
+
+
+def eaten_plants(wordnet: WordNet, known: Matches, pool: Matches) -> None:
+    """Print how many plants are dropped as organisms that share their first word with a food."""
+    ids, foods = set(known.by_synset), {wordnet.synset("food.n.01"), wordnet.synset("food.n.02")}
+    plant, final = wordnet.synset("plant.n.02"), FINAL.read_text(encoding="utf-8").split()
+    hypernyms = set().union(*(wordnet.ancestors(synset) for synset in ids))
+    eaten = [
+        synset
+        for synset in pool.by_synset
+        if plant in wordnet.ancestors(synset)
+        and synset not in hypernyms
+        and not ids & set(wordnet.ancestors(synset))
+        and any(foods & set(wordnet.ancestors(sense)) for sense in wordnet.synsets(wordnet.words[synset][0]))
+    ]
+    print(f"plants named like a food: {len(eaten):,}, {len(set(eaten) & set(final))} of them published")
+
+
+def other_pairs(wordnet: WordNet, known: Matches, pool: Matches) -> None:
+    """Print the sisters and pairs that other pools give, with ID classes among the sisters and without."""
+    ids = set(known.by_synset)
+    pools = {
+        "21K-P": set(pool.by_synset),
+        "21K": set(load_classes("imagenet-21k").match(wordnet).by_synset),
+        "WordNet": set(wordnet.hypernyms),
+    }
+    for title, group in pools.items():
+        for others in (group - ids, group):
+            pairs = [
+                (synset, sister)
+                for synset in ids
+                for sister in {
+                    each for above in wordnet.hypernyms[synset] for each in wordnet.hyponyms[above]
+                }
+                if sister in others and sister != synset
+            ]
+            count = len({sister for _, sister in pairs})
+            too = ", ID classes too" * (others is group)
+            print(f"sisters in {title}{too}: {count:,} in {len(pairs):,} pairs")
 
 
 def other_boundaries(wordnet: WordNet, known: Matches, candidates: set[str]) -> None:

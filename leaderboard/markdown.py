@@ -1,6 +1,5 @@
 """``leaderboard.md``: the leaderboard as a table for a README."""
 
-import re
 from collections.abc import Sequence
 
 from leaderboard.table import (
@@ -14,6 +13,7 @@ from leaderboard.table import (
     shown_share,
 )
 from submission.competition import Competition
+from submission.markdown import escaped
 
 HEADER = ("Rank", "Team", "RMSE", "95 % interval", "ranks", "P(first)", "p, above", "skill", "submissions")
 
@@ -40,16 +40,6 @@ def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head
         blocks.append(f"RMSE in points on the {board.part} part; noise floor {floor}.\n\n{table}")
     blocks.append(f"Ledger: `{head}`")
     return "\n\n".join(blocks) + "\n"
-
-
-def escaped(text: str) -> str:
-    """`text` as Markdown shows it, whatever it holds: one line, no mark-up, no HTML, no link.
-
-    >>> print(escaped("a_b | <i>"))
-    a\\_b \\| \\<i\\>
-    """
-    line = "".join(character if character.isprintable() else "\ufffd" for character in text)
-    return re.sub(r"([!-&(-,./:-@\[-`{-~])", r"\\\1", line)
 
 
 def _cells(line: Standing, decimals: int, part: str) -> list[str]:

@@ -12,9 +12,9 @@ from oracle.ora_a import OraA
 class OraB(OraA):
     """Two blocks of self-attention and two linear layers in the place of ORA-A's MLP.
 
+    Parameters that are not named here are as ORA-A's.
+
     Args:
-        indicators, normalisation, estimate, threshold, iterations, batch_size, learning_rate, momentum,
-            weight_decay, positive_weight, low_accuracy, expansion, device, seed: as ORA-A's.
         dropout: of attention and projection (winner's code: 0.1).
         tokens: "indicators", a token each (the natural reading of the paper), "one" (the winner's code), or
             "cv", as cross-validation by family chooses.

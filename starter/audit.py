@@ -119,7 +119,8 @@ def _links_and_strays(competition: Competition) -> Iterator[Finding]:
 def _secrets(competition: Competition, solution: Sequence[SolutionRow], record: str) -> Iterator[Finding]:
     """Texts in public/ that hold hidden targets, the seeds of test sets, or where these come from."""
     settings = json.loads(record).get("settings", {}) if record else {}
-    sources = [source for source in settings.get("test_from", ()) if len(source) > 3]
+    named = (*settings.get("test_from", ()), settings.get("test_ind", ""))
+    sources = [source for source in named if len(source) > 3]
     seeds = {*_SEED.findall(record)} - {str(competition.seed)}
     for path in sorted(competition.public.rglob("*")):
         if path.suffix not in _TEXT or path.is_symlink() or not path.is_file():

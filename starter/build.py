@@ -33,8 +33,8 @@ from submission import (
     write_sample,
     write_solution,
 )
+from submission.card import LICENCES
 from submission.files import write_text
-from submission.pack import LICENCES
 
 LEAKED_SHARE = 0.05
 """A natural test set of which more than this is public is refused; where images are hidden, any."""

@@ -17,11 +17,12 @@ from starter.gbench import gbench, missing
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
 from starter.licences import licences
-from starter.mixes import FromPools, Mix, draw_mixes, family, split_families
+from starter.mixes import FromPools, Mix, draw_mixes, family, part_sets
 from starter.mixsettings import MixSettings
 from starter.mixsubject import MIXES_FILE, MixSets, Scores, View, picked, true_metric
 from starter.npz import write_npz
-from starter.oodsets import load_ood_sets, without_shared
+from starter.oodsets import load_ind_images, load_ood_sets, without_shared
+from starter.overlap import shared_images
 from starter.parts import given_classifiers, hashes, public_sets, write_bases, write_classifiers
 from starter.recipes import generator
 from starter.rendering import FromRecipe
@@ -30,14 +31,15 @@ from starter.splits import Splits
 from submission import (
     Competition,
     SolutionRow,
+    UnusableInput,
     make_id,
     write_predictions,
     write_sample,
     write_solution,
 )
+from submission.card import LICENCES
 from submission.competition import NOISE
 from submission.files import write_text
-from submission.pack import LICENCES
 from submission.tracks import TRACKS
 
 DRAWS = 32
@@ -55,12 +57,14 @@ def build_mixes(claim: Claim, device: str, data_root: Path | None) -> Competitio
     """Build the competition of the OOD track that `claim` was made for; see `starter.build.build`."""
     settings, public = claim.settings, claim.root / "public"
     assert isinstance(settings, MixSettings)
+    settings.check_files()
     splits = load_source(settings.source, data_root, settings.seed)
     given = given_classifiers(settings, splits, device)
-    ood = _ood_sets(settings, splits)
-    claim.check_inputs(_inputs(settings, splits, ood, given))
-    parts = split_families(list(ood), settings.seed)
-    pools = {part: Pools(part, base, ood, parts[part]) for part, base in _bases(splits).items()}
+    bases = _bases(settings, splits)
+    ood, tested = _ood_sets(settings, splits, bases["test"])
+    claim.check_inputs(_inputs(settings, splits, ood, given, bases["test"]))
+    parts = part_sets([name for name in ood if name not in tested], settings.seed, tested)
+    pools = {part: Pools(part, base, ood, parts[part]) for part, base in bases.items()}
     mixes = {part: pool.draw(settings, claim.test_seed) for part, pool in pools.items()}
     write_text(public / LICENCES, licences(settings))
     write_bases(public, splits, settings.seed)
@@ -112,13 +116,26 @@ class Pools:
         return [FromPools(mix, self.ind, self.ood[mix.ood_set]) for mix in mixes]
 
 
-def _bases(splits: Splits) -> dict[str, ImageSet]:
+def _bases(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
+    """The IND images of each part, without labels."""
     bases = {"train": splits.meta_base, "val": splits.val_base, "test": splits.test_base}
+    if settings.test_ind:
+        bases["test"] = load_ind_images(settings.test_ind, splits.image_size)
+        public = [splits.train, splits.reference, splits.meta_base, splits.val_base]
+        if shared := shared_images(bases["test"], public):
+            raise UnusableInput(
+                f"--test-ind {settings.test_ind}: {max(shared.values())} of its {len(bases['test'])} images "
+                "are public, in --source: take them out"
+            )
     return {part: replace(base, name="ind", labels=None) for part, base in bases.items()}
 
 
-def _ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
-    """The OOD sets without those left out, and without images that stand among IND images or in two sets."""
+def _ood_sets(
+    settings: MixSettings, splits: Splits, test_ind: ImageSet
+) -> tuple[dict[str, ImageSet], list[str]]:
+    """The OOD sets without those left out, and without images that stand among IND images or in two sets; and
+    the names of those that only the test may hold.
+    """
     found = _read_ood_sets(settings, splits)
     absent = missing(found)
     if 2 * (len(gbench()) - len(absent)) >= len(found) and absent:
@@ -126,24 +143,40 @@ def _ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
         print(
             f"--ood {settings.ood}: of Gbench {len(absent)} data sets are missing: {names}", file=sys.stderr
         )
-    every = splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base
-    return without_shared(found, every)
+    tested: dict[str, ImageSet] = {}
+    for path in settings.test_from:
+        tested = load_ood_sets(
+            path, splits.classes, splits.image_size, (), 2 * settings.mix_sizes.high, settings.seed
+        )
+        if both := sorted(found.keys() & tested):
+            raise UnusableInput(f"--test-from {path}: --ood has a set {both[0]!r} too: rename one of them")
+    every = splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base, test_ind
+    kept = without_shared({**found, **tested}, every)
+    return kept, [name for name in tested if name in kept]
 
 
 def _read_ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
     size, drawn = splits.image_size, (settings.exclude, 2 * settings.mix_sizes.high, settings.seed)
     if settings.classes:
-        return load_class_sets(settings.classes, settings.images, size, settings.id_up_to, *drawn)
+        reading = settings.id_up_to, settings.classes_per_set
+        return load_class_sets(settings.classes, settings.images, size, *reading, *drawn)
     return load_ood_sets(settings.ood, splits.classes, size, *drawn)
 
 
 def _inputs(
-    settings: MixSettings, splits: Splits, ood: Mapping[str, ImageSet], given: Mapping[str, Classifier]
+    settings: MixSettings,
+    splits: Splits,
+    ood: Mapping[str, ImageSet],
+    given: Mapping[str, Classifier],
+    test_ind: ImageSet,
 ) -> dict[str, str]:
     """A hash of everything that the build reads, by the option that named it."""
     parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
     option = f"--classes {settings.classes}" if settings.classes else f"--ood {settings.ood}"
+    option += "".join(f" or --test-from {path}" for path in settings.test_from)
+    own = {f"--test-ind {settings.test_ind}": test_ind.digest} if settings.test_ind else {}
     return {
+        **own,
         f"--source {settings.source}": cache_key(splits.classes, *(part.digest for part in parts)),
         option: cache_key(*((name, images.digest) for name, images in ood.items())),
         **{f"--classifier {name}": classifier.digest for name, classifier in given.items()},
@@ -179,7 +212,7 @@ def _draft(
         root=claim.root,
         name=claim.root.resolve().name,
         track=settings.track,
-        visibility="practice",
+        visibility="hidden" if settings.hidden else "practice",
         source=Path(settings.source).absolute().name,
         classes=splits.classes,
         image_size=splits.image_size,

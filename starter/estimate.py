@@ -10,7 +10,7 @@ import torch
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network
 from starter.classsets import count_class_images
 from starter.glyphs import CLASSES
-from starter.mixes import split_families
+from starter.mixes import part_sets
 from starter.mixsettings import MixSettings
 from starter.oodsets import count_ood_images
 from starter.parts import TRAIN_REF
@@ -69,6 +69,8 @@ def estimate(settings: Settings, device: str = "cpu") -> Estimate:
         UnusableInput: a path in the settings cannot be used, local weights do not fit, or there is no such
             device.
     """
+    if isinstance(settings, MixSettings):
+        settings.check_files()
     source = _source(settings)
     sets = COUNTS[settings.track](settings, source)
     observed = sets.observed + source.reference + source.train_ref
@@ -113,10 +115,14 @@ def _mixes(settings: Settings, source: _Source) -> _Sets:
     sizes = settings.mix_sizes
     drawn = settings.exclude, 2 * sizes.high
     if settings.classes:
-        counts = count_class_images(settings.classes, settings.images, settings.id_up_to, *drawn)
+        reading = settings.id_up_to, settings.classes_per_set
+        counts = count_class_images(settings.classes, settings.images, *reading, *drawn)
     else:
         counts = count_ood_images(settings.ood, source.classes, *drawn)
-    train = [counts[name] for name in split_families(list(counts), settings.seed)["train"]]
+    tested: dict[str, int] = {}
+    for path in settings.test_from:
+        tested = count_ood_images(path, source.classes, (), drawn[1])
+    train = [counts[name] for name in part_sets(list(counts), settings.seed, list(tested))["train"]]
     mixes = (settings.val_sets + settings.test_sets) * (sizes.low + sizes.high) // 2
     observed = 2 * source.base + sum(train) + mixes
     return _Sets(len(train) + settings.val_sets + settings.test_sets + 3, observed, mixes + sum(train))

@@ -6,8 +6,8 @@ from starter.plan import Settings
 
 NAMED = {
     "cifar10": (
-        "its authors state none; cite A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, "
-        "2009"
+        "its authors state none (https://www.cs.toronto.edu/~kriz/cifar.html); cite A. Krizhevsky, Learning "
+        "Multiple Layers of Features from Tiny Images, 2009"
     ),
     "glyphs": (
         "rendered from what these ship: scikit-learn (BSD-3-Clause; UCI's handwritten digits, CC BY 4.0; "

@@ -132,11 +132,18 @@ def _entry(row: dict[str, str]) -> ClassEntry:
         row["source"],
         row["class"],
         row.get("synset", ""),
-        float(similarity) if similarity else None,
+        _number(similarity) if similarity else None,
         int(oodness) if oodness else None,
         assigned or assignment(int(oodness or 0)),
         row.get("reason", ""),
     )
+
+
+def _number(similarity: str) -> float:
+    try:
+        return float(similarity)
+    except ValueError:
+        raise ValueError(f"similarity must lie in [0, 1] or be empty, got {similarity!r}") from None
 
 
 def _reassigned(entry: ClassEntry, id_up_to: int) -> ClassEntry:

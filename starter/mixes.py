@@ -201,7 +201,7 @@ class Sizes:
         ind = int(np.clip(round(n * rng.uniform(least, most)), LEAST, n - LEAST)) if least <= most else 0
         if least > most or ind > ind_pool or n - ind > ood_pool:
             raise UnusableInput(
-                f"mixes of {n} images need more than {ind_pool} IND and {ood_pool} OOD images to draw from"
+                f"mixes of {n} images cannot be drawn from {ind_pool} IND and {ood_pool} OOD images"
             )
         return ind, n - ind
 
@@ -219,7 +219,7 @@ def draw_mixes(
     rng: np.random.Generator,
     prefix: str,
 ) -> list[Mix]:
-    """`count` mixes named `prefix`_0001 and on, the OOD sets in random order, each as often as any other.
+    """`count` mixes named ``<prefix>_0001`` and on, the OOD sets in random order, each as often as any other.
 
     Args:
         count: how many mixes.
@@ -269,6 +269,35 @@ def split_families(names: Sequence[str], seed: int) -> dict[str, list[str]]:
     val, test = max(1, round(0.1 * len(members))), max(2, round(0.3 * len(members)))
     chosen = {"train": [largest, *order[val + test :]], "val": order[:val], "test": order[val : val + test]}
     return {part: sorted(name for each in chosen[part] for name in members[each]) for part in chosen}
+
+
+def part_sets(names: Sequence[str], seed: int, tested: Sequence[str] = ()) -> dict[str, list[str]]:
+    """OOD sets by part: as `split_families`, or, where the test has sets of its own, these to "test".
+
+    Args:
+        names: sets that participants may see.
+        seed: as in `split_families`.
+        tested: sets for the test alone; the test's share of `names` then joins "train".
+
+    Raises:
+        UnusableInput: as `split_families`; `tested` is of one family, or of a family that `names` shows.
+    """
+    parts = split_families(names, seed)
+    if not tested:
+        return parts
+    shown = {family(name): name for name in names}
+    for name in tested:
+        if family(name) in shown:
+            raise UnusableInput(
+                f"--test-from: set {name!r} is of the family {family(name)!r}, as {shown[family(name)]!r} of "
+                "--ood: rename one of them, or leave one out"
+            )
+    if len({family(name) for name in tested}) < 2:
+        raise UnusableInput(
+            f"--test-from has one family of OOD sets ({family(tested[0])}), two are needed: one for the "
+            "public score, one for the private"
+        )
+    return {"train": sorted(parts["train"] + parts["test"]), "val": parts["val"], "test": sorted(tested)}
 
 
 def family(ood_set: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
-from starter.classsets import READINGS
+from starter.classsets import check_reading, count_class_images
 from starter.detectors import DETECTORS
 from starter.mixes import HIDDEN, Sizes
 from starter.plan import Settings
@@ -13,8 +13,10 @@ from submission.tracks import TRACKS
 
 POOL, MIX = "pool", "mix"
 """Whose IND images set the threshold of FPR: the whole pool's, or the mix's (as in the Gscore paper)."""
-ELSEWHERE = ("group", "ops_per_set", "recipes", "val_from", "test_from", "hidden", "datacv_splits")
+ELSEWHERE = ("group", "ops_per_set", "recipes", "val_from", "datacv_splits")
 """Settings of the accuracy track alone."""
+INSTEAD = {"val_from": "validation mixes are made from --ood and --source"}
+"""What serves in the OOD track in their place."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,17 @@ class MixSettings(Settings):
         classes: a class manifest, whose near and far classes are the OOD sets in place of `ood`.
         images: where the images of its classes are.
         id_up_to: how it is read, a key of `READINGS`.
+        classes_per_set: how many classes of it make up an OOD set.
         exclude: OOD sets to leave out, besides those that overlap with the IND classes.
         detectors: names in DETECTORS.
         metrics: names in DETECTION_METRICS.
         ratio: how many IND images a mix has for its OOD images; see `Sizes`.
         sizes: a mix's images, at least and at most; () for `set_size`.
         fpr: POOL or MIX.
+        test_from: one folder or zip as `ood`, of OOD sets that only test mixes hold; none of `ood` is then in
+            a test mix.
+        test_ind: a folder or zip of IND images that only test mixes hold; "" for those of the source.
+        hidden: the images of `test_from` and `test_ind` stand nowhere in public.
     """
 
     track: ClassVar[str] = "ood"
@@ -40,18 +47,20 @@ class MixSettings(Settings):
     classes: str = ""
     images: str = ""
     id_up_to: str = ""
+    classes_per_set: int = 1
     exclude: tuple[str, ...] = ()
     detectors: tuple[str, ...] = ("msp", "odin", "energy", "mls")
     metrics: tuple[str, ...] = ("fpr95", "auroc")
     ratio: str = HIDDEN
     sizes: tuple[int, ...] = ()
     fpr: str = POOL
+    test_ind: str = ""
 
     def __post_init__(self) -> None:
         usual = {field.name: field.default for field in fields(Settings)}
         for name in ELSEWHERE:
             if getattr(self, name) != usual[name]:
-                raise UnusableInput(f"--{name.replace('_', '-')} is of the accuracy track: leave it out here")
+                raise UnusableInput(_elsewhere(name))
         super().__post_init__()
         object.__setattr__(self, "ops_per_set", ())
         for option, chosen, known in (
@@ -71,15 +80,38 @@ class MixSettings(Settings):
         _ = self.mix_sizes
 
     def _check_classes(self) -> None:
-        if self.id_up_to not in READINGS:
-            raise UnusableInput(f"--id-up-to must be T1 or T2, got {self.id_up_to!r}")
+        check_reading(self.id_up_to)
         if self.classes and self.ood:
             raise UnusableInput("--classes gives the OOD sets: leave --ood out")
         if self.classes and not self.images:
             raise UnusableInput("--classes needs --images ROOT, where the class folders of its sources are")
-        for option, value in (("images", self.images), ("id-up-to", self.id_up_to)):
+        if not 1 <= self.classes_per_set < 10**6:
+            raise UnusableInput(f"--classes-per-set must be at least 1, got {self.classes_per_set}")
+        own = {"images": self.images, "id-up-to": self.id_up_to, "classes-per-set": self.classes_per_set > 1}
+        for option, value in own.items():
             if value and not self.classes:
                 raise UnusableInput(f"--{option} belongs to --classes MANIFEST, which is missing")
+
+    def _check_test(self) -> None:
+        if self.test_sets < 2:
+            raise UnusableInput(
+                "--test-sets must be at least 2: one for the public score, one for the private"
+            )
+        if len(self.test_from) > 1:
+            raise UnusableInput("--test-from: name one folder or zip, of one folder per OOD data set")
+        if self.test_ind and not self.test_from:
+            raise UnusableInput("--test-ind belongs to --test-from PATH, the OOD sets of the test")
+        if self.hidden and not (self.test_from and self.test_ind):
+            raise UnusableInput(
+                "--hidden needs test images of your own: --test-from PATH for OOD sets and --test-ind PATH "
+                "for IND images"
+            )
+
+    def check_files(self) -> None:
+        """Raise UnusableInput, before images are read, for a bad manifest or a class without images."""
+        if self.classes:
+            reading = self.id_up_to, self.classes_per_set
+            count_class_images(self.classes, self.images, *reading, self.exclude)
 
     @property
     def mix_sizes(self) -> Sizes:
@@ -135,10 +167,15 @@ def settings_of(track: str, options: Mapping[str, object], given: Collection[str
     mixed = {field.name for field in fields(MixSettings)} - {field.name for field in fields(Settings)}
     foreign = {"accuracy": mixed, "ood": set(ELSEWHERE)}[track]
     if wrong := sorted(foreign.intersection(given)):
-        other = next(name for name in SETTINGS if name != track)
+        if track == "ood":
+            raise UnusableInput(_elsewhere(wrong[0]))
         option = wrong[0].removesuffix("s") if wrong[0] in ("detectors", "metrics") else wrong[0]
-        raise UnusableInput(
-            f"--{option.replace('_', '-')} is of the {other} track, this is the {track} track"
-        )
+        raise UnusableInput(f"--{option.replace('_', '-')} is of the ood track, this is the {track} track")
     mine = {name: value for name, value in options.items() if name not in foreign}
     return SETTINGS[track](**mine)  # type: ignore[arg-type]
+
+
+def _elsewhere(setting: str) -> str:
+    """What is told of an accuracy setting in the OOD track."""
+    instead = INSTEAD.get(setting, "leave it out here")
+    return f"--{setting.replace('_', '-')} is of the accuracy track: {instead}"

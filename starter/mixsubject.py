@@ -203,6 +203,7 @@ class MixSubject:
             (),
             [frozenset({family(mix.mix.ood_set)}) for mix in renderings],
             [mix.is_ood() for mix in renderings],
+            [mix.mix.ood_set for mix in renderings],
         )
 
     def observations(self, part: str, progress: bool = True) -> "Lazy":

@@ -247,6 +247,7 @@ class MetaTrain:
         families: per set, the operations that made it, in the OOD track the family of its OOD images; they
             never straddle a cross-validation fold.
         ood: per set, bool (n_i,): whether each image is OOD; () in the accuracy track.
+        ood_sets: per set, the name of the OOD set that its OOD images are from; () where it is not known.
     """
 
     source: Source
@@ -255,6 +256,7 @@ class MetaTrain:
     correct: Sequence[NDArray[np.bool_]]
     families: Sequence[frozenset[str]]
     ood: Sequence[NDArray[np.bool_]] = ()
+    ood_sets: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         m = len(self.sets)

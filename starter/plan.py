@@ -105,12 +105,7 @@ class Settings:
                 raise UnusableInput(
                     f"--classifier {name} stands there twice; each needs a name of its own (not only in case)"
                 )
-        if self.test_sets == 1 and not self.test_from:
-            raise UnusableInput(
-                "--test-sets must be at least 2: one for the public score, one for the private"
-            )
-        if self.test_sets == 0 and not self.test_from:
-            raise UnusableInput("a competition needs test sets: --test-sets above 0, or --test-from PATH")
+        self._check_test()
         if self.group not in GROUPS:
             raise UnusableInput(f"--group {self.group!r} is unknown; there are {', '.join(GROUPS)}")
         if not self.ops_per_set:
@@ -126,8 +121,6 @@ class Settings:
         if self.feedback not in FEEDBACKS:
             raise UnusableInput(f"--feedback must be {' or '.join(FEEDBACKS)}, got {self.feedback!r}")
         _moment(self.deadline)
-        if self.hidden and (self.test_sets or not self.test_from):
-            raise UnusableInput("--hidden needs test images of your own: --test-sets 0 and --test-from PATH")
         for val in self.val_from:
             for test in self.test_from:
                 if _overlap(val, test):
@@ -135,6 +128,17 @@ class Settings:
                         f"--val-from {val} and --test-from {test} share images, and those of validation sets "
                         "are public with their accuracy: name other sets"
                     )
+
+    def _check_test(self) -> None:
+        """Check that there are test sets, and that hidden ones are of one's own images."""
+        if self.test_sets == 1 and not self.test_from:
+            raise UnusableInput(
+                "--test-sets must be at least 2: one for the public score, one for the private"
+            )
+        if self.test_sets == 0 and not self.test_from:
+            raise UnusableInput("a competition needs test sets: --test-sets above 0, or --test-from PATH")
+        if self.hidden and (self.test_sets or not self.test_from):
+            raise UnusableInput("--hidden needs test images of your own: --test-sets 0 and --test-from PATH")
 
     @property
     def classifier_names(self) -> tuple[str, ...]:

@@ -252,7 +252,7 @@ def draw_recipes(
     weak_share: float | None = None,
     concentration: float = 0.5,
 ) -> list[Recipe]:
-    """`count` recipes for sets of n images, named `prefix`_0001 and on; more of them begin with the same.
+    """`count` recipes for sets of n images, named ``<prefix>_0001`` and on; more of them begin with the same.
 
     Each set draws how many operations it has, uniformly in the inclusive range `ops_per_set`, that many
     distinct operations of GROUPS[group] in random order, and their parameters uniformly. With probability

@@ -17,12 +17,12 @@ from submission.files import sha256, write_text
 from submission.ids import check_set_name, check_subject, make_id, split_id
 from submission.metrics import deviation_floor, noise_floor
 from submission.predictions import read_predictions
-from submission.seal import DESCRIPTION, SOLUTION, check_sealed, write_seal
+from submission.seal import DESCRIPTION, DEVIATIONS, SOLUTION, check_sealed, write_seal
 from submission.solution import COUNTING, SolutionRow, read_solution
 from submission.tracks import TRACKS
 
 PARTS = ("train", "val", "test")
-NOISE = {"val": "val/noise.csv", "test": "private/noise.csv"}
+NOISE = {"val": "val/noise.csv", "test": DEVIATIONS}
 """Where the deviations of targets are, below ``public/`` and below the competition's folder."""
 PRECISIONS = ("float32", "bfloat16")
 MOST_IDS = 1_000_000
@@ -312,7 +312,7 @@ class Competition:
         nan where the file with the deviations of the test sets is gone. (docs/decisions/0038-noise-floor.md)
 
         Raises:
-            UnusableInput: the file with the deviations is damaged, or missing for "val".
+            UnusableInput: the file with the deviations is damaged, not the sealed one, or missing for "val".
         """
         names = list(targets)
         if not TRACKS[self.track].deviations:
@@ -321,6 +321,8 @@ class Competition:
         path = self.file(NOISE["val"]) if part == "val" else self.root / NOISE["test"]
         if not path.is_file():
             return math.nan
+        if part == "test":
+            check_sealed(self.root, DEVIATIONS)
         try:
             deviations = read_predictions(path, self.ids(part), column="deviation")
         except InvalidSubmission as error:

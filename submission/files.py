@@ -20,7 +20,12 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it is fsynced and takes the place of `path`.
 
     On an exception (no space left, an interrupt) the temporary file is removed and `path` stays as it was.
+
+    Raises:
+        UnusableInput: `path` is a folder.
     """
+    if path.is_dir():
+        raise UnusableInput(f"{path} is a folder: name a file")
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}.tmp")
     try:

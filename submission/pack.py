@@ -3,12 +3,11 @@
 import zipfile
 from pathlib import Path
 
+from submission.card import cards
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import replacing
 
-LICENCES = "LICENCES.txt"
-"""Where a build states the licences of its sources, below ``public/``."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -16,7 +15,8 @@ def pack(competition: Competition, out: Path) -> Path:
     """Write the participants' archive as a zip; the same competition gives the same bytes.
 
     Only the files that ``public/competition.json`` lists go in, each after a check of its hash, with
-    competition.json itself, all below ``<folder name>/public/``. Nothing is read from ``private/``.
+    competition.json itself, all below ``<folder name>/public/``, and beside that the cards that tell of them
+    (see `submission.card`). Nothing is read from ``private/``.
 
     Raises:
         UnusableInput: a listed file is missing, was changed or leads into ``private/``, or `out` lies in
@@ -35,10 +35,19 @@ def pack(competition: Competition, out: Path) -> Path:
                 raise UnusableInput(
                     f"{path} leads into {competition.private}: take the link away, build again"
                 )
-            entry = zipfile.ZipInfo(f"{top}/public/{name}", _EPOCH)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
+            with (
+                path.open("rb") as source,
+                archive.open(_entry(f"{top}/public/{name}"), "w", force_zip64=True) as target,
+            ):
                 while block := source.read(1 << 20):
                     target.write(block)
+        for name, text in cards(competition).items():
+            archive.writestr(_entry(f"{top}/{name}"), text)
     return out
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _EPOCH)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o644 << 16
+    return entry

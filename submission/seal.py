@@ -13,23 +13,31 @@ from submission.files import read_head, replacing, sha256, write_text
 SEAL = "private/seal.sha256"
 DESCRIPTION = "public/competition.json"
 SOLUTION = "private/solution.csv"
+DEVIATIONS = "private/noise.csv"
+"""How far chance moves each hidden target, where the track has it: noise floors rest on it."""
 
 
 def write_seal(root: Path, description: str) -> None:
-    """Seal the solution in `root` and `description`, the text that competition.json is about to get.
+    """Seal the solution and the deviations in `root`, and `description`, which competition.json is to get.
 
     The seal comes first, so that competition.json stays the end of a build: a build interrupted between the
     two is unfinished, and finishing it seals again.
     """
+    lines = [f"{sha256(root / file)}  {file}\n" for file in (SOLUTION, DEVIATIONS) if (root / file).exists()]
     digest = hashlib.sha256(description.encode()).hexdigest()
-    write_text(root / SEAL, f"{sha256(root / SOLUTION)}  {SOLUTION}\n{digest}  {DESCRIPTION}\n")
+    write_text(root / SEAL, "".join([*lines, f"{digest}  {DESCRIPTION}\n"]))
 
 
 def replace_solution(root: Path, data: bytes) -> None:
     """Put another version of the solution in the place of the one in `root`, and seal it.
 
     Stopped between the two, the solution is not sealed, so that nobody is scored.
+
+    Raises:
+        UnusableInput: the deviations are not the sealed ones, and would be sealed anew.
     """
+    if (root / DEVIATIONS).exists():
+        check_sealed(root, DEVIATIONS)
     with replacing(root / SOLUTION) as temporary:
         temporary.touch(mode=0o600, exist_ok=False)
         temporary.write_bytes(data)
@@ -37,7 +45,7 @@ def replace_solution(root: Path, data: bytes) -> None:
 
 
 def check_sealed(root: Path, file: str) -> None:
-    """Check that `file`, `DESCRIPTION` or `SOLUTION`, is the one that the build sealed.
+    """Check that `file`, `DESCRIPTION`, `SOLUTION` or `DEVIATIONS`, is the one that the build sealed.
 
     Raises:
         UnusableInput: it is not, or there is no seal; the message says what to do.

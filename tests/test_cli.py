@@ -35,7 +35,7 @@ def test_commands_are_the_designs():
         *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
         *("predict", "report", "validate", "score", "select", "history", "rescore", "verify"),
         *("leaderboard", "pack", "export", "audit", "verify-entry", "classes"),
-        "prediction-graph",
+        *("prediction-graph", "halves", "card"),
     }
 
 
@@ -57,7 +57,7 @@ def examples():
 
 
 @pytest.mark.parametrize("arguments", examples())
-def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch):
+def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch, request):
     if arguments[0] in ("demo", "build"):
         (folder / "elsewhere").mkdir()
         monkeypatch.chdir(folder / "elsewhere")
@@ -68,8 +68,13 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch):
         unguessable(folder / "contest")
     if arguments[0] in ("validate", "score", "verify-entry"):
         run("predict", "contest", "atc")
-    if arguments[0] in ("classes", "prediction-graph"):
+    if arguments[0] == "failure":
+        request.getfixturevalue("ood_contest")
+        arguments = [*arguments, "--images", "20"]
+    if arguments[0] in ("classes", "halves", "prediction-graph"):
         class_files(folder, weights, monkeypatch)
+    if arguments[0] == "halves":
+        Path("manifest.csv").write_text("source,class,oodness\ncifar10,cat,0\ntiny_imagenet,fox,3\n")
     if arguments[0] in ("select", "history"):
         run("score", "contest", "contest/public/sample_submission.csv", "--team", "ada")
     if arguments[0] == "predict":
@@ -81,6 +86,7 @@ def class_files(folder, weights, monkeypatch):
     """A small taxonomy, images of classes, a manifest of them, and a classifier of CIFAR-10's classes."""
     monkeypatch.setenv("WNSEARCHDIR", str(write_taxonomy(folder / "wordnet")))
     write_class_zip(folder / "tiny_imagenet.zip", ("fox", "go-kart", "griffin", "poodle"))
+    write_class_zip(folder / "cifar10.zip", load_classes("cifar10").labels)
     save_classifier(
         replace(read_classifier(weights), classes=load_classes("cifar10").labels),
         folder / "small.safetensors",
@@ -338,6 +344,7 @@ def test_methods_lists_every_method():
             2,
             "nowhere",
         ),
+        (["halves", "nowhere.csv", "--images", ".", "--out", "x"], 2, "nowhere"),
         (["frobnicate"], 2, "frobnicate"),
         (["build"], 2, "DIR"),
     ],

@@ -64,6 +64,17 @@ def test_a_table_of_the_paper(folder):
     assert "mixes/ablation/gscore-4.csv" in text
     assert "fig3" in run("ablate", "mixes", "--table", "9", check=False).text
     assert run("ablate", "mixes", "--table", "4", "--seeds", "2", check=False).code == 2
+    assert "random" in run("ablate", "mixes", "--table", "4", "--splits", "5").text
+    assert (
+        "--splits is for tables 1, 2, 4"
+        in run("ablate", "mixes", "--table", "fig7", "--splits", "5", check=False).text
+    )
+
+
+def test_failure_detection(folder):
+    text = run("failure", "mixes", "msp", "--images", "20").text
+    assert "new_class" in text
+    assert "mixes/failure/auroc.csv" in text
 
 
 def test_a_participants_copy_predicts_the_same(folder):
@@ -85,6 +96,13 @@ def test_methods_of_the_other_track_are_unknown(folder):
     assert "there is no method 'atc'" in run("predict", "mixes", "atc", check=False).text
     assert "gscore-ude-w" in run("methods", "--track", "ood").text
     assert run("methods", "--track", "x", check=False).code == 2
+
+
+def test_a_new_method_goes_from_check_to_predictions(folder):
+    assert "--track ood" in run("new-method", "own_way", "--track", "ood").text
+    assert run("check-method", "own_way:OwnWay", "--track", "ood").code == 0
+    run("predict", "mixes", "own_way:OwnWay")
+    assert run("validate", "mixes", "mixes/submissions/own_way.OwnWay.csv").text == "valid\n"
 
 
 def test_a_dry_run_tells_the_cost_and_writes_nothing(folder, ood_folder):

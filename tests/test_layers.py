@@ -73,6 +73,7 @@ def test_light_commands_load_nothing_heavy(contest):
         ["verify", root],
         ["leaderboard", root],
         ["pack", root],
+        ["card", root],
         ["export", "codabench", root, f"{root}-codabench"],
         ["export", "kaggle", root, f"{root}-kaggle"],
     ):

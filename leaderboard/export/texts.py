@@ -7,8 +7,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from submission import Competition
+from submission.card import LICENCES
 from submission.competition import VISIBILITIES
-from submission.pack import LICENCES
+
+EXAMPLES = {"accuracy": "fd", "ood": "plugin-mpe"}
+"""A method of the kit that texts name, by track."""
 
 
 def filled(name: str, competition: Competition, **times: datetime) -> bytes:
@@ -25,6 +28,7 @@ def filled(name: str, competition: Competition, **times: datetime) -> bytes:
     listed = LICENCES in competition.files
     text = page.get_template(name).render(
         competition=competition,
+        method=EXAMPLES[competition.track],
         visibility=VISIBILITIES[competition.visibility],
         licences=competition.file(LICENCES).read_text(encoding="utf-8").rstrip() if listed else "Not stated.",
         **times,

@@ -5,7 +5,7 @@ import pytest
 from mixes import gaussian_mixes
 from sklearn.base import clone
 
-from baselines.gscore_best import GscoreBest, evidence, resample
+from baselines.gscore_best import GscoreBest, by_size, evidence, resample
 from baselines.mixture_proportion import ind_share, plug_in
 from baselines.plugin import PluginMpe
 from baselines.ude import Ude
@@ -65,6 +65,40 @@ def test_it_beats_ude_and_the_plug_in_estimate_under_a_hidden_share():
     best = rmse(GscoreBest(), meta, test)
     assert best < rmse(PluginMpe(), meta, test)
     assert best < 0.75 * rmse(Ude(), meta, test)
+
+
+def learnt(errors, log_n):
+    """A method that learnt these errors (m,) of a plug-in estimate from meaningless evidence of ten families."""
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([rng.uniform(0.4, 0.6, len(errors)), errors * (log_n < 5), log_n])
+    method = GscoreBest()
+    method._learn(rows, rows[:, 0] + errors, [frozenset({f"f{i % 10}"}) for i in range(len(errors))])
+    return method, rows
+
+
+def test_what_cannot_be_learnt_is_left_alone():
+    """The evidence tells the errors of small mixes, nothing those of large ones."""
+    rng = np.random.default_rng(2)
+    log_n = np.log(np.where(np.arange(400) < 200, 50, 800))
+    method, rows = learnt(rng.normal(0, 0.1, 400), log_n)
+    assert (method.weights_ >= 0).all()
+    changes = method._estimate(rows) - rows[:, 0]
+    assert np.sqrt(np.mean(changes[:200] ** 2)) == pytest.approx(0.1, rel=0.2)
+    assert np.sqrt(np.mean(changes[200:] ** 2)) < 0.02
+
+
+def test_corrections_of_either_kind_count_by_size():
+    rows = np.log([[50], [200], [800], [5000], [20]])
+    found = by_size(np.tile([1.0, 2.0], (5, 1)), rows)
+    assert found.tolist() == [
+        pytest.approx(row)
+        for row in ([1, 2, 0, 0], [0.5, 1, 0.5, 1], [0, 0, 1, 2], [0, 0, 1, 2], [1, 2, 0, 0])
+    ]
+
+
+def test_too_few_mixes_weigh_both_models_alike():
+    method = GscoreBest(resamples=0).fit(gaussian_mixes(sets=2))
+    assert method.weights_.tolist() == [0.5] * 4
 
 
 @pytest.mark.parametrize("wrong", [{"resamples": -1}, {"alpha": 0.0}, {"seed": -1}])

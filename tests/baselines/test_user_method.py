@@ -2,7 +2,9 @@
 
 import sys
 
+import numpy as np
 import pytest
+from mixes import gaussian_mixes
 from sklearn.base import clone
 
 from baselines.choose import set_parameters
@@ -41,6 +43,19 @@ def test_the_new_method_runs_as_it_is(folder):
     assert [check for check in check_method(method) if check.problem] == []
     set_parameters({"own_margin:OwnMargin": method}, {"own_margin:OwnMargin": {"degree": 2}})
     assert clone(method).fit(META).predict(META.sets[:2]).shape == (2,)
+
+
+def test_a_new_method_of_the_ood_track_runs_as_it_is(folder):
+    path = new_method("own_mixes", folder, "ood")
+    for name in ("my_ood_method", "MyOodMethod", "my_method", "MyMethod"):
+        assert name not in path.read_text()
+    method = load_method("own_mixes:OwnMixes")
+    assert [check for check in check_method(method, "ood") if check.problem] == []
+    meta = gaussian_mixes(sets=40, share=(0.5, 0.5))
+    method.fit(meta)
+    assert np.corrcoef(method.predict(meta.sets), meta.targets)[0, 1] > 0.8
+    with pytest.raises(UnusableInput, match="--track 'x' is unknown; there are accuracy, ood"):
+        new_method("own_other", folder, "x")
 
 
 def test_two_new_methods_are_two_modules(folder):

@@ -1,9 +1,6 @@
 import math
-from pathlib import Path
 
-import pytest
-
-from leaderboard.markdown import escaped, leaderboard_markdown
+from leaderboard.markdown import leaderboard_markdown
 from leaderboard.table import Board, Standing
 from submission import Competition, Score
 
@@ -21,15 +18,3 @@ def test_the_table_stands_between_name_and_ledger(competition: Competition) -> N
         "|  | fd (baseline) | 5.00 |  |  |  |  |  |  |\n\n"
         "Ledger: `c0ffee`\n"
     )
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["a|b", "<script>", "![x](http://a.b)", "`code`", "*x*_y_", "www.example.com", "a\nb", "# x", "\u202ex"],
-)
-def test_no_name_is_mark_up(competition: Competition, name: str, tmp_path: Path) -> None:
-    shown = escaped(name)
-    bare = shown.replace("\\\\", "")
-    for character in "|<>![]()`*_.#":
-        assert bare.count(character) == bare.count("\\" + character)
-    assert shown.isprintable()

@@ -27,7 +27,8 @@ def source(scores):
 
 
 def gaussian_mixes(sets=60, n=300, seed=0, unit=1.0, start=0.0, share=(0.2, 0.8)):
-    """Normal IND scores and normal OOD scores further up in ten families, the true FPR@95 from a large pool.
+    """Normal IND scores and normal OOD scores further up in ten families of two OOD sets each, the true FPR@95
+    from a large pool.
 
     `unit` and `start` change the scores' unit and origin.
     """
@@ -43,6 +44,6 @@ def gaussian_mixes(sets=60, n=300, seed=0, unit=1.0, start=0.0, share=(0.2, 0.8)
         ood.append(is_ood[order])
         truth.append(fpr(pool, scores[is_ood]))
     reference = source(start + unit * rng.normal(size=2000))
-    return MetaTrain(
-        reference, mixes, np.array(truth), (), [frozenset({f"f{i % 10}"}) for i in range(sets)], ood
-    )
+    of = [frozenset({f"f{i % 10}"}) for i in range(sets)]
+    names = [f"f{i % 10}_{i // 10 % 2}" for i in range(sets)]
+    return MetaTrain(reference, mixes, np.array(truth), (), of, ood, names)

@@ -4,22 +4,25 @@ import json
 import shutil
 import stat
 
+import cv2
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from starter import buildmixes
+from starter.audit import audit
 from starter.build import build
 from starter.detectors import DETECTORS
 from starter.imageset import ImageSet
 from starter.mixes import Mix, family
 from starter.npz import read_npz
-from starter.oodsets import load_ood_sets
+from starter.oodsets import load_ind_images, load_ood_sets
 from starter.overlap import pixel_hashes
 from starter.rendering import FromRecipe
 from starter.sources import load_source
 from starter.subject import PublicSets, Subject
 from submission import Competition, UnusableInput, read_predictions
+from submission.seal import replace_solution
 
 SEED = 11
 
@@ -148,6 +151,22 @@ def test_noise_is_that_of_the_binomial_for_fpr(ood_built):
     assert ood_built.file("val/noise.csv").is_file()
 
 
+def test_changed_noise_counts_no_more(ood_contest):
+    path, truth = ood_contest.private / "noise.csv", {row.id: 0.5 for row in ood_contest.solution()}
+    before = path.read_text()
+    assert ood_contest.noise_floor("test", truth) > 0
+    path.write_text(before.replace("0.0", "0.1"))
+    for act in (
+        lambda: ood_contest.noise_floor("test", truth),
+        lambda: replace_solution(ood_contest.root, (ood_contest.private / "solution.csv").read_bytes()),
+    ):
+        with pytest.raises(UnusableInput, match=r"noise\.csv is not the file that the build sealed"):
+            act()
+    path.write_text(before)
+    replace_solution(ood_contest.root, (ood_contest.private / "solution.csv").read_bytes())
+    assert ood_contest.noise_floor("test", truth) > 0
+
+
 def test_deviation_against_the_exact_standard_error():
     rng = np.random.default_rng(0)
     pool, is_ood = np.sort(rng.normal(size=20_000)), np.arange(300) >= 100
@@ -212,3 +231,58 @@ def test_competition_opens_as_what_it_is(ood_built):
     text = Competition.open(ood_built.root).describe()
     for line in ("ood: predict", "classifiers  tiny (float32)", "detectors    msp, energy", "fpr95, auroc"):
         assert line in text
+
+
+@pytest.fixture(scope="module")
+def kept_back(tmp_path_factory):
+    """Images of an organizer's own: two families of OOD sets, and IND images in folders."""
+    root, splits = tmp_path_factory.mktemp("kept_back"), load_source("glyphs", None, 0)
+    sets = {f"ood/{name}_1": splits.train.images[i::40, :, ::-1][:90] for i, name in enumerate("xyz")}
+    for name, images in {**sets, "ind/some/deep": splits.test_base.images[:300]}.items():
+        (root / name).mkdir(parents=True)
+        for i, image in enumerate(images):
+            cv2.imwrite(str(root / name / f"{i:03d}.png"), image[..., ::-1])
+    return root
+
+
+def test_a_hidden_competition_tests_on_the_organizers_own_images(kept_back, mix_settings, tmp_path):
+    own = {"test_from": (str(kept_back / "ood"),), "test_ind": str(kept_back / "ind")}
+    settings = mix_settings(hidden=True, **own)
+    found = build(tmp_path / "mixes", settings, SEED)
+    assert found.visibility == "hidden"
+    record = json.loads((found.private / "build.json").read_text())
+    assert {Mix.from_json(entry["recipe"]).ood_set for entry in record["test"]} == {"x_1", "y_1", "z_1"}
+    theirs = {name: pixel_hashes(ImageSet(name, images)) for name, images in every_image(kept_back).items()}
+    for name in found.sets("test"):
+        shown = pixel_hashes(read_npz(found.file(f"test/{name}.npz")))
+        assert shown <= frozenset().union(*theirs.values())
+        assert len(shown & theirs["ind"]) >= 16
+    public = (found.public / "competition.json").read_text() + (found.public / "LICENCES.txt").read_text()
+    assert not any(word in public for word in ("x_1", "kept_back"))
+    assert "test sets from elsewhere" in public
+    assert [finding for finding in audit(found) if "seed" not in str(finding)] == []
+
+
+def every_image(folder):
+    """Every image below the folder, by its set."""
+    sets = load_ood_sets(str(folder / "ood"), (), (32, 32))
+    ind = load_ind_images(str(folder / "ind"), (32, 32))
+    return {"ind": ind.images, **{name: images.images for name, images in sets.items()}}
+
+
+def test_public_images_are_refused_as_hidden_ones(kept_back, mix_settings, ood_folder, tmp_path):
+    public = load_source("glyphs", None, 0).reference.images[0]
+    shutil.copytree(kept_back / "ind", tmp_path / "ind")
+    cv2.imwrite(str(tmp_path / "ind/one.png"), public[..., ::-1])
+    own = mix_settings(test_from=(str(kept_back / "ood"),), test_ind=str(tmp_path / "ind"))
+    with pytest.raises(
+        UnusableInput, match=r"ind: 1 of its 301 images are public, in --source: take them out"
+    ):
+        build(tmp_path / "a", own, SEED)
+    same = mix_settings(test_from=(str(ood_folder),))
+    with pytest.raises(UnusableInput, match="--ood has a set 'a_1' too: rename one of them"):
+        build(tmp_path / "b", same, SEED)
+    (tmp_path / "none").mkdir()
+    none = mix_settings(test_from=(str(kept_back / "ood"),), test_ind=str(tmp_path / "none"))
+    with pytest.raises(UnusableInput, match="no images in it"):
+        build(tmp_path / "c", none, SEED)

@@ -42,7 +42,7 @@ def root(tmp_path):
 def test_near_and_far_classes_are_the_sets(root, reading, names):
     arguments = str(root / "manifest.csv"), str(root)
     sets = load_class_sets(*arguments, (32, 32), reading, limit=30)
-    assert list(sets) == [*names.split(), "bus_far_street", "cab_far_street"]
+    assert set(sets) == {*names.split(), "bus_far_street", "cab_far_street"}
     assert {images.images.shape for images in sets.values()} == {(30, 32, 32, 3)}
     assert all(images.labels is None and images.name == name for name, images in sets.items())
     assert count_class_images(*arguments, reading, limit=30) == dict.fromkeys(sets, 30)
@@ -57,9 +57,70 @@ def test_a_set_has_its_classs_images(root):
     np.testing.assert_array_equal(sets["go-kart_near_zoo"].images, own.images)
 
 
+BY_SYNSET = (
+    "source,class,synset,assignment\nzoo,n00000020,n00000020,near\nzoo,fox,n00000010,near\n"
+    "zoo,bus,n00000060,far\nzoo,table,n00000050,far\nzoo,lamp,n00000050,far\n"
+    "street,bus,n00000060,far\nstreet,cab,n00000020,near\n"
+)
+
+
+@pytest.fixture
+def meanings(root):
+    """A manifest in which two sources have a synset, and one has one twice."""
+    write_class_zip(root / "zoo.zip", ("n00000020", "fox", "bus", "table", "lamp"), count=4)
+    write_class_zip(root / "street.zip", ("bus", "cab"), count=4)
+    (root / "manifest.csv").write_text(BY_SYNSET)
+    return str(root / "manifest.csv"), str(root)
+
+
+def test_a_synset_is_one_family_whatever_its_name(meanings):
+    assert list(load_class_sets(*meanings, (32, 32))) == [
+        *("cab_near_zoo", "cab_near_street", "fox_near_zoo", "bus_far_zoo", "bus_far_street"),
+        *("table_far_zoo", "table_far_zoo-lamp"),
+    ]
+
+
+def test_joined_classes_are_related_and_keep_their_images(meanings):
+    sets = load_class_sets(*meanings, (32, 32), classes_per_set=2)
+    assert {name: len(images) for name, images in sets.items()} == {
+        "fox_near_2-classes": 12,
+        "table_far_2-classes": 16,
+    }
+    single = load_class_sets(*meanings, (32, 32))
+    for name, of in (("fox_near_2-classes", "near"), ("table_far_2-classes", "far")):
+        own = {
+            each.tobytes() for images in single.values() if f"_{of}_" in images.name for each in images.images
+        }
+        assert {each.tobytes() for each in sets[name].images} == own
+    assert count_class_images(*meanings, classes_per_set=2, limit=5) == {
+        name: len(images)
+        for name, images in load_class_sets(*meanings, (32, 32), classes_per_set=2, limit=5).items()
+    }
+    assert len(load_class_sets(*meanings, (32, 32), classes_per_set=9)) == 2
+
+
+def test_a_synset_has_one_assignment(meanings, root):
+    for assigned in ("ID", "far"):
+        (root / "manifest.csv").write_text(
+            BY_SYNSET.replace("cab,n00000020,near", f"cab,n00000020,{assigned}")
+        )
+        with pytest.raises(
+            UnusableInput, match=f"n00000020 is near as zoo/n00000020, but {assigned} as street"
+        ):
+            load_class_sets(*meanings, (32, 32))
+    (root / "manifest.csv").write_text(BY_SYNSET.replace("cab,n00000020,near", "cab,n00000020,dropped"))
+    assert "n00000020_near_zoo" in load_class_sets(*meanings, (32, 32))
+
+
+def test_joined_classes_of_one_name_have_one_assignment(root):
+    with pytest.raises(UnusableInput, match="bus is near as zoo/bus, but far as street/bus"):
+        load_class_sets(str(root / "manifest.csv"), str(root), (32, 32), classes_per_set=2)
+
+
 @pytest.mark.parametrize(
     ("text", "exclude", "message"),
     [
+        ("source,class,oodness\nzoo,\u72ac,3\n", (), "'\u72ac' cannot name a set, rename it"),
         ("source,class,oodness\nzoo,cat,0\n", (), "manifest.csv: no class is near or far"),
         ("source,class,oodness\nzoo,go_kart,3\nzoo,go-kart,3\n", (), "'go-kart' reads like 'go_kart'"),
         (MANIFEST, ("cat",), "--exclude cat: no such OOD set; there are fox_near_zoo"),
@@ -97,6 +158,8 @@ def test_a_competition_of_a_manifest(root, mix_settings):
         ({"classes": "m.csv", "images": "x", "ood": "y"}, "leave --ood out"),
         ({"images": "x"}, "--images belongs to --classes MANIFEST"),
         ({"id_up_to": "T1"}, "--id-up-to belongs to --classes MANIFEST"),
+        ({"classes_per_set": 3}, "--classes-per-set belongs to --classes MANIFEST"),
+        ({"classes": "m.csv", "images": "x", "classes_per_set": 0}, "--classes-per-set must be at least 1"),
         ({"classes": "m.csv", "images": "x", "id_up_to": "2"}, "--id-up-to must be T1 or T2"),
     ],
 )

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from starter.image_stats import _frame_grey, image_stats
+from starter.image_stats import _grey, image_stats
 
-IMAGES = arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(3, 9), st.integers(3, 9), st.just(3)))
+IMAGES = arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(2, 9), st.integers(2, 9), st.just(3)))
 
 
 def one_by_one(images):
@@ -56,17 +56,23 @@ def test_threads_change_nothing():
     np.testing.assert_allclose(whole, one_by_one(images.permute(0, 2, 3, 1).numpy()), rtol=2e-6)
 
 
-def test_large_images_do_not_overflow():
-    images = torch.full((1, 3, 300, 300), 255, dtype=torch.uint8)
-    images[..., :150] = 0
-    np.testing.assert_allclose(image_stats(images)[0, 0], 127.5**2)
+def test_large_images_of_the_steepest_edges_do_not_overflow():
+    images = np.zeros((1, 301, 299, 3), np.uint8)
+    images[:, ::2, ::2], images[:, 1::2, 1::2] = 255, 255
+    np.testing.assert_allclose(image_stats(channels_first(images)), one_by_one(images), rtol=2e-6)
+
+
+def test_large_images_of_the_largest_entropy_do_not_overflow():
+    images = np.full((1, 301, 299, 3), 94, np.uint8)
+    np.testing.assert_allclose(image_stats(channels_first(images))[0, 1], 1 / np.e, rtol=1e-4)
+    np.testing.assert_allclose(image_stats(channels_first(images)), one_by_one(images), rtol=2e-6)
 
 
 def test_grey_rounds_as_opencv_on_every_pair_of_values():
     r, b = np.meshgrid(np.arange(256, dtype=np.uint8), np.arange(256, dtype=np.uint8))
     images = np.stack([np.stack([r, g, b], -1) for g in (np.full_like(r, 250), r, b, 255 - r)])
     expected = np.stack([cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in images])
-    framed = np.empty((4, 258, 258), np.float32)
-    for image, out in zip(channels_first(images).numpy(), framed, strict=True):
-        _frame_grey(image, out)
-    np.testing.assert_array_equal(framed[:, 1:-1, 1:-1], expected)
+    grey = np.empty((4, 256 * 256), np.int16)
+    for image, out in zip(channels_first(images).numpy(), grey, strict=True):
+        _grey(image, out)
+    np.testing.assert_array_equal(grey.reshape(4, 256, 256), expected)

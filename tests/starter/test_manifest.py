@@ -63,7 +63,7 @@ def test_an_assignment_holds_unless_a_reading_is_asked_for(tmp_path):
             "line 2: assignment must be one of ID, near, far, dropped",
         ),
         ("source,class,assignment,similarity\nsun,bed,ID,nan\n", r"line 2: similarity must lie in \[0, 1\]"),
-        ("source,class,assignment,similarity\nsun,bed,ID,much\n", "line 2: could not convert"),
+        ("source,class,assignment,similarity\nsun,bed,ID,1/2\n", "line 2: similarity must lie .* got '1/2'"),
         (
             "source,class,assignment,synset\nsun,bed,ID,bed.n.01\n",
             "line 2: synset must be an id as n02123045",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from starter.imageset import ImageSet
-from starter.mixes import LEAST, FromPools, Mix, Sizes, draw_mixes, family, split_families
+from starter.mixes import LEAST, FromPools, Mix, Sizes, draw_mixes, family, part_sets, split_families
 from submission import UnusableInput
 
 
@@ -156,3 +156,15 @@ def test_families_are_never_divided(seed):
 def test_too_few_families_are_refused():
     with pytest.raises(UnusableInput, match="OOD sets of 4 families"):
         split_families(["a_1", "a_2", "b", "c", "d"], 0)
+
+
+def test_sets_of_the_tests_own_leave_the_others_to_learn_from():
+    parts = part_sets(NAMES, 0, ["y_1", "x_1", "y_2"])
+    assert parts["test"] == ["x_1", "y_1", "y_2"]
+    assert parts["val"] == split_families(NAMES, 0)["val"]
+    assert sorted(parts["train"] + parts["val"]) == sorted(NAMES)
+    assert part_sets(NAMES, 0) == split_families(NAMES, 0)
+    with pytest.raises(UnusableInput, match="set 'a_77' is of the family 'a', as 'a_8' of --ood: rename"):
+        part_sets(NAMES, 0, ["a_77", "x"])
+    with pytest.raises(UnusableInput, match=r"one family of OOD sets \(x\), two are needed"):
+        part_sets(NAMES, 0, ["x_1", "x_2"])

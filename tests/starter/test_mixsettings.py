@@ -21,7 +21,13 @@ from submission import UnusableInput
         ({"ratio": "1"}, "--ratio"),
         ({"set_size": 30}, "--set-size"),
         ({"recipes": "mine.jsonl"}, "--recipes is of the accuracy track"),
-        ({"val_from": ("x",)}, "--val-from is of the accuracy track"),
+        ({"val_from": ("x",)}, "--val-from is of the accuracy track: validation mixes are made from --ood"),
+        ({"hidden": True}, "--hidden needs test images of your own: --test-from PATH for OOD sets and"),
+        ({"hidden": True, "test_from": ("x",)}, "and --test-ind PATH for IND images"),
+        ({"test_ind": "x"}, "--test-ind belongs to --test-from PATH"),
+        ({"test_from": ("x", "y")}, "--test-from: name one folder or zip"),
+        ({"test_sets": 1}, "--test-sets must be at least 2"),
+        ({"test_sets": 0, "test_from": ("x",)}, "--test-sets must be at least 2"),
     ],
 )
 def test_what_cannot_be_built_is_refused(changes, message):

@@ -104,3 +104,19 @@ def test_the_embedded_sets_are_many_and_of_many_families():
     assert len(sets) >= 20
     assert len({family(name) for name in sets}) >= 20
     assert {images.images.shape for images in sets.values()} == {(400, 32, 32, 3)}
+
+
+def test_a_folder_without_any_file_is_told(ood_folder, tmp_path):
+    shutil.copytree(ood_folder, tmp_path / "sets")
+    (tmp_path / "sets/none").mkdir()
+    (tmp_path / "sets/.hidden").mkdir()
+    with pytest.raises(UnusableInput, match="none: no images in it: remove the folder, or fill it"):
+        load_ood_sets(str(tmp_path / "sets"), ("a", "b"), (32, 32))
+
+
+def test_an_error_stands_on_a_line_of_its_own(ood_folder, tmp_path, capsys):
+    shutil.copytree(ood_folder, tmp_path / "sets")
+    (tmp_path / "sets/a_1/000.png").write_bytes(b"no image")
+    with pytest.raises(UnusableInput, match="not an image"):
+        load_ood_sets(str(tmp_path / "sets"), ("a", "b"), (32, 32))
+    assert capsys.readouterr().err.endswith("\n")

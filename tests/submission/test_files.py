@@ -71,3 +71,10 @@ def test_a_folder_is_claimed_for_one_content(tmp_path: Path) -> None:
         claim_folder(tmp_path / "sets", "one")
     (folder / "a").unlink()
     claim_folder(folder, "two")
+
+
+def test_a_folder_is_never_replaced(tmp_path: Path) -> None:
+    for folder in (tmp_path, Path()):
+        with pytest.raises(UnusableInput, match="is a folder: name a file"), replacing(folder):
+            pass
+    assert not list(tmp_path.iterdir())

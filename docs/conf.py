@@ -1,0 +1,128 @@
+"""Sphinx: `python -m sphinx -W --keep-going -b html docs build/docs` from the repository's root.
+
+The reference is made here from the code: a page for the command line, out of the Typer application, and one a
+package, out of the docstrings. Nothing is loaded from the network, neither while building nor by the pages.
+"""
+
+import inspect
+import pkgutil
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+import typer
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+project = "Unseen"
+author = "The authors of Unseen"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = "Unseen"
+html_theme_options = {"source_directory": "docs/"}
+html_show_copyright = False
+default_role = "code"
+smartquotes = False  # --option, not –option
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+napoleon_use_ivar = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_default_options = {
+    "members": True,
+    "ignore-module-all": True,
+    "no-value": True,
+    "exclude-members": "set_fit_request, set_predict_request, set_score_request",
+}
+python_use_unqualified_type_names = True
+suppress_warnings = ["ref.python"]  # a class that a package hands on has two names
+
+PACKAGES = (
+    "submission",
+    "starter",
+    "starter.classifiers",
+    "starter.detectors",
+    "baselines",
+    "oracle",
+    "leaderboard",
+    "leaderboard.export",
+)
+
+
+def write_reference(app: Sphinx) -> None:
+    """The pages below ``reference/`` that are made, not written."""
+    folder = Path(app.srcdir) / "reference"
+    _write(folder / "commands.md", commands_page())
+    for package in PACKAGES:
+        _write(folder / f"{package}.rst", package_page(package))
+
+
+def commands_page() -> str:
+    """Every command of `unseen` with its help, arguments and options, as Markdown."""
+    group = typer.main.get_command(import_module("unseen").app)
+    text = ["# The command line", "", str(group.help), ""]
+    for name, command in group.commands.items():
+        context = click.Context(command, info_name=f"unseen {name}")
+        usage = " ".join(command.collect_usage_pieces(context))
+        body, _, example = inspect.cleandoc(command.help or "").partition("Example: ")
+        text += [f"## {name}", "", body.strip(), "", "```text", f"unseen {name} {usage}", "```", ""]
+        text += [f"Example: `{example.strip()}`", ""]
+        for parameter in command.params:
+            if record := parameter.get_help_record(context) or argument_record(parameter, context):
+                declared = re.sub(r"<list.(\w+).>", r"<\1>", record[0])
+                text.append(f"- `{declared}`: {' '.join(record[1].split())}")
+        text.append("")
+    return "\n".join(text)
+
+
+def argument_record(parameter: click.Parameter, context: click.Context) -> tuple[str, str]:
+    """What the help shows of an argument."""
+    return parameter.make_metavar(context), getattr(parameter, "help", "") or ""
+
+
+def package_page(package: str) -> str:
+    """A package with its own modules, each with what its docstrings say, as reStructuredText."""
+    found = import_module(package)
+    modules = sorted(
+        f"{package}.{module.name}" for module in pkgutil.iter_modules(found.__path__) if not module.ispkg
+    )
+    text = [package, "=" * len(package), "", f".. automodule:: {package}", ""]
+    for module in modules:
+        text += [module, "-" * len(module), "", f".. automodule:: {module}", ""]
+    return "\n".join(text)
+
+
+def _write(path: Path, text: str) -> None:
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def as_text(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Bars mean norms and absolute values, and lines of them tables: reStructuredText has neither."""
+    made: list[str] = []
+    for line in lines:
+        table = line.lstrip().startswith("|")
+        if table and not (made and made[-1].startswith("    |")):
+            made += ["", "::", ""]
+        elif made and made[-1].startswith("    |") and not table:
+            made.append("")
+        made.append(f"    {line.strip()}" if table else line.replace("|", "\\|"))
+    lines[:] = made
+
+
+def keep_colon(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Napoleon takes what stands before a colon for the type of an attribute, if text follows on its line."""
+    if what in ("data", "attribute", "property") and lines:
+        head, colon, tail = lines[0].partition(": ")
+        lines[:1] = [f"{head}:", tail] if colon else [head]
+
+
+def setup(app: Sphinx) -> None:
+    """Sphinx calls this."""
+    app.connect("builder-inited", write_reference)
+    app.connect("autodoc-process-docstring", keep_colon, priority=100)
+    app.connect("autodoc-process-docstring", as_text, priority=999)

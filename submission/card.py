@@ -1,0 +1,173 @@
+"""Descriptions that go with a competition: a data card for people, and Croissant metadata for programs.
+
+Both are made of ``public/`` alone, so whoever has the competition can make them, and they say nothing more.
+Croissant: mlcommons.org/croissant, format 1.0, JSON-LD.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+
+from submission.competition import PARTS, Competition
+from submission.files import sha256, write_text
+from submission.markdown import escaped
+from submission.tracks import TRACKS
+
+CARD, CROISSANT = "card.md", "croissant.json"
+LICENCES = "LICENCES.txt"
+"""Where a build states the licences of its sources, below ``public/``."""
+FORMATS = {
+    ".csv": "text/csv",
+    ".json": "application/json",
+    ".jsonl": "application/jsonlines",
+    ".npz": "application/zip",
+    ".txt": "text/plain",
+}
+"""The media types of files by their suffix; ``.npz`` is a zip of NumPy's arrays."""
+TABLES = {
+    "train/targets.csv": ("target", "what is to be predicted, known for the meta-train sets"),
+    "val/targets.csv": ("target", "what is to be predicted, known for the validation sets"),
+    "sample_submission.csv": ("prediction", "a submission that is valid; hidden for the test sets"),
+}
+"""The tables of a competition: their second column beside ``id``, and what they hold."""
+CONTENTS = {
+    "train": "recipes, rendered from the base; targets are given",
+    "val": "images and targets are given",
+    "test": "images are given; targets are hidden and to be predicted",
+}
+TEMPLATE = Path(__file__).with_name("card.md")
+CONTEXT = Path(__file__).with_name("croissant_context.json")
+"""What the keys of every Croissant file mean, as the format has it."""
+
+
+def write_cards(competition: Competition) -> list[Path]:
+    """Write ``card.md`` and ``croissant.json`` into the competition's folder.
+
+    Raises:
+        UnusableInput: a public file that they tell of is missing or was changed.
+    """
+    paths = []
+    for name, text in cards(competition).items():
+        paths.append(competition.root / name)
+        write_text(paths[-1], text)
+    return paths
+
+
+def cards(competition: Competition) -> dict[str, str]:
+    """The text of either description, by the name of its file.
+
+    Raises:
+        UnusableInput: as `write_cards`.
+    """
+    return {CARD: data_card(competition), CROISSANT: croissant(competition)}
+
+
+def licence_lines(competition: Competition) -> list[str]:
+    """A line for each source of the images, with its licence as the organizer states it."""
+    if LICENCES not in competition.files:
+        return [f"{competition.source}: not stated"]
+    return competition.file(LICENCES).read_text(encoding="utf-8").splitlines()
+
+
+def data_card(competition: Competition) -> str:
+    """The data card, Markdown.
+
+    Raises:
+        UnusableInput: a file of targets or licences is missing or was changed.
+    """
+    name, *facts = competition.describe().splitlines()
+    sizes = competition.sizes
+    parts = [
+        f"| {part} | {len(sizes[part]):,} | {sum(sizes[part].values()):,} | {CONTENTS[part]} |"
+        for part in PARTS
+    ]
+    facts.append(f"  classes      {', '.join(competition.classes)}")
+    settings = [f"{key}: {json.dumps(value)}" for key, value in competition.settings.items()]
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        name=escaped(name),
+        asks=TRACKS[competition.track].asks,
+        facts="\n".join(facts),
+        parts="\n".join(parts),
+        targets=_spread(competition),
+        settings="\n".join(settings),
+        seed=competition.seed,
+        licences="\n".join(licence_lines(competition)),
+    )
+
+
+def croissant(competition: Competition) -> str:
+    """The Croissant metadata, JSON-LD: every public file with its SHA-256, the tables as record sets.
+
+    Paths are relative to the competition's folder, so it reads the files beside it.
+
+    Raises:
+        UnusableInput: a file of licences is missing or was changed.
+    """
+    description = competition.public / "competition.json"
+    files = {**competition.files, description.name: sha256(description)}
+    document = {
+        "@context": json.loads(CONTEXT.read_text(encoding="utf-8")),
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": competition.name,
+        "description": competition.describe(),
+        "license": licence_lines(competition),
+        "keywords": ["label-free evaluation", "unsupervised accuracy estimation", competition.track],
+        "distribution": [_file(name, digest) for name, digest in sorted(files.items())],
+        "recordSet": [_table(name) for name in TABLES if name in competition.files],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _file(name: str, digest: str) -> Mapping[str, str]:
+    suffix = Path(name).suffix
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": f"public/{name}",
+        "encodingFormat": FORMATS.get(suffix, "application/octet-stream"),
+        "sha256": digest,
+    }
+
+
+def _table(name: str) -> Mapping[str, object]:
+    column, description = TABLES[name]
+    record = name.removesuffix(".csv").replace("/", "_")
+    columns = (
+        ("id", "sc:Text", "<subject>/<set>"),
+        (column, "sc:Float", "a fraction in [0, 1]"),
+    )
+    return {
+        "@type": "cr:RecordSet",
+        "@id": record,
+        "name": record,
+        "description": description,
+        "key": {"@id": f"{record}/id"},
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{record}/{title}",
+                "name": title,
+                "description": meaning,
+                "dataType": kind,
+                "source": {"fileObject": {"@id": name}, "extract": {"column": title}},
+            }
+            for title, kind, meaning in columns
+        ],
+    }
+
+
+def _spread(competition: Competition) -> str:
+    """The least and the largest known target of each metric and part."""
+    found = []
+    for part in ("train", "val"):
+        known = f"{part}/targets.csv" in competition.files
+        targets = competition.targets(part) if known else {}
+        for metric, names in competition.by_metric(targets).items():
+            values = [targets[name] for name in names]
+            title = TRACKS[competition.track].metrics[metric]
+            if values:
+                found.append(f"{title} {min(values):.3f} to {max(values):.3f} ({part})")
+    return ", ".join(found) or "none"
