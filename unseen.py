@@ -65,7 +65,7 @@ def demo(
     ] = Path("unseen-demo"),
     track: TrackName = "accuracy",
 ) -> None:
-    """Build, predict and score a small competition on embedded images.
+    """Build, predict and score a small embedded competition.
 
     Example: unseen demo
     """
@@ -265,10 +265,10 @@ def classes(
     ] = None,
     wordnet: WordNetFolder = None,
 ) -> None:
-    """Assign classes to ID, near and far OOD, or drop them, by their meaning in WordNet: a class manifest.
-
-    A list's name is cifar10, imagenet-1k, imagenet-21k or imagenet-21k-p; a file has a label or an id a line.
-    similarity goes by the distance to the nearest ID class; pruning drops what an ID class may be taken for.
+    """Assign classes to ID or OOD by meaning. The manifest says which are ID, near or far OOD, or dropped, by
+    their place in WordNet.  A list's name is cifar10, imagenet-1k, imagenet-21k or imagenet-21k-p; a file has
+    a label or an id a line. similarity goes by the distance to the nearest ID class; pruning drops what an ID
+    class may be taken for.
 
     Example: unseen classes similarity --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
@@ -309,8 +309,8 @@ def halves(
     id_up_to: IdUpTo = "",
     seed: Annotated[int, Option(min=0, help="Of the draw.")] = 0,
 ) -> None:
-    """Draw a validation and a test half from a manifest's classes, each of as many ID as OOD images, as
-    evenly from the classes as can be. Labels: 0 for ID, 1 for OOD.
+    """Draw validation and test halves from a class manifest. Each has as many ID as OOD images, as evenly
+    from the classes as can be. Labels: 0 for ID, 1 for OOD.
 
     Example: unseen halves manifest.csv --images . --out halves --limit 1000
     """
@@ -338,9 +338,9 @@ def prediction_graph(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Classify the images of a manifest's classes: what is each taken for, and how near in meaning is that?
-    Classes of the ID source itself are left out. Written: edges.csv, classes.csv, predictions.csv, and PNGs
-    of the pruned graph and of the mean similarities.
+    """Draw what a manifest's classes are taken for. Its images are classified; how near in meaning are the
+    predicted classes? Classes of the ID source itself are left out. Written: edges.csv, classes.csv,
+    predictions.csv, and PNGs of the pruned graph and of the mean similarities.
 
     Example: unseen prediction-graph manifest.csv --images . --classifier small=small.safetensors --out taken
     """
@@ -395,8 +395,8 @@ def show(
     sets: Annotated[Many, Argument(metavar="[SET]...", help="Sets of any part.")] = None,
     out: Annotated[Path | None, Option(help="The PNG to write. [DIR/sheet.png]")] = None,
 ) -> None:
-    """Draw a contact sheet of sets (a PNG), with their operations and accuracies where these are public, and
-    the distribution of accuracies per classifier (another PNG). Without names: the first sets of each part.
+    """Draw sets, and the distribution of accuracies, as PNGs. The contact sheet tells operations and
+    accuracies where these are public. Without names: the first sets of each part.
 
     Example: unseen show contest train_0001 test_0003
     """
@@ -415,8 +415,8 @@ def materialize(
     layout: Annotated[str, Option(help="npz, folders (class folders of PNG) or datacv (npy).")] = "npz",
     part: Annotated[str, Option(help="train, val or test (images only).")] = "train",
 ) -> None:
-    """Write sets as files, the meta-train sets from their recipes; run again to go on. In DataCV's layout
-    meta-train sets share one labels.npy, or get a folder each where they show different images.
+    """Write sets as files; run again to go on. Meta-train sets are rendered from their recipes. In DataCV's
+    layout meta-train sets share one labels.npy, or get a folder each where they show different images.
 
     Example: unseen materialize contest --out sets --layout datacv
     """
@@ -434,7 +434,7 @@ def gbench(
         Argument(metavar="[PATH]", help="A folder or zip of OOD data sets, to tell what is missing."),
     ] = None,
 ) -> None:
-    """The data sets of Gbench, the OOD benchmark: names and addresses; given a folder, which are there.
+    """List Gbench's OOD data sets: names and addresses. Given a folder, tell which are there.
 
     Example: unseen gbench
     """
@@ -446,7 +446,7 @@ def gbench(
 
 @app.command()
 def methods(track: TrackName = "accuracy") -> None:
-    """The kit's methods, what each reads of a set, and its parameters.
+    """List the methods, what they read, their parameters.
 
     Example: unseen methods
     """
@@ -498,8 +498,8 @@ def predict(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Fit methods on the meta-train sets; write submissions/ and validation/. Without names every method of
-    the kit runs but those that take long (`unseen methods`).
+    """Fit methods and write predictions. They are fitted on the meta-train sets; see submissions/ and
+    validation/. Without names every method of the kit runs but those that take long (`unseen methods`).
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
@@ -520,7 +520,7 @@ def report(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Fit methods and compare them on the labelled validation sets: report.html (tables and figures) and
+    """Fit methods and compare them on the validation sets. Written: report.html (tables and figures) and
     report.csv in DIR. Without names every method of the kit runs but those that take long.
 
     Example: unseen report contest constant atc fd
@@ -551,7 +551,7 @@ def sanity(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Run OOD detectors on random networks, to which nothing is in-distribution: a detector of new classes
+    """Run OOD detectors on random networks. To these nothing is in-distribution: a detector of new classes
     tells nothing apart there (AUROC 0.5). Without names all run that score without the network.
 
     Example: unseen sanity msp energy vim --images 200
@@ -583,7 +583,7 @@ def train_encoder(
     seed: Annotated[int, Option(help="Of everything random.")] = 0,
     data_root: DataRoot = None,
 ) -> None:
-    """Train a small encoder of photographs for laid: captions tell an image's class and the operation that it
+    """Train a small encoder of photographs for laid. Captions tell an image's class and the operation that it
     was put under. More sources are more classes. (That of the embedded digits is trained where it is needed.)
 
     Example: unseen train-encoder cifar10.zip cifar100.zip --out encoder.safetensors
@@ -616,9 +616,9 @@ def grid(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """How OOD detectors do as shifts grow in meaning and in style (Long et al. 2024): AUROC, FPR@95 and AUPR
-    on every cell, correlation and sensitivity along either axis. Written: CSV, PNG, report.html.
-    Interrupted, the same command goes on.
+    """Show how OOD detectors do as shifts grow. They grow in meaning and in style (Long et al. 2024): AUROC,
+    FPR@95 and AUPR on every cell, correlation and sensitivity along either axis. Written: CSV, PNG,
+    report.html. Interrupted, the same command goes on.
 
     Example: unseen grid contest --images 10000
     """
@@ -645,6 +645,7 @@ def grid(
     echo(f"{summary(run)}\n\n{write_grid(run, out or folder / 'grid')}")
 
 
+@app.command()
 def laid(
     folder: Annotated[Path, Argument(metavar="DIR", help="A folder for what is written.")],
     encoder: EncoderSpec = "embedded",
@@ -703,8 +704,8 @@ def shift(
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:
-    """Measure how far each image is from the ID images, in meaning and in style: set,row,semantic,covariate.
-    A competition's ID images are its unlabelled training images.
+    """Measure each image's shift in meaning and in style. Written: set,row,semantic,covariate, as distances
+    from the ID images. A competition's ID images are its unlabelled training images.
 
     Example: unseen shift referee unseen-demo --out degrees.csv
     """
@@ -713,8 +714,7 @@ def shift(
     from starter.laid import Laid
     from submission.files import write_text
 
-    chosen = load_encoder(encoder, folder, seed, device)
-    matrix = Laid.load(folder / "laid.safetensors", chosen)
+    matrix, chosen = Laid.load(folder / "laid.safetensors"), load_encoder(encoder, folder, seed, device)
     known, sets = measured_sets(path, source, data_root, seed, images)
     table = degree_table(chosen, matrix, known, sets, neighbour, device)
     write_text(out, table.to_csv(index=False, float_format="%.6f"))
@@ -751,8 +751,8 @@ def syn_is(
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:
-    """Generate images whose shift in meaning and in style grows step by step (Syn-IS): labels x styles, a
-    folder a cell of the 8 x 8 grid, prompts.csv and DATASHEET.md. Run again to go on.
+    """Generate images whose shift grows step by step (Syn-IS). Labels x styles in a folder for each cell of
+    the 8 x 8 grid of meaning and style, prompts.csv and DATASHEET.md. Run again to go on.
 
     Example: unseen syn-is synis --referee referee --per-cell 20
     """
@@ -762,9 +762,9 @@ def syn_is(
     from starter.synis.build import Referee, build_grid
     from starter.synis.choose import choose_generator, choose_prompts
 
-    splits, chosen = load_source(source, data_root, seed), load_encoder(encoder, referee, seed, device)
-    identity = f"{len(splits.train.images):,} training images of {source}"
-    known = Referee(chosen, Laid.load(referee / "laid.safetensors", chosen), splits.train.images, identity)
+    matrix, splits = Laid.load(referee / "laid.safetensors"), load_source(source, data_root, seed)
+    chosen, identity = load_encoder(encoder, referee, seed, device), f"training images of {source}"
+    known = Referee(chosen, matrix, splits.train.images, identity)
     prompts = choose_prompts(generator, labels, styles, splits.classes)
     model = choose_generator(generator, device, size, steps)
     ends = (semantic, covariate)
@@ -786,9 +786,9 @@ def failure(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Do OOD detectors find images of new classes, or those that the classifier gets wrong? The tables of the
-    ImageNet-OOD paper and misclassification detection, on the images that are public in an OOD competition,
-    corrupted ones besides: CSV and PNG in DIR/failure.
+    """Tell whether OOD detectors find new classes or errors. The tables of the ImageNet-OOD paper and
+    misclassification detection, on the images that are public in an OOD competition, corrupted ones besides:
+    CSV and PNG in DIR/failure.
 
     Example: unseen failure mixes msp energy knn
     """
@@ -824,9 +824,9 @@ def ablate(
     ] = 0,
     device: Device = "cpu",
 ) -> None:
-    """Reproduce a table of the SYP paper on the labelled validation sets, or in the OOD track one of the
-    Gscore paper on the meta-train mixes, of families left out: a CSV and a PNG in DIR/ablation. The former
-    trains many oracles; interrupted, the same command goes on. What --set changes holds for every row.
+    """Reproduce a table of the SYP or the Gscore paper. SYP's are made on the labelled validation sets; in
+    the OOD track Gscore's on the meta-train mixes, of families left out: a CSV and a PNG in DIR/ablation. The
+    former trains many oracles; interrupted, the same command goes on. What --set changes holds for every row.
 
     Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
     """
@@ -839,7 +839,7 @@ def ablate(
 
 @app.command()
 def validate(folder: Folder, file: Predictions) -> None:
-    """Check a submission: "valid", or every problem with its line. Exit code 1 where there is a problem.
+    """Check a submission. "valid", or every problem with its line. Exit code 1 where there is a problem.
 
     Example: unseen validate contest contest/submissions/atc.csv
     """
@@ -854,8 +854,8 @@ def score(
     team: Annotated[str | None, Option(help="Organizers: score on the hidden labels for this team.")] = None,
     val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
 ) -> None:
-    """Score predictions on the validation sets (--val) or, organizers, the test sets (--team). What a team
-    hands in is recorded and counts towards its limit, invalid or not.
+    """Score predictions: --val, or a team's (organizers). --val is on the validation sets; with --team it is
+    on the test sets, and what a team hands in is recorded and counts towards its limit, invalid or not.
 
     Example: unseen score contest contest/validation/atc.csv --val
     """
@@ -890,7 +890,8 @@ def leaderboard(
     ] = False,
     markdown: Annotated[bool, Option("--markdown", help="The organizer's table as Markdown.")] = False,
 ) -> None:
-    """Write leaderboard.csv, .html and .md (a table for a README), and print the organizer's table by group.
+    """Write leaderboard.csv, .html and .md. The last is a table for a README; the organizer's, by group, is
+    printed.
 
     Example: unseen leaderboard contest
     """
@@ -916,7 +917,7 @@ def select(
     ] = None,
     clear: Annotated[bool, Option("--clear", help="Take the choice back: the best two count.")] = False,
 ) -> None:
-    """Choose the submissions that count for a team at the end (organizers). Frozen at the deadline.
+    """Choose a team's submissions that count (organizers). Frozen at the deadline.
 
     Example: unseen select contest --team ada 1
     """
@@ -938,8 +939,8 @@ def history(
     folder: Folder,
     team: Annotated[str | None, Option(help="Only this team's.")] = None,
 ) -> None:
-    """Every submission, with its RMSE on the public and the private part and by classifier and group: for
-    the organizer only.
+    """List every submission with its scores (organizers). RMSE on the public and the private part, and by
+    classifier and group.
 
     Example: unseen history contest
     """
@@ -957,7 +958,7 @@ def rescore(
     label: Annotated[Many, Option(metavar="ID=FRACTION", help="A right label; may be repeated.")] = None,
     void: Annotated[Many, Option(metavar="SET", help="A test set that counts no more; repeatable.")] = None,
 ) -> None:
-    """Correct labels or void test sets, and score every submission anew (organizers). It is recorded.
+    """Correct labels or void test sets (organizers). Every submission is scored anew; it is recorded.
 
     Example: unseen rescore contest --void test_0003 --reason mislabelled
     """
@@ -976,8 +977,8 @@ def verify(
     folder: Folder,
     head: Annotated[Many, Option(help="A head of the ledger that was published; may be repeated.")] = None,
 ) -> None:
-    """Find rows of the ledger that were altered, removed or reordered, and files and scores that do not fit
-    (organizers). Exit code 1 where there is a problem.
+    """Check that the ledger is what it was (organizers). Rows that were altered, removed or reordered are
+    found, and files and scores that do not fit. Exit code 1 where there is a problem.
 
     Example: unseen verify contest
     """
@@ -1006,8 +1007,8 @@ def pack(
 
 @app.command()
 def card(folder: Folder) -> None:
-    """Write what is said of the competition's data, as in the archive: DIR/card.md for people, and
-    DIR/croissant.json, Croissant metadata for programs.
+    """Write the data card and Croissant metadata. As in the archive: DIR/card.md for people, and
+    DIR/croissant.json for programs.
 
     Example: unseen card contest
     """
@@ -1018,8 +1019,8 @@ def card(folder: Folder) -> None:
 
 @app.command()
 def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> None:
-    """List what could reveal a hidden label: errors, to mend before anybody gets the competition, and
-    warnings. Exit code 1 where there is an error.
+    """List what could reveal a hidden label. Errors are to mend before anybody gets the competition; then
+    there are warnings. Exit code 1 where there is an error.
 
     Example: unseen audit contest
     """
@@ -1047,8 +1048,8 @@ def verify_entry(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Run a method again and compare its predictions with a submitted file. Exit code 1 where they differ.
-    Its code runs here: use a participant's copy (unseen pack), which has no labels.
+    """Run a method again and compare with a submitted file. Exit code 1 where they differ. Its code runs
+    here: use a participant's copy (unseen pack), which has no labels.
 
     Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
     """
@@ -1072,7 +1073,7 @@ def export(
         datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
     ] = None,
 ) -> None:
-    """Write the competition for another platform, ready to upload; OUT/README.md says how.
+    """Write the competition for another platform. Ready to upload; OUT/README.md says how.
 
     Example: unseen export codabench contest contest-codabench
     """

@@ -3,13 +3,12 @@
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dsygst
 
 from starter.observation import Moments, Observation, Source
 
 FloatArray = NDArray[np.float64]
 TINY = np.finfo(np.float64).tiny
-BLOCK = 320
-"""Columns of a matrix product that are computed at once."""
 
 
 def frechet_distance(a: Moments, b: Moments) -> float:
@@ -68,23 +67,11 @@ def excess(moments: Moments, roots: FloatArray) -> float:
 def _roots(a: Moments, b: Moments) -> FloatArray:
     """The square roots (d,) of the eigenvalues of L' S_b L, L L' = S_a; below 0 (rounding) counts as 0.
 
-    By PyTorch, whose matrix products and eigenvalues take less time than NumPy's and SciPy's.
+    The product by LAPACK's sygst, a quarter of the work of two matrix products; the eigenvalues by PyTorch,
+    whose solver takes half the time of NumPy's.
     """
-    product = _lower(torch.from_numpy(a.factor), torch.from_numpy(b.covariance))
-    return torch.linalg.eigvalsh(product).clip(min=0).sqrt().numpy()
-
-
-def _lower(factor: torch.Tensor, covariance: torch.Tensor) -> torch.Tensor:
-    """The lower triangle of L' S L (d, d), L lower triangular: half of the work of two matrix products."""
-    product = torch.zeros_like(covariance)
-    blocks = range(0, len(product), BLOCK)
-    for column in blocks:
-        columns = slice(column, column + BLOCK)
-        right = covariance[column:, column:] @ factor[column:, columns]
-        for row in blocks[column // BLOCK :]:
-            rows = slice(row, row + BLOCK)
-            product[rows, columns] = factor[row:, rows].T @ right[row - column :]
-    return product
+    product, _ = dsygst(b.covariance.T, a.factor, itype=3, lower=1)
+    return torch.linalg.eigvalsh(torch.from_numpy(product.T), UPLO="U").clip(min=0).sqrt().numpy()
 
 
 def _distance(a: Moments, b: Moments, roots: FloatArray) -> float:

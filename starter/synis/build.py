@@ -31,12 +31,21 @@ class Referee:
         laid: the encoder's matrix.
         known: the ID images, uint8 (m, h, w, 3).
         identity: what these are, for the datasheet.
+
+    Raises:
+        UnusableInput: the matrix belongs to another encoder.
     """
 
     encoder: Encoder
     laid: Laid
     known: NDArray[np.uint8]
     identity: str
+
+    def __post_init__(self) -> None:
+        if self.laid.encoder != self.encoder.name:
+            raise UnusableInput(
+                f"the LAID matrix belongs to the encoder {self.laid.encoder}, not to {self.encoder.name}"
+            )
 
     def grid(self, texts: Sequence[str], ends: tuple[Range | None, Range | None], device: str) -> ShiftGrid:
         """The level of every prompt: the distance of its text features to the ID images', in either half.
@@ -96,7 +105,8 @@ def build_grid(
     if not images:
         raise UnusableInput("no prompt lies in the ranges that were given: give wider ones, or none")
     ranges = _range(grid.semantic_edges), _range(grid.covariate_edges)
-    origin = Origin(generator.name, referee.encoder.name, referee.identity, ranges, licence, seed)
+    identity = f"{len(referee.known):,} {referee.identity}"
+    origin = Origin(generator.name, referee.encoder.name, identity, ranges, licence, seed)
     write_grid(out, images, generator, datasheet(images, origin), batch)
     return grid
 

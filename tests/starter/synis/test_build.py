@@ -31,7 +31,7 @@ def texts(prompts: list[str]) -> np.ndarray:
 def referee() -> Referee:
     images = np.tile([1.0, 0, 1, 0], (len(KNOWN), 1))
     encoder = EncoderPair("angles", lambda _: images, texts)
-    return Referee(encoder, Laid(np.eye(4, dtype=np.float32), "angles"), KNOWN, "12 black images")
+    return Referee(encoder, Laid(np.eye(4, dtype=np.float32), "angles"), KNOWN, "black images")
 
 
 def lengths(prompts: Sequence[Prompt]) -> np.ndarray:
