@@ -2,6 +2,7 @@
 
 import os
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,6 +48,10 @@ TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OO
 WordNetFolder = Annotated[
     Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
 ]
+EncoderSpec = Annotated[
+    str,
+    Option("--encoder", help="embedded, a file, clip:MODEL=WEIGHTS, or module:function: its code runs."),
+]
 IdUpTo = Annotated[
     str, Option(metavar="T1|T2", help="A manifest's oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
 ]
@@ -60,7 +65,7 @@ def demo(
     ] = Path("unseen-demo"),
     track: TrackName = "accuracy",
 ) -> None:
-    """Build, predict and score a small competition on embedded images.
+    """Build, predict and score a small embedded competition.
 
     Example: unseen demo
     """
@@ -125,6 +130,11 @@ def build(
         int | None, Option(help="Of the test sets: keep it secret. Random unless given.")
     ] = None,
     precision: Annotated[str, Option(help="float32, or bfloat16 (faster where the CPU has it).")] = "float32",
+    grid: Annotated[
+        str,
+        Option(metavar="ENCODER", help="Validation and test sets are cells of a grid of shifts, as in grid."),
+    ] = "",
+    laid: Annotated[str, Option(metavar="FILE", help="With --grid: its LAID matrix. [trained here]")] = "",
     hidden: Annotated[bool, Option("--hidden", help="Declare the test images published nowhere.")] = False,
     datacv_splits: Annotated[
         bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
@@ -204,6 +214,8 @@ def build(
         "test_from": tuple(test_from or ()),
         "seed": seed,
         "precision": precision,
+        "grid": grid,
+        "laid": laid,
         "hidden": hidden,
         "datacv_splits": datacv_splits,
         "licence": licence,
@@ -215,14 +227,8 @@ def build(
     }
     mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
     mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
-    mixed |= {
-        "test_ind": test_ind,
-        "sizes": tuple(sizes or ()),
-        "classes": classes,
-        "images": images,
-        "id_up_to": id_up_to,
-        "classes_per_set": classes_per_set,
-    }
+    mixed |= {"test_ind": test_ind, "sizes": tuple(sizes or ()), "classes": classes, "images": images}
+    mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
     given = _given(context)
     settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
     if dry_run:
@@ -259,10 +265,10 @@ def classes(
     ] = None,
     wordnet: WordNetFolder = None,
 ) -> None:
-    """Assign classes to ID, near and far OOD, or drop them, by their meaning in WordNet: a class manifest.
-
-    A list's name is cifar10, imagenet-1k, imagenet-21k or imagenet-21k-p; a file has a label or an id a line.
-    similarity goes by the distance to the nearest ID class; pruning drops what an ID class may be taken for.
+    """Assign classes to ID or OOD by meaning. The manifest says which are ID, near or far OOD, or dropped, by
+    their place in WordNet.  A list's name is cifar10, imagenet-1k, imagenet-21k or imagenet-21k-p; a file has
+    a label or an id a line. similarity goes by the distance to the nearest ID class; pruning drops what an ID
+    class may be taken for.
 
     Example: unseen classes similarity --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
@@ -303,8 +309,8 @@ def halves(
     id_up_to: IdUpTo = "",
     seed: Annotated[int, Option(min=0, help="Of the draw.")] = 0,
 ) -> None:
-    """Draw a validation and a test half from a manifest's classes, each of as many ID as OOD images, as
-    evenly from the classes as can be. Labels: 0 for ID, 1 for OOD.
+    """Draw validation and test halves from a class manifest. Each has as many ID as OOD images, as evenly
+    from the classes as can be. Labels: 0 for ID, 1 for OOD.
 
     Example: unseen halves manifest.csv --images . --out halves --limit 1000
     """
@@ -332,9 +338,9 @@ def prediction_graph(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Classify the images of a manifest's classes: what is each taken for, and how near in meaning is that?
-    Classes of the ID source itself are left out. Written: edges.csv, classes.csv, predictions.csv, and PNGs
-    of the pruned graph and of the mean similarities.
+    """Draw what a manifest's classes are taken for. Its images are classified; how near in meaning are the
+    predicted classes? Classes of the ID source itself are left out. Written: edges.csv, classes.csv,
+    predictions.csv, and PNGs of the pruned graph and of the mean similarities.
 
     Example: unseen prediction-graph manifest.csv --images . --classifier small=small.safetensors --out taken
     """
@@ -389,8 +395,8 @@ def show(
     sets: Annotated[Many, Argument(metavar="[SET]...", help="Sets of any part.")] = None,
     out: Annotated[Path | None, Option(help="The PNG to write. [DIR/sheet.png]")] = None,
 ) -> None:
-    """Draw a contact sheet of sets (a PNG), with their operations and accuracies where these are public, and
-    the distribution of accuracies per classifier (another PNG). Without names: the first sets of each part.
+    """Draw sets, and the distribution of accuracies, as PNGs. The contact sheet tells operations and
+    accuracies where these are public. Without names: the first sets of each part.
 
     Example: unseen show contest train_0001 test_0003
     """
@@ -409,8 +415,8 @@ def materialize(
     layout: Annotated[str, Option(help="npz, folders (class folders of PNG) or datacv (npy).")] = "npz",
     part: Annotated[str, Option(help="train, val or test (images only).")] = "train",
 ) -> None:
-    """Write sets as files, the meta-train sets from their recipes; run again to go on. In DataCV's layout
-    meta-train sets share one labels.npy, or get a folder each where they show different images.
+    """Write sets as files; run again to go on. Meta-train sets are rendered from their recipes. In DataCV's
+    layout meta-train sets share one labels.npy, or get a folder each where they show different images.
 
     Example: unseen materialize contest --out sets --layout datacv
     """
@@ -428,7 +434,7 @@ def gbench(
         Argument(metavar="[PATH]", help="A folder or zip of OOD data sets, to tell what is missing."),
     ] = None,
 ) -> None:
-    """The data sets of Gbench, the OOD benchmark: names and addresses; given a folder, which are there.
+    """List Gbench's OOD data sets: names and addresses. Given a folder, tell which are there.
 
     Example: unseen gbench
     """
@@ -440,7 +446,7 @@ def gbench(
 
 @app.command()
 def methods(track: TrackName = "accuracy") -> None:
-    """The kit's methods, what each reads of a set, and its parameters.
+    """List the methods, what they read, their parameters.
 
     Example: unseen methods
     """
@@ -492,8 +498,8 @@ def predict(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Fit methods on the meta-train sets; write submissions/ and validation/. Without names every method of
-    the kit runs but those that take long (`unseen methods`).
+    """Fit methods and write predictions. They are fitted on the meta-train sets; see submissions/ and
+    validation/. Without names every method of the kit runs but those that take long (`unseen methods`).
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
@@ -514,7 +520,7 @@ def report(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Fit methods and compare them on the labelled validation sets: report.html (tables and figures) and
+    """Fit methods and compare them on the validation sets. Written: report.html (tables and figures) and
     report.csv in DIR. Without names every method of the kit runs but those that take long.
 
     Example: unseen report contest constant atc fd
@@ -545,7 +551,7 @@ def sanity(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Run OOD detectors on random networks, to which nothing is in-distribution: a detector of new classes
+    """Run OOD detectors on random networks. To these nothing is in-distribution: a detector of new classes
     tells nothing apart there (AUROC 0.5). Without names all run that score without the network.
 
     Example: unseen sanity msp energy vim --images 200
@@ -568,6 +574,205 @@ def sanity(
     echo(f"{sanity_table(found)}\n\n{out}")
 
 
+@app.command("train-encoder")
+def train_encoder(
+    sources: Annotated[
+        list[str], Argument(metavar="SOURCE...", help="As for build: training images are learnt from.")
+    ],
+    out: Annotated[Path, Option(help="The .safetensors file to write.")],
+    seed: Annotated[int, Option(help="Of everything random.")] = 0,
+    data_root: DataRoot = None,
+) -> None:
+    """Train a small encoder of photographs for laid. Captions tell an image's class and the operation that it
+    was put under. More sources are more classes. (That of the embedded digits is trained where it is needed.)
+
+    Example: unseen train-encoder cifar10.zip cifar100.zip --out encoder.safetensors
+    """
+    from starter.encoders.embedded import photo_encoder
+    from starter.sources import load_source
+
+    if out.exists():
+        raise UnusableInput(f"{out} exists already: name another file, or take it away")
+    splits = [load_source(source, data_root, seed) for source in sources]
+    encoder = photo_encoder([(each.train, each.classes) for each in splits], out, seed)
+    echo(f"{encoder.name}: {len(encoder.phrases[0])} classes\n{out}")
+
+
+@app.command()
+def grid(
+    folder: Folder,
+    encoder: EncoderSpec = "embedded",
+    laid: Annotated[str, Option(metavar="FILE", help="The encoder's LAID matrix. [trained here]")] = "",
+    classifier: Annotated[str | None, Option(help="One of the competition's. [the first]")] = None,
+    detector: Annotated[Many, Option(help="OOD detectors, as msp. Repeatable. [all]")] = None,
+    ood: Annotated[str, Option(help="A folder or zip of one folder per OOD data set. [embedded ones]")] = "",
+    exclude: Annotated[Many, Option(help="An OOD set to leave out. Repeatable.")] = None,
+    group: Annotated[str, Option(help="Operations: corruptions, default, a, b, wide.")] = "corruptions",
+    images: Annotated[int, Option(help="Shifted images, about.")] = 20_000,
+    levels: Annotated[int, Option(help="Of either axis.")] = 8,
+    least: Annotated[int, Option(help="Cells of fewer images are N/A.")] = 10,
+    seed: Annotated[int, Option(help="Of the shifted images, and of what is trained here.")] = 0,
+    out: Annotated[Path | None, Option(help="Where to write. [DIR/grid]")] = None,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Show how OOD detectors do as shifts grow. They grow in meaning and in style (Long et al. 2024): AUROC,
+    FPR@95 and AUPR on every cell, correlation and sensitivity along either axis. Written: CSV, PNG,
+    report.html. Interrupted, the same command goes on.
+
+    Example: unseen grid contest --images 10000
+    """
+    from starter.classifiers import use_network
+    from starter.gridreport import summary, write_grid
+    from starter.gridrun import Asked, run_grid
+    from starter.referee import open_referee
+
+    for spec in network or ():
+        use_network(spec)
+    competition, chosen = Competition.open(folder), {"detectors": tuple(detector)} if detector else {}
+    asked = Asked(
+        classifier or competition.classifiers[0],
+        ood=ood,
+        exclude=tuple(exclude or ()),
+        group=group,
+        images=images,
+        levels=levels,
+        least=least,
+        seed=seed,
+        **chosen,
+    )
+    run = run_grid(competition, partial(open_referee, encoder, laid), asked, device)
+    echo(f"{summary(run)}\n\n{write_grid(run, out or folder / 'grid')}")
+
+
+@app.command()
+def laid(
+    folder: Annotated[Path, Argument(metavar="DIR", help="A folder for what is written.")],
+    encoder: EncoderSpec = "embedded",
+    source: Annotated[str, Option(help="As for build: its test images are classified.")] = "glyphs",
+    labels: Annotated[
+        Path | None, Option(help="A file with a meaning a line. [the source's classes]")
+    ] = None,
+    templates: Annotated[
+        Path | None, Option(help='A file with a text a line, "{}" for the meaning, the plainest first.')
+    ] = None,
+    natural: Annotated[Many, Option(help="A labelled natural-shift set, as --val-from; repeatable.")] = None,
+    steps: Annotated[int, Option(help="Of training.")] = 1000,
+    seed: Annotated[int, Option(help="Of everything random.")] = 0,
+    data_root: DataRoot = None,
+    device: Device = "cpu",
+) -> None:
+    """Part an encoder's features into meaning and style (LAID), beside PCA: DIR/laid.safetensors, and
+    DIR/table3.csv, how well each part tells the classes. The embedded encoder is trained first, in a minute.
+
+    Example: unseen laid referee
+    """
+    from starter.encoders.choose import load_encoder
+    from starter.laid import train_laid
+    from starter.pca import text_pca
+    from starter.prompts import choose_prompts
+    from starter.sources import load_images, load_source
+    from starter.zeroshot import describe, shown_sets, zero_shot_table
+    from submission.files import write_text
+
+    splits = load_source(source, data_root, seed)
+    shifted = {
+        path: load_images(path, splits.classes, image_size=splits.image_size) for path in natural or ()
+    }
+    chosen = load_encoder(encoder, folder, seed, device)
+    prompts = choose_prompts(chosen, splits.classes, labels, templates, seed)
+    texts = prompts.features(chosen, progress=True)
+    found = train_laid(texts, chosen.name, seed, steps, device=device)
+    found.save(folder / "laid.safetensors")
+    shown, named = shown_sets(splits, shifted, seed), prompts.plain(splits.classes)
+    table = zero_shot_table(chosen, named, shown, {"PCA": text_pca(texts), "LAID": found})
+    write_text(folder / "table3.csv", table.to_csv(index=False))
+    echo(f"{describe(table)}\n\nlargest |W'W - I|: {found.error:.1e}")
+    echo(f"{folder / 'laid.safetensors'}\n{folder / 'table3.csv'}")
+
+
+@app.command()
+def shift(
+    folder: Annotated[Path, Argument(metavar="DIR", help="The folder that laid wrote.")],
+    path: Annotated[Path, Argument(metavar="PATH", help="A competition, or a folder of folders of images.")],
+    out: Annotated[Path, Option(help="The CSV file to write.")],
+    encoder: EncoderSpec = "embedded",
+    source: Annotated[str, Option(help="For a folder: its training images are the ID images.")] = "glyphs",
+    images: Annotated[int, Option(help="At most that many of each folder.")] = 1000,
+    neighbour: Annotated[int, Option(help="Which nearest ID image the distance is to.")] = 10,
+    seed: Annotated[int, Option(help="That laid was given.")] = 0,
+    data_root: DataRoot = None,
+    device: Device = "cpu",
+) -> None:
+    """Measure each image's shift in meaning and in style. Written: set,row,semantic,covariate, as distances
+    from the ID images. A competition's ID images are its unlabelled training images.
+
+    Example: unseen shift referee unseen-demo --out degrees.csv
+    """
+    from starter.degrees import degree_table, measured_sets
+    from starter.encoders.choose import load_encoder
+    from starter.laid import Laid
+    from submission.files import write_text
+
+    matrix, chosen = Laid.load(folder / "laid.safetensors"), load_encoder(encoder, folder, seed, device)
+    known, sets = measured_sets(path, source, data_root, seed, images)
+    table = degree_table(chosen, matrix, known, sets, neighbour, device)
+    write_text(out, table.to_csv(index=False, float_format="%.6f"))
+    echo(f"{table.groupby('set', sort=False)[['semantic', 'covariate']].mean().round(3)}\n\n{out}")
+
+
+@app.command("syn-is")
+def syn_is(
+    out: Annotated[Path, Argument(metavar="OUT", help="A new folder, or one of an interrupted run.")],
+    referee: Annotated[Path, Option(help="The folder that laid wrote.")],
+    generator: Annotated[
+        str,
+        Option(help="glyphs, sdxl-turbo, a folder of such a pipeline, or module:function: its code runs."),
+    ] = "glyphs",
+    labels: Annotated[Path | None, Option(help="A file with a label a line. [the source's classes]")] = None,
+    styles: Annotated[
+        Path | None,
+        Option(help='A CSV with name,prompt ("{object}" in it),negative. [the paper\'s 51 names]'),
+    ] = None,
+    per_cell: Annotated[int, Option(min=1, help="Images a cell.")] = 5000,
+    encoder: EncoderSpec = "embedded",
+    source: Annotated[str, Option(help="Its training images are the ID images.")] = "glyphs",
+    semantic: Annotated[
+        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Degrees of levels 1-8. [the prompts']")
+    ] = None,
+    covariate: Annotated[
+        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Degrees of levels 1-8. [the prompts']")
+    ] = None,
+    size: Annotated[int, Option(help="SDXL-Turbo: height and width in pixels.")] = 512,
+    steps: Annotated[int, Option(min=1, help="SDXL-Turbo: denoising steps.")] = 1,
+    batch: Annotated[int, Option(min=1, help="Prompts at a time.")] = 8,
+    licence: Annotated[str, Option(help="Of the images, for the datasheet.")] = "",
+    seed: Annotated[int, Option(min=0, help="That laid was given, and of the draws.")] = 0,
+    data_root: DataRoot = None,
+    device: Device = "cpu",
+) -> None:
+    """Generate images whose shift grows step by step (Syn-IS). Labels x styles in a folder for each cell of
+    the 8 x 8 grid of meaning and style, prompts.csv and DATASHEET.md. Run again to go on.
+
+    Example: unseen syn-is synis --referee referee --per-cell 20
+    """
+    from starter.encoders.choose import load_encoder
+    from starter.laid import Laid
+    from starter.sources import load_source
+    from starter.synis.build import Referee, build_grid
+    from starter.synis.choose import choose_generator, choose_prompts
+
+    matrix, splits = Laid.load(referee / "laid.safetensors"), load_source(source, data_root, seed)
+    chosen, identity = load_encoder(encoder, referee, seed, device), f"training images of {source}"
+    known = Referee(chosen, matrix, splits.train.images, identity)
+    prompts = choose_prompts(generator, labels, styles, splits.classes)
+    model = choose_generator(generator, device, size, steps)
+    ends = (semantic, covariate)
+    grid = build_grid(out, known, prompts, model, per_cell, ends, licence, seed, batch, device)
+    cells = int((grid.counts > 0).sum())
+    echo(f"{cells * per_cell:,} images in {cells} of {grid.counts.size} cells\n{out / 'DATASHEET.md'}")
+
+
 @app.command()
 def failure(
     folder: Folder,
@@ -581,9 +786,9 @@ def failure(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Do OOD detectors find images of new classes, or those that the classifier gets wrong? The tables of the
-    ImageNet-OOD paper and misclassification detection, on the images that are public in an OOD competition,
-    corrupted ones besides: CSV and PNG in DIR/failure.
+    """Tell whether OOD detectors find new classes or errors. The tables of the ImageNet-OOD paper and
+    misclassification detection, on the images that are public in an OOD competition, corrupted ones besides:
+    CSV and PNG in DIR/failure.
 
     Example: unseen failure mixes msp energy knn
     """
@@ -617,27 +822,24 @@ def ablate(
             help="OOD track, tables 1, 2, 4: random splits besides, as in the paper (5 there).",
         ),
     ] = 0,
-    subject: Annotated[Many, Option(help="OOD track: only these subjects; repeatable. [all]")] = None,
     device: Device = "cpu",
 ) -> None:
-    """Reproduce a table of the SYP paper on the labelled validation sets, or in the OOD track one of the
-    Gscore paper on the meta-train mixes, of families left out: a CSV and a PNG in DIR/ablation. The former
-    trains many oracles; interrupted, the same command goes on. What --set changes holds for every row.
+    """Reproduce a table of the SYP or the Gscore paper. SYP's are made on the labelled validation sets; in
+    the OOD track Gscore's on the meta-train mixes, of families left out: a CSV and a PNG in DIR/ablation. The
+    former trains many oracles; interrupted, the same command goes on. What --set changes holds for every row.
 
     Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
     """
     competition = Competition.open(folder)
     if competition.track == "ood":
-        echo(_gscore_table(competition, table, settings, seeds, splits, subject or [], device))
-    elif subject:
-        raise UnusableInput("--subject is for the OOD track: this competition is of the accuracy track")
+        echo(_gscore_table(competition, table, settings, seeds, splits, device))
     else:
         echo(_syp_table(competition, table, settings, seeds, splits, device))
 
 
 @app.command()
 def validate(folder: Folder, file: Predictions) -> None:
-    """Check a submission: "valid", or every problem with its line. Exit code 1 where there is a problem.
+    """Check a submission. "valid", or every problem with its line. Exit code 1 where there is a problem.
 
     Example: unseen validate contest contest/submissions/atc.csv
     """
@@ -652,8 +854,8 @@ def score(
     team: Annotated[str | None, Option(help="Organizers: score on the hidden labels for this team.")] = None,
     val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
 ) -> None:
-    """Score predictions on the validation sets (--val) or, organizers, the test sets (--team). What a team
-    hands in is recorded and counts towards its limit, invalid or not.
+    """Score predictions: --val, or a team's (organizers). --val is on the validation sets; with --team it is
+    on the test sets, and what a team hands in is recorded and counts towards its limit, invalid or not.
 
     Example: unseen score contest contest/validation/atc.csv --val
     """
@@ -688,7 +890,8 @@ def leaderboard(
     ] = False,
     markdown: Annotated[bool, Option("--markdown", help="The organizer's table as Markdown.")] = False,
 ) -> None:
-    """Write leaderboard.csv, .html and .md (a table for a README), and print the organizer's table by group.
+    """Write leaderboard.csv, .html and .md. The last is a table for a README; the organizer's, by group, is
+    printed.
 
     Example: unseen leaderboard contest
     """
@@ -714,7 +917,7 @@ def select(
     ] = None,
     clear: Annotated[bool, Option("--clear", help="Take the choice back: the best two count.")] = False,
 ) -> None:
-    """Choose the submissions that count for a team at the end (organizers). Frozen at the deadline.
+    """Choose a team's submissions that count (organizers). Frozen at the deadline.
 
     Example: unseen select contest --team ada 1
     """
@@ -736,8 +939,8 @@ def history(
     folder: Folder,
     team: Annotated[str | None, Option(help="Only this team's.")] = None,
 ) -> None:
-    """Every submission, with its RMSE on the public and the private part and by classifier and group: for
-    the organizer only.
+    """List every submission with its scores (organizers). RMSE on the public and the private part, and by
+    classifier and group.
 
     Example: unseen history contest
     """
@@ -755,7 +958,7 @@ def rescore(
     label: Annotated[Many, Option(metavar="ID=FRACTION", help="A right label; may be repeated.")] = None,
     void: Annotated[Many, Option(metavar="SET", help="A test set that counts no more; repeatable.")] = None,
 ) -> None:
-    """Correct labels or void test sets, and score every submission anew (organizers). It is recorded.
+    """Correct labels or void test sets (organizers). Every submission is scored anew; it is recorded.
 
     Example: unseen rescore contest --void test_0003 --reason mislabelled
     """
@@ -774,8 +977,8 @@ def verify(
     folder: Folder,
     head: Annotated[Many, Option(help="A head of the ledger that was published; may be repeated.")] = None,
 ) -> None:
-    """Find rows of the ledger that were altered, removed or reordered, and files and scores that do not fit
-    (organizers). Exit code 1 where there is a problem.
+    """Check that the ledger is what it was (organizers). Rows that were altered, removed or reordered are
+    found, and files and scores that do not fit. Exit code 1 where there is a problem.
 
     Example: unseen verify contest
     """
@@ -804,8 +1007,8 @@ def pack(
 
 @app.command()
 def card(folder: Folder) -> None:
-    """Write what is said of the competition's data, as in the archive: DIR/card.md for people, and
-    DIR/croissant.json, Croissant metadata for programs.
+    """Write the data card and Croissant metadata. As in the archive: DIR/card.md for people, and
+    DIR/croissant.json for programs.
 
     Example: unseen card contest
     """
@@ -816,8 +1019,8 @@ def card(folder: Folder) -> None:
 
 @app.command()
 def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> None:
-    """List what could reveal a hidden label: errors, to mend before anybody gets the competition, and
-    warnings. Exit code 1 where there is an error.
+    """List what could reveal a hidden label. Errors are to mend before anybody gets the competition; then
+    there are warnings. Exit code 1 where there is an error.
 
     Example: unseen audit contest
     """
@@ -845,8 +1048,8 @@ def verify_entry(
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Run a method again and compare its predictions with a submitted file. Exit code 1 where they differ.
-    Its code runs here: use a participant's copy (unseen pack), which has no labels.
+    """Run a method again and compare with a submitted file. Exit code 1 where they differ. Its code runs
+    here: use a participant's copy (unseen pack), which has no labels.
 
     Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
     """
@@ -870,7 +1073,7 @@ def export(
         datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
     ] = None,
 ) -> None:
-    """Write the competition for another platform, ready to upload; OUT/README.md says how.
+    """Write the competition for another platform. Ready to upload; OUT/README.md says how.
 
     Example: unseen export codabench contest contest-codabench
     """
@@ -923,13 +1126,7 @@ def _syp_table(
 
 
 def _gscore_table(
-    competition: Competition,
-    table: str,
-    settings: Many,
-    seeds: int,
-    splits: int,
-    subjects: list[str],
-    device: str,
+    competition: Competition, table: str, settings: Many, seeds: int, splits: int, device: str
 ) -> str:
     """A table of the Gscore paper, and where it is."""
     from baselines.gscore_tables import ablate
@@ -938,7 +1135,7 @@ def _gscore_table(
         raise UnusableInput(
             "--set and --seeds are for the SYP paper's tables: this competition is of the OOD track"
         )
-    frame, paths = ablate(competition, table, splits, device, subjects)
+    frame, paths = ablate(competition, table, splits, device)
     return "\n".join([frame.to_string(index=False, float_format="{:.3f}".format), "", *map(str, paths)])
 
 

@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from baselines.report import ALL, Report, Run
+from baselines.report_levels import level_figures, levels_csv, on_grid
 from submission.files import write_text
 
 COLOURS = ("#2f6fb3", "#b35900", "#3a8a3a", "#8a3a8a", "#a02c2c", "#2c8c8c")
@@ -23,7 +24,8 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
 
     A section per classifier has a table (a line per method and group) and, per method, two figures: its
     indicator against accuracy with the fitted line, where it is a regression on one, and the predicted
-    against the true accuracy of every validation set.
+    against the true accuracy of every validation set. Where these sets are cells of a grid of shifts, errors
+    by level and by cell come first, and ``report_levels.csv`` is written too.
     """
     page = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -43,10 +45,18 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
         for subject, methods in order.items()
     }
     html, table = folder / "report.html", folder / "report.csv"
+    levels = {subject: level_figures(report, subject) for subject in report.val} if on_grid(report) else {}
     text = page.render(
-        competition=report.competition, lines=lines, figures=figures, shown=_shown, span=_span(report)
+        competition=report.competition,
+        lines=lines,
+        figures=figures,
+        levels=levels,
+        shown=_shown,
+        span=_span(report),
     )
     write_text(html, text)
+    if levels:
+        write_text(folder / "report_levels.csv", levels_csv(report))
     write_text(table, report.csv())
     return html, table
 

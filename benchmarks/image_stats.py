@@ -4,8 +4,8 @@ python benchmarks/image_stats.py [--images 10000] [--rounds 15]
 
 Both get the same images of 32 x 32 pixels in NumPy's memory, the loop as (h, w, 3), the kit as it renders
 them, (3, h, w) in chunks of 500: first the embedded competition's images, then noise of all values, for which
-the kit's table of entropies is slowest. OpenCV's threads are off. Printed: medians of images a CPU second (all
-threads together), which other load changes less than wall-clock time, and the median of the rounds' ratios.
+the kit's table of entropies is slowest. OpenCV's threads are off. Printed: medians of images a CPU second (of
+all threads), which other load changes less than wall-clock time, and the median of the rounds' ratios.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Training ORA-A: steps a second against a plain DataLoader loop, and the memory of DataCV's whole table.
 
-python benchmarks/ora_a.py [--steps 60] [--rounds 5]
+python benchmarks/ora_a.py [--steps 60] [--rounds 5] [--networks] [--peak]
 
 All loops train the same network on the same table with the same batch size and optimiser. The plain one has
 DataLoader(TensorDataset(rows, correct), batch_size, shuffle=True), as it is mostly written; a second has the
@@ -24,11 +24,12 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
 from oracle import OraA
-from oracle.networks import Mlp
+from oracle.networks import Attention, Mlp
 from oracle.training import Training
 from starter.observation import MetaTrain, Moments, Observation, Source
 
 BATCH = 10_000
+PAPER = 30_000
 DATACV = 1000, 10_000
 WHOLE = "whole batches"
 
@@ -121,6 +122,22 @@ def peak() -> None:
     print(f"{sets.m:,} sets of {sets.n:,}: {after:,} MB at the peak, {before:,} of them before the fit")
 
 
+def networks(steps: int) -> None:
+    """Print each network's steps a second of CPU time, and the hours that the paper's 30,000 take."""
+    rows = torch.rand(200_000, 6)
+    correct = torch.rand(len(rows)) < rows[:, 0]
+    for name, network, count in (
+        ("ora-a", Mlp(6, 8, 0.0), steps),
+        ("ora-b, one token", Attention(6, 8, 0.1, "one", 3), steps),
+        ("ora-b, a token an indicator", Attention(6, 8, 0.1, "indicators", 3), max(steps // 5, 1)),
+    ):
+        training(1).train(network, rows, correct)
+        start = time.process_time()
+        training(count).train(network, rows, correct)
+        rate = count / (time.process_time() - start)
+        print(f"{name}: {rate:.2f} steps/s of CPU time, {PAPER / rate / 3600:.2f} hours for {PAPER:,}")
+
+
 def peak_memory() -> int:
     """The process's own peak of resident memory in MB, as Linux has it."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
@@ -134,11 +151,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peak", action="store_true", help="only the memory")
+    parser.add_argument("--networks", action="store_true", help="only the steps/s of ORA-A and ORA-B")
     options = parser.parse_args()
     if options.peak:
         peak()
         return
     print(f"{torch.get_num_threads()} threads, batch of {BATCH:,}")
+    if options.networks:
+        networks(options.steps)
+        return
     compare(options.steps, options.rounds)
     subprocess.run([sys.executable, __file__, "--peak"], check=True)
 

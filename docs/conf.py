@@ -26,6 +26,7 @@ html_title = "Unseen"
 html_theme_options = {"source_directory": "docs/"}
 html_show_copyright = False
 default_role = "code"
+smartquotes = False  # --option, not –option
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
 napoleon_use_ivar = True
@@ -34,6 +35,7 @@ autodoc_typehints = "signature"
 autodoc_default_options = {
     "members": True,
     "ignore-module-all": True,
+    "no-value": True,
     "exclude-members": "set_fit_request, set_predict_request, set_score_request",
 }
 python_use_unqualified_type_names = True
@@ -112,7 +114,15 @@ def as_text(app: Sphinx, what: str, name: str, obj: object, options: object, lin
     lines[:] = made
 
 
+def keep_colon(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Napoleon takes what stands before a colon for the type of an attribute, if text follows on its line."""
+    if what in ("data", "attribute", "property") and lines:
+        head, colon, tail = lines[0].partition(": ")
+        lines[:1] = [f"{head}:", tail] if colon else [head]
+
+
 def setup(app: Sphinx) -> None:
     """Sphinx calls this."""
     app.connect("builder-inited", write_reference)
+    app.connect("autodoc-process-docstring", keep_colon, priority=100)
     app.connect("autodoc-process-docstring", as_text, priority=999)

@@ -24,7 +24,7 @@ class ImageTable:
 
     rows: NDArray[np.float32]
     correct: NDArray[np.bool_]
-    accuracy: NDArray[np.float64]
+    accuracy: NDArray[np.floating]
     sizes: NDArray[np.int64]
     normalisation: Normalisation
 

@@ -107,7 +107,8 @@ class Descent:
     """
 
     def __init__(self, parameters: list[nn.Parameter], momentum: float, weight_decay: float) -> None:
-        self.parameters, self.momentum, self.weight_decay = parameters, momentum, weight_decay
+        self.parameters: list[torch.Tensor] = [*parameters]
+        self.momentum, self.weight_decay = momentum, weight_decay
         self.velocities: list[torch.Tensor | None] = [None] * len(parameters)
 
     @torch.no_grad()
@@ -115,7 +116,7 @@ class Descent:
         """Go a step down the gradients, and forget them."""
         sgd(
             self.parameters,
-            [parameter.grad for parameter in self.parameters],
+            [parameter.grad for parameter in self.parameters if parameter.grad is not None],
             self.velocities,
             weight_decay=self.weight_decay,
             momentum=self.momentum,

@@ -1,11 +1,12 @@
-"""unseen-best, the kit's own entry: trees judge images, transport under an estimated class prior judges the
-set, and a small regression corrects it. docs/unseen-best.md says why, and what each part is worth.
+"""unseen-best, the kit's own entry: trees and SYP's oracle judge images, transport under an estimated class
+prior judges the set, and a small regression corrects it. docs/unseen-best.md says why, and what each part
+is worth.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +19,12 @@ from baselines.regressors import log_odds
 from baselines.stack import convex_weights
 from oracle.correction import Correction
 from oracle.indicators import indicator_table, named, needs_of
-from oracle.ora_l import grow, read_trees
+from oracle.judge import SYP, Judge, Tables, scaled
 from oracle.priors import few_classes, nearest_prior, sure
 from oracle.training import check_whole
 from starter.observation import MetaTrain, Observation, Source
 from starter.temperature import temperature
 from submission.errors import UnusableInput
-
-if TYPE_CHECKING:
-    from lightgbm import Booster
 
 FloatArray = NDArray[np.float64]
 RICH = "entropy,confidence,energy,margin,logit_norm,knn,turned,grey,rotation"
@@ -61,13 +59,13 @@ class Judged:
 Fit = Callable[[FloatArray, FloatArray], Correction]
 
 
-def candidates() -> list[Fit]:
-    """Ways to tell accuracy from rows: every estimate as it is, and the transport's corrected by the other
-    estimates, and by these and the evidence, each at every strength of ridge regression.
+def candidates(width: int) -> list[Fit]:
+    """Ways to tell accuracy from rows (r, width): every estimate as it is, and the transport's corrected by
+    the other estimates, and by these and the evidence, each at every strength of ridge regression.
     """
-    estimates, width = 1 + len(LEVELS), 1 + len(LEVELS) + len(EVIDENCE)
-    found: list[Fit] = [partial(_as_it_is, column) for column in range(estimates)]
-    for columns in (range(estimates), range(width)):
+    estimates = range(width - len(EVIDENCE))
+    found: list[Fit] = [partial(_as_it_is, column) for column in estimates]
+    for columns in (estimates, range(width)):
         found += [partial(_corrected, tuple(columns), alpha) for alpha in ALPHAS]
     return found
 
@@ -88,8 +86,10 @@ class UnseenBest(Estimator):
         estimate: the share of images that the trees call right ("trees"), the share transported cheaply under
             the class prior that they leave room for ("transport"), or both, corrected ("stack").
         copies: of the labelled source, with other class priors, that the regression learns from too.
+        steps: of a network like ORA-A's, whose estimate stands beside the others; with 0, as meta-train
+            cross-validation has it, there is none (docs/unseen-best.md).
         trees, leaves: of LightGBM.
-        most: at most so many images are learnt from by each of the five forests.
+        most: at most so many images are learnt from by each of the five forests and networks.
         seed: of what is drawn.
     """
 
@@ -98,6 +98,7 @@ class UnseenBest(Estimator):
         indicators: str = RICH,
         estimate: str = "stack",
         copies: int = 8,
+        steps: int = 0,
         trees: int = 100,
         leaves: int = 15,
         most: int = 200_000,
@@ -106,6 +107,7 @@ class UnseenBest(Estimator):
         self.indicators = indicators
         self.estimate = estimate
         self.copies = copies
+        self.steps = steps
         self.trees = trees
         self.leaves = leaves
         self.most = most
@@ -114,26 +116,22 @@ class UnseenBest(Estimator):
     @property
     def needs(self) -> tuple[str, ...]:  # type: ignore[override]
         """What the indicators read."""
-        return needs_of((*named(self.indicators), *EVIDENCE))
+        return needs_of(self._columns)
 
     def _fit(self, meta: MetaTrain) -> None:
         self._check()
         self._prepare(meta.source)
         sets = [self._judged(observation) for observation in tqdm(meta.sets, "indicators", leave=False)]
-        source = self._judged(meta.source.observation)
-        tables, correct = [self._read(each) for each in sets], list(meta.correct)
-        self.forest_ = self._grow([*tables, self._read(source)], [*correct, meta.source.correct])
+        source, everything = self._judged(meta.source.observation), np.arange(len(sets))
+        self.judge_ = self._judge(meta, sets, source, everything)
         if self.estimate != "stack":
             return
         parts = blocks(meta.families)
-        forests = [
-            self._grow(
-                [*(tables[i] for i in fold.train), self._read(source)],
-                [*(correct[i] for i in fold.train), meta.source.correct],
-            )
+        taught = [
+            self._judge(meta, sets, source, fold.train)
             for fold in tqdm(parts, "blocks of operations", leave=False)
         ]
-        judges = [[forests[j] for j, fold in enumerate(parts) if i in fold.test] for i in range(len(sets))]
+        judges = [[taught[j] for j, fold in enumerate(parts) if i in fold.test] for i in everything]
         self._learn(meta, sets, source, judges, parts)
 
     def _prepare(self, source: Source) -> None:
@@ -150,31 +148,39 @@ class UnseenBest(Estimator):
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        """The trees' indicators, then those of the evidence that are not among them."""
-        return tuple(dict.fromkeys((*named(self.indicators), *EVIDENCE)))
+        """The trees' indicators, then those of the evidence, and of SYP, that are not among them."""
+        more = named(SYP) if self.steps else ()
+        return tuple(dict.fromkeys((*named(self.indicators), *EVIDENCE, *more)))
 
-    def _read(self, judged: Judged) -> NDArray[np.float32]:
-        """The columns that the trees read."""
-        return judged.table[:, : len(named(self.indicators))]
+    def _tables(self, judged: Judged) -> Tables:
+        rich = judged.table[:, : len(named(self.indicators))]
+        if not self.steps:
+            return Tables(rich)
+        return Tables(rich, scaled(judged.table[:, [self._columns.index(name) for name in named(SYP)]]))
 
-    def _grow(self, tables: Sequence[NDArray[np.float32]], correct: Sequence[NDArray[np.bool_]]) -> "Booster":
-        truth = np.concatenate(correct).astype(np.float32)
-        drawn = np.arange(len(truth))
-        if len(truth) > self.most:
-            drawn = np.sort(np.random.default_rng(self.seed).permutation(len(truth))[: self.most])
-        starts = np.cumsum([0, *map(len, tables[:-1])])
-        parts = np.split(drawn, np.searchsorted(drawn, starts[1:]))
-        rows = np.concatenate(
-            [table[part - start] for table, part, start in zip(tables, parts, starts, strict=True)]
+    def _judge(
+        self, meta: MetaTrain, sets: Sequence[Judged], source: Judged, chosen: NDArray[np.int64]
+    ) -> Judge:
+        """Who has learnt from the chosen sets and the source."""
+        return Judge.of(
+            [self._tables(sets[i]) for i in chosen],
+            [meta.correct[i] for i in chosen],
+            self._tables(source),
+            meta.source.correct,
+            {"trees": self.trees, "leaves": self.leaves},
+            self.most,
+            self.steps if self.estimate == "stack" else 0,
+            self.seed,
         )
-        return grow(rows, truth[drawn], self.trees, self.leaves, 0.1, self.seed)
 
-    def _row(self, judged: Judged, forests: "Sequence[Booster]") -> FloatArray:
-        """Log-odds of the trees' and the transports' estimates, then the means of the evidence, (p,)."""
-        rows = self._read(judged)
-        probabilities = np.mean([np.asarray(forest.predict(rows)) for forest in forests], axis=0)
+    def _row(self, judged: Judged, judges: Sequence[Judge]) -> FloatArray:
+        """Log-odds of the trees', transports' and network's estimates, then the means of the evidence."""
+        tables = self._tables(judged)
+        probabilities = np.mean([judge.probabilities(tables) for judge in judges], axis=0)
         estimates = [(probabilities > RIGHT).mean()]
         estimates += [self._transported(judged.observation, probabilities, level) for level in LEVELS]
+        if self.steps:
+            estimates.append(np.mean([judge.share(tables) for judge in judges]))
         places = [self._columns.index(name) for name in EVIDENCE]
         return np.array([*log_odds(estimates), *judged.table[:, places].mean(axis=0, dtype=np.float64)])
 
@@ -190,17 +196,19 @@ class UnseenBest(Estimator):
         meta: MetaTrain,
         sets: Sequence[Judged],
         source: Judged,
-        judges: "Sequence[Sequence[Booster]]",
+        judges: Sequence[Sequence[Judge]],
         parts: Sequence[Fold],
     ) -> None:
-        """Rows of the sets, by trees that lack their operations, and of the source; then the weights."""
+        """Rows of the sets, by judges that lack their operations, and of the source; then the weights."""
         pairs = zip(tqdm(sets, "transports", leave=False), judges, strict=True)
-        rows = [self._row(judged, forests) for judged, forests in pairs]
+        rows = [self._row(judged, theirs) for judged, theirs in pairs]
         targets = list(meta.targets)
         rng = np.random.default_rng(self.seed)
-        everything = np.arange(len(source.table))
-        for drawn in [everything, *(few_classes(meta.source.labels, rng) for _ in range(self.copies))]:
-            rows.append(self._row(source.take(drawn), [self.forest_]))
+        for drawn in [
+            np.arange(len(source.table)),
+            *(few_classes(meta.source.labels, rng) for _ in range(self.copies)),
+        ]:
+            rows.append(self._row(source.take(drawn), [self.judge_]))
             targets.append(meta.source.correct[drawn].mean())
         of = np.concatenate([np.arange(len(sets)), np.full(1 + self.copies, -1)])
         self._weigh(np.array(rows), np.array(targets), of, parts)
@@ -209,41 +217,38 @@ class UnseenBest(Estimator):
         self, rows: FloatArray, targets: FloatArray, of: NDArray[np.int64], parts: Sequence[Fold]
     ) -> None:
         """Convex weights of the candidates that serve best on blocks of operations not learnt from."""
-        held = [np.isin(of, fold.test) for fold in parts]
+        held, every = [np.isin(of, fold.test) for fold in parts], candidates(rows.shape[1])
         predictions = [
-            np.column_stack([fit(rows[~test], targets[~test])(rows[test]) for fit in candidates()])
-            for test in held
+            np.column_stack([fit(rows[~test], targets[~test])(rows[test]) for fit in every]) for test in held
         ]
         weights = convex_weights(predictions, [targets[test] for test in held])
-        chosen = [
-            (float(weight), fit) for weight, fit in zip(weights, candidates(), strict=True) if weight > 0
-        ]
+        chosen = [(float(weight), fit) for weight, fit in zip(weights, every, strict=True) if weight > 0]
         self.corrections_ = [(weight, fit(rows, targets)) for weight, fit in chosen]
 
     def _predict(self, observation: Observation) -> float:
         judged = self._judged(observation)
         if self.estimate == "stack":
-            row = self._row(judged, [self.forest_])[None]
+            row = self._row(judged, [self.judge_])[None]
             return float(sum(weight * correct(row)[0] for weight, correct in self.corrections_))
-        probabilities = np.asarray(self.forest_.predict(self._read(judged)))
+        probabilities = self.judge_.probabilities(self._tables(judged))
         if self.estimate == "trees":
             return float((probabilities > RIGHT).mean())
         return self._transported(observation, probabilities, LEVELS[TRANSPORT - 1])
 
     def _state(self) -> dict[str, Any]:
         corrections = [(weight, asdict(each)) for weight, each in getattr(self, "corrections_", [])]
-        trees = self.forest_.model_to_string()
-        return {"source": self.source_, "trees": trees, "corrections": corrections}
+        return {"source": self.source_, "judge": self.judge_.state(), "corrections": corrections}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         self._prepare(state["source"])
-        self.forest_ = read_trees(state["trees"])
+        self.judge_ = Judge.restore(state["judge"])
         self.corrections_ = [(weight, Correction(**each)) for weight, each in state["corrections"]]
 
     def _check(self) -> None:
         if self.estimate not in ESTIMATES:
             raise UnusableInput(f"estimate must be {', '.join(ESTIMATES)}, got {self.estimate!r}")
         check_whole("copies", self.copies, 0, 1000)
+        check_whole("steps", self.steps, 0, 10_000_000)
         check_whole("trees", self.trees, 1, 100_000)
         check_whole("leaves", self.leaves, 2, 10_000)
         check_whole("most", self.most, 1, 100_000_000)

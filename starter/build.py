@@ -13,6 +13,7 @@ from starter.buildmixes import build_mixes
 from starter.cache import cache_key
 from starter.claim import Claim, claimed
 from starter.classifiers import Classifier, check_device
+from starter.gridsets import grid_input, open_ruler, plan_grid
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
 from starter.licences import licences
@@ -78,13 +79,15 @@ def build_accuracy(claim: Claim, device: str, data_root: Path | None) -> Competi
     splits = load_source(settings.source, data_root, settings.seed)
     if settings.datacv_splits:
         splits = splits.as_in_datacv()
-    plans = {
-        "val": plan_part(settings, "val", splits, settings.seed),
-        "test": plan_part(settings, "test", splits, claim.test_seed),
-    }
-    _check_overlap(settings, splits, plans)
     given = given_classifiers(settings, splits, device)
-    claim.check_inputs(_inputs(settings, splits, plans, given))
+    ruler = open_ruler(claim, splits, device) if settings.grid else None
+    seeds = {"val": settings.seed, "test": claim.test_seed}
+    if ruler:
+        plans: Mapping[str, Sequence[Planned]] = plan_grid(claim, splits, ruler, seeds)
+    else:
+        plans = {part: plan_part(settings, part, splits, seed) for part, seed in seeds.items()}
+    _check_overlap(settings, splits, plans)
+    claim.check_inputs(_inputs(settings, splits, plans, given) | grid_input(settings, ruler))
     write_text(public / LICENCES, licences(settings))
     write_bases(public, splits, settings.seed)
     write_classifiers(public, given, splits, settings)
@@ -174,7 +177,8 @@ def _inputs(
     parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
     inputs = {f"--source {settings.source}": cache_key(splits.classes, *(part.digest for part in parts))}
     for part, planned in plans.items():
-        natural = sorted((plan.base, plan.images.digest) for plan in planned if plan.images is not None)
+        read = [plan for plan in planned if plan.base.startswith("path:") and plan.images is not None]
+        natural = sorted((plan.base, plan.images.digest) for plan in read if plan.images is not None)
         inputs |= {f"--{part}-from {base.removeprefix('path:')}": digest for base, digest in natural}
     if settings.recipes:
         inputs[f"--recipes {settings.recipes}"] = cache_key(

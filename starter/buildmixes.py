@@ -14,6 +14,7 @@ from starter.claim import Claim
 from starter.classifiers import Classifier
 from starter.classsets import load_class_sets
 from starter.gbench import gbench, missing
+from starter.gridsets import cell_pools, cells_of, grid_input, open_ruler
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
 from starter.licences import licences
@@ -24,8 +25,10 @@ from starter.npz import write_npz
 from starter.oodsets import load_ind_images, load_ood_sets, without_shared
 from starter.overlap import shared_images
 from starter.parts import given_classifiers, hashes, public_sets, write_bases, write_classifiers
+from starter.plan import Settings
 from starter.recipes import generator
 from starter.rendering import FromRecipe
+from starter.ruler import Ruler
 from starter.sources import load_source
 from starter.splits import Splits
 from submission import (
@@ -62,9 +65,12 @@ def build_mixes(claim: Claim, device: str, data_root: Path | None) -> Competitio
     given = given_classifiers(settings, splits, device)
     bases = _bases(settings, splits)
     ood, tested = _ood_sets(settings, splits, bases["test"])
-    claim.check_inputs(_inputs(settings, splits, ood, given, bases["test"]))
+    ruler = open_ruler(claim, splits, device) if settings.grid else None
+    claim.check_inputs(_inputs(settings, splits, ood, given, bases["test"]) | grid_input(settings, ruler))
     parts = part_sets([name for name in ood if name not in tested], settings.seed, tested)
     pools = {part: Pools(part, base, ood, parts[part]) for part, base in bases.items()}
+    if ruler:
+        pools |= _cell_pools(claim, splits, ruler, pools)
     mixes = {part: pool.draw(settings, claim.test_seed) for part, pool in pools.items()}
     write_text(public / LICENCES, licences(settings))
     write_bases(public, splits, settings.seed)
@@ -74,7 +80,7 @@ def build_mixes(claim: Claim, device: str, data_root: Path | None) -> Competitio
     write_text(public / MIXES_FILE, "".join(mix.mix.to_json() + "\n" for mix in mixes["train"]))
     for part in ("val", "test"):
         _write_mixes(public / part, mixes[part])
-    write_groups(public / GROUPS_FILE, [_key(mix.mix) for mix in mixes["val"]])
+    write_groups(public / GROUPS_FILE, [_key(mix.mix, settings) for mix in mixes["val"]])
     draft = _draft(claim, settings, splits, parts["train"], mixes)
     truth, deviations = _measure(draft, settings, pools, mixes, device)
     for part in ("train", "val"):
@@ -114,6 +120,16 @@ class Pools:
         order = rng.permutation(len(mixes))
         mixes = [replace(mixes[old], name=mix.name) for mix, old in zip(mixes, order, strict=True)]
         return [FromPools(mix, self.ind, self.ood[mix.ood_set]) for mix in mixes]
+
+
+def _cell_pools(claim: Claim, splits: Splits, ruler: Ruler, pools: Mapping[str, Pools]) -> dict[str, Pools]:
+    """Validation and test pools with cells of shifted images in place of their OOD sets."""
+    assert isinstance(claim.settings, MixSettings)
+    size, seeds = claim.settings.mix_sizes.high, {"val": claim.settings.seed, "test": claim.test_seed}
+    bases = {part: (pool.ind, {name: pool.ood[name] for name in pool.names}) for part, pool in pools.items()}
+    cells = cells_of(claim, splits, ruler, bases, size)
+    found = {part: cell_pools(*cells[part], size, seed) for part, seed in seeds.items()}
+    return {part: Pools(part, pools[part].ind, sets, tuple(sets)) for part, sets in found.items()}
 
 
 def _bases(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
@@ -158,8 +174,8 @@ def _ood_sets(
 def _read_ood_sets(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
     size, drawn = splits.image_size, (settings.exclude, 2 * settings.mix_sizes.high, settings.seed)
     if settings.classes:
-        reading = settings.id_up_to, settings.classes_per_set
-        return load_class_sets(settings.classes, settings.images, size, *reading, *drawn)
+        where, joined = (settings.classes, settings.images, size), settings.classes_per_set
+        return load_class_sets(*where, settings.id_up_to, joined, *drawn)
     return load_ood_sets(settings.ood, splits.classes, size, *drawn)
 
 
@@ -190,8 +206,10 @@ def _write_mixes(folder: Path, mixes: Sequence[FromPools]) -> None:
         write_npz(folder / f"{mix.name}.npz", ImageSet(mix.name, mix.images(), labels))
 
 
-def _key(mix: Mix) -> tuple[str, str, str]:
-    """Name, group and family."""
+def _key(mix: Mix, settings: Settings) -> tuple[str, str, str]:
+    """Name, group and family; those of a cell are its semantic level, as "s3", and itself."""
+    if settings.grid:
+        return mix.name, mix.ood_set.partition("c")[0], mix.ood_set
     share = mix.ind / len(mix)
     return mix.name, next(name for name, most in GROUPS.items() if share <= most), family(mix.ood_set)
 
@@ -308,7 +326,7 @@ def _write_private(
     deviations: Mapping[str, float],
 ) -> None:
     """The solution, with each mix's usage, the targets' deviations, and how to make the mixes again."""
-    keys = [_key(mix.mix) for mix in mixes]
+    keys = [_key(mix.mix, claim.settings) for mix in mixes]
     public = public_sets([(name, "ood", family) for name, _, family in keys], claim.test_seed)
     rows = [
         SolutionRow(

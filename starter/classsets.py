@@ -142,7 +142,7 @@ def _families(entries: Sequence[ClassEntry]) -> Families:
 
 def _singly(families: Families) -> list[tuple[str, tuple[ClassEntry, ...]]]:
     """A set of each class; its own name stands there too where a source has two classes of a family."""
-    sets = []
+    sets: list[tuple[str, tuple[ClassEntry, ...]]] = []
     for family, members in families.items():
         sources = [member.source for member in members]
         for entry in members:
@@ -155,7 +155,7 @@ def _singly(families: Families) -> list[tuple[str, tuple[ClassEntry, ...]]]:
 
 def _joined(families: Families, count: int) -> list[tuple[str, tuple[ClassEntry, ...]]]:
     """Sets of `count` families of one assignment, or some more where these do not divide evenly."""
-    sets = []
+    sets: list[tuple[str, tuple[ClassEntry, ...]]] = []
     for assigned in ("near", "far"):
         chosen = [family for family, members in families.items() if members[0].assignment == assigned]
         chosen.sort(key=lambda family: (families[family][0].synset, family))

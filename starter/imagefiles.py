@@ -102,6 +102,14 @@ class Tree:
                 found.setdefault(folder, []).extend([file] if _looks_like_image(file) else [])
         return {folder: tuple(files) for folder, files in found.items()}
 
+    def empty_folders(self) -> tuple[str, ...]:
+        """The top folders of a folder, not of a zip, that hold no file at all; hidden ones are left out."""
+        if not self.path.is_dir():
+            return ()
+        full = {file.partition("/")[0] for file in self.files}
+        names = {path.name for path in self.path.iterdir() if path.is_dir() and path.name[0] != "."}
+        return tuple(sorted(names - full))
+
     def every_image(self) -> tuple[str, ...]:
         """The image files at any depth."""
         return tuple(file for file in self.files if _looks_like_image(file))

@@ -201,7 +201,7 @@ class Sizes:
         ind = int(np.clip(round(n * rng.uniform(least, most)), LEAST, n - LEAST)) if least <= most else 0
         if least > most or ind > ind_pool or n - ind > ood_pool:
             raise UnusableInput(
-                f"mixes of {n} images need more than {ind_pool} IND and {ood_pool} OOD images to draw from"
+                f"mixes of {n} images cannot be drawn from {ind_pool} IND and {ood_pool} OOD images"
             )
         return ind, n - ind
 

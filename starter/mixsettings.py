@@ -92,12 +92,6 @@ class MixSettings(Settings):
             if value and not self.classes:
                 raise UnusableInput(f"--{option} belongs to --classes MANIFEST, which is missing")
 
-    def check_files(self) -> None:
-        """Raise UnusableInput, before images are read, for a bad manifest or a class without images."""
-        if self.classes:
-            reading = self.id_up_to, self.classes_per_set
-            count_class_images(self.classes, self.images, *reading, self.exclude)
-
     def _check_test(self) -> None:
         if self.test_sets < 2:
             raise UnusableInput(
@@ -112,6 +106,12 @@ class MixSettings(Settings):
                 "--hidden needs test images of your own: --test-from PATH for OOD sets and --test-ind PATH "
                 "for IND images"
             )
+
+    def check_files(self) -> None:
+        """Raise UnusableInput, before images are read, for a bad manifest or a class without images."""
+        if self.classes:
+            reading = self.id_up_to, self.classes_per_set
+            count_class_images(self.classes, self.images, *reading, self.exclude)
 
     @property
     def mix_sizes(self) -> Sizes:
@@ -136,7 +136,8 @@ class MixSettings(Settings):
     def public(self) -> dict[str, object]:
         """The settings that participants see."""
         low, high = self.sizes or (self.set_size, self.set_size)
-        return {"train_sets": self.train_sets, "sizes": [low, high], "ratio": self.ratio, "fpr": self.fpr}
+        own = {"train_sets": self.train_sets, "sizes": [low, high], "ratio": self.ratio, "fpr": self.fpr}
+        return self._cells() | own
 
     def record(self) -> dict[str, Any]:
         return {"track": self.track, **asdict(self)}

@@ -57,10 +57,8 @@ def load_ood_sets(
     with open_tree(Path(path)) as tree:
         files = _named(tree)
         kept = kept_sets(list(files), classes, exclude)
-        return {
-            name: _read(tree, name, files[name], image_size, limit, seed)
-            for name in tqdm(kept, "read OOD sets", unit="set")
-        }
+        with tqdm(kept, "read OOD sets", unit="set") as names:
+            return {name: _read(tree, name, files[name], image_size, limit, seed) for name in names}
 
 
 def load_ind_images(path: str, image_size: tuple[int, int]) -> ImageSet:
@@ -151,7 +149,8 @@ def _named(tree: Tree) -> dict[str, tuple[str, ...]]:
     """The image files of every set, by the set's name."""
     folders: dict[str, str] = {}
     files = {}
-    for folder, images in sorted(tree.images_anywhere().items()):
+    empty = dict.fromkeys(tree.empty_folders(), ())
+    for folder, images in sorted({**empty, **tree.images_anywhere()}.items()):
         name = set_name(folder)
         if not name:
             raise unusable(tree.path / folder, "no name of a set can be made of it: rename the folder")

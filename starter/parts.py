@@ -23,11 +23,16 @@ SPLIT_DRAWS = 100
 
 def write_bases(public: Path, splits: Splits, seed: int) -> None:
     """The images that methods may learn from."""
-    rng = np.random.Generator(np.random.Philox(key=[seed, 11]))
-    chosen = rng.permutation(len(splits.train))[:TRAIN_REF]
     write_npz(public / "base.npz", splits.meta_base)
     write_npz(public / "reference.npz", splits.reference)
-    write_npz(public / "train_ref.npz", ImageSet("train_ref", splits.train.images[chosen]))
+    write_npz(public / "train_ref.npz", train_ref(splits, seed))
+
+
+def train_ref(splits: Splits, seed: int) -> ImageSet:
+    """The unlabelled training images that participants get, `TRAIN_REF` or all where there are fewer."""
+    rng = np.random.Generator(np.random.Philox(key=[seed, 11]))
+    chosen = rng.permutation(len(splits.train))[:TRAIN_REF]
+    return ImageSet("train_ref", splits.train.images[chosen])
 
 
 def given_classifiers(settings: Settings, splits: Splits, device: str) -> dict[str, Classifier]:

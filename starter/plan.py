@@ -49,6 +49,9 @@ class Settings:
         ops_per_set: how many of them a set gets, at least and at most; () as the group's policy has it.
         recipes: a file of recipes of one's own, in the place of `train_sets`, `group` and `ops_per_set`.
         val_from, test_from: paths of natural-shift sets that are added to validation and test.
+        grid: the encoder that tells how far images are, as for `load_encoder`: validation and test sets are
+            then cells of a grid of shifts; "" for the usual sets.
+        laid: a file with its LAID matrix; "" to train one.
         seed: of everything public.
         precision: of the classifiers' forward pass, one for the whole competition.
         hidden: the test images stand nowhere in public; without it the competition is for practice.
@@ -73,6 +76,8 @@ class Settings:
     recipes: str = ""
     val_from: tuple[str, ...] = ()
     test_from: tuple[str, ...] = ()
+    grid: str = ""
+    laid: str = ""
     seed: int = 0
     precision: str = "float32"
     hidden: bool = False
@@ -118,6 +123,11 @@ class Settings:
             )
         if self.precision not in ("float32", "bfloat16"):
             raise UnusableInput(f"--precision must be float32 or bfloat16, got {self.precision!r}")
+        if self.grid and (self.val_from or self.test_from):
+            option = "val" if self.val_from else "test"
+            raise UnusableInput(f"--grid makes the validation and test sets: leave --{option}-from out")
+        if self.laid and not self.grid:
+            raise UnusableInput("--laid belongs to --grid ENCODER, which is missing")
         if self.feedback not in FEEDBACKS:
             raise UnusableInput(f"--feedback must be {' or '.join(FEEDBACKS)}, got {self.feedback!r}")
         _moment(self.deadline)
@@ -169,7 +179,11 @@ class Settings:
         """The settings that participants see: nothing of the test sets, no paths of the organizer's."""
         drawn = () if self.recipes else ("train_sets", "group", "ops_per_set")
         shown = (*drawn, "set_size", "datacv_splits")
-        return {name: json.loads(json.dumps(getattr(self, name))) for name in shown}
+        return self._cells() | {name: json.loads(json.dumps(getattr(self, name))) for name in shown}
+
+    def _cells(self) -> dict[str, object]:
+        """Whose cells validation and test sets are, where they are any."""
+        return {"grid": Path(self.grid).name} if self.grid else {}
 
     def record(self) -> dict[str, Any]:
         """Plain JSON values from which `from_json` makes the same settings."""
@@ -206,12 +220,14 @@ class Planned:
     """A validation or test set before it is rendered.
 
     Attributes:
-        base: where its images come from: "base" (the split's own), "natural:<family>" or "path:<path>/<set>".
+        base: where its images come from: "base" (the split's own), "natural:<family>", "path:<path>/<set>" or
+            "cell:<cell>".
         recipe: what is done to them; its name is the set's.
-        group: seen | unseen | natural; `natural-few` where a natural set has few classes.
+        group: seen | unseen | natural; `natural-few` where a natural set has few classes; of a cell, its
+            level.
         family: what a fold, a bootstrap draw or the public/private split never divides
             (docs/decisions/0010-families.md).
-        images: the set at a path, which is read once.
+        images: the set at a path, which is read once, or the cell's.
     """
 
     base: str

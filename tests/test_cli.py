@@ -8,15 +8,21 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from audits import unguessable
 from command_line import run
+from encoders import hasty_encoder
+from laids import random_laid
 from taxonomy import write_class_zip, write_taxonomy
 
 import unseen
 from starter.build import build as BUILD
 from starter.classifiers import read_classifier, save_classifier
 from starter.classlists import load_classes
+from starter.encoders.two_tower import LENGTH
+from starter.laid import Laid
 from submission import Competition
 
 DEVICES = ("abacus", "meta", "cpu:7", "cuda:99", "")
@@ -35,7 +41,7 @@ def test_commands_are_the_designs():
         *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
         *("predict", "report", "validate", "score", "select", "history", "rescore", "verify"),
         *("leaderboard", "pack", "export", "audit", "verify-entry", "classes"),
-        *("prediction-graph", "halves", "card"),
+        *("prediction-graph", "halves", "card", "train-encoder", "laid", "shift", "grid"),
     }
 
 
@@ -73,6 +79,12 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch, r
         arguments = [*arguments, "--images", "20"]
     if arguments[0] in ("classes", "halves", "prediction-graph"):
         class_files(folder, weights, monkeypatch)
+    if arguments[0] in ("train-encoder", "laid", "shift"):
+        hasty_referee(folder, monkeypatch)
+    if arguments[0] == "grid":
+        random_laid()[1].save(folder / "laid")
+        quick = "--images 200 --encoder laids:encoder --laid laid --detector msp"
+        arguments = [*arguments, *quick.split()]
     if arguments[0] == "halves":
         Path("manifest.csv").write_text("source,class,oodness\ncifar10,cat,0\ntiny_imagenet,fox,3\n")
     if arguments[0] in ("select", "history"):
@@ -92,6 +104,41 @@ def class_files(folder, weights, monkeypatch):
         folder / "small.safetensors",
     )
     return run("classes", "similarity", "--candidates", "tiny_imagenet.zip", "--out", "manifest.csv")
+
+
+def hasty_referee(folder, monkeypatch):
+    """In `referee`, an embedded encoder that has learnt next to nothing, and its matrix; photographs."""
+    (folder / "referee").mkdir()
+    hasty_encoder().save(folder / "referee/encoder-0.safetensors")
+    matrix = np.eye(LENGTH, dtype=np.float32)
+    Laid(matrix, hasty_encoder().name).save(folder / "referee/laid.safetensors")
+    (folder / "unseen-demo").symlink_to(folder / "contest")
+    monkeypatch.setattr("starter.encoders.embedded.PHOTO_EPOCHS", (0, 1))
+    for name in ("cifar10", "cifar100"):
+        write_class_zip(folder / f"{name}.zip", (f"{name} fox", f"{name} poodle"), 60)
+
+
+def test_a_matrix_comes_with_its_table_and_degrees_with_it(folder, monkeypatch):
+    hasty_referee(folder, monkeypatch)
+    text = run(
+        "laid", "referee", "--steps", 5, "--templates", write(folder / "templates", "{}\n{} on china")
+    ).text
+    assert "largest |W'W - I|:" in text
+    table = pd.read_csv("referee/table3.csv")
+    assert len(table) == 3 * 5
+    text = run("shift", "referee", "contest", "--out", "degrees.csv").text
+    assert "test_0001" in text
+    assert Path("degrees.csv").read_text().startswith("set,row,semantic,covariate\nval_0001,0,")
+    for path in Path("referee").glob("laid*"):
+        Laid(np.eye(LENGTH, dtype=np.float32), "another").save(path)
+    wrong = run("shift", "referee", "contest", "--out", "degrees.csv", check=False)
+    assert wrong.code == 2
+    assert "belongs to the encoder another" in wrong.text
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
 
 
 def test_a_class_manifest_tells_what_was_matched_and_assigned(folder, weights, monkeypatch):

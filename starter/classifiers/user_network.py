@@ -29,15 +29,31 @@ _used: dict[str, Callable[[int], object]] = {}
 def use_network(spec: str) -> None:
     """Import the function that ``module:function`` names; networks of that name can be built from now on.
 
+    Raises:
+        UnusableInput: as `user_function`.
+    """
+    _used[spec] = user_function(
+        spec, "my_networks:wide_resnet", "take the number of classes and return a network"
+    )
+
+
+def user_function(spec: str, example: str, does: str) -> Callable[..., object]:
+    """Import the function that ``module:function`` names.
+
     The working folder is appended to the import path, never put first: a file there cannot take an installed
     module's place.
+
+    Args:
+        spec: what the user typed.
+        example: of such a spec.
+        does: what the function must do, for messages.
 
     Raises:
         UnusableInput: there is no such module or function, or it fails on import.
     """
     module_name, _, name = spec.partition(":")
     if not all(map(str.isidentifier, (*module_name.split("."), name))):
-        raise UnusableInput(f"{spec!r} is not module:function, as in my_networks:wide_resnet")
+        raise UnusableInput(f"{spec!r} is not module:function, as in {example}")
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     importlib.invalidate_caches()  # the file may be newer than what was found in the folder before
@@ -52,8 +68,8 @@ def use_network(spec: str) -> None:
     except (Exception, SystemExit) as error:
         raise UnusableInput(f"{spec}: the module fails on import: {type(error).__name__}: {error}") from error
     if not callable(function):
-        raise UnusableInput(f"{spec} is no function: it must take the number of classes and return a network")
-    _used[spec] = function
+        raise UnusableInput(f"{spec} is no function: it must {does}")
+    return function
 
 
 class UserNetwork(Network):

@@ -104,7 +104,7 @@ def save_classifier(classifier: Classifier, path: Path) -> None:
         "classes": json.dumps(classifier.classes),
     }
     with replacing(path) as temporary:
-        temporary.write_bytes(_with_sorted_header(safetensors.torch.save(tensors, metadata)))
+        temporary.write_bytes(with_sorted_header(safetensors.torch.save(tensors, metadata)))
 
 
 def parts_of(classifier: Classifier) -> dict[str, object]:
@@ -126,7 +126,7 @@ def classifier_of(parts: Mapping[str, Any]) -> Classifier:
     return Classifier(network=network, **{name: parts[name] for name in names})
 
 
-def _with_sorted_header(data: bytes) -> bytes:
+def with_sorted_header(data: bytes) -> bytes:
     """The library writes the metadata in an order that changes from call to call; sort the header's keys."""
     size = int.from_bytes(data[:8], "little")
     header = json.dumps(json.loads(data[8 : 8 + size]), sort_keys=True, separators=(",", ":")).encode()

@@ -27,7 +27,7 @@ def fd_of(rows, reference):
     return fd(seen(logits, moments=moments(rows)), source_of([[1.0, 0.0]], [0], moments=reference))
 
 
-@pytest.mark.parametrize(("n", "d"), [(200, 5), (50, 64), (3, 10), (500, 32)])
+@pytest.mark.parametrize(("n", "d"), [(200, 5), (50, 64), (3, 10), (500, 32), (90, 700)])
 def test_frechet_distance_against_sqrtm(n, d):
     rng = np.random.default_rng(n)
     a, b = moments(rng.normal(size=(300, d))), moments(rng.normal(0.3, 2, size=(n, d)))

@@ -20,7 +20,7 @@ BUILT = {
 }
 """Pages whose reader has built a competition before the blocks that are run here, and its name."""
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
-RUNNABLE = [name for name in NAMES if any(block.language for block in blocks(ROOT / name))]
+RUNNABLE = [name for name in NAMES if any(block.runs for block in blocks(ROOT / name))]
 
 
 @pytest.fixture
@@ -67,8 +67,9 @@ def test_the_commands_that_a_page_names_exist_with_their_options(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_has_no_blocks_in_languages_that_nothing_runs(name):
-    known = {"sh", "bash", "python", "", "text", "csv", "json", "toctree", "eval"}
-    assert {block.language for block in blocks(ROOT / name)} <= known
+    found = blocks(ROOT / name)
+    assert {block.language for block in found} <= {"sh", "bash", "python", "", "text", "csv", "json"}
+    assert not [block for block in found if block.hides_commands]
 
 
 def test_what_is_unknown_is_named():
@@ -80,10 +81,18 @@ def test_what_is_unknown_is_named():
     assert unknown("python benchmarks/none.py") == "benchmarks/none.py"
 
 
+def test_directives_are_no_blocks(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```{image} x.svg\n```\n\n```sh\nunseen methods\n```\n")
+    assert [(block.language, block.line) for block in blocks(page)] == [("sh", 4)]
+
+
 def test_a_block_is_excused_with_a_reason_only():
     assert Block("sh", "# Not run here: downloads CIFAR-10\nunseen x\n", 1).excused
     assert not Block("sh", "# Not run here:\nunseen x\n", 1).excused
-    assert not Block("sh", "unseen x  # Not run here: downloads CIFAR-10\n", 1).excused
+    last = Block("sh", "unseen x  # Not run here: downloads CIFAR-10\n", 1)
+    assert (last.excused, last.runs) == (False, False)
+    assert Block("", "a table\nunseen build x\n", 1).hides_commands
     assert Block("sh", "# a comment\nunseen x \\\n    --y 1\n\nunseen z  # why\n", 1).lines() == [
         "unseen x --y 1",
         "unseen z  # why",

@@ -18,7 +18,8 @@ def test_every_command_and_option_has_its_line(conf):
     for name, command in COMMANDS.commands.items():
         section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
         assert f"Example: `unseen {name}" in section
-        assert all(option in section for parameter in command.params for option in parameter.opts[:1])
+        options = [name for parameter in command.params for name in parameter.opts if name.startswith("--")]
+        assert not [name for name in options if f"`{name}" not in section and f", {name}" not in section]
 
 
 def test_a_package_page_names_its_own_modules(conf):
@@ -40,3 +41,9 @@ def test_a_package_page_names_its_own_modules(conf):
 def test_bars_are_norms_and_tables(conf, lines, shown):
     conf["as_text"](None, "module", "m", None, None, lines)
     assert lines == shown
+
+
+def test_a_colon_makes_no_type(conf):
+    lines = ["Prototypes: clone one.", "More."]
+    conf["keep_colon"](None, "data", "m", None, None, lines)
+    assert lines == ["Prototypes:", "clone one.", "More."]

@@ -21,9 +21,11 @@ from command_line import run
 import unseen
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GENERATED = ROOT / "docs/reference/commands.md"
+PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - {GENERATED})]
 EXCUSE = re.compile(r"#\s*Not run here: \S.{8,}|(^|\s)UNSEEN_DATA=")
-SHELL = set("|&;<>$`*(){}'\"\\=")
+SHELL = set("|&;<>$`*(){}'\"\\")
+COMMAND = re.compile(r"\$? ?(unseen|python3?|pip) ")
 COMMANDS = typer.main.get_command(unseen.app)
 assert isinstance(COMMANDS, click.Group | typer.core.TyperGroup)
 
@@ -42,6 +44,18 @@ class Block:
         return [line.strip() for line in joined if line.strip() and not line.lstrip().startswith("#")]
 
     @property
+    def runs(self) -> bool:
+        """Whether anything of it is run."""
+        if self.excused or self.language not in ("sh", "bash", "python"):
+            return False
+        return self.language == "python" or not all(map(EXCUSE.search, self.lines()))
+
+    @property
+    def hides_commands(self) -> bool:
+        """Whether it holds commands and is not marked as a shell's."""
+        return self.language in ("", "text") and any(map(COMMAND.match, self.text.splitlines()))
+
+    @property
     def excused(self) -> bool:
         """Whether its head says why it is not run here."""
         head = self.text.lstrip().splitlines()[:1]
@@ -49,34 +63,29 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The fenced blocks of a page, in order."""
+    """The fenced blocks of a page, in order; directives of the site are none."""
     text = page.read_text(encoding="utf-8")
-    found = re.finditer(r"^```(\w*)[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return [Block(match[1], match[2], text.count("\n", 0, match.start()) + 1) for match in found]
+    found = re.finditer(r"^```([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    fenced = [Block(match[1], match[2], text.count("\n", 0, match.start()) + 1) for match in found]
+    return [block for block in fenced if not block.language.startswith("{")]
 
 
-def run_page(page: Path, folder: Path) -> int:
-    """Run the blocks of a page in `folder`, the working folder; how many lines and blocks were run."""
+def run_page(page: Path, folder: Path) -> None:
+    """Run the blocks of a page in `folder`, the working folder."""
     namespace: dict[str, object] = {"__name__": "page"}
-    done = 0
     for block in blocks(page):
-        if block.excused:
-            continue
-        if block.language in ("sh", "bash"):
-            lines = [line for line in block.lines() if not EXCUSE.search(line)]
-            for line in lines:
-                run_line(line, folder)
-            done += len(lines)
-        elif block.language == "python":
+        if block.runs and block.language == "python":
             run_python(block, page, folder, namespace)
-            done += 1
-    return done
+        elif block.runs:
+            for line in block.lines():
+                if not EXCUSE.search(line):
+                    run_line(line, folder)
 
 
 def run_line(line: str, folder: Path) -> None:
     """Run a shell line: a plain ``unseen ...`` in this process, anything else in bash."""
     words = shlex.split(line, comments=True)
-    if words[0] == "unseen" and not SHELL & set(" ".join(words).replace("=", "")):
+    if words[0] == "unseen" and not SHELL & set("".join(words)):
         run(*words[1:])
         return
     python = str(Path(sys.executable).parent)

@@ -6,10 +6,15 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import torch
+from command_line import run
 
+from starter.classifiers import load_classifier
 from starter.imagefiles import open_tree, read_images
 from starter.layouts import load_stored, stored_set, stored_sets
-from submission import UnusableInput
+from starter.recipes import Recipe
+from starter.sources import load_images
+from submission import Competition, UnusableInput
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 RNG = np.random.default_rng(0)
@@ -276,3 +281,45 @@ def test_real_pixels_come_back_from_every_layout(tmp_path):
         np.testing.assert_array_equal(found.images, images)
         np.testing.assert_array_equal(found.labels, labels)
     np.testing.assert_array_equal(load(tmp_path / "c/dark/5").images, images // 5)
+
+
+def corrupted_in_order(base, name, severity):
+    recipe = Recipe(name, 0, ((name, {"severity": severity}),))
+    return torch.cat(list(recipe.chunks(base))).permute(0, 2, 3, 1).numpy()
+
+
+def test_a_competition_from_cifar_10_c_and_cifar_10_1_in_their_original_form(tmp_path, monkeypatch):
+    if not os.environ.get("UNSEEN_DATA"):
+        pytest.skip("UNSEEN_DATA names no folder with cifar10.zip and weights")
+    monkeypatch.chdir(tmp_path)
+    data = Path(os.environ["UNSEEN_DATA"]).resolve()
+    weights = f"resnet56={data / 'weights/resnet56.safetensors'}"
+    base = load_images(data / "cifar10.zip/test", CLASSES, 400)
+    np.savez("source.npz", images=base.images, labels=base.labels, classes=np.array(CLASSES))
+    blocks = [corrupted_in_order(base, "brighten", severity) for severity in range(1, 6)]
+    dim = corrupted_in_order(base, "low_contrast", 2)
+    save(Path("CIFAR-10-C/brightness.npy"), np.concatenate(blocks))
+    save(Path("CIFAR-10-C/labels.npy"), np.tile(base.labels.astype(np.uint8), 5))
+    save(Path("CIFAR-10.1/cifar10.1_v6_data.npy"), dim)
+    save(Path("CIFAR-10.1/cifar10.1_v6_labels.npy"), base.labels)
+    sizes = ("--train-sets", 2, "--val-sets", 0, "--test-sets", 2, "--set-size", 20)
+    sets = ("--val-from", "CIFAR-10.1", "--test-from", "CIFAR-10-C")
+    run("build", "contest", "--source", "source.npz", "--classifier", weights, *sizes, *sets)
+    competition = Competition.open(tmp_path / "contest")
+    labels = {
+        image.tobytes(): label
+        for images in (*blocks, dim)
+        for image, label in zip(images, base.labels, strict=True)
+    }
+    classifier, groups = load_classifier(weights, CLASSES), []
+    for line in competition.private.joinpath("solution.csv").read_text().splitlines()[1:]:
+        _, accuracy, _, _, name, group = line.split(",")
+        groups.append(group)
+        if group == "natural":
+            images = np.load(competition.file(f"test/{name}.npz"))["images"]
+            truth = [labels[image.tobytes()] for image in images]
+            assert float(accuracy) == np.mean(classifier(images)[0].argmax(1).numpy() == truth)
+    assert groups.count("natural") == 5
+    with np.load(competition.file("val/val_0001.npz")) as stored:
+        truth = [labels[image.tobytes()] for image in stored["images"]]
+        np.testing.assert_array_equal(stored["labels"], truth)

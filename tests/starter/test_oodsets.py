@@ -56,7 +56,8 @@ def test_sets_that_overlap_with_cifar10_are_left_out(ood_folder, tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda root: (root / "empty").mkdir(), None),
+        (lambda root: (root / "empty").mkdir(), "empty: no images in it: remove the folder, or fill it"),
+        (lambda root: (root / ".hidden").mkdir(), None),
         (lambda root: (root / "notes").mkdir() or (root / "notes/a.txt").write_text("x"), "notes: no images"),
         (lambda root: shutil.copytree(root / "c", root / "C"), "reads like"),
         (lambda root: shutil.copytree(root / "c", root / "!!"), "rename the folder"),
@@ -104,3 +105,11 @@ def test_the_embedded_sets_are_many_and_of_many_families():
     assert len(sets) >= 20
     assert len({family(name) for name in sets}) >= 20
     assert {images.images.shape for images in sets.values()} == {(400, 32, 32, 3)}
+
+
+def test_an_error_stands_on_a_line_of_its_own(ood_folder, tmp_path, capsys):
+    shutil.copytree(ood_folder, tmp_path / "sets")
+    (tmp_path / "sets/a_1/000.png").write_bytes(b"no image")
+    with pytest.raises(UnusableInput, match="not an image"):
+        load_ood_sets(str(tmp_path / "sets"), ("a", "b"), (32, 32))
+    assert capsys.readouterr().err.endswith("\n")

@@ -1,0 +1,170 @@
+"""LAID: an orthogonal matrix that parts features of images and texts into meaning and style.
+
+Source: Long et al., Rethinking the Evaluation of OOD Detection: A Sorites Paradox, NeurIPS 2024, sections 2.1
+and appendix B. The matrix is learnt from texts alone: a meaning times a covariate (style, operation) each.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import safetensors
+import torch
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+from torch import Tensor
+from torch.nn.functional import cosine_similarity, relu
+from tqdm import tqdm
+
+from starter.encoders import Encoder
+from submission.errors import UnusableInput
+from submission.files import replacing
+
+Floats = NDArray[np.float32]
+
+STEPS, BATCH, RATE = 1000, 256, 1e-3
+MARGIN = 0.5
+ORTHOGONAL = 0.1
+"""Weight of the orthogonality term."""
+LARGEST_ERROR = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Laid:
+    """An orthogonal matrix and the encoder that it belongs to.
+
+    Attributes:
+        matrix: float32 (l, l), l even; the first half of the columns is semantic, the second covariate.
+        encoder: the encoder's name.
+
+    Raises:
+        UnusableInput: the matrix is not square, of odd size, or not orthogonal within 1e-3.
+    """
+
+    matrix: Floats
+    encoder: str
+
+    def __post_init__(self) -> None:
+        shape = self.matrix.shape
+        if len(shape) != 2 or shape[0] != shape[1] or not shape[0] or shape[0] % 2:
+            raise UnusableInput(f"LAID of {self.encoder}: the matrix must be (l, l), l even, got {shape}")
+        if not self.error < LARGEST_ERROR:
+            raise UnusableInput(f"LAID of {self.encoder}: the matrix is not orthogonal, by {self.error:.2g}")
+
+    @property
+    def error(self) -> float:
+        """The largest |W'W - I|, in float64."""
+        matrix = self.matrix.astype(np.float64)
+        return float(abs(matrix.T @ matrix - np.eye(len(matrix))).max())
+
+    def decompose(self, features: Floats) -> tuple[Floats, Floats]:
+        """Features (n, l) -> their semantic and covariate halves (n, l/2) each (eq. 1)."""
+        parts = features @ self.matrix
+        half = len(self.matrix) // 2
+        return parts[:, :half], parts[:, half:]
+
+    def save(self, path: Path) -> None:
+        """Write matrix and encoder's name as safetensors, atomically; the same LAID gives the same bytes."""
+        with replacing(path) as temporary:
+            save_file({"matrix": np.ascontiguousarray(self.matrix)}, temporary, {"encoder": self.encoder})
+
+    @classmethod
+    def load(cls, path: Path, encoder: Encoder | None = None) -> "Laid":
+        """What `save` wrote.
+
+        Raises:
+            UnusableInput: it is not such a file, or belongs to another encoder than the one given.
+        """
+        try:
+            with safetensors.safe_open(path, framework="np") as file:
+                found = cls(file.get_tensor("matrix"), (file.metadata() or {})["encoder"])
+        except (OSError, KeyError, safetensors.SafetensorError) as error:
+            raise UnusableInput(f"{path} is no LAID matrix: {error}") from error
+        if encoder is not None and found.encoder != encoder.name:
+            raise UnusableInput(f"{path} belongs to the encoder {found.encoder}, not to {encoder.name}")
+        return found
+
+
+def triplet_losses(
+    standard: Tensor, semantic: Tensor, covariate: Tensor, margin: float
+) -> tuple[Tensor, Tensor]:
+    """L_sem and L_cov of eq. 2, means over the triplets, each triplet's loss at least 0.
+
+    Args:
+        standard, semantic, covariate: transformed features (b, l) of the standard text, of one of another
+            meaning and of one of another covariate.
+        margin: alpha.
+    """
+    half = standard.shape[1] // 2
+
+    def distance(other: Tensor, part: slice) -> Tensor:
+        return 1 - cosine_similarity(standard[:, part], other[:, part], dim=1)
+
+    meaning, style = slice(0, half), slice(half, None)
+    first = distance(covariate, meaning) - distance(semantic, meaning) + margin
+    second = distance(semantic, style) - distance(covariate, style) + margin
+    return relu(first).mean(), relu(second).mean()
+
+
+def orthogonality(matrix: Tensor) -> Tensor:
+    """L_orth of eq. 3: the sum of squares of W'W - I."""
+    return (matrix.T @ matrix - torch.eye(len(matrix), device=matrix.device)).square().sum()
+
+
+def train_laid(
+    features: Floats,
+    encoder: str,
+    seed: int = 0,
+    steps: int = STEPS,
+    margin: float = MARGIN,
+    device: str = "cpu",
+    progress: bool = True,
+) -> Laid:
+    """Learn the matrix from the features of texts (eqs. 2-3), then take the nearest orthogonal one.
+
+    Args:
+        features: (s, c, l), of the text of each of s >= 2 meanings under each of c >= 2 covariates.
+        encoder: the name of the encoder that they come from.
+        seed: of the triplets, the same on every device.
+        steps: of Adam, 256 triplets each.
+        margin: alpha of eq. 2.
+        device: as PyTorch names it.
+        progress: show a tqdm bar.
+
+    Raises:
+        UnusableInput: there are fewer than two meanings or covariates, or l is odd.
+    """
+    if features.ndim != 3 or min(features.shape[:2]) < 2 or features.shape[2] % 2:
+        raise UnusableInput(f"LAID needs texts (s >= 2, c >= 2, l even), got {features.shape}")
+    meanings, covariates, _ = features.shape
+    texts = torch.from_numpy(features).to(device)
+    rng = np.random.Generator(np.random.Philox(seed))
+    matrix = torch.from_numpy(_start(features)).to(device).requires_grad_()
+    optimiser = torch.optim.Adam([matrix], RATE)
+    with tqdm(range(steps), desc="LAID", unit="step", disable=not progress) as bar:
+        for _ in bar:
+            own, other = (rng.integers(size, size=BATCH) for size in (meanings, covariates))
+            shifted = (own + rng.integers(1, meanings, BATCH)) % meanings
+            restyled = (other + rng.integers(1, covariates, BATCH)) % covariates
+            standard, semantic, covariate = (
+                texts[i, j] @ matrix for i, j in ((own, other), (shifted, other), (own, restyled))
+            )
+            losses = triplet_losses(standard, semantic, covariate, margin)
+            loss = losses[0] + losses[1] + ORTHOGONAL * orthogonality(matrix)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    left, _, right = np.linalg.svd(matrix.detach().cpu().numpy().astype(np.float64))
+    return Laid((left @ right).astype(np.float32), encoder)
+
+
+def _start(features: Floats) -> Floats:
+    """An orthogonal matrix (l, l), first the directions in which texts differ more by meaning than by style.
+
+    These are the eigenvectors of the difference of the two scatter matrices, each of trace 1.
+    """
+    length, scatters = features.shape[2], []
+    for axis in (0, 1):
+        rows = (features - features.mean(axis, keepdims=True)).reshape(-1, length).astype(np.float64)
+        scatters.append(rows.T @ rows / (rows**2).sum())
+    return np.ascontiguousarray(np.linalg.eigh(scatters[0] - scatters[1])[1][:, ::-1], np.float32)

@@ -1,0 +1,190 @@
+"""Shift degrees: how far each image is from the ID images, in meaning and in style, and the grid of levels.
+
+A degree is the cosine distance to the k-th nearest ID image in one half of the decomposed features (Long et
+al., NeurIPS 2024, eq. 4 and appendix C, with k = 10 in place of the nearest).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch.nn.functional import normalize
+from tqdm import tqdm
+
+from submission.errors import UnusableInput
+
+Floats = NDArray[np.float32]
+Levels = NDArray[np.int64]
+
+NEIGHBOUR = 10
+LEVELS = 8
+LEAST = 10
+"""Cells of fewer images are N/A."""
+_ROWS, _COLUMNS = 256, 1 << 17
+"""Similarities held at a time, 128 MiB."""
+
+
+def kth_distance(
+    queries: Floats,
+    reference: Floats,
+    k: int = NEIGHBOUR,
+    leave_out: NDArray[np.int64] | None = None,
+    device: str = "cpu",
+    progress: bool = False,
+) -> Floats:
+    """The cosine distance of each query to its k-th nearest reference row, exact: float32 (n,) in [0, 2].
+
+    A row of zeros is at distance 1 of everything, as in scikit-learn.
+
+    Args:
+        queries: (n, l), of any length.
+        reference: (m, l), the ID samples.
+        k: 1 for the nearest.
+        leave_out: (n,), the reference row that is the query itself and does not count, -1 for none.
+        device: where the products are computed, as PyTorch names it.
+        progress: show a tqdm bar.
+
+    Raises:
+        ValueError: shapes do not fit, or a value is not finite.
+        UnusableInput: there are fewer than k reference rows to choose from.
+    """
+    left = np.full(len(queries), -1) if leave_out is None else np.asarray(leave_out)
+    if queries.ndim != 2 or reference.ndim != 2 or queries.shape[1] != reference.shape[1]:
+        raise ValueError(
+            f"queries and reference must be (n, l), (m, l); got {queries.shape}, {reference.shape}"
+        )
+    if left.shape != (len(queries),):
+        raise ValueError(f"leave_out must be ({len(queries)},), got {left.shape}")
+    if not (np.isfinite(queries).all() and np.isfinite(reference).all()):
+        raise ValueError("queries and reference must be finite")
+    rows = len(reference) - int((left >= 0).any())
+    if not 1 <= k <= rows:
+        raise UnusableInput(f"the distance to ID image {k} needs that many ID images, got {rows}")
+    known, found = _unit(reference, device), np.empty(len(queries), np.float32)
+    for start in tqdm(range(0, len(queries), _ROWS), desc="distances", unit="block", disable=not progress):
+        block = slice(start, start + _ROWS)
+        best = _largest(_unit(queries[block], device), known, left[block], k)
+        found[block] = 1 - best.amin(1).cpu().numpy()
+    return found.clip(0, 2)
+
+
+def _unit(rows: Floats, device: str) -> torch.Tensor:
+    return normalize(torch.from_numpy(np.ascontiguousarray(rows, np.float32)).to(device))
+
+
+def _largest(queries: torch.Tensor, known: torch.Tensor, left: NDArray[np.int64], k: int) -> torch.Tensor:
+    """The k largest similarities (b, k) of unit rows (b, l) and (m, l), in any order."""
+    best = queries.new_empty(len(queries), 0)
+    for start in range(0, len(known), _COLUMNS):
+        similar = queries @ known[start : start + _COLUMNS].T
+        here = np.flatnonzero((left >= start) & (left < start + similar.shape[1]))
+        similar[torch.from_numpy(here), torch.from_numpy(left[here] - start)] = -3
+        best = torch.cat([best, similar.topk(min(k, similar.shape[1]), sorted=False).values], 1)
+    return best.topk(k, sorted=False).values
+
+
+def levels(degrees: ArrayLike, low: float, high: float, count: int = LEVELS) -> Levels:
+    """The level 0..count-1 of each degree (n,) among equal-width intervals of [low, high]; -1 outside.
+
+    An interval holds its lower end and not its upper, but for the last, which holds both.
+
+    Raises:
+        UnusableInput: low is not below high, or count is below 1.
+    """
+    if not low < high or count < 1:
+        raise UnusableInput(f"levels: {count} intervals from {low:g} to {high:g} are none")
+    values = np.asarray(degrees, np.float64)
+    level = np.searchsorted(edges(low, high, count), values, side="right") - 1
+    level = np.where(values == high, count - 1, level)
+    return np.where((values >= low) & (values <= high), level, -1).astype(np.int64)
+
+
+def edges(low: float, high: float, count: int = LEVELS) -> NDArray[np.float64]:
+    """The ends of the intervals, float64 (count + 1,)."""
+    return np.linspace(low, high, count + 1)
+
+
+def cell_counts(semantic: Levels, covariate: Levels, count: int = LEVELS) -> NDArray[np.int64]:
+    """How many images each cell holds, int64 (count, count): rows covariate, columns semantic (figure 9).
+
+    Images outside either range (level -1) are in no cell.
+    """
+    inside = (semantic >= 0) & (covariate >= 0)
+    cells = covariate[inside] * count + semantic[inside]
+    return np.bincount(cells, minlength=count * count).reshape(count, count)
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftGrid:
+    """Images by level of semantic and of covariate shift.
+
+    Attributes:
+        semantic, covariate: int64 (n,), the levels of each image, 0..count-1, or -1 outside the range.
+        semantic_edges, covariate_edges: float64 (count + 1,), the ends of the levels.
+    """
+
+    semantic: Levels
+    covariate: Levels
+    semantic_edges: NDArray[np.float64]
+    covariate_edges: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        semantic: Floats,
+        covariate: Floats,
+        semantic_range: tuple[float, float] | None = None,
+        covariate_range: tuple[float, float] | None = None,
+        count: int = LEVELS,
+    ) -> "ShiftGrid":
+        """The grid of images with these degrees (n,); a range is `usual_range` unless given."""
+        ends = semantic_range or usual_range(semantic), covariate_range or usual_range(covariate)
+        first, second = (
+            levels(each, *end, count) for each, end in zip((semantic, covariate), ends, strict=True)
+        )
+        return cls(first, second, edges(*ends[0], count), edges(*ends[1], count))
+
+    @property
+    def count(self) -> int:
+        """Levels an axis."""
+        return len(self.semantic_edges) - 1
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Images of each cell, int64 (count, count), rows covariate, columns semantic."""
+        return cell_counts(self.semantic, self.covariate, self.count)
+
+    def told(self, least: int = LEAST) -> NDArray[np.bool_]:
+        """Which cells have enough images to tell anything, bool (count, count); the others are N/A."""
+        return self.counts >= least
+
+    def cell(self, semantic: int, covariate: int) -> NDArray[np.int64]:
+        """The images of a cell, ascending."""
+        return np.flatnonzero((self.semantic == semantic) & (self.covariate == covariate))
+
+
+def usual_range(degrees: Floats) -> tuple[float, float]:
+    """From the 1st to the 99th percentile of degrees (n,): a few far images do not stretch the levels."""
+    low, high = np.quantile(degrees.astype(np.float64), (0.01, 0.99))
+    return float(low), float(high)
+
+
+def shift_degrees(
+    queries: tuple[Floats, Floats],
+    reference: tuple[Floats, Floats],
+    k: int = NEIGHBOUR,
+    leave_out: NDArray[np.int64] | None = None,
+    device: str = "cpu",
+) -> tuple[Floats, Floats]:
+    """Semantic and covariate degrees, (n,) each, from the decomposed features of images and of ID images.
+
+    Args:
+        queries, reference: what `Laid.decompose` gives: semantic and covariate halves.
+        k, leave_out, device: as in `kth_distance`.
+    """
+    first, second = (
+        kth_distance(query, known, k, leave_out, device)
+        for query, known in zip(queries, reference, strict=True)
+    )
+    return first, second

@@ -1,0 +1,18 @@
+"""A two-tower encoder that has hardly learnt anything, and the images it was trained on."""
+
+from functools import cache
+
+from starter.encoders.contrastive import train_encoder
+from starter.encoders.glyphs import captioned_glyphs
+
+
+@cache
+def few_glyphs():
+    """250 captioned glyphs."""
+    return captioned_glyphs(250, 0, progress=False)
+
+
+@cache
+def hasty_encoder():
+    """One pass over them."""
+    return train_encoder(few_glyphs(), epochs=(0, 1), progress=False)
