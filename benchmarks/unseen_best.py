@@ -1,11 +1,13 @@
 """unseen-best on real CIFAR-10, part by part, beside other methods: the tables of docs/unseen-best.md.
 
-    UNSEEN_DATA=FOLDER python benchmarks/unseen_best.py DIR [--wide] [--meta] [--only NAME]...
+    UNSEEN_DATA=FOLDER python benchmarks/unseen_best.py DIR [--wide] [--val-sets N] [--meta] [--only NAME]...
 
 FOLDER is as for benchmarks/cifar10.py, whose competition this builds, or goes on with, in DIR; --wide has
 other meta-train sets: 40 each of the groups default, a and b, of none to three operations, three in ten with
 other class priors. Every method's predictions go to DIR/submissions. Printed: RMSE by group of test sets, and
 paired bootstrap intervals over families of the sets whose shift no meta-train set has.
+
+--val-sets 12 adds labelled sets, some with corruptions, for `unseen ablate`; the test sets then are others.
 
 With --wide --meta nothing but the meta-train sets is used: every method learns from two of the three groups
 of operations and predicts the third. That is what the parts were chosen by.
@@ -66,16 +68,11 @@ def wide_recipes(size: int) -> str:
     return "".join(f"{recipe.to_json()}\n" for group in groups for recipe in group)
 
 
-def competition_in(folder: Path, options: argparse.Namespace) -> Competition:
+def competition_in(folder: Path, wide: bool, val_sets: int) -> Competition:
     """The competition, built where it is not."""
-    data, name = Path(os.environ["UNSEEN_DATA"]), options.classifier
-    asked = replace(
-        settings(data),
-        classifiers=(f"{name}={data / f'weights/{name}.safetensors'}",),
-        set_size=options.set_size,
-    )
-    if not options.wide:
-        return build(folder, replace(asked, train_sets=options.train_sets, val_sets=12), TEST_SEED)
+    asked = replace(settings(Path(os.environ["UNSEEN_DATA"])), val_sets=val_sets)
+    if not wide:
+        return build(folder, asked, TEST_SEED)
     recipes = Path(tempfile.gettempdir()) / "unseen-wide.jsonl"
     recipes.write_text(wide_recipes(asked.set_size), encoding="utf-8")
     return build(folder, replace(asked, recipes=str(recipes), train_sets=120), TEST_SEED)
@@ -133,14 +130,12 @@ def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--classifier", default="resnet56")
-    parser.add_argument("--set-size", type=int, default=1000, metavar="IMAGES")
-    parser.add_argument("--train-sets", type=int, default=200, metavar="SETS", help="without --wide")
     parser.add_argument("--wide", action="store_true")
+    parser.add_argument("--val-sets", type=int, default=0, help="more labelled sets, for `unseen ablate`")
     parser.add_argument("--meta", action="store_true", help="only on meta-train sets, by group")
     parser.add_argument("--only", action="append", metavar="NAME", help="of these methods; may be repeated")
     options = parser.parse_args()
-    competition = competition_in(options.folder, options)
+    competition = competition_in(options.folder, options.wide, options.val_sets)
     methods = {**REFERENCES, **PARTS}
     if options.meta:
         leave_group_out(competition, {name: methods[name] for name in options.only or methods})

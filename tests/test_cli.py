@@ -14,6 +14,7 @@ import pytest
 from audits import unguessable
 from command_line import run
 from encoders import hasty_encoder
+from laids import random_laid
 from taxonomy import write_class_zip, write_taxonomy
 
 import unseen
@@ -40,7 +41,7 @@ def test_commands_are_the_designs():
         *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
         *("predict", "report", "validate", "score", "select", "history", "rescore", "verify"),
         *("leaderboard", "pack", "export", "audit", "verify-entry", "classes"),
-        *("prediction-graph", "halves", "card", "train-encoder", "laid", "shift"),
+        *("prediction-graph", "halves", "card", "train-encoder", "laid", "shift", "grid"),
     }
 
 
@@ -80,6 +81,10 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch, r
         class_files(folder, weights, monkeypatch)
     if arguments[0] in ("train-encoder", "laid", "shift"):
         hasty_referee(folder, monkeypatch)
+    if arguments[0] == "grid":
+        random_laid()[1].save(folder / "laid")
+        quick = "--images 200 --encoder laids:encoder --laid laid --detector msp"
+        arguments = [*arguments, *quick.split()]
     if arguments[0] == "halves":
         Path("manifest.csv").write_text("source,class,oodness\ncifar10,cat,0\ntiny_imagenet,fox,3\n")
     if arguments[0] in ("select", "history"):
