@@ -846,6 +846,7 @@ def ablate(
             help="OOD track, tables 1, 2, 4: random splits besides, as in the paper (5 there).",
         ),
     ] = 0,
+    subject: Annotated[Many, Option(help="OOD track: only these subjects; repeatable. [all]")] = None,
     device: Device = "cpu",
 ) -> None:
     """Reproduce a table of the SYP or the Gscore paper. SYP's are made on the labelled validation sets; in
@@ -856,7 +857,9 @@ def ablate(
     """
     competition = Competition.open(folder)
     if competition.track == "ood":
-        echo(_gscore_table(competition, table, settings, seeds, splits, device))
+        echo(_gscore_table(competition, table, settings, seeds, splits, subject or [], device))
+    elif subject:
+        raise UnusableInput("--subject is for the OOD track: this competition is of the accuracy track")
     else:
         echo(_syp_table(competition, table, settings, seeds, splits, device))
 
@@ -1150,7 +1153,13 @@ def _syp_table(
 
 
 def _gscore_table(
-    competition: Competition, table: str, settings: Many, seeds: int, splits: int, device: str
+    competition: Competition,
+    table: str,
+    settings: Many,
+    seeds: int,
+    splits: int,
+    subjects: list[str],
+    device: str,
 ) -> str:
     """A table of the Gscore paper, and where it is."""
     from baselines.gscore_tables import ablate
@@ -1159,7 +1168,7 @@ def _gscore_table(
         raise UnusableInput(
             "--set and --seeds are for the SYP paper's tables: this competition is of the OOD track"
         )
-    frame, paths = ablate(competition, table, splits, device)
+    frame, paths = ablate(competition, table, splits, device, subjects)
     return "\n".join([frame.to_string(index=False, float_format="{:.3f}".format), "", *map(str, paths)])
 
 
