@@ -48,6 +48,15 @@ TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OO
 WordNetFolder = Annotated[
     Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
 ]
+Workers = Annotated[
+    str | None,
+    Option(
+        "--cluster", metavar="ADDRESS|local:N", help="A Dask cluster of yours that observes. [this process]"
+    ),
+]
+CachePlace = Annotated[
+    str, Option("--cache", metavar="PATH|URL", help="Where observations are, from now on. [DIR/cache]")
+]
 EncoderSpec = Annotated[
     str,
     Option("--encoder", help="embedded, a file, clip:MODEL=WEIGHTS, or module:function: its code runs."),
@@ -186,14 +195,20 @@ def build(
     data_root: DataRoot = None,
     network: Network = None,
     device: Device = "cpu",
+    cluster: Workers = None,
+    cache: CachePlace = "",
     dry_run: Annotated[bool, Option("--dry-run", help="Only print images, time and disk.")] = False,
 ) -> None:
     """Build a competition, or finish an interrupted build.
+
+    With --cluster, workers observe: they see DIR, or the --cache (as s3://bucket/path). Dask runs whatever
+    its scheduler is sent: keep that inside your own network, or use TLS (docs/scaling.md).
 
     Example: unseen build contest --train-sets 20 --val-sets 4 --test-sets 8 --set-size 100
     """
     from starter.build import build as make
     from starter.classifiers import use_network
+    from starter.cluster import connected
     from starter.estimate import estimate
     from starter.mixsettings import settings_of
     from starter.presets import with_preset
@@ -234,7 +249,8 @@ def build(
     if dry_run:
         echo(estimate(settings, device))
         return
-    competition = make(folder, settings, test_seed, device, data_root)
+    with connected(cluster) as workers:
+        competition = make(folder, settings, test_seed, device, data_root, workers, cache)
     echo(f"{competition.describe()}\n\nNext: unseen predict {folder}")
 
 
@@ -497,6 +513,8 @@ def predict(
     settings: Changes = None,
     network: Network = None,
     device: Device = "cpu",
+    cluster: Workers = None,
+    cache: CachePlace = "",
 ) -> None:
     """Fit methods and write predictions. They are fitted on the meta-train sets; see submissions/ and
     validation/. Without names every method of the kit runs but those that take long (`unseen methods`).
@@ -504,9 +522,15 @@ def predict(
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
     from baselines.predict import predict as run
+    from starter.cache import keep_elsewhere
+    from starter.cluster import connected
 
     competition, chosen = _opened(folder, names, settings, network)
-    for paths in run(competition, chosen, device).values():
+    if cache:
+        keep_elsewhere(folder, cache)
+    with connected(cluster) as workers:
+        written = run(competition, chosen, device, cluster=workers)
+    for paths in written.values():
         echo("  ".join(map(str, paths.values())))
     if "val" in paths:
         echo(f"\nNext: unseen score {folder} {paths['val']} --val")
@@ -822,6 +846,7 @@ def ablate(
             help="OOD track, tables 1, 2, 4: random splits besides, as in the paper (5 there).",
         ),
     ] = 0,
+    subject: Annotated[Many, Option(help="OOD track: only these subjects; repeatable. [all]")] = None,
     device: Device = "cpu",
 ) -> None:
     """Reproduce a table of the SYP or the Gscore paper. SYP's are made on the labelled validation sets; in
@@ -832,7 +857,9 @@ def ablate(
     """
     competition = Competition.open(folder)
     if competition.track == "ood":
-        echo(_gscore_table(competition, table, settings, seeds, splits, device))
+        echo(_gscore_table(competition, table, settings, seeds, splits, subject or [], device))
+    elif subject:
+        raise UnusableInput("--subject is for the OOD track: this competition is of the accuracy track")
     else:
         echo(_syp_table(competition, table, settings, seeds, splits, device))
 
@@ -1126,7 +1153,13 @@ def _syp_table(
 
 
 def _gscore_table(
-    competition: Competition, table: str, settings: Many, seeds: int, splits: int, device: str
+    competition: Competition,
+    table: str,
+    settings: Many,
+    seeds: int,
+    splits: int,
+    subjects: list[str],
+    device: str,
 ) -> str:
     """A table of the Gscore paper, and where it is."""
     from baselines.gscore_tables import ablate
@@ -1135,7 +1168,7 @@ def _gscore_table(
         raise UnusableInput(
             "--set and --seeds are for the SYP paper's tables: this competition is of the OOD track"
         )
-    frame, paths = ablate(competition, table, splits, device)
+    frame, paths = ablate(competition, table, splits, device, subjects)
     return "\n".join([frame.to_string(index=False, float_format="{:.3f}".format), "", *map(str, paths)])
 
 

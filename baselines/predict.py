@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from baselines.estimator import Estimator
 from baselines.guard import guarded, predict_one
+from starter.cluster import Cluster
 from starter.observation import MetaTrain, Observation
 from starter.subjects import open_subjects
 from submission import Competition, make_id, write_predictions
@@ -19,7 +20,11 @@ Sets = tuple[MetaTrain, Mapping[str, Sequence[Observation]]]
 
 
 def predict(
-    competition: Competition, methods: Mapping[str, Estimator], device: str = "cpu", progress: bool = True
+    competition: Competition,
+    methods: Mapping[str, Estimator],
+    device: str = "cpu",
+    progress: bool = True,
+    cluster: Cluster | None = None,
 ) -> dict[str, dict[str, Path]]:
     """Fit every method per subject and write ``submissions/<method>.csv`` and ``validation/<method>.csv``.
 
@@ -31,6 +36,7 @@ def predict(
         methods: name -> prototype; each is cloned before it is fitted.
         device: where the classifiers run.
         progress: whether bars are shown.
+        cluster: who observes, instead of this process; the predictions are the same.
 
     Returns:
         method -> {"test": file, "val": file}; "val" is missing where the competition has no such sets.
@@ -39,7 +45,7 @@ def predict(
         UnusableInput: a method fails; it is named with the subject or set, and the line of its code.
     """
     needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
-    observed = observe_parts(competition, needs, tuple(FOLDERS), device, progress)
+    observed = observe_parts(competition, needs, tuple(FOLDERS), device, progress, cluster)
     return {
         name: _write(competition, name, predictions(name, prototype, observed))
         for name, prototype in methods.items()
@@ -52,8 +58,11 @@ def observe_parts(
     parts: Sequence[str],
     device: str = "cpu",
     progress: bool = True,
+    cluster: Cluster | None = None,
 ) -> dict[str, Sets]:
     """For each subject what there is to learn from, and its sets of `parts`, observed with `needs`."""
+    if cluster:
+        cluster.observe(competition, needs, ("train", *parts), device, source=True)
     observed: dict[str, Sets] = {}
     for name, subject in open_subjects(competition, needs, device).items():
         meta = subject.meta_train(progress)

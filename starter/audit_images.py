@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.cache import Cache
+from starter.cache import cache_of
 from starter.classifiers import read_classifier
 from starter.npz import read_npz
 from starter.observe import Observer, observe_all
@@ -46,7 +46,7 @@ def ordered_by_class(competition: Competition, device: str = "cpu") -> Iterator[
     weights = min(file for file in competition.files if file.startswith("classifiers/"))
     name = weights.removeprefix("classifiers/").removesuffix(".safetensors")
     classifier = read_classifier(competition.file(weights), name, competition.precision, device)
-    observer = Observer(classifier, Cache(competition.root / "cache"))
+    observer = Observer(classifier, cache_of(competition.root))
     for observation in observe_all(PublicSets(competition).stored("test"), observer, ()):
         excess = alike_neighbours(observation.predicted)
         if excess > DEVIATIONS:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.buildmixes import build_mixes
-from starter.cache import cache_key
-from starter.claim import Claim, claimed
+from starter.cache import cache_key, keep_elsewhere
+from starter.claim import Claim, claimed, remove_strays
 from starter.classifiers import Classifier, check_device
+from starter.cluster import Cluster
 from starter.gridsets import grid_input, open_ruler, plan_grid
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
@@ -49,6 +50,8 @@ def build(
     test_seed: int | None = None,
     device: str = "cpu",
     data_root: Path | None = None,
+    cluster: Cluster | None = None,
+    cache: str = "",
 ) -> Competition:
     """Build the competition of `settings` in `root`, or finish a build of the same settings.
 
@@ -61,6 +64,8 @@ def build(
         test_seed: of everything hidden; drawn from the system's entropy unless given (for tests).
         device: where classifiers run.
         data_root: where a named source finds or puts its download.
+        cluster: who observes, instead of this process; the files are the same.
+        cache: a folder or address to keep observations at, now and later, instead of ``root/cache``.
 
     Raises:
         UnusableInput: `root` holds something else or was built with other settings (they are named), another
@@ -69,12 +74,16 @@ def build(
     """
     check_device(device)
     with claimed(root, settings, test_seed) as claim:
+        if cache:
+            keep_elsewhere(root, cache)
         if (root / "public/competition.json").is_file():
             return _finished(root)
-        return BUILDS[settings.track](claim, device, data_root)
+        return BUILDS[settings.track](claim, device, data_root, cluster)
 
 
-def build_accuracy(claim: Claim, device: str, data_root: Path | None) -> Competition:
+def build_accuracy(
+    claim: Claim, device: str, data_root: Path | None, cluster: Cluster | None = None
+) -> Competition:
     root, settings, public = claim.root, claim.settings, claim.root / "public"
     splits = load_source(settings.source, data_root, settings.seed)
     if settings.datacv_splits:
@@ -98,7 +107,7 @@ def build_accuracy(claim: Claim, device: str, data_root: Path | None) -> Competi
         labels[part] = _write_sets(public / part, plans[part], base)
     write_groups(public / GROUPS_FILE, [plan.key for plan in plans["val"]])
     draft = _draft(root, settings, splits, labels)
-    accuracy = _measure(draft, labels, device)
+    accuracy = _measure(draft, labels, device, cluster)
     for part in ("train", "val"):
         write_predictions(public / part / "targets.csv", accuracy[part], column="target")
     write_sample(public / "sample_submission.csv", draft.ids("test"))
@@ -200,16 +209,22 @@ def _write_sets(folder: Path, planned: Sequence[Planned], base: ImageSet) -> dic
 
 
 def _measure(
-    draft: Competition, labels: dict[str, dict[str, NDArray[np.int64]]], device: str
+    draft: Competition,
+    labels: dict[str, dict[str, NDArray[np.int64]]],
+    device: str,
+    cluster: Cluster | None,
 ) -> dict[str, dict[str, float]]:
     """Observe every set with every classifier; its true accuracy, by part and id."""
+    if cluster:
+        cluster.observe(draft, DEFAULT_NEEDS, tuple(labels), device)
+        remove_strays(draft.root)
     sets = PublicSets(draft)
     accuracy: dict[str, dict[str, float]] = {part: {} for part in labels}
     for name in draft.subjects:
         subject = Subject.open(sets, name, DEFAULT_NEEDS, device)
         for part, truth in labels.items():
             renderings = sets.train if part == "train" else sets.stored(part)
-            for observation in subject.observe(renderings):
+            for observation in replace(subject.observe(renderings), needs=()):
                 right = observation.predicted == truth[observation.set_name]
                 accuracy[part][make_id(name, observation.set_name)] = float(right.mean())
     return accuracy

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.cache import cache_key
-from starter.claim import Claim
+from starter.claim import Claim, remove_strays
 from starter.classifiers import Classifier
 from starter.classsets import load_class_sets
+from starter.cluster import Cluster
 from starter.gbench import gbench, missing
 from starter.gridsets import cell_pools, cells_of, grid_input, open_ruler
 from starter.groups import GROUPS_FILE, write_groups
@@ -56,7 +57,9 @@ Values = dict[str, dict[str, float]]
 """A number of each part's ids."""
 
 
-def build_mixes(claim: Claim, device: str, data_root: Path | None) -> Competition:
+def build_mixes(
+    claim: Claim, device: str, data_root: Path | None, cluster: Cluster | None = None
+) -> Competition:
     """Build the competition of the OOD track that `claim` was made for; see `starter.build.build`."""
     settings, public = claim.settings, claim.root / "public"
     assert isinstance(settings, MixSettings)
@@ -82,7 +85,7 @@ def build_mixes(claim: Claim, device: str, data_root: Path | None) -> Competitio
         _write_mixes(public / part, mixes[part])
     write_groups(public / GROUPS_FILE, [_key(mix.mix, settings) for mix in mixes["val"]])
     draft = _draft(claim, settings, splits, parts["train"], mixes)
-    truth, deviations = _measure(draft, settings, pools, mixes, device)
+    truth, deviations = _measure(draft, settings, pools, mixes, device, cluster)
     for part in ("train", "val"):
         write_predictions(public / part / "targets.csv", truth[part], column="target")
     write_predictions(public / NOISE["val"], deviations["val"], column="deviation")
@@ -250,11 +253,16 @@ def _measure(
     pools: Mapping[str, Pools],
     mixes: Mapping[str, Sequence[FromPools]],
     device: str,
+    cluster: Cluster | None,
 ) -> tuple[Values, Values]:
     """Every target, and the standard deviation that chance gives it, by part and id.
 
     Meta-train mixes are rows of their pools; the others are observed from their files, as methods do.
     """
+    if cluster:
+        hidden = [pools[part].ind for part in ("val", "test")]
+        cluster.observe(draft, BUILD_NEEDS, tuple(pools), device, pools=hidden)
+        remove_strays(draft.root)
     sets, truth, deviations = MixSets(draft), {}, {}
     views = {
         name: View.open(sets, name, settings.detectors, BUILD_NEEDS, device)

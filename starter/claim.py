@@ -112,9 +112,14 @@ def _begun(root: Path, settings: Settings, test_seed: int | None) -> Claim:
             f"{root} was built with other settings; name another folder.\n  " + "\n  ".join(differences)
         )
     if not (root / "public/competition.json").exists():
-        for stray in root.rglob(".*.tmp"):
-            stray.unlink(missing_ok=True)
+        remove_strays(root)
     return Claim(root, settings, found["test_seed"])
+
+
+def remove_strays(root: Path) -> None:
+    """Remove what killed processes left half written in a folder in which nobody is at work now."""
+    for stray in root.rglob(".*.tmp"):
+        stray.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.cache import Cache
+from starter.cache import Cache, cache_of
 from starter.claim import Claim
 from starter.grid import cell_name
 from starter.gridimages import IND, Joined, embedded_shifts, is_embedded, shifted
@@ -152,7 +152,7 @@ def cells_of(
         bases: the ID images and the OOD sets of "train", "val" and "test".
         size: images of a set.
     """
-    settings, cache = claim.settings, Cache(claim.root / "cache")
+    settings, cache = claim.settings, cache_of(claim.root)
     seeds = {"train": settings.seed, "val": settings.seed, "test": claim.test_seed}
     embedded = is_embedded(settings.source, splits.classes)
     found = {

@@ -61,6 +61,23 @@ class MixSets(PublicSets):
         """The meta-train mixes with their pools."""
         return tuple(FromPools(mix, self.ind_pool, self.ood_pool(mix.ood_set)) for mix in self.mixes)
 
+    def observed(self, part: str) -> list[tuple[str, str]]:
+        """As of `PublicSets`; of meta-train mixes it is the pools, "ind" and one of "ood" each."""
+        if part != "train":
+            return super().observed(part)
+        return [
+            ("ind", "base"),
+            *(("ood", name) for name in dict.fromkeys(mix.ood_set for mix in self.mixes)),
+        ]
+
+    def find(self, part: str, name: str) -> Rendering:
+        """As of `PublicSets`."""
+        if part == "ind":
+            return FromRecipe.whole(self.ind_pool)
+        if part == "ood":
+            return FromRecipe.whole(self._read(f"ood/{name}.npz", labelled=False))
+        return super().find(part, name)
+
 
 @dataclass(frozen=True)
 class View:
@@ -240,18 +257,28 @@ def open_mix_subjects(
         UnusableInput: as `Subject.open`; a detector is unknown to this release.
     """
     sets, views, subjects = MixSets(competition), {}, {}
-    parts = {subject: TRACKS["ood"].split(subject) for subject in competition.subjects}
-    detectors = list(dict.fromkeys(detector for _, detector, _ in parts.values()))
-    for name in detectors:
-        if name not in DETECTORS:
-            raise UnusableInput(
-                f"{competition.root}: this release has no detector {name!r}; there are {', '.join(DETECTORS)}"
-            )
-    for subject, (classifier, _, _) in parts.items():
+    detectors = detectors_of(competition)
+    for subject in competition.subjects:
+        classifier = TRACKS["ood"].split(subject)[0]
         if classifier not in views:
             views[classifier] = View.open(sets, classifier, detectors, needs, device)
         subjects[subject] = MixSubject(subject, sets, views[classifier])
     return subjects
+
+
+def detectors_of(competition: Competition) -> tuple[str, ...]:
+    """The names of the detectors that a competition is about.
+
+    Raises:
+        UnusableInput: one is unknown to this release.
+    """
+    names = tuple(dict.fromkeys(TRACKS["ood"].split(subject)[1] for subject in competition.subjects))
+    for name in names:
+        if name not in DETECTORS:
+            raise UnusableInput(
+                f"{competition.root}: this release has no detector {name!r}; there are {', '.join(DETECTORS)}"
+            )
+    return names
 
 
 def true_metric(metric: str, fpr: str, pool: Scores, scores: Scores, is_ood: NDArray[np.bool_]) -> float:

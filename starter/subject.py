@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from starter.cache import Cache
+from starter.cache import cache_of
 from starter.classifiers import read_classifier
 from starter.imageset import ImageSet
 from starter.npz import read_npz
@@ -52,12 +52,27 @@ class PublicSets:
 
     def stored(self, part: str) -> tuple[FromFile, ...]:
         """The sets of "val" or "test"."""
-        sizes = self.competition.sizes[part]
-        files = {name: f"{part}/{name}.npz" for name in sizes}
-        return tuple(
-            FromFile(name, self.competition.file(file), self.competition.files[file], sizes[name])
-            for name, file in files.items()
-        )
+        return tuple(self._stored(part, name) for name in self.competition.sets(part))
+
+    def observed(self, part: str) -> list[tuple[str, str]]:
+        """What has to be observed for the sets of `part`, in terms that `find` knows."""
+        return [(part, name) for name in self.competition.sets(part)]
+
+    def find(self, part: str, name: str) -> Rendering:
+        """A set by its part and name; the part "source" holds "reference" and "train_ref". No other is read.
+
+        Raises:
+            UnusableInput: its file is missing or not the same any more.
+        """
+        if part == "source":
+            return FromRecipe.whole(replace(getattr(self, name), labels=None))
+        if part == "train":
+            return next(rendering for rendering in self.train if rendering.name == name)
+        return self._stored(part, name)
+
+    def _stored(self, part: str, name: str) -> FromFile:
+        file, competition = f"{part}/{name}.npz", self.competition
+        return FromFile(name, competition.file(file), competition.files[file], competition.sizes[part][name])
 
     def _read(self, file: str, labelled: bool) -> ImageSet:
         images = read_npz(self.competition.file(file), Path(file).stem)
@@ -156,4 +171,4 @@ def _observer(competition: Competition, name: str, device: str) -> Observer:
     classifier = read_classifier(weights, name, competition.precision, device)
     if classifier.classes != competition.classes:
         raise UnusableInput(f"{weights} was made for other classes than the competition's")
-    return Observer(classifier, Cache(competition.root / "cache"))
+    return Observer(classifier, cache_of(competition.root))

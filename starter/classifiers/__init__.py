@@ -3,7 +3,7 @@
 from starter.classifiers.architectures import ARCHITECTURES, new_network
 from starter.classifiers.classifier import PRECISIONS, Classifier, check_device
 from starter.classifiers.network import Network
-from starter.classifiers.user_network import use_network
+from starter.classifiers.user_network import use_network, used_networks
 from starter.classifiers.weights import (
     classifier_of,
     load_classifier,
@@ -25,4 +25,5 @@ __all__ = [
     "read_classifier",
     "save_classifier",
     "use_network",
+    "used_networks",
 ]

@@ -72,6 +72,11 @@ def user_function(spec: str, example: str, does: str) -> Callable[..., object]:
     return function
 
 
+def used_networks() -> tuple[str, ...]:
+    """Every spec that `use_network` was given in this process."""
+    return tuple(_used)
+
+
 class UserNetwork(Network):
     """What the function of a spec returns, in float32, with the input of its last linear layer as features.
 
