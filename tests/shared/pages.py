@@ -2,8 +2,8 @@
 
 A block in `sh` is run line by line, one in `python` as a whole; a `python` block that opens with ``# name.py``
 is written to that file instead. What cannot run here says why, for the reader too: a comment that starts with
-``Not run here:`` excuses its line or, alone at the head of a block, the block; so does ``UNSEEN_DATA=``, which
-names the real data.
+``Not run here:`` excuses its line or, alone at the head of a block, the block, as an HTML comment above it does;
+so does ``UNSEEN_DATA=``, which names the real data.
 """
 
 import os
@@ -32,11 +32,12 @@ assert isinstance(COMMANDS, click.Group | typer.core.TyperGroup)
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, its text, and the line on which it starts."""
+    """A fenced block: its language, its text, the line on which it starts, and the comment above it."""
 
     language: str
     text: str
     line: int
+    above: str = ""
 
     def lines(self) -> list[str]:
         """The shell lines, those that go on after a backslash joined; no comments alone, no empty lines."""
@@ -59,14 +60,17 @@ class Block:
     def excused(self) -> bool:
         """Whether its head says why it is not run here."""
         head = self.text.lstrip().splitlines()[:1]
-        return bool(head and head[0].startswith("#") and EXCUSE.search(head[0]))
+        return bool(self.above or (head and head[0].startswith("#") and EXCUSE.search(head[0])))
 
 
 def blocks(page: Path) -> list[Block]:
     """The fenced blocks of a page, in order; directives of the site are none."""
     text = page.read_text(encoding="utf-8")
-    found = re.finditer(r"^```([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    fenced = [Block(match[1], match[2], text.count("\n", 0, match.start()) + 1) for match in found]
+    fence = r"^(?:<!-- Not run here: (\S[^\n]{8,}) -->\n)?```([^\n]*)\n(.*?)^```$"
+    found = re.finditer(fence, text, re.MULTILINE | re.DOTALL)
+    fenced = [
+        Block(match[2], match[3], text.count("\n", 0, match.start(2)) + 1, match[1] or "") for match in found
+    ]
     return [block for block in fenced if not block.language.startswith("{")]
 
 
