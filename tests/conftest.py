@@ -1,7 +1,7 @@
 """Small competitions: one really built, once a run, and copies of it; one of made-up numbers, without images."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cv2
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from starter.build import build
-from starter.classifiers import Classifier, save_classifier
+from starter.classifiers import Classifier, save_classifier, user_network
 from starter.classifiers.small import SMALL_MEAN, SMALL_STD, train_small
 from starter.glyphs import CLASSES, glyph_splits
 from starter.mixsettings import MixSettings
@@ -37,6 +37,15 @@ def small_settings(weights: Path, **changes: object) -> Settings:
         **changes,
     }
     return Settings(**settings)  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def forgotten_networks() -> Iterator[None]:
+    """Networks of the user's that a test names are not known to the next."""
+    before = dict(user_network._used)
+    yield
+    user_network._used.clear()
+    user_network._used.update(before)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -41,7 +40,7 @@ def test_commands_are_the_designs():
         *("demo", "build", "train", "show", "materialize", "methods", "new-method", "check-method"),
         *("predict", "report", "validate", "score", "select", "history", "rescore", "verify"),
         *("leaderboard", "pack", "export", "audit", "verify-entry", "classes"),
-        *("prediction-graph", "halves", "card", "train-encoder", "laid", "shift", "grid"),
+        *("prediction-graph", "halves", "card", "train-encoder", "laid", "shift", "grid", "syn-is"),
     }
 
 
@@ -79,8 +78,10 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch, r
         arguments = [*arguments, "--images", "20"]
     if arguments[0] in ("classes", "halves", "prediction-graph"):
         class_files(folder, weights, monkeypatch)
-    if arguments[0] in ("train-encoder", "laid", "shift"):
+    if arguments[0] in ("train-encoder", "laid", "shift", "syn-is"):
         hasty_referee(folder, monkeypatch)
+    if arguments[0] == "syn-is":
+        arguments = [*arguments[:-1], "1"]
     if arguments[0] == "grid":
         random_laid()[1].save(folder / "laid")
         quick = "--images 600 --encoder laids:encoder --laid laid --detector msp"
@@ -466,7 +467,7 @@ def test_a_file_that_cannot_be_written_is_named(folder):
     Path("taken.zip").mkdir()
     Path("file").touch()
     result = run("pack", "contest", "--out", "taken.zip", check=False)
-    assert (result.code, result.text) == (2, "error: Is a directory: taken.zip\n")
+    assert (result.code, result.text) == (2, "error: taken.zip is a folder: name a file\n")
     result = run("pack", "contest", "--out", "file/a.zip", check=False)
     assert (result.code, result.text.startswith("error: "), "file" in result.text) == (2, True, True)
 
@@ -487,27 +488,6 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
     monkeypatch.setattr("starter.show.contact_sheet", stop)
     result = run("show", "contest", check=False)
     assert (result.code, "the same command goes on" in result.text) == (130, True)
-
-
-def readme_lines():
-    """The commands of the README's blocks that call `unseen`, without their comments, in order."""
-    text = (Path(unseen.__file__).parent / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    lines = [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
-    return [line.removeprefix("unseen ") for line in lines if line.startswith("unseen ")]
-
-
-def test_the_readmes_commands_run_in_their_order(tmp_path, weights, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("starter.parts.train_small", trained(weights))
-    monkeypatch.setattr("starter.build.build", smaller)
-    monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
-    run("demo")
-    monkeypatch.setattr("starter.build.build", BUILD)
-    lines = readme_lines()
-    assert len(lines) > 8
-    for line in lines:
-        run(*shlex.split(line))
 
 
 def test_an_audit_ends_with_1_where_there_is_an_error(folder):

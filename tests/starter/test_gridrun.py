@@ -1,5 +1,6 @@
 """A grid of a built competition: from its images to the page, on a small scale."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from starter.gridreport import summary, write_grid
 from starter.gridrun import Asked, grid_images, run_grid
 from starter.mixsubject import MixSets
 from starter.overlap import pixel_hashes
-from submission import UnusableInput
+from submission import Competition, UnusableInput
 from submission.detection import auroc
 
 FEW = ("msp", "energy", "knn")
@@ -23,6 +24,14 @@ FEW = ("msp", "energy", "knn")
 @pytest.fixture(scope="module")
 def asked(ood_folder):
     return Asked("tiny", FEW, str(ood_folder), images=700, levels=4)
+
+
+@pytest.fixture(scope="module")
+def built(built, tmp_path_factory):
+    """A copy: a grid writes to its cache."""
+    root = tmp_path_factory.mktemp("grid") / "contest"
+    shutil.copytree(built.root, root)
+    return Competition.open(root)
 
 
 @pytest.fixture(scope="module")

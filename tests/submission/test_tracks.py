@@ -7,9 +7,14 @@ import pytest
 
 from submission import Competition, UnusableInput, write_predictions
 from submission.detection import DETECTION_METRICS
+from submission.seal import DESCRIPTION, write_seal
 from submission.tracks import TRACKS
 
 OOD_SUBJECTS = ("vit:b:msp:auroc", "vit:b:msp:fpr95", "cnn:energy:auroc", "cnn:energy:fpr95")
+
+
+def sealed_anew(competition):
+    write_seal(competition.root, (competition.root / DESCRIPTION).read_text())
 
 
 @pytest.fixture
@@ -60,8 +65,12 @@ def test_the_noise_floor_comes_from_measured_deviations(ood_contest):
     path = ood_contest.private / "noise.csv"
     spread = dict.fromkeys(ood_contest.ids("test"), 0.01) | dict.fromkeys(names, 0.03)
     write_predictions(path, spread, column="deviation")
+    with pytest.raises(UnusableInput, match=r"noise\.csv is not the file that the build sealed"):
+        ood_contest.noise_floor("test", dict.fromkeys(names, 0.5))
+    sealed_anew(ood_contest)
     assert ood_contest.noise_floor("test", dict.fromkeys(names, 0.5)) == pytest.approx(3.0)
     path.write_text("id,deviation\n")
+    sealed_anew(ood_contest)
     with pytest.raises(UnusableInput, match=r"noise\.csv is damaged"):
         ood_contest.noise_floor("test", dict.fromkeys(names, 0.5))
     path.unlink()
