@@ -3,6 +3,7 @@
 import os
 from datetime import datetime, timezone
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,6 +66,21 @@ IdUpTo = Annotated[
     str, Option(metavar="T1|T2", help="A manifest's oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
 ]
 DataRoot = Annotated[Path | None, Option(help="Where a named source is, or is downloaded to.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        echo(f"unseen {version('unseen')}")
+        raise Exit
+
+
+@app.callback()
+def options(
+    shown: Annotated[
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What comes before a command."""
 
 
 @app.command()

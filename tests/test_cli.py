@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,10 @@ def test_every_command_has_help_with_an_example(command):
     text = run(command, "--help").text
     assert "Example: unseen " + command in text
     assert "Usage:" in text
+
+
+def test_the_version_is_that_of_the_package():
+    assert run("--version").text == f"unseen {version('unseen')}\n"
 
 
 def examples():
