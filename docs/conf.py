@@ -11,7 +11,6 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import click
 import typer
 from sphinx.application import Sphinx
 
@@ -66,7 +65,7 @@ def commands_page() -> str:
     group = typer.main.get_command(import_module("unseen").app)
     text = ["# The command line", "", str(group.help), ""]
     for name, command in group.commands.items():
-        context = click.Context(command, info_name=f"unseen {name}")
+        context = command.context_class(command, info_name=f"unseen {name}")
         usage = " ".join(command.collect_usage_pieces(context))
         body, _, example = inspect.cleandoc(command.help or "").partition("Example: ")
         text += [f"## {name}", "", body.strip(), "", "```text", f"unseen {name} {usage}", "```", ""]
@@ -79,7 +78,7 @@ def commands_page() -> str:
     return "\n".join(text)
 
 
-def argument_record(parameter: click.Parameter, context: click.Context) -> tuple[str, str]:
+def argument_record(parameter: typer.core.TyperArgument, context: typer.Context) -> tuple[str, str]:
     """What the help shows of an argument."""
     return parameter.make_metavar(context), getattr(parameter, "help", "") or ""
 

@@ -14,7 +14,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import typer
 from command_line import run
 
@@ -27,7 +26,7 @@ EXCUSE = re.compile(r"#\s*Not run here: \S.{8,}|(^|\s)UNSEEN_DATA=")
 SHELL = set("|&;<>$`*(){}'\"\\")
 COMMAND = re.compile(r"\$? ?(unseen|python3?|pip) ")
 COMMANDS = typer.main.get_command(unseen.app)
-assert isinstance(COMMANDS, click.Group | typer.core.TyperGroup)
+assert isinstance(COMMANDS, typer.core.TyperGroup)
 
 
 @dataclass(frozen=True)
