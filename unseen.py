@@ -803,7 +803,7 @@ def syn_is(
     from starter.synis.choose import choose_generator, choose_prompts
 
     matrix, splits = Laid.load(referee / "laid.safetensors"), load_source(source, data_root, seed)
-    chosen, identity = load_encoder(encoder, referee, seed, device), f"training images of {source}"
+    chosen, identity = load_encoder(encoder, referee, seed, device), f"training images of {Path(source).name}"
     known = Referee(chosen, matrix, splits.train.images, identity)
     prompts = choose_prompts(generator, labels, styles, splits.classes)
     model = choose_generator(generator, device, size, steps)

@@ -45,6 +45,8 @@ PACKAGES = (
     "starter",
     "starter.classifiers",
     "starter.detectors",
+    "starter.encoders",
+    "starter.synis",
     "baselines",
     "oracle",
     "leaderboard",

@@ -119,8 +119,8 @@ def _links_and_strays(competition: Competition) -> Iterator[Finding]:
 def _secrets(competition: Competition, solution: Sequence[SolutionRow], record: str) -> Iterator[Finding]:
     """Texts in public/ that hold hidden targets, the seeds of test sets, or where these come from."""
     settings = json.loads(record).get("settings", {}) if record else {}
-    named = (*settings.get("test_from", ()), settings.get("test_ind", ""))
-    sources = [source for source in named if len(source) > 3]
+    named = {**dict.fromkeys(settings.get("test_from", ()), "from"), settings.get("test_ind", ""): "ind"}
+    sources = {source: f"--test-{option}" for source, option in named.items() if len(source) > 3}
     seeds = {*_SEED.findall(record)} - {str(competition.seed)}
     for path in sorted(competition.public.rglob("*")):
         if path.suffix not in _TEXT or path.is_symlink() or not path.is_file():
@@ -131,8 +131,8 @@ def _secrets(competition: Competition, solution: Sequence[SolutionRow], record: 
             yield Finding("error", f"{path} holds hidden targets of test sets: remove it")
         if any(seed in text for seed in seeds):
             yield Finding("error", f"{path} holds a seed of the test sets: remove it")
-        if any(source in text for source in sources):
-            yield Finding("warning", f"{path} says where test images come from (--test-from)")
+        if told := next((option for source, option in sources.items() if source in text), None):
+            yield Finding("warning", f"{path} says where test images come from ({told})")
 
 
 def _holds_targets(text: str, solution: Sequence[SolutionRow]) -> bool:

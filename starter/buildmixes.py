@@ -257,11 +257,11 @@ def _measure(
 ) -> tuple[Values, Values]:
     """Every target, and the standard deviation that chance gives it, by part and id.
 
-    Meta-train mixes are rows of their pools; the others are observed from their files, as methods do.
+    Meta-train mixes are rows of their pools; the others are observed from their files, as methods do. The
+    IND pools of these tell what is IND in them: they are observed here, and no worker is given them.
     """
     if cluster:
-        hidden = [pools[part].ind for part in ("val", "test")]
-        cluster.observe(draft, BUILD_NEEDS, tuple(pools), device, pools=hidden)
+        cluster.observe(draft, BUILD_NEEDS, tuple(pools), device)
         remove_strays(draft.root)
     sets, truth, deviations = MixSets(draft), {}, {}
     views = {

@@ -4,7 +4,6 @@ The cluster only fills the cache; what comes after reads it as on a single machi
 Dask sends pickled code and data between the machines of one owner; nothing that a participant submits does.
 """
 
-import io
 import secrets
 import sys
 import tempfile
@@ -14,14 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 from tqdm import tqdm
 
 from starter.cache import ELSEWHERE, Cache, cache_of
 from starter.classifiers import used_networks
-from starter.imageset import ImageSet
 from starter.subjects import SETS
-from starter.worker import HIDDEN, INPUTS, Work, problem, run, versions
+from starter.worker import INPUTS, Work, problem, run, versions
 from submission import Competition, UnusableInput
 from submission.files import sha256
 
@@ -43,9 +40,6 @@ BATCH = 1000
 SHOWN = 20
 """Failed sets that a message names."""
 
-Job = tuple[str, str, str]
-"""Classifier, part and name of what it is to see."""
-
 
 @dataclass(frozen=True)
 class Cluster:
@@ -66,7 +60,6 @@ class Cluster:
         parts: Sequence[str],
         device: str = "cpu",
         source: bool = False,
-        pools: Sequence[ImageSet] = (),
     ) -> None:
         """Put everything that methods with these needs read of `parts` into the competition's cache.
 
@@ -76,7 +69,6 @@ class Cluster:
             parts: of "train", "val" and "test".
             device: where classifiers run.
             source: whether the labelled source is observed too; OOD detectors always need it.
-            pools: further images to observe whole, which no public file holds.
 
         Raises:
             UnusableInput: a worker cannot take part, or some sets could not be observed: they are named, and
@@ -85,14 +77,13 @@ class Cluster:
         sets = SETS[competition.track](competition)
         ood = competition.track == "ood"
         references = [("source", name) for name in ("reference", "train_ref")]
-        with _shared(competition, needs, device, pools) as (work, hidden):
+        with _shared(competition, needs, device) as work:
             self._check(work)
             if "rotation" in needs:
                 self._run("prepare", work, references[-1:])
             if ood:
                 self._run("observe", work, references)
             found = [pair for part in parts for pair in sets.observed(part)]
-            found += [(HIDDEN, name) for name in hidden]
             if source:
                 found += references[:1] if ood else references  # detectors score the labelled one
             self._run("score" if ood else "observe", work, found)
@@ -209,38 +200,20 @@ def _remote(where: str) -> Iterator["Client"]:
 
 
 @contextmanager
-def _shared(
-    competition: Competition, needs: tuple[str, ...], device: str, pools: Sequence[ImageSet]
-) -> Iterator[tuple[Work, list[str]]]:
-    """The work, and the names of the hidden pools, with all that workers read in its place."""
+def _shared(competition: Competition, needs: tuple[str, ...], device: str) -> Iterator[Work]:
+    """The work, with all that workers read in its place."""
     root = competition.root.absolute()
     cache, token = cache_of(root), secrets.token_hex(8)
     elsewhere = (root / ELSEWHERE).is_file()
     if elsewhere:
         _copy(competition, cache)
-    hidden = {f"{token}-{number}": pool for number, pool in enumerate(pools)}
-    names = [token, *(f"{INPUTS}/{name}" for name in hidden)]
+    at_workers = str(cache.root) if elsewhere else ""
+    cache.put(token, b"")
     try:
-        cache.put(token, b"")
-        for name, pool in hidden.items():
-            stream = io.BytesIO()
-            np.save(stream, pool.images)
-            cache.put(f"{INPUTS}/{name}", stream.getvalue())
-        yield (
-            Work(
-                token,
-                replace(competition, root=root),
-                str(cache.root) if elsewhere else "",
-                needs,
-                device,
-                used_networks(),
-                versions(),
-            ),
-            list(hidden),
-        )
+        shared = replace(competition, root=root)
+        yield Work(token, shared, at_workers, needs, device, used_networks(), versions())
     finally:
-        for name in names:
-            (cache.root / name).unlink(missing_ok=True)
+        (cache.root / token).unlink(missing_ok=True)
 
 
 def _copy(competition: Competition, cache: Cache) -> None:

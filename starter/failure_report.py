@@ -91,7 +91,7 @@ def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, 
         classes, size = sets.competition.classes, sets.competition.image_size
         found = [load_images(name, classes, images, 0, size) for name in set_names(path)]
         kind = path.resolve().stem
-        if kind in kinds or kind == MEAN:
+        if kind in (*kinds, MEAN, OOD, "near", "far"):
             raise UnusableInput(f"--shifted {path}: there is a kind {kind!r} already; rename the folder")
         whole = [FromRecipe.whole(replace(each, labels=None)) for each in found]
         kinds[kind] = whole, np.concatenate([_labels(each) for each in found])

@@ -27,6 +27,8 @@ MARGIN = 0.5
 ORTHOGONAL = 0.1
 """Weight of the orthogonality term."""
 LARGEST_ERROR = 1e-3
+ALIKE = 1e-8
+"""Texts of unit features whose scatter is below, on the mean, are all the same to the encoder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,5 +168,8 @@ def _start(features: Floats) -> Floats:
     length, scatters = features.shape[2], []
     for axis in (0, 1):
         rows = (features - features.mean(axis, keepdims=True)).reshape(-1, length).astype(np.float64)
+        if (rows**2).sum() < ALIKE * len(rows):
+            told = ("meanings", "covariates")[axis]
+            raise UnusableInput(f"LAID: the encoder tells no {told} of the texts apart: give others")
         scatters.append(rows.T @ rows / (rows**2).sum())
     return np.ascontiguousarray(np.linalg.eigh(scatters[0] - scatters[1])[1][:, ::-1], np.float32)

@@ -5,7 +5,6 @@ from copies in that cache. So a worker may die at any time: whoever takes its ta
 """
 
 import ctypes
-import io
 import platform
 import shutil
 import sys
@@ -17,16 +16,14 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
 from starter.cache import ELSEWHERE, at, cache_key, cache_of
 from starter.classifiers import use_network
-from starter.imageset import ImageSet
 from starter.mixsubject import MixSets, View, detectors_of
 from starter.observe import observe
-from starter.rendering import FromRecipe, Rendering
+from starter.rendering import Rendering
 from starter.subject import PublicSets, Subject
 from starter.subjects import SETS
 from submission import Competition, UnusableInput
@@ -34,8 +31,6 @@ from submission.files import replacing, sha256, write_text
 
 INPUTS = "inputs"
 """Where a cache keeps copies of public files for workers, by their SHA-256."""
-HIDDEN = "hidden"
-"""The part of pools that no public file holds: they are inputs too, while the work lasts."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,7 @@ class Work:
 
 
 def run(action: str, classifier: str, part: str, name: str, *, work: Work) -> str:
-    """Do what `ACTIONS` says with a set, or with the pool in a file `HIDDEN`.
+    """Do what `ACTIONS` says with a set.
 
     Returns:
         What is wrong with the set or the classifier, if anything. What is wrong with this machine is raised:
@@ -168,11 +163,8 @@ class Opened:
         return opened
 
     def find(self, part: str, name: str) -> Rendering:
-        """As of `PublicSets`, and pools in files `HIDDEN`."""
-        if part != HIDDEN:
-            return self.sets.find(part, name)
-        data = (cache_of(self.sets.competition.root).root / INPUTS / name).read_bytes()
-        return FromRecipe.whole(ImageSet("ind", np.load(io.BytesIO(data), allow_pickle=False)))
+        """As of `PublicSets`."""
+        return self.sets.find(part, name)
 
     def forget(self, part: str, name: str) -> None:
         """Remove the copy of a set, which is read once a classifier: there may be more than a disk holds."""

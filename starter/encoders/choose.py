@@ -6,7 +6,7 @@ from typing import cast
 from starter.classifiers.user_network import user_function
 from starter.encoders.clip import clip_encoder
 from starter.encoders.embedded import embedded_encoder
-from starter.encoders.encoder import Encoder
+from starter.encoders.encoder import Encoder, EncoderPair
 from starter.encoders.two_tower import TwoTowerEncoder
 from submission.errors import UnusableInput
 
@@ -52,4 +52,5 @@ def _users(spec: str) -> Encoder:
     for member in MEMBERS:
         if not hasattr(found, member):
             raise UnusableInput(f"encoder {spec}: what it returns has no {member}, which an encoder needs")
-    return cast(Encoder, found)
+    own = cast(Encoder, found)
+    return EncoderPair(own.name, own.encode_images, own.encode_texts)

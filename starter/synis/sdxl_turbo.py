@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -48,7 +49,7 @@ class SDXLTurbo:
             raise UnusableInput(f"{model} cannot be loaded as a text-to-image pipeline: {reason}") from error
         self.pipeline.set_progress_bar_config(disable=True)
         self.size, self.steps = size, steps
-        self.name = f"{model}, {steps} step{'s' * (steps > 1)}, {size} x {size} pixels"
+        self.name = f"{Path(model).name}, {steps} step{'s' * (steps > 1)}, {size} x {size} pixels"
 
     def generate(self, prompts: Sequence[Prompt]) -> NDArray[np.uint8]:
         """An image a prompt: (n, size, size, 3) uint8 RGB."""

@@ -1,17 +1,14 @@
 """What a worker does, without a cluster: a task finds all that it needs by names, or tells what is wrong."""
 
-import io
 import shutil
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from starter.cache import at, cache_of, keep_elsewhere
-from starter.imageset import ImageSet
+from starter.cache import at, keep_elsewhere
 from starter.mixsubject import MixSets, View
 from starter.subject import PublicSets, Subject
-from starter.worker import HIDDEN, INPUTS, Work, problem, run, versions
+from starter.worker import INPUTS, Work, problem, run, versions
 from submission import UnusableInput
 
 pytest.importorskip("distributed", reason="needs unseen[cluster]")
@@ -58,16 +55,6 @@ def test_with_the_cache_elsewhere_public_files_are_read_from_copies(bare, tmp_pa
     )
     assert len(list((tmp_path / "elsewhere/logits").iterdir())) == 2
     assert not unseen.root.exists()
-
-
-def test_a_hidden_pool_is_read_from_the_cache(bare):
-    contest, _ = bare
-    asked, pool = work(contest, "pool"), ImageSet("ind", PublicSets(contest).base.images[:30])
-    stream = io.BytesIO()
-    np.save(stream, pool.images)
-    cache_of(contest.root).put(f"{INPUTS}/pool-0", stream.getvalue())
-    assert run("observe", "tiny", HIDDEN, "pool-0", work=asked) == ""
-    assert len(list((contest.root / "cache/logits").iterdir())) == 1
 
 
 def test_a_broken_file_is_told_and_nothing_else_is_read(bare):

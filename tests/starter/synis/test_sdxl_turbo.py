@@ -100,7 +100,7 @@ def test_images_depend_on_the_prompt_and_its_seed_not_on_the_batch(pipeline: Pat
     assert np.abs(images[0].astype(int) - images[2]).max() > 1  # one prompt, two seeds
     alone = generator.generate(PROMPTS[1:2])[0]
     assert np.abs(images[1].astype(int) - alone).max() <= 1  # rounding
-    assert generator.name == f"{pipeline}, 1 step, 16 x 16 pixels"
+    assert generator.name == "pipe, 1 step, 16 x 16 pixels"
 
 
 def test_a_folder_that_is_no_pipeline(tmp_path: Path):
