@@ -754,7 +754,7 @@ def shift(
     from starter.laid import Laid
     from submission.files import write_text
 
-    matrix, chosen = Laid.load(folder / "laid.safetensors"), load_encoder(encoder, folder, seed, device)
+    matrix, chosen = Laid.load(folder), load_encoder(encoder, folder, seed, device)
     known, sets = measured_sets(path, source, data_root, seed, images)
     table = degree_table(chosen, matrix, known, sets, neighbour, device)
     write_text(out, table.to_csv(index=False, float_format="%.6f"))
@@ -802,7 +802,7 @@ def syn_is(
     from starter.synis.build import Referee, build_grid
     from starter.synis.choose import choose_generator, choose_prompts
 
-    matrix, splits = Laid.load(referee / "laid.safetensors"), load_source(source, data_root, seed)
+    matrix, splits = Laid.load(referee), load_source(source, data_root, seed)
     chosen, identity = load_encoder(encoder, referee, seed, device), f"training images of {Path(source).name}"
     known = Referee(chosen, matrix, splits.train.images, identity)
     prompts = choose_prompts(generator, labels, styles, splits.classes)

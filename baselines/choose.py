@@ -32,7 +32,8 @@ def choose(
     for name in names:
         if name not in kit and ":" not in name:
             raise UnusableInput(
-                f"there is no method {name!r}; the kit has {', '.join(kit)}, or give module:Class"
+                f"there is no method {name!r}; the kit has {', '.join(kit)} for this track, "
+                "or give module:Class"
             )
         chosen[name] = clone(kit[name]) if name in kit else load_method(name)
     set_parameters(chosen, parsed(settings))

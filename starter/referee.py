@@ -37,6 +37,8 @@ def open_referee(
         UnusableInput: as `load_encoder` and `choose_prompts`; the matrix cannot be read or belongs to another
             encoder.
     """
+    if laid:
+        Laid.load(Path(laid))  # before an encoder is trained for nothing
     encoder = load_encoder(spec, kept, seed, device, progress)
     if laid:
         return encoder, Laid.load(Path(laid), encoder)

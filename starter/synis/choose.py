@@ -8,6 +8,7 @@ from starter.synis.glyph_generator import GLYPH_STYLES, MEANINGS, GlyphGenerator
 from starter.synis.sdxl_turbo import MODEL, SDXLTurbo
 from starter.synis.styles import STYLES, Style, read_styles
 from starter.textfile import read_text
+from submission.errors import UnusableInput
 
 GLYPHS, TURBO = "glyphs", "sdxl-turbo"
 
@@ -30,6 +31,11 @@ def choose_generator(spec: str, device: str, size: int, steps: int) -> ImageGene
             spec, "my_model:generate", "take prompts and return uint8 images (n, h, w, 3)"
         )
         return FunctionGenerator(spec, function)
+    if spec != TURBO and not Path(spec).is_dir():
+        raise UnusableInput(
+            f"--generator {spec}: there is no such folder; give {GLYPHS}, {TURBO}, the folder of a pipeline, "
+            "or module:function"
+        )
     return SDXLTurbo(MODEL if spec == TURBO else spec, device, size, steps)
 
 
@@ -45,6 +51,8 @@ def choose_prompts(
     named = MEANINGS if spec == GLYPHS else classes
     if labels is not None:
         named = tuple(line.strip() for line in read_text(labels).splitlines() if line.strip())
+    if spec == GLYPHS and (unknown := next((name for name in named if name not in MEANINGS), None)):
+        raise UnusableInput(f"--labels: glyphs draws no {unknown!r}, but {', '.join(MEANINGS)}")
     if styles is not None:
         return named, read_styles(styles)
     return named, GLYPH_STYLES if spec == GLYPHS else STYLES

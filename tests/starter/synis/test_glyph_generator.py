@@ -34,8 +34,12 @@ def test_labels_and_styles_by_default_and_from_files(tmp_path: Path):
     assert choose_prompts("sdxl-turbo", None, None, ("cat",)) == (("cat",), STYLES)
     (tmp_path / "labels.txt").write_text("fox\n\n wolf \n")
     (tmp_path / "styles.csv").write_text("name,prompt\nink,{object} in ink\n")
-    labels, (ink,) = choose_prompts("glyphs", tmp_path / "labels.txt", tmp_path / "styles.csv", ("0",))
+    labels, (ink,) = choose_prompts("own:f", tmp_path / "labels.txt", tmp_path / "styles.csv", ("0",))
     assert (labels, ink.prompt("fox")) == (("fox", "wolf"), "fox in ink")
     assert isinstance(choose_generator("glyphs", "cpu", 512, 1), GlyphGenerator)
+    with pytest.raises(UnusableInput, match="glyphs draws no 'fox', but 0, 1"):
+        choose_prompts("glyphs", tmp_path / "labels.txt", None, ("0",))
+    with pytest.raises(UnusableInput, match="--generator glyph: there is no such folder"):
+        choose_generator("glyph", "cpu", 512, 1)
     with pytest.raises(UnusableInput, match="no_such_module"):
         choose_generator("no_such_module:generate", "cpu", 512, 1)
