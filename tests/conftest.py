@@ -70,8 +70,14 @@ def settings(weights: Path) -> Callable[..., Settings]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, settings: Callable[..., Settings]) -> Competition:
-    """A built competition that no test may change."""
-    return build(tmp_path_factory.mktemp("built") / "contest", settings(), TEST_SEED)
+    """A built competition that no test may change; what tests observe of it goes into its cache, though."""
+    return _kept(build(tmp_path_factory.mktemp("built") / "contest", settings(), TEST_SEED))
+
+
+def _kept(competition: Competition) -> Competition:
+    """The competition, with a copy beside it in ``fresh``, as it was when it was built."""
+    shutil.copytree(competition.root, competition.root.parent / "fresh")
+    return competition
 
 
 @pytest.fixture
@@ -124,7 +130,7 @@ def ood_built(
     tmp_path_factory: pytest.TempPathFactory, mix_settings: Callable[..., MixSettings]
 ) -> Competition:
     """A built competition of the OOD track that no test may change."""
-    return build(tmp_path_factory.mktemp("ood_built") / "mixes", mix_settings(), TEST_SEED)
+    return _kept(build(tmp_path_factory.mktemp("ood_built") / "mixes", mix_settings(), TEST_SEED))
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ def entries(cache):
 
 
 @pytest.fixture
-def bare(contest):
-    """A copy of the built competition without its cache, and what was there."""
-    found = entries(contest.root / "cache")
+def bare(built, contest):
+    """A copy of the built competition without its cache, and what the build put there."""
+    found = entries(built.root.parent / "fresh/cache")
     shutil.rmtree(contest.root / "cache")
     return contest, found
 
