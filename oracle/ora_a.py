@@ -1,5 +1,6 @@
 """ORA-A: an MLP that tells from its indicators whether an image is classified correctly (SYP, fig. 3a)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -102,12 +103,14 @@ class OraA(Oracle):
         training, device = self._training(), torch.device(self.device)
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(self.seed)
-            self.networks_ = [network.to(device) for network in self._make_networks(rows.shape[1])]
-            for network in self.networks_:
-                training.train(network, rows, correct, weighty, self.positive_weight)
+            self.networks_: list[nn.Module] = []
+            for network in self._make_networks(rows.shape[1]):
+                training.train(network.to(device), rows, correct, weighty, self.positive_weight)
+                self.networks_.append(network)
+                torch.manual_seed(self.seed)  # for the next to be what it is alone
 
-    def _make_networks(self, inputs: int) -> list[nn.Module]:
-        return [Mlp(inputs, self.expansion, self.dropout)]
+    def _make_networks(self, inputs: int) -> Iterator[nn.Module]:
+        yield Mlp(inputs, self.expansion, self.dropout)
 
     def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         values = torch.from_numpy(rows).to(self.device)
@@ -119,7 +122,7 @@ class OraA(Oracle):
         return [{name: values.cpu().numpy() for name, values in state.items()} for state in states]
 
     def _take(self, model: Any) -> None:
-        self.networks_ = self._make_networks(len(named(self.indicators)))
+        self.networks_ = [*self._make_networks(len(named(self.indicators)))]
         for network, state in zip(self.networks_, model, strict=True):
             network.load_state_dict({name: torch.from_numpy(values) for name, values in state.items()})
             network.to(self.device).eval()

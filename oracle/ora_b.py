@@ -1,5 +1,6 @@
 """ORA-B: self-attention over the indicators of an image (SYP, fig. 3b)."""
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from torch import nn
@@ -63,5 +64,5 @@ class OraB(OraA):
         self.tokens = tokens
         self.heads = heads
 
-    def _make_networks(self, inputs: int) -> list[nn.Module]:
-        return [Attention(inputs, self.expansion, self.dropout, self.chosen_["tokens"], self.heads)]
+    def _make_networks(self, inputs: int) -> Iterator[nn.Module]:
+        yield Attention(inputs, self.expansion, self.dropout, self.chosen_["tokens"], self.heads)

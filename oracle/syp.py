@@ -1,8 +1,11 @@
 """SYP: the ensemble of ORA-A and ORA-B (Chen, Zhang & Song, CVPR workshops 2023)."""
 
+from collections.abc import Iterator
+
 from torch import nn
 
 from oracle.networks import Mlp
+from oracle.ora_a import OraA
 from oracle.ora_b import OraB
 
 
@@ -12,5 +15,22 @@ class Syp(OraB):
     Its parameters are ORA-B's, and both networks'; only `dropout` is ORA-B's alone.
     """
 
-    def _make_networks(self, inputs: int) -> list[nn.Module]:
-        return [Mlp(inputs, self.expansion, 0.0), *super()._make_networks(inputs)]
+    def members(self) -> tuple[OraA, OraB]:
+        """The two oracles, not fitted, whose networks it trains."""
+        parameters = self.get_params()
+        shared = {name: parameters[name] for name in OraA().get_params()}
+        return OraA(**{**shared, "dropout": 0.0}), OraB(**parameters)
+
+    def join(self, ora_a: OraA, ora_b: OraB) -> "Syp":
+        """Take on what its two members have learnt; the same as `fit` where nothing is "cv".
+
+        Args:
+            ora_a, ora_b: `members`, fitted.
+        """
+        self._restore({**ora_b._state(), "model": [*ora_a._model(), *ora_b._model()]})
+        self.fitted_ = True
+        return self
+
+    def _make_networks(self, inputs: int) -> Iterator[nn.Module]:
+        yield Mlp(inputs, self.expansion, 0.0)
+        yield from super()._make_networks(inputs)

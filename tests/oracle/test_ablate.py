@@ -8,8 +8,8 @@ from sklearn.base import clone
 
 from baselines import BASELINES
 from baselines.report import run_report
-from oracle import ORACLES
-from oracle.ablate import METHODS, TABLES, ablate, rows_of
+from oracle import ORACLES, OraA, OraB, Syp
+from oracle.ablate import METHODS, TABLES, _key, ablate, rows_of
 from submission import UnusableInput
 
 KIT = {**BASELINES, **ORACLES}
@@ -76,6 +76,18 @@ def test_an_interrupted_ablation_goes_on(contest, methods):
     methods["ora-a"].set_params(iterations=7)
     ablate(contest, "3", methods, progress=False)
     assert len(list((contest.root / "ablation/runs").iterdir())) == 8
+
+
+def test_syp_is_not_trained_where_its_members_were(contest, methods, monkeypatch):
+    trained = []
+    learn = OraA._learn
+    monkeypatch.setattr(OraA, "_learn", lambda oracle, table: (trained.append(oracle), learn(oracle, table)))
+    found = ablate(contest, "1", methods, progress=False).lines
+    assert [type(oracle) for oracle in trained] == [OraA, OraB] * len(contest.subjects)
+    key = _key(methods["syp"].set_params(seed=0), contest.subjects[0], contest)
+    (contest.root / "ablation/runs" / f"{key}.json").unlink()
+    assert ablate(contest, "1", methods, progress=False).lines == found
+    assert type(trained[-1]) is Syp
 
 
 def test_refuses(contest, methods):
