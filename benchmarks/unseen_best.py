@@ -1,13 +1,15 @@
 """unseen-best on real CIFAR-10, part by part, beside other methods: the tables of docs/unseen-best.md.
 
-    UNSEEN_DATA=FOLDER python benchmarks/unseen_best.py DIR [--wide] [--val-sets N] [--meta] [--only NAME]...
+    UNSEEN_DATA=FOLDER python benchmarks/unseen_best.py DIR [--wide] [--val-sets N [--build]] [--meta]
+        [--only NAME]...
 
 FOLDER is as for benchmarks/cifar10.py, whose competition this builds, or goes on with, in DIR; --wide has
 other meta-train sets: 40 each of the groups default, a and b, of none to three operations, three in ten with
 other class priors. Every method's predictions go to DIR/submissions. Printed: RMSE by group of test sets, and
 paired bootstrap intervals over families of the sets whose shift no meta-train set has.
 
---val-sets 12 adds labelled sets, some with corruptions, for `unseen ablate`; the test sets then are others.
+--val-sets 12 adds labelled sets, some with corruptions, for `unseen ablate`; the test sets then are others,
+and --build ends when they are built.
 
 With --wide --meta nothing but the meta-train sets is used: every method learns from two of the three groups
 of operations and predicts the third. That is what the parts were chosen by.
@@ -132,10 +134,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--wide", action="store_true")
     parser.add_argument("--val-sets", type=int, default=0, help="more labelled sets, for `unseen ablate`")
+    parser.add_argument("--build", action="store_true", help="run no method")
     parser.add_argument("--meta", action="store_true", help="only on meta-train sets, by group")
     parser.add_argument("--only", action="append", metavar="NAME", help="of these methods; may be repeated")
     options = parser.parse_args()
     competition = competition_in(options.folder, options.wide, options.val_sets)
+    if options.build:
+        return
     methods = {**REFERENCES, **PARTS}
     if options.meta:
         leave_group_out(competition, {name: methods[name] for name in options.only or methods})
