@@ -1,6 +1,7 @@
 """The command line: one function a command, in the order of the work. Everything heavy is imported inside."""
 
 import os
+import shlex
 from datetime import datetime, timezone
 from functools import partial
 from importlib.metadata import version
@@ -111,9 +112,8 @@ def demo(
     echo(f"{competition.describe()}\n\n{tables(competition)}")
     if "ora-a" in chosen:
         echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
-    option = "" if track == "accuracy" else f" --track {track}"
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
-    echo(f"Next: unseen new-method my_method{option}")
+    _next("new-method", "my_method", *_of_track(track))
 
 
 @app.command()
@@ -267,7 +267,8 @@ def build(
         return
     with connected(cluster) as workers:
         competition = make(folder, settings, test_seed, device, data_root, workers, cache)
-    echo(f"{competition.describe()}\n\nNext: unseen predict {folder}")
+    echo(competition.describe())
+    _next("predict", folder)
 
 
 @app.command()
@@ -327,6 +328,7 @@ def classes(
         echo(f"\n{pruning.describe()}")
     write_manifest(out, entries)
     echo(f"\n{summary(entries)}\n\n{out}")
+    _next("build", "DIR", "--track", "ood", "--classes", out, "--images", "FOLDER")
 
 
 @app.command()
@@ -418,7 +420,7 @@ def train(
         use_network(spec)
     asked = Training(source, arch, hold_out, epochs, batch, rate, flip, seed)
     echo(run(asked, out, device, data_root))
-    echo(f"\nNext: unseen build DIR --source {source} --classifier {arch}={out}")
+    _next("build", "DIR", "--source", source, "--classifier", f"{arch}={out}")
 
 
 @app.command()
@@ -438,6 +440,7 @@ def show(
     competition, sheet = Competition.open(folder), out or folder / "sheet.png"
     echo(contact_sheet(competition, sets or [], sheet))
     echo(f"{plot_accuracies(competition, sheet.with_name('accuracies.png'))}\n{summary(competition)}")
+    _next("predict", folder)
 
 
 @app.command()
@@ -498,9 +501,8 @@ def new_method(
     """
     from baselines import user_method
 
-    path = user_method.new_method(name, Path.cwd(), track)
-    option = "" if track == "accuracy" else f" --track {track}"
-    echo(f"{path}\nNext: unseen check-method {name}:{user_method.class_name(name)}{option}")
+    echo(user_method.new_method(name, Path.cwd(), track))
+    _next("check-method", f"{name}:{user_method.class_name(name)}", *_of_track(track))
 
 
 @app.command("check-method")
@@ -520,6 +522,7 @@ def check_method(
     echo("\n".join(map(str, checks)))
     if any(result.problem for result in checks):
         raise Exit(1)
+    _next("predict", "DIR", method, *(word for change in settings or () for word in ("--set", change)))
 
 
 @app.command()
@@ -548,8 +551,10 @@ def predict(
         written = run(competition, chosen, device, cluster=workers)
     for paths in written.values():
         echo("  ".join(map(str, paths.values())))
-    if "val" in paths:
-        echo(f"\nNext: unseen score {folder} {paths['val']} --val")
+    checked = (
+        ("score", folder, paths["val"], "--val") if "val" in paths else ("validate", folder, paths["test"])
+    )
+    _next(*checked)
 
 
 @app.command()
@@ -886,8 +891,11 @@ def validate(folder: Folder, file: Predictions) -> None:
 
     Example: unseen validate contest contest/submissions/atc.csv
     """
-    submission.validate(Competition.open(folder), file)
+    competition = Competition.open(folder)
+    submission.validate(competition, file)
     echo("valid")
+    if competition.private.exists():
+        _next("score", folder, file, "--team", "NAME")
 
 
 @app.command()
@@ -907,6 +915,8 @@ def score(
     competition = Competition.open(folder)
     if team is None:
         echo(submission.validation_report(competition, file))
+        if (handed_in := file.parent.with_name("submissions") / file.name).exists():
+            _next("validate", folder, handed_in)
         return
     from leaderboard import publish, submit
 
@@ -923,6 +933,7 @@ def score(
     left = "" if receipt.left is None else f", {receipt.left:,} left{until}"
     echo(f"entered as submission {receipt.number}{left}")
     echo(f"updated {board.csv} and {board.html}")
+    _next("leaderboard", folder)
 
 
 @app.command()
@@ -1045,7 +1056,10 @@ def pack(
 
     Example: unseen pack contest
     """
-    echo(submission.pack(Competition.open(folder), out or Path(f"{folder.resolve()}.zip")))
+    competition = Competition.open(folder)
+    echo(submission.pack(competition, out or Path(f"{folder.resolve()}.zip")))
+    if competition.private.exists():
+        _next("score", folder, "FILE", "--team", "NAME")
 
 
 @app.command()
@@ -1079,6 +1093,7 @@ def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> No
     echo(f"errors: {len(errors)}, warnings: {len(found) - len(errors)}")
     if errors:
         raise Exit(1)
+    _next("pack", folder)
 
 
 @app.command("verify-entry")
@@ -1132,6 +1147,16 @@ def export(
             if competition.sets(part):
                 write_sets(competition, out / "participants", "datacv", part)
     echo(out / "README.md")
+
+
+def _next(*command: object) -> None:
+    """Tell which command usually follows: as a hint, beside the output."""
+    echo(f"Next: unseen {shlex.join(map(str, command))}", err=True)
+
+
+def _of_track(track: str) -> tuple[str, ...]:
+    """The option that names a track, where it must be named."""
+    return () if track == "accuracy" else ("--track", track)
 
 
 def _now() -> datetime:

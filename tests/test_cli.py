@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -253,7 +254,8 @@ def test_from_prediction_to_leaderboard(folder):
     text = run("predict", "contest").text
     assert "not run: ora-a" in text
     assert "not run: gde: `peers` needs a second classifier, and the competition has one" in text
-    assert run("validate", "contest", "contest/submissions/fd.csv").text == "valid\n"
+    text = run("validate", "contest", "contest/submissions/fd.csv").text
+    assert text == "valid\nNext: unseen score contest contest/submissions/fd.csv --team NAME\n"
     assert "public RMSE" in run("score", "contest", "contest/submissions/fd.csv", "--team", "Ada & Co").text
     text = run("leaderboard", "contest").text
     assert "noise floor" in text
@@ -315,6 +317,28 @@ def test_a_method_of_ones_own(folder):
     assert "FAIL" not in run("check-method", "mean_margin:MeanMargin").text
     run("predict", "contest", "mean_margin:MeanMargin", "--set", "mean_margin:MeanMargin.degree=2")
     assert list(Path("contest/submissions").glob("*MeanMargin*.csv"))
+
+
+def test_what_comes_next_is_told_and_runs(folder):
+    command, followed = ["new-method", "my_method"], []
+    while lines := re.findall("^Next: unseen (.+)$", run(*command).text, re.MULTILINE):
+        assert len(lines) == 1
+        command = [{"DIR": "contest", "NAME": "Ada"}.get(word, word) for word in shlex.split(lines[0])]
+        followed.append(command[0])
+    assert followed == ["check-method", "predict", "score", "validate", "score", "leaderboard"]
+
+
+def test_what_comes_next_is_no_part_of_the_output(folder):
+    command = [sys.executable, "-m", "unseen", "pack", "contest"]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert done.stdout == f"{folder / 'contest.zip'}\n"
+    assert done.stderr == "Next: unseen score contest FILE --team NAME\n"
+
+
+def test_a_participant_is_not_told_to_score(folder):
+    Path("contest/private").rename("kept")
+    assert run("validate", "contest", "contest/public/sample_submission.csv").text == "valid\n"
+    assert run("pack", "contest").text == f"{folder / 'contest.zip'}\n"
 
 
 def test_a_method_that_breaks_the_contract_exits_with_1(folder):
@@ -498,7 +522,7 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
 def test_an_audit_ends_with_1_where_there_is_an_error(folder):
     unguessable(folder / "contest")
     clean = run("audit", "contest").text
-    assert clean.splitlines()[-1] == "errors: 0, warnings: 1"
+    assert clean.endswith("errors: 0, warnings: 1\nNext: unseen pack contest\n")
     Path("contest/private").chmod(0o755)
     found = run("audit", "contest", check=False)
     assert (found.code, found.text.splitlines()[-1]) == (1, "errors: 1, warnings: 1")
