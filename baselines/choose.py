@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from sklearn.base import clone
 
 from baselines.estimator import MADE_OF, Direct, Estimator
+from baselines.summaries import SUMMARIES
 from baselines.user_method import load_method
 from submission.errors import UnusableInput
 
@@ -111,19 +112,21 @@ def _like(old: object, value: object) -> object:
 
 
 def listing(methods: Mapping[str, Estimator], expensive: Mapping[str, str]) -> str:
-    """What each method is, what it reads of a set, its parameters, and why it runs only by name."""
-    lines = []
+    """What each method is and reads of a set, a line each; its parameters, and why it runs only by name.
+
+    Args:
+        methods: of the kit, whose `SUMMARIES` are there.
+        expensive: why a method runs only by name.
+    """
+    lines = [
+        "Every method reads logits, and in the OOD track the detector's scores; in brackets is what else.",
+        "",
+    ]
     for name, method in methods.items():
-        lines.append(f"{name:<12} {_summary(method)}")
-        lines.append(f"{'':<12} reads {', '.join(('logits', *method.needs))}")
-        if own := own_parameters(method):
-            lines.append(f"{'':<12} --set " + " ".join(f"{name}.{key}={value}" for key, value in own.items()))
+        reads = f" [{', '.join(method.needs)}]" if method.needs else ""
+        lines.append(f"{name:<14} {SUMMARIES[name]}{reads}")
         if name in expensive:
-            lines.append(f"{'':<12} runs only by name: {expensive[name]}")
+            lines.append(f"{'':<14} runs only by name: {expensive[name]}")
+        if own := own_parameters(method):
+            lines.append(f"{'':<14} --set " + " ".join(f"{name}.{key}={value}" for key, value in own.items()))
     return "\n".join(lines)
-
-
-def _summary(method: Estimator) -> str:
-    """The first line of what the method, or its indicator, says of itself."""
-    documented = getattr(method, "indicator", type(method))
-    return (documented.__doc__ or "").strip().splitlines()[0]
