@@ -918,7 +918,7 @@ def score(
         if (handed_in := file.parent.with_name("submissions") / file.name).exists():
             _next("validate", folder, handed_in)
         return
-    from leaderboard import publish, submit
+    from leaderboard import left_text, publish, submit
 
     receipt = submit(competition, file, team, _now)
     board = publish(competition)
@@ -929,9 +929,7 @@ def score(
     if receipt.stands != receipt.number:
         echo(f"{team}: no better than submission {receipt.stands} by more than chance, whose score stands")
     echo(f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now")
-    until = "" if competition.daily_limit is None else " today"
-    left = "" if receipt.left is None else f", {receipt.left:,} left{until}"
-    echo(f"entered as submission {receipt.number}{left}")
+    echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
     echo(f"updated {board.csv} and {board.html}")
     _next("leaderboard", folder)
 
