@@ -261,7 +261,7 @@ def build(
     mixed |= {"test_ind": test_ind, "sizes": tuple(sizes or ()), "classes": classes, "images": images}
     mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
     given = _given(context)
-    settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
+    settings = settings_of(track, with_preset(preset, {**options, **mixed}, given, track), given)
     if dry_run:
         echo(estimate(settings, device))
         return

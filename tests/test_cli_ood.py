@@ -118,6 +118,7 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(folder, ood_folder):
         (("--exclude", "zebra"), "--exclude zebra: no such OOD set"),
         (("--ratio", "2"), "--ratio must be"),
         (("--detector", "psm"), "--detector 'psm' is unknown"),
+        (("--preset", "datacv2023"), "--preset datacv2023 is of the accuracy track"),
         (("--group", "a"), "--group is of the accuracy track"),
     ],
 )
