@@ -838,14 +838,12 @@ def failure(
     Example: unseen failure mixes msp energy knn
     """
     from starter.classifiers import use_network
-    from starter.failure_report import failure_report
+    from starter.failure_report import failure_report, report_text
 
     for spec in network or ():
         use_network(spec)
     tables, paths = failure_report(Competition.open(folder), names or [], shifted or [], images, device)
-    for name in ("auroc", "detection", "rejected", "groups", "misclassification", "intercepts"):
-        echo(f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n")
-    echo("\n".join(map(str, paths)))
+    echo("\n".join((report_text(tables), "", *map(str, paths))))
 
 
 @app.command()
