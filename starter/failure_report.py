@@ -39,8 +39,8 @@ images against wrong and OOD ones, of which either counts alike.""",
     "detection": """IND against OOD images. fpr95: share of OOD images accepted where 95 % of IND images are;
 detection_error: 0 to 1; of both lower is better, of auroc higher.""",
     "rejected": "Share of correct IND images that is rejected with 80 % of the OOD images: lower is better.",
-    "groups": """What new_class is made of. accuracy: of the IND images; X_Y: AUROC of images X against Y, higher
-is better; gain: new_class less the first detector's, from_correct and from_wrong: its parts.""",
+    "groups": """What new_class is made of. accuracy: of the IND images; X_Y: AUROC of images X against Y,
+higher is better; gain: new_class less the first detector's, from_correct and from_wrong: its parts.""",
     "misclassification": """Correct against wrong IND images, without OOD ones (correct is positive).
 fpr95, detection_error: lower is better; auroc: higher is better.""",
     "intercepts": """AUROC against clean IND images, regressed on the distance to the nearest training image:
