@@ -436,7 +436,30 @@ def test_a_device_that_cannot_be_used_is_refused_before_anything_is_built(folder
     result = run("build", "new", "--classifier", f"tiny={weights}", "--device", device, check=False)
     assert (result.code, result.text.count("\n")) == (2, 1)
     assert result.text.startswith(f"error: device {device!r} cannot be used here: ")
-    assert not list(Path("new").glob("public/*"))
+    assert not Path("new").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--grid", "nowhere.safetensors"), "nowhere.safetensors is no encoder of the kit"),
+        (("--grid", "embedded", "--laid", "nowhere"), "nowhere is no LAID matrix"),
+        (("--grid", "laids:encoder", "--laid", "laid"), "laid belongs to the encoder another"),
+        (("--source", "nowhere"), "nowhere"),
+    ],
+)
+@pytest.mark.parametrize("track", ["accuracy", "ood"])
+def test_what_is_mistyped_is_told_before_anything_is_made_and_leaves_nothing(
+    folder, options, message, track, monkeypatch
+):
+    Laid(np.eye(LENGTH, dtype=np.float32), "another").save(folder / "laid")
+    monkeypatch.setattr("starter.parts.train_small", lambda *arguments, **options: pytest.fail("trained"))
+    if "--source" not in options:
+        for module in ("build", "buildmixes"):
+            monkeypatch.setattr(f"starter.{module}.load_source", lambda *arguments: pytest.fail("read"))
+    result = run("build", "new", "--track", track, *options, check=False)
+    assert (result.code, message in result.text, result.text.count("\n")) == (2, True, 1)
+    assert not Path("new").exists()
 
 
 FAILING = """from baselines import Estimator
