@@ -262,6 +262,8 @@ def build(
     mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
     given = _given(context)
     settings = settings_of(track, with_preset(preset, {**options, **mixed}, given, track), given)
+    if not (folder / "private/build.json").exists():
+        settings.check_deadline(_now())
     if dry_run:
         echo(estimate(settings, device))
         return

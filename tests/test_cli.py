@@ -380,6 +380,12 @@ def test_methods_lists_every_method():
         (["rescore", "contest", "--reason", "r"], 2, "nothing would change"),
         (["rescore", "contest"], 2, "--reason"),
         (["verify", "contest", "--head", "ab"], 1, "problem: --head ab: no row has this hash"),
+        (
+            ["build", "new", "--deadline", "2020-01-01T12:00", "--dry-run"],
+            2,
+            "has passed: name a time to come",
+        ),
+        (["build", "new", "--deadline", "2020-01-01T12:00"], 2, "has passed: name a time to come"),
         (["build", "new", "--deadline", "soon"], 2, "--deadline must be a date with a time"),
         (["predict", "contest", "atk"], 2, "there is no method 'atk'; the kit has constant"),
         (["predict", "contest", "nothing:There"], 2, "no module named 'nothing'"),
