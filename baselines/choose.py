@@ -4,12 +4,14 @@ import json
 import math
 import reprlib
 from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
 
 from sklearn.base import clone
 
 from baselines.estimator import MADE_OF, Direct, Estimator
 from baselines.summaries import SUMMARIES
-from baselines.user_method import load_method
+from baselines.user_method import class_name, load_method
 from submission.errors import UnusableInput
 
 Settings = dict[str, dict[str, object]]
@@ -32,13 +34,20 @@ def choose(
     chosen = {}
     for name in names:
         if name not in kit and ":" not in name:
-            raise UnusableInput(
-                f"there is no method {name!r}; the kit has {', '.join(kit)} for this track, "
-                "or give module:Class"
-            )
+            raise UnusableInput(_unknown(name, kit))
         chosen[name] = clone(kit[name]) if name in kit else load_method(name)
     set_parameters(chosen, parsed(settings))
     return chosen
+
+
+def _unknown(name: str, kit: Mapping[str, Estimator]) -> str:
+    """That there is no such method, and what was probably meant: the user's own, or one of the kit's."""
+    none, module = f"there is no method {name!r}", name.removesuffix(".py")
+    if module.isidentifier() and Path(f"{module}.py").is_file():
+        return f"{none}: name the class in {module}.py too, as {module}:{class_name(module)}"
+    alike = get_close_matches(name.lower(), kit, 1)
+    meant = f": did you mean {alike[0]}?" if alike else ";"
+    return f"{none}{meant} the kit has {', '.join(kit)} for this track, or give module:Class"
 
 
 def parsed(settings: Iterable[str]) -> Settings:

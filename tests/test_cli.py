@@ -387,7 +387,7 @@ def test_methods_lists_every_method():
         ),
         (["build", "new", "--deadline", "2020-01-01T12:00"], 2, "has passed: name a time to come"),
         (["build", "new", "--deadline", "soon"], 2, "--deadline must be a date with a time"),
-        (["predict", "contest", "atk"], 2, "there is no method 'atk'; the kit has constant"),
+        (["predict", "contest", "atk"], 2, "there is no method 'atk': did you mean atc? the kit has"),
         (["predict", "contest", "nothing:There"], 2, "no module named 'nothing'"),
         (["predict", "contest", "atc", "--set", "atc"], 2, "is not METHOD.PARAM=VALUE"),
         (["predict", "contest", "atc", "--set", "fd.x=1"], 2, "not among the methods"),
