@@ -422,7 +422,8 @@ def train(
         use_network(spec)
     asked = Training(source, arch, hold_out, epochs, batch, rate, flip, seed)
     echo(run(asked, out, device, data_root))
-    _next("build", "DIR", "--source", source, "--classifier", f"{arch}={out}")
+    named = f"{out.stem if ':' in arch else arch}={out}"
+    _next("build", "DIR", "--source", source, "--classifier", named, *_repeated("--network", network))
 
 
 @app.command()
@@ -524,7 +525,7 @@ def check_method(
     echo("\n".join(map(str, checks)))
     if any(result.problem for result in checks):
         raise Exit(1)
-    _next("predict", "DIR", method, *(word for change in settings or () for word in ("--set", change)))
+    _next("predict", "DIR", method, *_repeated("--set", settings))
 
 
 @app.command()
@@ -1150,6 +1151,11 @@ def export(
 def _next(*command: object) -> None:
     """Tell which command usually follows: as a hint, beside the output."""
     echo(f"Next: unseen {shlex.join(map(str, command))}", err=True)
+
+
+def _repeated(option: str, values: Many) -> list[str]:
+    """An option as it was given, however often."""
+    return [word for value in values or () for word in (option, value)]
 
 
 def _of_track(track: str) -> tuple[str, ...]:

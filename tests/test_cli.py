@@ -23,6 +23,7 @@ from starter.build import build as BUILD
 from starter.classifiers import read_classifier, save_classifier
 from starter.classlists import load_classes
 from starter.encoders.two_tower import LENGTH
+from starter.glyphs import glyph_splits
 from starter.laid import Laid
 from submission import Competition
 
@@ -317,6 +318,28 @@ def test_a_method_of_ones_own(folder):
     assert "FAIL" not in run("check-method", "mean_margin:MeanMargin").text
     run("predict", "contest", "mean_margin:MeanMargin", "--set", "mean_margin:MeanMargin.degree=2")
     assert list(Path("contest/submissions").glob("*MeanMargin*.csv"))
+
+
+NET = """from torch import nn
+
+
+def make(classes):
+    return nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(12, classes))
+"""
+
+
+def test_a_network_of_ones_own_that_was_trained_is_built_with(folder):
+    digits = glyph_splits(0).train.take(range(400))
+    np.savez("digits.npz", images=digits.images, labels=digits.labels)
+    Path("own_net.py").write_text(NET)
+    network = ["--network", "own_net:make"]
+    trained = run(
+        *("train", "--source", "digits.npz", "--arch", "own_net:make", *network, "--epochs", 1),
+        *("--out", "mine.safetensors", "--device", "cpu"),
+    )
+    told = "build DIR --source digits.npz --classifier mine=mine.safetensors --network own_net:make"
+    assert trained.text.endswith(f"Next: unseen {told}\n")
+    assert "images" in run(*told.split(), "--dry-run").text
 
 
 def test_what_comes_next_is_told_and_runs(folder):
