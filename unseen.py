@@ -992,8 +992,8 @@ def history(
     folder: Folder,
     team: Annotated[str | None, Option(help="Only this team's.")] = None,
 ) -> None:
-    """List every submission with its scores (organizers). RMSE on the public and the private part, and by
-    classifier and group.
+    """List every submission with its scores (organizers). RMSE on the public and the private part, by
+    [classifier] where there are several, and by (group).
 
     Example: unseen history contest
     """
