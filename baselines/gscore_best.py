@@ -19,6 +19,7 @@ from baselines.kmeans import two_means
 from baselines.mixture_proportion import detection_metric, ind_share, plug_in
 from baselines.regressors import lightgbm
 from baselines.scored import mix_scores, reference_scores, scored_mix
+from starter.mixes import LEAST
 from starter.observation import MetaTrain, Observation, Source
 from submission.errors import UnusableInput
 
@@ -72,8 +73,6 @@ def resample(
         shares: between which the IND share is drawn, uniformly.
         rng: what the mix is drawn from.
     """
-    from starter.mixes import LEAST
-
     size = np.exp(rng.uniform(np.log(SMALLEST), np.log(max(len(ood), SMALLEST))))
     share = rng.uniform(*shares)
     drawn = []

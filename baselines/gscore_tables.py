@@ -26,12 +26,11 @@ from baselines.gscore_plots import plot_table
 from baselines.held_out import family_folds, held_out, random_folds
 from baselines.kmeans import two_means
 from baselines.mixture_proportion import detection_metric
-from baselines.near_far import FLOOR, near_far_table
+from baselines.near_far import near_far_table
+from baselines.noise_floor import FLOOR, deviations
 from baselines.scored import mix_scores, reference_scores
 from baselines.ude import Ude
-from starter.buildmixes import deviation
 from starter.mixes import LEAST
-from starter.mixsettings import POOL
 from starter.mixsubject import open_mix_subjects
 from starter.observation import MetaTrain
 from submission import Competition
@@ -67,7 +66,8 @@ def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
             if splits:
                 found = [_rmse(each) for each in _errors(prototype, meta, random_folds(meta, meta, splits))]
                 rows.append((name, method, RANDOM, float(np.mean(found)), float(np.std(found))))
-        rows.append((name, FLOOR, FAMILY, floor(meta, TRACKS["ood"].metric(name)), np.nan))
+        chance = deviations(meta, TRACKS["ood"].metric(name))
+        rows.append((name, FLOOR, FAMILY, deviation_floor(list(chance)), np.nan))
     return pd.DataFrame(rows, columns=["subject", "method", "split", "rmse", "rmse_deviation"])
 
 
@@ -79,17 +79,6 @@ def _errors(prototype: Estimator, meta: MetaTrain, parts: Sequence[Fold]) -> lis
 
 def _rmse(errors: FloatArray) -> float:
     return 100 * float(np.sqrt(np.mean(errors**2)))
-
-
-def floor(meta: MetaTrain, metric: str) -> float:
-    """The RMSE, in points, that the chance in which images make up the mixes would give by itself."""
-    reference, rng = reference_scores(meta.source), np.random.default_rng(0)
-    return deviation_floor(
-        [
-            deviation(metric, POOL, reference, mix_scores(mix), ood, rng)
-            for mix, ood in zip(meta.sets, meta.ood, strict=True)
-        ]
-    )
 
 
 def points_table(subjects: Subjects) -> pd.DataFrame:

@@ -11,16 +11,13 @@ from baselines import OOD_BASELINES
 from baselines.estimator import Estimator, FloatArray
 from baselines.families import Fold
 from baselines.held_out import held_out
-from baselines.scored import mix_scores, reference_scores
-from starter.buildmixes import deviation
+from baselines.noise_floor import FLOOR, deviations
 from starter.failure_report import ood_kind
-from starter.mixsettings import POOL
 from starter.observation import MetaTrain
 from submission.metrics import deviation_floor
 from submission.tracks import TRACKS
 
 DRAWS, FOLDS = 1000, 5
-FLOOR = "noise floor"
 
 
 def near_far_table(subjects: Mapping[str, MetaTrain]) -> pd.DataFrame:
@@ -37,7 +34,7 @@ def near_far_table(subjects: Mapping[str, MetaTrain]) -> pd.DataFrame:
     for name, meta in subjects.items():
         kinds = np.array([ood_kind(each) for each in meta.ood_sets])
         families = np.array(["+".join(sorted(family)) for family in meta.families])
-        truth, chance = np.asarray(meta.targets, np.float64), _deviations(meta, TRACKS["ood"].metric(name))
+        truth, chance = np.asarray(meta.targets, np.float64), deviations(meta, TRACKS["ood"].metric(name))
         predictions = {method: _predicted(each, meta) for method, each in OOD_BASELINES.items()}
         for kind in sorted(set(kinds)):
             mine = kinds == kind
@@ -68,13 +65,6 @@ def _predicted(prototype: Estimator, meta: MetaTrain) -> FloatArray:
     for fold, values in zip(parts, held_out(prototype, meta, meta, parts), strict=True):
         found[fold.test] = values
     return found
-
-
-def _deviations(meta: MetaTrain, metric: str) -> FloatArray:
-    """The standard deviation that chance gives to each mix's metric (m,)."""
-    reference, rng = reference_scores(meta.source), np.random.default_rng(0)
-    mixes = zip(meta.sets, meta.ood, strict=True)
-    return np.array([deviation(metric, POOL, reference, mix_scores(mix), ood, rng) for mix, ood in mixes])
 
 
 def _spread(errors: FloatArray, families: NDArray[np.str_]) -> float:

@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -14,6 +13,7 @@ from matplotlib.figure import Figure
 from baselines.report import ALL, Report, Run
 from baselines.report_levels import level_figures, levels_csv, on_grid
 from submission.files import write_text
+from submission.page import templates
 
 COLOURS = ("#2f6fb3", "#b35900", "#3a8a3a", "#8a3a8a", "#a02c2c", "#2c8c8c")
 _GREY = "#9aa4ae"
@@ -27,13 +27,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
     against the true accuracy of every validation set. Where these sets are cells of a grid of shifts, errors
     by level and by cell come first, and ``report_levels.csv`` is written too.
     """
-    page = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    ).get_template("report_template.html")
+    page = templates(Path(__file__).parent).get_template("report_template.html")
     lines = report.lines()
     order = {
         subject: [line.method for line in lines if line.group == ALL and line.subject == subject]

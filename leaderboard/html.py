@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from leaderboard.statistics import DRAWS, FEWEST_FAMILIES
 from leaderboard.table import FEW, Board, shown, shown_interval, shown_p, shown_shake_up, shown_share
 from submission.competition import FEEDBACKS, VISIBILITIES, Competition
+from submission.page import templates
 
 
 def leaderboard_html(competition: Competition, boards: Sequence[Board], head: str) -> str:
@@ -23,14 +22,7 @@ def leaderboard_html(competition: Competition, boards: Sequence[Board], head: st
         boards: the public one, after the end below the private one.
         head: the hash of the ledger's last row.
     """
-    page = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    page = templates(Path(__file__).parent)
     longest = {board.part: _longest(board) for board in boards}
     page.filters["place"] = lambda board, points: f"{99 * points / longest[board.part]:.1f}"
     page.filters |= {"source_hash": _source_hash, "steps": _steps}

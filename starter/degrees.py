@@ -14,7 +14,7 @@ from starter.sanity import ood_sets
 from starter.shift import NEIGHBOUR, shift_degrees
 from starter.sources import load_source
 from starter.subjects import SETS
-from submission import Competition, UnusableInput
+from submission import Competition
 
 Images = NDArray[np.uint8]
 
@@ -40,8 +40,7 @@ def degree_table(
     Raises:
         UnusableInput: the matrix belongs to another encoder, or there are fewer than k ID images.
     """
-    if laid.encoder != encoder.name:
-        raise UnusableInput(f"the LAID matrix belongs to the encoder {laid.encoder}, not to {encoder.name}")
+    laid.require(encoder)
     reference, tables = laid.decompose(encoder.encode_images(known)), []
     for name, images in sets:
         seen = laid.decompose(encoder.encode_images(images))

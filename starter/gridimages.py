@@ -1,7 +1,7 @@
 """Images for a grid: ID images and OOD sets under growing operations, so that both shifts vary."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -91,15 +91,17 @@ def shifted(
     ]
 
 
-def embedded_shifts(part: str, images: int, seed: int) -> dict[str, ImageSet]:
-    """Digits of the embedded data's natural families with their labels, enough for `images` in a grid.
+def embedded_shifts(part: str, images: int, seed: int, labelled: bool) -> dict[str, ImageSet]:
+    """Digits of the embedded data's natural families, enough for `images` in a grid.
 
     Args:
         part: whose handwriting is used, a key of `starter.glyphs.PARTS`.
         images: of the grid.
         seed: of the images.
+        labelled: whether their labels are kept.
     """
-    return {name: natural_set(name, 1 + images // _NATURAL, seed, name, part) for name in NATURAL}
+    found = {name: natural_set(name, 1 + images // _NATURAL, seed, name, part) for name in NATURAL}
+    return found if labelled else {name: replace(each, labels=None) for name, each in found.items()}
 
 
 def is_embedded(source: str, classes: Sequence[str]) -> bool:

@@ -5,12 +5,12 @@ import math
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from starter.grid import AXES, METRICS
 from starter.gridfigures import TITLES, cell_images, curves, heat_maps
 from starter.gridrun import GridRun
 from submission.files import replacing, write_text
+from submission.page import templates
 
 
 def write_grid(run: GridRun, folder: Path) -> Path:
@@ -85,13 +85,7 @@ def _edges(run: GridRun) -> pd.DataFrame:
 def _rendered(
     run: GridRun, trends: dict[str, pd.DataFrame], edges: pd.DataFrame, pictures: dict[str, bytes]
 ) -> str:
-    page = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    ).get_template("grid_template.html")
+    page = templates(Path(__file__).parent).get_template("grid_template.html")
     return page.render(
         run=run,
         titles={metric: TITLES[metric] for metric in METRICS},

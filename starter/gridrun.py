@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from starter.detectors import DETECTORS
 from starter.encoders import Encoder
@@ -126,10 +125,7 @@ def run_grid(
     whole, cache = FromRecipe.whole(ind), view.subject.observer.cache
     view.observe([whole, *renderings], progress)
     ruler = Ruler.of(encoder, laid, sets.train_ref, device)
-    degrees = [
-        ruler.degrees(each, cache) for each in tqdm(renderings, "measure", unit="set", disable=not progress)
-    ]
-    semantic, covariate = (np.concatenate(part) for part in zip(*degrees, strict=True))
+    semantic, covariate = ruler.measure(renderings, cache, progress)
     for axis, found in (("semantic", semantic), ("covariate", covariate)):
         if np.ptp(found) == 0:
             raise UnusableInput(f"encoder {encoder.name}: all images have the same {axis} degree")
@@ -158,6 +154,5 @@ def grid_images(sets: MixSets, asked: Asked) -> tuple[ImageSet, list[Joined]]:
     others = without_shared(others, (base, sets.reference, sets.train_ref))
     known = {IND: base.take(rest, IND)}
     if is_embedded(competition.source, competition.classes):
-        natural = embedded_shifts("meta_base", asked.images, asked.seed)
-        known |= {name: replace(images, labels=None) for name, images in natural.items()}
+        known |= embedded_shifts("meta_base", asked.images, asked.seed, labelled=False)
     return base.take(ind, IND), shifted(known, others, asked.images, asked.group, asked.seed)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from starter.cache import Cache, cache_of
 from starter.claim import Claim
@@ -28,6 +27,8 @@ IMAGES = 64
 """Candidates for each image of a set: one set a cell, were they spread evenly."""
 LEAST_CELLS = 4
 """A competition's part has sets of as many cells, or more."""
+_PARTS = {"train": "meta_base", "val": "val_base", "test": "test_base"}
+"""The splits that parts are made of."""
 
 Range = tuple[float, float]
 
@@ -73,14 +74,9 @@ class Candidates:
         """
         known = {IND: base}
         if embedded:
-            natural = embedded_shifts(_PARTS[part], IMAGES * size, seed)
-            known |= {
-                name: images if base.labels is not None else replace(images, labels=None)
-                for name, images in natural.items()
-            }
+            known |= embedded_shifts(_PARTS[part], IMAGES * size, seed, base.labels is not None)
         renderings = shifted(known, others, IMAGES * size, GROUP, seed)
-        degrees = [ruler.degrees(each, cache) for each in tqdm(renderings, f"measure {part}", unit="set")]
-        return cls(part, renderings, *(np.concatenate(half) for half in zip(*degrees, strict=True)))
+        return cls(part, renderings, *ruler.measure(renderings, cache, name=f"measure {part}"))
 
     @property
     def ranges(self) -> tuple[Range, Range]:
@@ -192,10 +188,6 @@ def plan_grid(
     return {
         part: plan_cells(*cells[part], counts[part], settings.set_size, seed) for part, seed in seeds.items()
     }
-
-
-_PARTS = {"train": "meta_base", "val": "val_base", "test": "test_base"}
-"""The splits that parts are made of."""
 
 
 def plan_cells(

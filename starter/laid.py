@@ -87,9 +87,14 @@ class Laid:
                 found = cls(file.get_tensor("matrix"), (file.metadata() or {})["encoder"])
         except (OSError, KeyError, safetensors.SafetensorError) as error:
             raise UnusableInput(f"{path} is no LAID matrix: {error}") from error
-        if encoder is not None and found.encoder != encoder.name:
-            raise UnusableInput(f"{path} belongs to the encoder {found.encoder}, not to {encoder.name}")
+        if encoder is not None:
+            found.require(encoder, str(path))
         return found
+
+    def require(self, encoder: Encoder, name: str = "the LAID matrix") -> None:
+        """Raise UnusableInput, with the matrix under this name, where it belongs to another encoder."""
+        if self.encoder != encoder.name:
+            raise UnusableInput(f"{name} belongs to the encoder {self.encoder}, not to {encoder.name}")
 
 
 def triplet_losses(

@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import linregress, t
 
+from starter.shift import kth_distance
 from submission.detection import auroc
 
 FloatArray = NDArray[np.float64]
 SUBSETS, LEAST = 100, 40
 """At most so many subsets of a kind of images, as in the paper, each of so many images at least."""
-_CHUNK = 2000
 
 
 def nearest_distances(features: NDArray, reference: NDArray) -> FloatArray:
@@ -25,9 +25,7 @@ def nearest_distances(features: NDArray, reference: NDArray) -> FloatArray:
 
     It is that of vectors divided by their lengths.
     """
-    own, others = _unit(features), _unit(reference)
-    nearest = [(own[at : at + _CHUNK] @ others.T).max(1) for at in range(0, len(own), _CHUNK)]
-    return np.sqrt(np.maximum(2 - 2 * np.concatenate(nearest), 0))
+    return np.sqrt(2 * kth_distance(features, reference, k=1), dtype=np.float64)
 
 
 def subsets(distances: FloatArray) -> list[NDArray[np.int64]]:
@@ -87,9 +85,3 @@ def _regressed(x: FloatArray, y: FloatArray, middle: float) -> tuple[float, ...]
         spread = width * each.intercept_stderr
         numbers += [each.intercept, each.intercept - spread, each.intercept + spread]
     return tuple(map(float, numbers))
-
-
-def _unit(features: NDArray) -> NDArray[np.float32]:
-    vectors = features.astype(np.float32)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)

@@ -13,7 +13,7 @@ from starter.cache import Layout, cache_key
 from starter.detectors import DETECTORS, Detector
 from starter.imageset import ImageSet
 from starter.mixes import FromPools, Mix, family
-from starter.mixsettings import MIX
+from starter.mixsettings import MIX, POOL
 from starter.observation import MetaTrain, Moments, Observation, ScoredMix, ScoredSource, Source
 from starter.observe import observe_all, read
 from starter.rendering import FromRecipe, Rendering
@@ -221,6 +221,7 @@ class MixSubject:
             [frozenset({family(mix.mix.ood_set)}) for mix in renderings],
             [mix.is_ood() for mix in renderings],
             [mix.mix.ood_set for mix in renderings],
+            str(self.sets.competition.settings.get("fpr", POOL)),
         )
 
     def observations(self, part: str, progress: bool = True) -> "Lazy":

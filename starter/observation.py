@@ -248,6 +248,7 @@ class MetaTrain:
             never straddle a cross-validation fold.
         ood: per set, bool (n_i,): whether each image is OOD; () in the accuracy track.
         ood_sets: per set, the name of the OOD set that its OOD images are from; () where it is not known.
+        fpr: "pool" or "mix": which IND images the threshold of a mix's FPR comes from.
     """
 
     source: Source
@@ -257,6 +258,7 @@ class MetaTrain:
     families: Sequence[frozenset[str]]
     ood: Sequence[NDArray[np.bool_]] = ()
     ood_sets: Sequence[str] = ()
+    fpr: str = "pool"
 
     def __post_init__(self) -> None:
         m = len(self.sets)

@@ -1,11 +1,13 @@
 """Ruler: how far images are from a competition's ID images, in meaning and in style."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from starter.cache import Cache, Layout, cache_key
 from starter.encoders import Encoder
@@ -62,6 +64,14 @@ class Ruler:
             if cache:
                 cache.store("degrees", key, found)
         return found["semantic"], found["covariate"]
+
+    def measure(
+        self, renderings: Sequence[Rendering], cache: Cache, progress: bool = True, name: str = "measure"
+    ) -> tuple[Floats, Floats]:
+        """The degrees of several sets, one after the other, under a tqdm bar of this name."""
+        bar = tqdm(renderings, name, unit="set", disable=not progress)
+        semantic, covariate = zip(*(self.degrees(each, cache) for each in bar), strict=True)
+        return np.concatenate(semantic), np.concatenate(covariate)
 
 
 def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[Floats, Floats]:

@@ -4,11 +4,10 @@ import json
 from datetime import datetime
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from submission import Competition
 from submission.card import LICENCES
 from submission.competition import VISIBILITIES
+from submission.page import templates
 
 EXAMPLES = {"accuracy": "fd", "ood": "plugin-mpe"}
 """A method of the kit that texts name, by track."""
@@ -16,14 +15,7 @@ EXAMPLES = {"accuracy": "fd", "ood": "plugin-mpe"}
 
 def filled(name: str, competition: Competition, **times: datetime) -> bytes:
     """The text of the file `name` in ``templates/``, as UTF-8."""
-    page = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")),
-        autoescape=False,  # Markdown and YAML; in the latter every value is quoted
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    page = templates(Path(__file__).with_name("templates"), escape=False)  # YAML quotes every value
     page.filters["quoted"] = lambda value: json.dumps(str(value), ensure_ascii=False)
     listed = LICENCES in competition.files
     text = page.get_template(name).render(

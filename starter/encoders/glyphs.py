@@ -76,37 +76,58 @@ def _group(rng: Generator, kind: int) -> Captioned:
             int(rng.integers(size if rng.random() < share else usual))
             for size, usual in zip(sizes, USUAL, strict=True)
         ]
-    meanings, images = _DRAWN[rng.choice(len(KINDS), p=KINDS)](style, rng)
-    values = np.column_stack([meanings, np.broadcast_to(style, (GROUP, len(style)))])
+    meanings = _DRAWN[rng.choice(len(KINDS), p=KINDS)](rng)
+    images = drawn(meanings, style, rng)
+    values = np.column_stack([meanings, np.broadcast_to(_shown(meanings[0], style), (GROUP, len(style)))])
     return Captioned(shifted(images, style[3], rng), values, PHRASES, np.full(GROUP, kind == 0))
 
 
-def _digits(style: list[int], rng: Generator) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    face, meanings = FACES[style[0]], rng.permutation(np.arange(GROUP) % len(CLASSES))
-    drawn = handwriting(*PARTS["train"][1]) if face == "handwriting" else typeface(face)
-    return meanings, draw_glyphs("digits", meanings, _look(style), [drawn], rng).images
+def _digits(rng: Generator) -> NDArray[np.int64]:
+    return rng.permutation(np.arange(GROUP) % len(CLASSES))
 
 
-def _signs(style: list[int], rng: Generator) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    which = int(rng.integers(len(SCRIPTS)))
-    characters = list(SCRIPTS.values())[which]
-    numbers = rng.integers(len(characters), size=GROUP)
-    style[0] = FACES.index("dejavu")
-    images = draw_glyphs("signs", numbers, _look(style), [script(characters)], rng).images
-    return np.full(GROUP, len(CLASSES) + which), images
+def _signs(rng: Generator) -> NDArray[np.int64]:
+    return np.full(GROUP, len(CLASSES) + rng.integers(len(SCRIPTS)))
 
 
-def _pictures(style: list[int], rng: Generator) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    which = int(rng.integers(len(PICTURES)))
-    name = list(PICTURES)[which]
-    images = np.rint(np.clip(PICTURES[name](GROUP, rng), 0, 1) * 255).astype(np.uint8)
-    backdrop = name.split("_")[0]
-    style[:3] = ABSENT, BACKDROPS.index(backdrop) if backdrop in BACKDROPS else ABSENT, ABSENT
-    return np.full(GROUP, len(CLASSES) + len(SCRIPTS) + which), images
+def _pictures(rng: Generator) -> NDArray[np.int64]:
+    return np.full(GROUP, len(CLASSES) + len(SCRIPTS) + rng.integers(len(PICTURES)))
 
 
 _DRAWN = (_digits, _signs, _pictures)
 
 
-def _look(style: Sequence[int]) -> Look:
-    return replace(list(LOOKS.values())[style[2]], backdrops=(BACKDROPS[style[1]],))
+def drawn(meanings: NDArray[np.int64], style: Sequence[int], rng: Generator) -> NDArray[np.uint8]:
+    """Draw digits, characters of one script or one kind of picture, before any operation.
+
+    Args:
+        meanings: (n,), numbers of `PHRASES`' first; all digits, or all the same.
+        style: numbers of face, backdrop and look; pictures have none of them, scripts no face.
+        rng: of everything drawn.
+
+    Returns: uint8 (n, 32, 32, 3).
+    """
+    n, other = len(meanings), int(meanings[0]) - len(CLASSES)
+    if other >= len(SCRIPTS):
+        pictures = list(PICTURES.values())[other - len(SCRIPTS)](n, rng)
+        return np.rint(np.clip(pictures, 0, 1) * 255).astype(np.uint8)
+    look = replace(list(LOOKS.values())[style[2]], backdrops=(BACKDROPS[style[1]],))
+    if other >= 0:
+        characters = list(SCRIPTS.values())[other]
+        numbers = rng.integers(len(characters), size=n)
+        return draw_glyphs("signs", numbers, look, [script(characters)], rng).images
+    face = FACES[style[0]]
+    written = handwriting(*PARTS["train"][1]) if face == "handwriting" else typeface(face)
+    return draw_glyphs("digits", meanings, look, [written], rng).images
+
+
+def _shown(meaning: int, style: Sequence[int]) -> list[int]:
+    """What of the style an image of this meaning shows."""
+    face, backdrop, look, shift = style
+    other = meaning - len(CLASSES)
+    if other < 0:
+        return [face, backdrop, look, shift]
+    if other < len(SCRIPTS):
+        return [FACES.index("dejavu"), backdrop, look, shift]
+    photo = list(PICTURES)[other - len(SCRIPTS)].split("_")[0]
+    return [ABSENT, BACKDROPS.index(photo) if photo in BACKDROPS else ABSENT, ABSENT, shift]

@@ -42,10 +42,7 @@ class Referee:
     identity: str
 
     def __post_init__(self) -> None:
-        if self.laid.encoder != self.encoder.name:
-            raise UnusableInput(
-                f"the LAID matrix belongs to the encoder {self.laid.encoder}, not to {self.encoder.name}"
-            )
+        self.laid.require(self.encoder)
 
     def grid(self, texts: Sequence[str], ends: tuple[Range | None, Range | None], device: str) -> ShiftGrid:
         """The level of every prompt: the distance of its text features to the ID images', in either half.

@@ -10,7 +10,8 @@ from scipy.stats import pearsonr
 from baselines import OOD_BASELINES
 from baselines.gscore_tables import TABLES, write_table
 from baselines.held_out import held_out
-from baselines.near_far import FLOOR, FOLDS, folds, near_far_table
+from baselines.near_far import FOLDS, folds, near_far_table
+from baselines.noise_floor import FLOOR
 from baselines.ude import Ude
 from submission.metrics import noise_floor
 

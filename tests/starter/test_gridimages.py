@@ -84,8 +84,9 @@ def test_many_images_come_in_several_renderings(sets):
     assert max(map(len, found)) <= 4000
 
 
-def test_embedded_families_have_labels():
-    found = embedded_shifts("val_base", 760, seed=0)
+def test_embedded_families_have_labels_where_asked():
+    found = embedded_shifts("val_base", 760, seed=0, labelled=True)
+    assert all(each.labels is None for each in embedded_shifts("val_base", 760, 0, labelled=False).values())
     assert "stix" in found
     assert all(len(each) == 20 and each.labels is not None for each in found.values())
     assert is_embedded("glyphs", tuple("0123456789"))
