@@ -65,7 +65,8 @@ def read_referee(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, L
     laid = Laid.load(path)
     if spec != EMBEDDED:
         encoder = load_encoder(spec, path, device=device)
-        return encoder, Laid.load(path, encoder)
+        laid.require(encoder, str(path))
+        return encoder, laid
     folder = path if path.is_dir() else path.parent
     beside = (TwoTowerEncoder.load(file) for file in sorted(folder.glob("encoder-*.safetensors")))
     for found in beside:
