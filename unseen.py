@@ -651,6 +651,9 @@ def grid(
     detector: Annotated[Many, Option(help="OOD detectors, as msp. Repeatable. [all]")] = None,
     ood: Annotated[str, Option(help="A folder or zip of one folder per OOD data set. [embedded ones]")] = "",
     exclude: Annotated[Many, Option(help="An OOD set to leave out. Repeatable.")] = None,
+    only_ood: Annotated[
+        bool, Option("--only-ood", help="Shift OOD sets alone; else a quarter are of the ID classes.")
+    ] = False,
     group: Annotated[str, Option(help="Operations: corruptions, default, a, b, wide.")] = "corruptions",
     images: Annotated[int, Option(help="Shifted images, about.")] = 20_000,
     levels: Annotated[int, Option(help="Of either axis.")] = 8,
@@ -678,6 +681,7 @@ def grid(
         classifier or competition.classifiers[0],
         ood=ood,
         exclude=tuple(exclude or ()),
+        only_ood=only_ood,
         group=group,
         images=images,
         levels=levels,
