@@ -164,7 +164,8 @@ def sanity_table(found: pd.DataFrame) -> str:
     each = found.groupby(["detector", "kind", "initialisation"], sort=False)["auroc"].mean()
     parts = each.groupby(level=["detector", "kind"], sort=False)
     cells = parts.mean().map("{:.2f}".format) + " ± " + parts.std(ddof=0).map("{:.2f}".format)
-    return str(cells.unstack(sort=False).to_string())
+    detectors, kinds = (list(dict.fromkeys(found[column])) for column in ("detector", "kind"))
+    return str(cells.unstack().loc[detectors, kinds].to_string())
 
 
 def _source(classifier: Classifier, images: Shown) -> Source:

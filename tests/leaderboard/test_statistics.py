@@ -66,7 +66,7 @@ def test_one_line_agrees_with_scipys_percentile_bootstrap() -> None:
         lambda x, axis: np.sqrt(x.mean(axis)),
         n_resamples=20_000,
         method="percentile",
-        rng=np.random.default_rng(0),
+        random_state=np.random.default_rng(0),
     ).confidence_interval
     assert found.low[0] == pytest.approx(reference.low, abs=0.08)
     assert found.high[0] == pytest.approx(reference.high, abs=0.08)
