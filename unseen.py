@@ -1,6 +1,7 @@
 """The command line: one function a command, in the order of the work. Everything heavy is imported inside."""
 
 import os
+import shlex
 from datetime import datetime, timezone
 from functools import partial
 from importlib.metadata import version
@@ -111,9 +112,8 @@ def demo(
     echo(f"{competition.describe()}\n\n{tables(competition)}")
     if "ora-a" in chosen:
         echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
-    option = "" if track == "accuracy" else f" --track {track}"
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
-    echo(f"Next: unseen new-method my_method{option}")
+    _next("new-method", "my_method", *_of_track(track))
 
 
 @app.command()
@@ -263,13 +263,16 @@ def build(
     mixed |= {"test_ind": test_ind, "sizes": tuple(sizes or ()), "classes": classes, "images": images}
     mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
     given = _given(context)
-    settings = settings_of(track, with_preset(preset, {**options, **mixed}, given), given)
+    settings = settings_of(track, with_preset(preset, {**options, **mixed}, given, track), given)
+    if not (folder / "private/build.json").exists():
+        settings.check_deadline(_now())
     if dry_run:
         echo(estimate(settings, device))
         return
     with connected(cluster) as workers:
         competition = make(folder, settings, test_seed, device, data_root, workers, cache)
-    echo(f"{competition.describe()}\n\nNext: unseen predict {folder}")
+    echo(competition.describe())
+    _next("predict", folder)
 
 
 @app.command()
@@ -329,6 +332,7 @@ def classes(
         echo(f"\n{pruning.describe()}")
     write_manifest(out, entries)
     echo(f"\n{summary(entries)}\n\n{out}")
+    _next("build", "DIR", "--track", "ood", "--classes", out, "--images", "FOLDER")
 
 
 @app.command()
@@ -420,7 +424,8 @@ def train(
         use_network(spec)
     asked = Training(source, arch, hold_out, epochs, batch, rate, flip, seed)
     echo(run(asked, out, device, data_root))
-    echo(f"\nNext: unseen build DIR --source {source} --classifier {arch}={out}")
+    named = f"{out.stem if ':' in arch else arch}={out}"
+    _next("build", "DIR", "--source", source, "--classifier", named, *_repeated("--network", network))
 
 
 @app.command()
@@ -440,6 +445,7 @@ def show(
     competition, sheet = Competition.open(folder), out or folder / "sheet.png"
     echo(contact_sheet(competition, sets or [], sheet))
     echo(f"{plot_accuracies(competition, sheet.with_name('accuracies.png'))}\n{summary(competition)}")
+    _next("predict", folder)
 
 
 @app.command()
@@ -500,9 +506,8 @@ def new_method(
     """
     from baselines import user_method
 
-    path = user_method.new_method(name, Path.cwd(), track)
-    option = "" if track == "accuracy" else f" --track {track}"
-    echo(f"{path}\nNext: unseen check-method {name}:{user_method.class_name(name)}{option}")
+    echo(user_method.new_method(name, Path.cwd(), track))
+    _next("check-method", f"{name}:{user_method.class_name(name)}", *_of_track(track))
 
 
 @app.command("check-method")
@@ -522,6 +527,7 @@ def check_method(
     echo("\n".join(map(str, checks)))
     if any(result.problem for result in checks):
         raise Exit(1)
+    _next("predict", "DIR", method, *_repeated("--set", settings))
 
 
 @app.command()
@@ -550,8 +556,10 @@ def predict(
         written = run(competition, chosen, device, cluster=workers)
     for paths in written.values():
         echo("  ".join(map(str, paths.values())))
-    if "val" in paths:
-        echo(f"\nNext: unseen score {folder} {paths['val']} --val")
+    checked = (
+        ("score", folder, paths["val"], "--val") if "val" in paths else ("validate", folder, paths["test"])
+    )
+    _next(*checked)
 
 
 @app.command()
@@ -842,14 +850,12 @@ def failure(
     Example: unseen failure mixes msp energy knn
     """
     from starter.classifiers import use_network
-    from starter.failure_report import failure_report
+    from starter.failure_report import failure_report, report_text
 
     for spec in network or ():
         use_network(spec)
     tables, paths = failure_report(Competition.open(folder), names or [], shifted or [], images, device)
-    for name in ("auroc", "detection", "rejected", "groups", "misclassification", "intercepts"):
-        echo(f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n")
-    echo("\n".join(map(str, paths)))
+    echo("\n".join((report_text(tables), "", *map(str, paths))))
 
 
 @app.command()
@@ -895,8 +901,11 @@ def validate(folder: Folder, file: Predictions) -> None:
 
     Example: unseen validate contest contest/submissions/atc.csv
     """
-    submission.validate(Competition.open(folder), file)
+    competition = Competition.open(folder)
+    submission.validate(competition, file)
     echo("valid")
+    if competition.private.exists():
+        _next("score", folder, file, "--team", "NAME")
 
 
 @app.command()
@@ -916,8 +925,10 @@ def score(
     competition = Competition.open(folder)
     if team is None:
         echo(submission.validation_report(competition, file))
+        if (handed_in := file.parent.with_name("submissions") / file.name).exists():
+            _next("validate", folder, handed_in)
         return
-    from leaderboard import publish, submit
+    from leaderboard import left_text, publish, submit
 
     receipt = submit(competition, file, team, _now)
     board = publish(competition)
@@ -928,10 +939,9 @@ def score(
     if receipt.stands != receipt.number:
         echo(f"{team}: no better than submission {receipt.stands} by more than chance, whose score stands")
     echo(f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now")
-    until = "" if competition.daily_limit is None else " today"
-    left = "" if receipt.left is None else f", {receipt.left:,} left{until}"
-    echo(f"entered as submission {receipt.number}{left}")
+    echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
     echo(f"updated {board.csv} and {board.html}")
+    _next("leaderboard", folder)
 
 
 @app.command()
@@ -991,8 +1001,8 @@ def history(
     folder: Folder,
     team: Annotated[str | None, Option(help="Only this team's.")] = None,
 ) -> None:
-    """List every submission with its scores (organizers). RMSE on the public and the private part, and by
-    classifier and group.
+    """List every submission with its scores (organizers). RMSE on the public and the private part, by
+    [classifier] where there are several, and by (group).
 
     Example: unseen history contest
     """
@@ -1054,7 +1064,10 @@ def pack(
 
     Example: unseen pack contest
     """
-    echo(submission.pack(Competition.open(folder), out or Path(f"{folder.resolve()}.zip")))
+    competition = Competition.open(folder)
+    echo(submission.pack(competition, out or Path(f"{folder.resolve()}.zip")))
+    if competition.private.exists():
+        _next("score", folder, "FILE", "--team", "NAME")
 
 
 @app.command()
@@ -1088,6 +1101,7 @@ def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> No
     echo(f"errors: {len(errors)}, warnings: {len(found) - len(errors)}")
     if errors:
         raise Exit(1)
+    _next("pack", folder)
 
 
 @app.command("verify-entry")
@@ -1141,6 +1155,21 @@ def export(
             if competition.sets(part):
                 write_sets(competition, out / "participants", "datacv", part)
     echo(out / "README.md")
+
+
+def _next(*command: object) -> None:
+    """Tell which command usually follows: as a hint, beside the output."""
+    echo(f"Next: unseen {shlex.join(map(str, command))}", err=True)
+
+
+def _repeated(option: str, values: Many) -> list[str]:
+    """An option as it was given, however often."""
+    return [word for value in values or () for word in (option, value)]
+
+
+def _of_track(track: str) -> tuple[str, ...]:
+    """The option that names a track, where it must be named."""
+    return () if track == "accuracy" else ("--track", track)
 
 
 def _now() -> datetime:

@@ -4,11 +4,14 @@ import json
 import math
 import reprlib
 from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
 
 from sklearn.base import clone
 
 from baselines.estimator import MADE_OF, Direct, Estimator
-from baselines.user_method import load_method
+from baselines.summaries import SUMMARIES
+from baselines.user_method import class_name, load_method
 from submission.errors import UnusableInput
 
 Settings = dict[str, dict[str, object]]
@@ -31,13 +34,20 @@ def choose(
     chosen = {}
     for name in names:
         if name not in kit and ":" not in name:
-            raise UnusableInput(
-                f"there is no method {name!r}; the kit has {', '.join(kit)} for this track, "
-                "or give module:Class"
-            )
+            raise UnusableInput(_unknown(name, kit))
         chosen[name] = clone(kit[name]) if name in kit else load_method(name)
     set_parameters(chosen, parsed(settings))
     return chosen
+
+
+def _unknown(name: str, kit: Mapping[str, Estimator]) -> str:
+    """That there is no such method, and what was probably meant: the user's own, or one of the kit's."""
+    none, module = f"there is no method {name!r}", name.removesuffix(".py")
+    if module.isidentifier() and Path(f"{module}.py").is_file():
+        return f"{none}: name the class in {module}.py too, as {module}:{class_name(module)}"
+    alike = get_close_matches(name.lower(), kit, 1)
+    meant = f": did you mean {alike[0]}?" if alike else ";"
+    return f"{none}{meant} the kit has {', '.join(kit)} for this track, or give module:Class"
 
 
 def parsed(settings: Iterable[str]) -> Settings:
@@ -111,19 +121,21 @@ def _like(old: object, value: object) -> object:
 
 
 def listing(methods: Mapping[str, Estimator], expensive: Mapping[str, str]) -> str:
-    """What each method is, what it reads of a set, its parameters, and why it runs only by name."""
-    lines = []
+    """What each method is and reads of a set, a line each; its parameters, and why it runs only by name.
+
+    Args:
+        methods: of the kit, whose `SUMMARIES` are there.
+        expensive: why a method runs only by name.
+    """
+    lines = [
+        "Every method reads logits, and in the OOD track the detector's scores; in brackets is what else.",
+        "",
+    ]
     for name, method in methods.items():
-        lines.append(f"{name:<12} {_summary(method)}")
-        lines.append(f"{'':<12} reads {', '.join(('logits', *method.needs))}")
-        if own := own_parameters(method):
-            lines.append(f"{'':<12} --set " + " ".join(f"{name}.{key}={value}" for key, value in own.items()))
+        reads = f" [{', '.join(method.needs)}]" if method.needs else ""
+        lines.append(f"{name:<14} {SUMMARIES[name]}{reads}")
         if name in expensive:
-            lines.append(f"{'':<12} runs only by name: {expensive[name]}")
+            lines.append(f"{'':<14} runs only by name: {expensive[name]}")
+        if own := own_parameters(method):
+            lines.append(f"{'':<14} --set " + " ".join(f"{name}.{key}={value}" for key, value in own.items()))
     return "\n".join(lines)
-
-
-def _summary(method: Estimator) -> str:
-    """The first line of what the method, or its indicator, says of itself."""
-    documented = getattr(method, "indicator", type(method))
-    return (documented.__doc__ or "").strip().splitlines()[0]

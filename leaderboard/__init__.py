@@ -5,6 +5,7 @@ Needs NumPy and Jinja2 only.
 
 from leaderboard.history import Line, history, history_table
 from leaderboard.ledger import Entry, Ledger
+from leaderboard.limits import left_text
 from leaderboard.publish import Published, publish
 from leaderboard.rescore import Rescored, rescore
 from leaderboard.results import Result, Results, results, tables
@@ -29,6 +30,7 @@ __all__ = [
     "history",
     "history_table",
     "leaderboard_csv",
+    "left_text",
     "publish",
     "rescore",
     "results",

@@ -77,6 +77,10 @@ class Entry:
     hash: str
 
 
+class DamagedLedger(UnusableInput):
+    """The file is no ledger, or not what was written."""
+
+
 class Ledger:
     """The append-only table in the SQLite file `path`, made on the first event, and the submitted files.
 
@@ -167,17 +171,17 @@ class Ledger:
                 connection.execute("PRAGMA synchronous = FULL")
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
                 if version != VERSION:
-                    raise UnusableInput(
+                    raise DamagedLedger(
                         f"{self.path} is no ledger of version {VERSION} (it says {version}): "
                         "restore it from a backup, or use the release of unseen that wrote it"
                     )
                 yield connection
         except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
             raise
-        except sqlite3.OperationalError as error:
-            raise UnusableInput(f"{self.path} cannot be used: {error}") from error
         except sqlite3.DatabaseError as error:
-            raise UnusableInput(f"{self.path} is damaged ({error}): restore it from a backup") from error
+            if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
+                raise UnusableInput(f"{self.path} cannot be used: {error}") from error
+            raise DamagedLedger(f"{self.path} is damaged ({error}): restore it from a backup") from error
 
 
 class Transaction:

@@ -34,6 +34,12 @@ def check_open(competition: Competition, team: str, times: Sequence[datetime], n
     return min((limit - made - 1 for limit, made in used if limit is not None), default=None)
 
 
+def left_text(competition: Competition, left: int | None) -> str:
+    """What a team is told of `left`, as `check_open` counts it: ", 2 left today"; "" for any number."""
+    today = "" if competition.daily_limit is None else " today"
+    return "" if left is None else f", {left:,} left{today}"
+
+
 def check_before_deadline(competition: Competition, now: datetime) -> None:
     """Check that the deadline, if there is one, is still to come.
 

@@ -1,5 +1,6 @@
 """Correcting a label or voiding a set, after which every submission is scored anew: a recorded version."""
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,8 +12,11 @@ from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import sha256
 from submission.scoring import SCORER, SubmissionScore, parse_submission, score_against
 from submission.solution import COUNTING, SolutionRow, solution_bytes
+from submission.tracks import TRACKS
 
 LONGEST_REASON = 500
+ROUNDING = 1e-6
+"""How far a label may be from a share of the set's images: six decimals are enough."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ def rescore(
         clock: the time now, with its time zone.
 
     Raises:
-        UnusableInput: an id or a set is unknown, a label is no fraction, nothing would change or nothing
+        UnusableInput: an id or a set is unknown, a label is no share of the set's images or of a set that
+            counts no more, nothing would change or nothing
             public or private would be left, or a kept file is missing. Nothing is changed then.
     """
     if not reason.strip() or not reason.isprintable() or len(reason) > LONGEST_REASON:
@@ -85,6 +90,7 @@ def corrected(
     Raises:
         UnusableInput: as :func:`rescore`.
     """
+    voided = {row.set for row in rows if row.usage not in COUNTING}
     for name, label in labels.items():
         if name not in competition.ids("test"):
             raise UnusableInput(f"--label {name}: there is no such id in the test sets")
@@ -92,6 +98,9 @@ def corrected(
             raise UnusableInput(f"--label {name}: a label is a fraction in [0, 1]")
         if competition.set_of(name) in voids:
             raise UnusableInput(f"--label {name}: its set is voided in the same command")
+        if competition.set_of(name) in voided:
+            raise UnusableInput(f"--label {name}: its set was voided before and counts no more")
+        _check_share(competition, name, label)
     for name in voids:
         if name not in competition.sets("test"):
             raise UnusableInput(f"--void {name}: there is no such test set")
@@ -109,6 +118,16 @@ def corrected(
         if not any(row.usage == usage for row in found):
             raise UnusableInput(f"--void: no {usage.lower()} set would be left to score on")
     return found
+
+
+def _check_share(competition: Competition, name: str, label: float) -> None:
+    """Refuse what is no share of the set's images, where a target is one: k of n, to six decimals."""
+    size = competition.sizes["test"][competition.set_of(name)]
+    if not TRACKS[competition.track].deviations and abs(label - round(label * size) / size) > ROUNDING:
+        near = [f"{count / size:.6f}" for count in (math.floor(label * size), math.ceil(label * size))]
+        raise UnusableInput(
+            f"--label {name}: {label:g} is no share of the set's {size:,} images; {' and '.join(near)} are"
+        )
 
 
 def _scored(

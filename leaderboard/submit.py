@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leaderboard.feedback import heard
 from leaderboard.ledger import Ledger
-from leaderboard.limits import check_open
+from leaderboard.limits import check_open, left_text
 from leaderboard.publish import baseline_names
 from leaderboard.table import published
 from leaderboard.teams import check_team, plain
@@ -50,7 +50,7 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
         clock: the time now, with its time zone; read when it is this process's turn.
 
     Raises:
-        InvalidSubmission: the file breaks the format; every problem is named.
+        InvalidSubmission: the file breaks the format; every problem is named, and that it was entered.
         UnusableInput: the competition is over, the team has used its submissions up, file, team or ledger
             cannot be used, or this is a participant's copy. Nothing is entered then.
     """
@@ -73,7 +73,8 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
         number = transaction.submit(now, team, data, scores, SCORER, solution)
     if scores is None:
         assert invalid is not None
-        raise invalid
+        entered = f"entered as submission {number}, which is invalid and counts{left_text(competition, left)}"
+        raise InvalidSubmission(invalid.name, invalid.problems, entered) from invalid
     stands, public = number, scores.public
     if competition.feedback == "ladder":
         stands, public = heard(competition, ledger, number)

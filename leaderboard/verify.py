@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leaderboard.chain import COLUMNS, GENESIS, chain_problems
-from leaderboard.ledger import Ledger
+from leaderboard.ledger import DamagedLedger, Ledger
 from leaderboard.rescore import kept_predictions
 from leaderboard.versions import read_version, settle_interrupted
 from submission.competition import Competition
@@ -29,7 +29,7 @@ class Verified:
     Attributes:
         rows: events in the ledger.
         submissions: how many of them are submissions.
-        head: of the chain.
+        head: of the chain; "unreadable" where the file is no ledger any more.
         problems: a line for everything that is not as it was.
     """
 
@@ -47,14 +47,17 @@ def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
 
     Args:
         competition: the organizer's copy.
-        heads: chain heads that were published at some time.
+        heads: chain heads that were published at some time; that of an empty ledger, all zeros, fits any.
 
     Raises:
-        UnusableInput: this is a participant's copy, or the ledger is damaged.
+        UnusableInput: this is a participant's copy, or the ledger cannot be opened.
     """
     ledger = Ledger(competition.require_private() / "ledger.sqlite")
     published = {f"--head {head}": head for head in heads} | _published_heads(competition.root)
-    written, rows = ledger.written(), ledger.rows()
+    try:
+        written, rows = ledger.written(), ledger.rows()
+    except DamagedLedger as error:
+        return Verified(0, 0, "unreadable", (str(error),))
     problems = chain_problems(rows)
     if written > len(rows):
         problems.append(f"{written} rows were written and {len(rows)} are there: rows were removed")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from starter.audit_images import ordered_by_class, shared_with_public
 from starter.build import LEAKED_SHARE
+from starter.cache import cache_of
 from submission import Competition, SolutionRow, UnusableInput
 from submission.metrics import spearman
 
@@ -84,12 +85,13 @@ def _visibility(competition: Competition) -> Iterator[Finding]:
 
 
 def _permissions(competition: Competition) -> Iterator[Finding]:
-    mode = stat.S_IMODE(competition.private.stat().st_mode)
-    if mode & 0o077:
-        yield Finding(
-            "error",
-            f"{competition.private} is open to others (mode {mode:04o}): chmod 700 {competition.private}",
-        )
+    folders, cache = [competition.private], cache_of(competition.root).root
+    if competition.track == "ood" and isinstance(cache, Path) and cache.is_dir():  # it tells IND from OOD
+        folders.append(cache)
+    for folder in folders:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & 0o077:
+            yield Finding("error", f"{folder} is open to others (mode {mode:04o}): chmod 700 {folder}")
 
 
 def _seed(competition: Competition, record: str) -> Iterator[Finding]:

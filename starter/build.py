@@ -14,9 +14,11 @@ from starter.cache import cache_key, keep_elsewhere
 from starter.claim import Claim, claimed, remove_strays
 from starter.classifiers import Classifier, check_device
 from starter.cluster import Cluster
+from starter.encoders.choose import EMBEDDED, load_encoder
 from starter.gridsets import grid_input, open_ruler, plan_grid
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
+from starter.laid import Laid
 from starter.licences import licences
 from starter.npz import write_npz
 from starter.overlap import shared_images
@@ -78,7 +80,15 @@ def build(
             keep_elsewhere(root, cache)
         if (root / "public/competition.json").is_file():
             return _finished(root)
+        _check_grid(settings)
         return BUILDS[settings.track](claim, device, data_root, cluster)
+
+
+def _check_grid(settings: Settings) -> None:
+    """Read what --grid and --laid name, as far as it need not be trained, before anything takes long."""
+    encoder = load_encoder(settings.grid, Path()) if settings.grid not in ("", EMBEDDED) else None
+    if settings.laid:
+        Laid.load(Path(settings.laid), encoder)
 
 
 def build_accuracy(

@@ -26,7 +26,10 @@ ELSEWHERE = "cache.txt"
 
 @dataclass(frozen=True)
 class Cache:
-    """Arrays kept under ``root/<kind>/<key>.safetensors``, written atomically and never unpickled."""
+    """Arrays kept under ``root/<kind>/<key>.safetensors``, written atomically and never unpickled.
+
+    A folder `root` is made with mode 0700: in the OOD track what is there tells IND from OOD images.
+    """
 
     root: Path | Url
 
@@ -50,6 +53,7 @@ class Cache:
 
     def store(self, kind: str, key: str, arrays: Arrays) -> None:
         """Write the entry; a reader sees the whole of it or nothing."""
+        self._make()
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         path = self.path(kind, key)
         if isinstance(path, Url):
@@ -67,8 +71,13 @@ class Cache:
         if isinstance(path, Url):
             path.write_bytes(data)
             return
+        self._make()
         with replacing(path) as temporary:
             temporary.write_bytes(data)
+
+    def _make(self) -> None:
+        if isinstance(self.root, Path):
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def look(self) -> None:
         """Where asking for an entry takes long, learn of all at once."""

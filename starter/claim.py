@@ -2,14 +2,15 @@
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
+from starter.cache import ELSEWHERE
 from starter.mixsettings import read_settings
 from starter.plan import Settings
 from submission import UnusableInput
@@ -67,6 +68,8 @@ class Claim:
 def claimed(root: Path, settings: Settings, test_seed: int | None) -> Iterator[Claim]:
     """Take `root` for a build of `settings`, alone; or find that it was taken for the same ones before.
 
+    A build that fails before it has made anything leaves no trace: `root` is as it was.
+
     Args:
         root: the competition's folder.
         settings: what is built.
@@ -86,10 +89,16 @@ def claimed(root: Path, settings: Settings, test_seed: int | None) -> Iterator[C
     record = root / "private/build.json"
     if not record.exists() and root.exists() and any(path.name != "private" for path in root.iterdir()):
         raise UnusableInput(f"{root} is not empty and was not made by `unseen build`: name another folder")
+    begun, new = not record.exists(), [folder for folder in (record.parent, root) if not folder.exists()]
     record.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
     try:
         with FileLock(record.with_name(".lock"), blocking=False):
-            yield _begun(root, settings, test_seed)
+            try:
+                yield _begun(root, settings, test_seed)
+            except Exception:
+                if begun and not any((root / made).exists() for made in ("public", "cache")):
+                    _remove_traces(root, new)
+                raise
     except Timeout:
         raise UnusableInput(
             f"another build is at work in {root}: wait for it, or name another folder"
@@ -114,6 +123,15 @@ def _begun(root: Path, settings: Settings, test_seed: int | None) -> Claim:
     if not (root / "public/competition.json").exists():
         remove_strays(root)
     return Claim(root, settings, found["test_seed"])
+
+
+def _remove_traces(root: Path, new: Sequence[Path]) -> None:
+    """Remove what a claim has put in `root`, and the folders that are `new`, the inner first."""
+    for trace in ("private/build.json", "private/.lock", ELSEWHERE):
+        (root / trace).unlink(missing_ok=True)
+    for folder in new:
+        with suppress(OSError):  # something else was put there meanwhile
+            folder.rmdir()
 
 
 def remove_strays(root: Path) -> None:

@@ -33,6 +33,22 @@ CLEAN, CORRUPTED, OOD = "clean", "corrupted", "ood"
 AVERAGED = ("auroc", "detection", "rejected", "groups", "misclassification")
 """Tables that also show the mean over classifiers, as the paper does."""
 MEAN = "mean"
+EXPLAINED = {
+    "auroc": """AUROC, 0 to 1, higher is better. new_class: IND against OOD images; failure: correct IND
+images against wrong and OOD ones, of which either counts alike.""",
+    "detection": """IND against OOD images. fpr95: share of OOD images accepted where 95 % of IND images are;
+detection_error: 0 to 1; of both lower is better, of auroc higher.""",
+    "rejected": "Share of correct IND images that is rejected with 80 % of the OOD images: lower is better.",
+    "groups": """What new_class is made of. accuracy: of the IND images; X_Y: AUROC of images X against Y,
+higher is better; gain: new_class less the first detector's, from_correct and from_wrong: its parts.""",
+    "misclassification": """Correct against wrong IND images, without OOD ones (correct is positive).
+fpr95, detection_error: lower is better; auroc: higher is better.""",
+    "intercepts": """AUROC against clean IND images, regressed on the distance to the nearest training image:
+intercept at distance 0, level at the mean distance, with 95 % intervals (_low, _high). New classes (ood,
+near, far) above covariate shift (the others) is better. nan: fewer than three subsets.""",
+}
+"""The tables that people are shown, and what their columns are: unit, and which way is better."""
+KINDS = "ind: IND images, clean, corrupted (severity 5), --shifted; ood: OOD images of the meta-train mixes."
 
 Labelled = tuple[Sequence[Rendering], NDArray[np.int64]]
 """Unlabelled sets, and the classes of all their images in order."""
@@ -73,6 +89,15 @@ def failure_report(
     tables = {name: _of_all(found, name) for name in TABLES}
     tables["matched"], tables["intercepts"] = matched(found, views, kinds, semantic)
     return tables, write_failure(tables, competition.root / "failure")
+
+
+def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
+    """The tables that tell most, each with what its columns are below it."""
+    texts = [
+        f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n\n{explained}"
+        for name, explained in EXPLAINED.items()
+    ]
+    return "\n\n".join([*texts, KINDS])
 
 
 def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, Labelled]:

@@ -121,7 +121,8 @@ def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dic
                 seen.add(digest)
                 fresh.append(row)
         if dropped := len(images) - len(fresh):
-            print(f"OOD set {name}: {dropped} images left out, which stand elsewhere too", file=sys.stderr)
+            told = f"OOD set {name}: {dropped} of {len(images)} images left out, since they stand elsewhere too"
+            print(told, file=sys.stderr)
         if fresh:
             kept[name] = images.take(np.array(fresh)) if dropped else images
     return kept

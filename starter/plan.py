@@ -150,6 +150,12 @@ class Settings:
         if self.hidden and (self.test_sets or not self.test_from):
             raise UnusableInput("--hidden needs test images of your own: --test-sets 0 and --test-from PATH")
 
+    def check_deadline(self, now: datetime) -> None:
+        """Raise UnusableInput where the deadline has passed, so that nothing could be submitted."""
+        deadline = _moment(self.deadline)
+        if deadline is not None and deadline <= now:
+            raise UnusableInput(f"--deadline {self.deadline} has passed: name a time to come")
+
     @property
     def classifier_names(self) -> tuple[str, ...]:
         """The names of the classifiers."""

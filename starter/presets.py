@@ -24,17 +24,25 @@ test split of CIFAR-10 under the default group. Its validation sets, CIFAR-10.1 
 """
 
 
-def with_preset(name: str | None, options: Mapping[str, object], given: Collection[str]) -> dict[str, object]:
+ACCURACY_ALONE = ("datacv2023",)
+"""Presets that mean nothing in the OOD track."""
+
+
+def with_preset(
+    name: str | None, options: Mapping[str, object], given: Collection[str], track: str = "accuracy"
+) -> dict[str, object]:
     """The options, with those of a preset in place of the ones that the user did not give.
 
     >>> with_preset("small", {"train_sets": 120, "val_sets": 3, "seed": 0}, {"val_sets"})["val_sets"]
     3
 
     Raises:
-        UnusableInput: there is no such preset.
+        UnusableInput: there is no such preset, or it is of the other track.
     """
     if name is None:
         return dict(options)
     if name not in PRESETS:
         raise UnusableInput(f"--preset {name!r} is unknown; there are {', '.join(PRESETS)}")
+    if track != "accuracy" and name in ACCURACY_ALONE:
+        raise UnusableInput(f"--preset {name} is of the accuracy track, not of --track {track}: leave it out")
     return {**options, **{key: value for key, value in PRESETS[name].items() if key not in given}}

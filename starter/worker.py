@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from threadpoolctl import threadpool_limits
@@ -28,6 +29,9 @@ from starter.subject import PublicSets, Subject
 from starter.subjects import SETS
 from submission import Competition, UnusableInput
 from submission.files import replacing, sha256, write_text
+
+if TYPE_CHECKING:
+    from distributed import Worker
 
 INPUTS = "inputs"
 """Where a cache keeps copies of public files for workers, by their SHA-256."""
@@ -92,8 +96,17 @@ ACTIONS: dict[str, Callable[[Subject | View, Rendering], None]] = {
 the cache; and the scores of all detectors with it, for which the source must have been observed."""
 
 
-def problem(work: Work) -> str:
-    """Why this worker cannot take part, if there is a reason."""
+def problem(work: Work, dask_worker: "Worker | None" = None) -> str:
+    """Why this worker cannot take part, if there is a reason.
+
+    Args:
+        dask_worker: the worker; Dask's `Client.run` hands it in under this name.
+    """
+    if dask_worker and (threads := dask_worker.state.nthreads) > 1:
+        return (
+            f"has {threads} threads, and what a process keeps is for one: start it with --nthreads 1, and "
+            f"--nworkers {threads} for as many processes"
+        )
     own = versions()
     for name, asked in work.versions.items():
         if own[name] != asked:
@@ -145,7 +158,7 @@ class Opened:
         Raises:
             OSError: this worker cannot take part.
         """
-        if reason := problem(work):
+        if reason := problem(work, _this_worker()):
             raise OSError(f"the worker {reason}")
         torch.set_num_threads(1)
         threadpool_limits(1)
@@ -170,6 +183,16 @@ class Opened:
         """Remove the copy of a set, which is read once a classifier: there may be more than a disk holds."""
         if self.folder:
             (self.folder / "public" / part / f"{name}.npz").unlink(missing_ok=True)
+
+
+def _this_worker() -> "Worker | None":
+    """The worker that runs this task, if any does."""
+    from distributed import get_worker
+
+    try:
+        return get_worker()
+    except ValueError:
+        return None
 
 
 def _keep_freed_memory() -> None:

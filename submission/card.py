@@ -32,10 +32,14 @@ TABLES = {
 }
 """The tables of a competition: their second column beside ``id``, and what they hold."""
 CONTENTS = {
-    "train": "recipes, rendered from the base; targets are given",
     "val": "images and targets are given",
     "test": "images are given; targets are hidden and to be predicted",
 }
+TRAIN = {
+    "accuracy": "recipes, rendered from the base; targets are given",
+    "ood": "mixes, drawn from the base and from `public/ood/`; targets are given",
+}
+"""What the meta-train sets of each track are."""
 TEMPLATE = Path(__file__).with_name("card.md")
 CONTEXT = Path(__file__).with_name("croissant_context.json")
 """What the keys of every Croissant file mean, as the format has it."""
@@ -78,8 +82,9 @@ def data_card(competition: Competition) -> str:
     """
     name, *facts = competition.describe().splitlines()
     sizes = competition.sizes
+    contents = {**CONTENTS, "train": TRAIN[competition.track]}
     parts = [
-        f"| {part} | {len(sizes[part]):,} | {sum(sizes[part].values()):,} | {CONTENTS[part]} |"
+        f"| {part} | {len(sizes[part]):,} | {sum(sizes[part].values()):,} | {contents[part]} |"
         for part in PARTS
     ]
     facts.append(f"  classes      {', '.join(competition.classes)}")

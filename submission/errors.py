@@ -13,18 +13,20 @@ class InvalidSubmission(ValueError):
     """A submission that breaks the format (exit code 1).
 
     ``problems`` holds every problem, each naming the line and the id concerned; the message shows the first
-    20 and then a count. Nothing in it depends on a hidden label.
+    20 and then a count. Nothing in it depends on a hidden label. ``note`` ends its first line: what became of
+    the file.
 
     >>> print(InvalidSubmission("mine.csv", ["line 2, id 'a/b': prediction 'x' is not a number"]))
     mine.csv is not a valid submission: 1 problem
       line 2, id 'a/b': prediction 'x' is not a number
     """
 
-    def __init__(self, name: str, problems: Sequence[str]) -> None:
+    def __init__(self, name: str, problems: Sequence[str], note: str = "") -> None:
         self.name = name
         self.problems = tuple(problems)
         count = len(self.problems)
-        lines = [f"{name} is not a valid submission: {count} problem{'s' if count != 1 else ''}"]
+        note = f"; {note}" if note else ""
+        lines = [f"{name} is not a valid submission: {count} problem{'s' if count != 1 else ''}{note}"]
         lines += [f"  {problem}" for problem in self.problems[:SHOWN_PROBLEMS]]
         if count > SHOWN_PROBLEMS:
             lines.append(f"  ... and {count - SHOWN_PROBLEMS} more")

@@ -103,6 +103,16 @@ def parse_predictions(
     return {expected: values[expected] for expected in expected_ids}
 
 
+def named_ids(data: bytes, name: str, column: str = "prediction", most: int = 1000) -> list[str]:
+    """The ids that the first lines of a file name, whether they are known or not; none without the header."""
+    records, _ = _records(decoded(data, name), most)
+    header = [field.strip(" \t") for field in records[0][1]] if records else []
+    if sorted(header) != sorted(["id", column]):
+        return []
+    at = header.index("id")
+    return [fields[at].strip(" \t") for _, fields in records[1:] if len(fields) == 2]
+
+
 def decoded(data: bytes, name: str) -> str:
     data = data.removeprefix(codecs.BOM_UTF8)
     at, problem = data.find(b"\0"), "NUL characters"

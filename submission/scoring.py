@@ -1,15 +1,16 @@
 """Validating and scoring a file of predictions: one function each, the same for everybody."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from submission.competition import Competition
 from submission.datacv import parse_answer, starts_with_number
 from submission.errors import InvalidSubmission, UnusableInput
+from submission.foreign import foreign
 from submission.ids import split_id
 from submission.metrics import Score, score, skill
-from submission.predictions import most_bytes, parse_predictions, read_bytes
+from submission.predictions import most_bytes, named_ids, parse_predictions, read_bytes
 from submission.solution import SolutionRow
 from submission.tracks import TRACKS
 from submission.zipped import is_zip, unzipped
@@ -51,6 +52,7 @@ def parse_submission(
         InvalidSubmission: the content breaks the format, or is for the other part; every problem is named.
     """
     ids, name, ending = competition.ids(part), str(path), path.suffix
+    other = {"test": "val", "val": "test"}[part]
     if is_zip(data) or ending.lower() == ".zip":
         member, data = unzipped(data, name, most_bytes(ids))
         ending = Path(member).suffix
@@ -59,16 +61,19 @@ def parse_submission(
     try:
         return parse(data, ids, name)
     except InvalidSubmission as error:
-        other = {"test": "val", "val": "test"}[part]
-        if not competition.sets(other):
-            raise
-        try:
-            parse(data, competition.ids(other), name)
-        except InvalidSubmission:
-            raise error from None
         names = {"test": "test sets (submissions/)", "val": "validation sets (validation/)"}
-        problem = f"these are predictions for the {names[other]}, not for the {names[part]}"
+        if _fits(parse, data, competition.ids(other)):
+            problem = f"these are predictions for the {names[other]}, not for the {names[part]}"
+        elif is_answer or not (problem := foreign(competition, named_ids(data, name))):
+            raise
         raise InvalidSubmission(name, [problem]) from error
+
+
+def _fits(parse: Callable[..., object], data: bytes, ids: Sequence[str]) -> bool:
+    try:
+        return bool(ids and parse(data, ids, ""))
+    except InvalidSubmission:
+        return False
 
 
 def score_validation(competition: Competition, path: Path, metric: str | None = None) -> Score:

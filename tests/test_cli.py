@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -22,6 +23,7 @@ from starter.build import build as BUILD
 from starter.classifiers import read_classifier, save_classifier
 from starter.classlists import load_classes
 from starter.encoders.two_tower import LENGTH
+from starter.glyphs import glyph_splits
 from starter.laid import Laid
 from submission import Competition
 
@@ -254,7 +256,8 @@ def test_from_prediction_to_leaderboard(folder):
     text = run("predict", "contest").text
     assert "not run: ora-a" in text
     assert "not run: gde: `peers` needs a second classifier, and the competition has one" in text
-    assert run("validate", "contest", "contest/submissions/fd.csv").text == "valid\n"
+    text = run("validate", "contest", "contest/submissions/fd.csv").text
+    assert text == "valid\nNext: unseen score contest contest/submissions/fd.csv --team NAME\n"
     assert "public RMSE" in run("score", "contest", "contest/submissions/fd.csv", "--team", "Ada & Co").text
     text = run("leaderboard", "contest").text
     assert "noise floor" in text
@@ -318,6 +321,50 @@ def test_a_method_of_ones_own(folder):
     assert list(Path("contest/submissions").glob("*MeanMargin*.csv"))
 
 
+NET = """from torch import nn
+
+
+def make(classes):
+    return nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(12, classes))
+"""
+
+
+def test_a_network_of_ones_own_that_was_trained_is_built_with(folder):
+    digits = glyph_splits(0).train.take(range(400))
+    np.savez("digits.npz", images=digits.images, labels=digits.labels)
+    Path("own_net.py").write_text(NET)
+    network = ["--network", "own_net:make"]
+    trained = run(
+        *("train", "--source", "digits.npz", "--arch", "own_net:make", *network, "--epochs", 1),
+        *("--out", "mine.safetensors", "--device", "cpu"),
+    )
+    told = "build DIR --source digits.npz --classifier mine=mine.safetensors --network own_net:make"
+    assert trained.text.endswith(f"Next: unseen {told}\n")
+    assert "images" in run(*told.split(), "--dry-run").text
+
+
+def test_what_comes_next_is_told_and_runs(folder):
+    command, followed = ["new-method", "my_method"], []
+    while lines := re.findall("^Next: unseen (.+)$", run(*command).text, re.MULTILINE):
+        assert len(lines) == 1
+        command = [{"DIR": "contest", "NAME": "Ada"}.get(word, word) for word in shlex.split(lines[0])]
+        followed.append(command[0])
+    assert followed == ["check-method", "predict", "score", "validate", "score", "leaderboard"]
+
+
+def test_what_comes_next_is_no_part_of_the_output(folder):
+    command = [sys.executable, "-m", "unseen", "pack", "contest"]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert done.stdout == f"{folder / 'contest.zip'}\n"
+    assert done.stderr == "Next: unseen score contest FILE --team NAME\n"
+
+
+def test_a_participant_is_not_told_to_score(folder):
+    Path("contest/private").rename("kept")
+    assert run("validate", "contest", "contest/public/sample_submission.csv").text == "valid\n"
+    assert run("pack", "contest").text == f"{folder / 'contest.zip'}\n"
+
+
 def test_a_method_that_breaks_the_contract_exits_with_1(folder):
     source = "from baselines import Estimator\n\n\nclass Bad(Estimator):\n    def _predict(self, o):\n        return None\n"
     Path("bad_method.py").write_text(source)
@@ -357,8 +404,14 @@ def test_methods_lists_every_method():
         (["rescore", "contest", "--reason", "r"], 2, "nothing would change"),
         (["rescore", "contest"], 2, "--reason"),
         (["verify", "contest", "--head", "ab"], 1, "problem: --head ab: no row has this hash"),
+        (
+            ["build", "new", "--deadline", "2020-01-01T12:00", "--dry-run"],
+            2,
+            "has passed: name a time to come",
+        ),
+        (["build", "new", "--deadline", "2020-01-01T12:00"], 2, "has passed: name a time to come"),
         (["build", "new", "--deadline", "soon"], 2, "--deadline must be a date with a time"),
-        (["predict", "contest", "atk"], 2, "there is no method 'atk'; the kit has constant"),
+        (["predict", "contest", "atk"], 2, "there is no method 'atk': did you mean atc? the kit has"),
         (["predict", "contest", "nothing:There"], 2, "no module named 'nothing'"),
         (["predict", "contest", "atc", "--set", "atc"], 2, "is not METHOD.PARAM=VALUE"),
         (["predict", "contest", "atc", "--set", "fd.x=1"], 2, "not among the methods"),
@@ -413,7 +466,30 @@ def test_a_device_that_cannot_be_used_is_refused_before_anything_is_built(folder
     result = run("build", "new", "--classifier", f"tiny={weights}", "--device", device, check=False)
     assert (result.code, result.text.count("\n")) == (2, 1)
     assert result.text.startswith(f"error: device {device!r} cannot be used here: ")
-    assert not list(Path("new").glob("public/*"))
+    assert not Path("new").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--grid", "nowhere.safetensors"), "nowhere.safetensors is no encoder of the kit"),
+        (("--grid", "embedded", "--laid", "nowhere"), "nowhere is no LAID matrix"),
+        (("--grid", "laids:encoder", "--laid", "laid"), "laid belongs to the encoder another"),
+        (("--source", "nowhere"), "nowhere"),
+    ],
+)
+@pytest.mark.parametrize("track", ["accuracy", "ood"])
+def test_what_is_mistyped_is_told_before_anything_is_made_and_leaves_nothing(
+    folder, options, message, track, monkeypatch
+):
+    Laid(np.eye(LENGTH, dtype=np.float32), "another").save(folder / "laid")
+    monkeypatch.setattr("starter.parts.train_small", lambda *arguments, **options: pytest.fail("trained"))
+    if "--source" not in options:
+        for module in ("build", "buildmixes"):
+            monkeypatch.setattr(f"starter.{module}.load_source", lambda *arguments: pytest.fail("read"))
+    result = run("build", "new", "--track", track, *options, check=False)
+    assert (result.code, message in result.text, result.text.count("\n")) == (2, True, 1)
+    assert not Path("new").exists()
 
 
 FAILING = """from baselines import Estimator
@@ -499,7 +575,7 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
 def test_an_audit_ends_with_1_where_there_is_an_error(folder):
     unguessable(folder / "contest")
     clean = run("audit", "contest").text
-    assert clean.splitlines()[-1] == "errors: 0, warnings: 1"
+    assert clean.endswith("errors: 0, warnings: 1\nNext: unseen pack contest\n")
     Path("contest/private").chmod(0o755)
     found = run("audit", "contest", check=False)
     assert (found.code, found.text.splitlines()[-1]) == (1, "errors: 1, warnings: 1")

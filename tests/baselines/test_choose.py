@@ -163,18 +163,28 @@ def test_methods_are_chosen_as_copies_with_their_parameters(tmp_path, monkeypatc
 
 def test_a_method_that_is_not_there_is_named_with_those_that_are():
     with pytest.raises(
-        UnusableInput, match=r"no method 'atk'; the kit has constant, .*, or give module:Class"
+        UnusableInput, match=r"no method 'xyz'; the kit has constant, .*, or give module:Class"
     ):
-        choose(["atc", "atk"], [], KIT)
+        choose(["atc", "xyz"], [], KIT)
+    with pytest.raises(UnusableInput, match=r"no method 'ATC': did you mean atc\? the kit has constant, "):
+        choose(["ATC"], [], KIT)
+
+
+@pytest.mark.parametrize("name", ["own_way", "own_way.py"])
+def test_a_file_without_its_class_is_told_as_one(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_way.py").touch()
+    told = f"no method '{name}': name the class in own_way.py too, as own_way:OwnWay$"
+    with pytest.raises(UnusableInput, match=told):
+        choose([name], [], KIT)
 
 
 def test_the_listing_tells_what_is_read_and_what_can_be_set():
     text = listing({"fd": KIT["fd"], "ora-a": KIT["ora-a"]}, {"ora-a": "long"})
-    lines = [line.split() for line in text.splitlines()]
-    assert lines[0][0] == "fd"
-    assert lines[1] == ["reads", "logits,", "moments"]
-    assert lines[2] == ["--set", "fd.regressor=linear"]
-    assert lines[3][0] == "ora-a"
-    assert "ora-a.iterations=30000" in lines[5]
-    assert lines[6] == ["runs", "only", "by", "name:", "long"]
-    assert len(lines) == 7
+    lines = [line.split() for line in text.splitlines()[2:]]
+    assert (lines[0][0], lines[0][-1]) == ("fd", "[moments]")
+    assert lines[1] == ["--set", "fd.regressor=linear"]
+    assert (lines[2][0], lines[2][-2:]) == ("ora-a", ["[moments,", "image_stats]"])
+    assert lines[3] == ["runs", "only", "by", "name:", "long"]
+    assert "ora-a.iterations=30000" in lines[4]
+    assert len(lines) == 5

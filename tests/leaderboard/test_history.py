@@ -53,7 +53,7 @@ def test_the_table(entered: Competition) -> None:
         "     1*  2026-01-01 01:00:00  Team A    27.16   25.50    28.72   24.49    29.58   30.82     22.91",
         "     2*  2026-01-01 02:00:00  B          0.00    0.00     0.00    0.00     0.00    0.00      0.00",
         "     3   2026-01-01 03:00:00  team a  invalid",
-        "RMSE in percentage points, lower is better; * counts at the end.",
+        "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end.",
     ]
 
 

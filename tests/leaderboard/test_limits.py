@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rules import with_rules
 
-from leaderboard.limits import check_open
+from leaderboard.limits import check_open, left_text
 from submission import Competition, UnusableInput
 
 NOON = datetime(2026, 5, 10, 12, tzinfo=timezone.utc)
@@ -66,3 +66,15 @@ def test_taken_one_by_one_no_limit_is_ever_passed(hours: list[int], limit: int, 
     days = [time.date() for time in taken]
     assert len(taken) <= total
     assert all(days.count(day) <= limit for day in days)
+
+
+@pytest.mark.parametrize(
+    ("rules", "left", "text"),
+    [
+        ({}, None, ""),
+        ({"daily_limit": 5}, 2, ", 2 left today"),
+        ({"total_limit": 5000}, 4000, ", 4,000 left"),
+    ],
+)
+def test_what_is_left_is_told_with_its_time(competition, rules, left, text):
+    assert left_text(with_rules(competition, **rules), left) == text

@@ -1,5 +1,6 @@
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from leaderboard.ledger import Ledger
 from leaderboard.publish import publish
-from leaderboard.rescore import rescore
+from leaderboard.rescore import corrected, rescore
 from leaderboard.submit import submit
 from leaderboard.verify import verify
 from submission import Competition, UnusableInput, score_submission, validate, write_predictions
@@ -60,6 +61,12 @@ def test_a_voided_set_counts_for_no_classifier(competition: Competition, halves:
         ({"cnn/test_9": 0.5}, set(), "r", "--label cnn/test_9: there is no such id in the test sets"),
         ({"cnn/test_0001": 1.5}, set(), "r", r"--label cnn/test_0001: a label is a fraction in \[0, 1\]"),
         ({"cnn/test_0001": float("nan")}, set(), "r", "a label is a fraction"),
+        (
+            {"cnn/test_0001": 0.533},
+            set(),
+            "r",
+            "--label cnn/test_0001: 0.533 is no share of the set's 100 images; 0.530000 and 0.540000 are",
+        ),
         ({"cnn/test_0001": 0.4}, {"test_0001"}, "r", "--label cnn/test_0001: its set is voided in the same"),
         ({}, {"test_9"}, "r", "--void test_9: there is no such test set"),
         ({}, {"test_0001", "test_0003"}, "r", "--void: no public set would be left to score on"),
@@ -113,6 +120,25 @@ def test_stopped_before_it_is_recorded_nothing_has_changed(
             rescore(competition, {"cnn/test_0001": 0.5}, set(), "r", clock)
     assert (competition.solution(), ledger_of(competition).head()) == (before, head)
     assert submit(competition, halves, "B", clock).public.rmse == 25.5
+
+
+def test_a_label_of_a_set_that_was_voided_before_is_refused(competition: Competition, clock: Clock) -> None:
+    rescore(competition, {}, {"test_0002"}, "r", clock)
+    with pytest.raises(UnusableInput, match="--label cnn/test_0002: its set was voided before and counts no"):
+        rescore(competition, {"cnn/test_0002": 0.4}, set(), "r", clock)
+
+
+def test_six_decimals_are_enough_for_a_label(competition: Competition, clock: Clock) -> None:
+    sizes = {**competition.sizes, "test": dict.fromkeys(competition.sizes["test"], 600)}
+    rows = competition.whole_solution()
+    (found, *_) = corrected(replace(competition, sizes=sizes), rows, {"cnn/test_0001": 0.533333}, set())
+    assert (found.id, found.prediction) == ("cnn/test_0001", 0.533333)
+
+
+def test_targets_of_the_other_track_are_no_shares(ood_built: Competition) -> None:
+    rows = ood_built.whole_solution()
+    name = rows[0].id
+    assert corrected(ood_built, rows, {name: 0.1234567}, set())[0].prediction == 0.1234567
 
 
 def test_every_format_is_scored_anew_as_it_was_handed_in(

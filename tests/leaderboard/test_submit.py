@@ -35,7 +35,8 @@ def test_an_invalid_submission_is_entered_and_told(
     competition: Competition, halves: Path, clock: Clock
 ) -> None:
     halves.write_text(halves.read_text().replace("0.5", "nan"))
-    with pytest.raises(InvalidSubmission, match="8 problems"):
+    entered = "8 problems; entered as submission 1, which is invalid and counts\n"
+    with pytest.raises(InvalidSubmission, match=entered):
         submit(competition, halves, "Team A", clock)
     with halves.open("r+b") as stream:
         stream.truncate(1 << 30)
@@ -83,7 +84,8 @@ def test_invalid_submissions_count_and_what_is_over_the_limit_is_not_entered(
     limited = with_rules(competition, daily_limit=3, total_limit=100)
     bad = halves.with_name("bad.csv")
     bad.write_text("id,prediction\n")
-    with pytest.raises(InvalidSubmission, match="8 problems"):
+    entered = "8 problems; entered as submission 1, which is invalid and counts, 2 left today\n"
+    with pytest.raises(InvalidSubmission, match=entered):
         submit(limited, bad, "Team A", clock)
     assert [submit(limited, halves, team, clock).left for team in ("Team A", "team a", "Team B")] == [1, 0, 2]
     for path in (halves, bad):

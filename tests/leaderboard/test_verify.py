@@ -148,3 +148,23 @@ def test_a_version_of_the_solution_that_is_missing_is_found(entered: Competition
     version = ledger_of(entered).entries()[2].solution
     (entered.private / "solutions" / f"{version}.csv").unlink()
     assert verify(entered).problems == (f"the solution of submission 3 is not kept: {version}",)
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda path: path.write_bytes(b"no database" * 500), "is damaged (file is not a database)"),
+        (lambda path: path.write_bytes(b""), "is no ledger of version 2 (it says 0)"),
+        (
+            lambda path: sqlite3.connect(path).execute("DROP TABLE events"),
+            "is damaged (no such table: events",
+        ),
+    ],
+)
+def test_a_file_that_is_no_ledger_is_a_problem_and_no_wrong_usage(
+    entered: Competition, damage: Callable[[Path], object], told: str
+) -> None:
+    damage(ledger_of(entered).path)
+    found = verify(entered)
+    assert (found.rows, found.head, len(found.problems)) == (0, "unreadable", 1)
+    assert told in found.problems[0]

@@ -10,6 +10,7 @@ from audits import unguessable
 
 from starter.audit import audit
 from starter.audit_images import alike_neighbours
+from starter.cache import keep_elsewhere
 from starter.imageset import ImageSet
 from starter.npz import read_npz, write_npz
 from starter.subject import PublicSets, Subject
@@ -86,6 +87,20 @@ def test_it_needs_the_organizers_copy(contest, tmp_path):
 def test_an_open_private_folder(contest, mode):
     contest.private.chmod(mode)
     assert told(contest) == [f"error: private is open to others (mode {mode:04o}): chmod 700 private"]
+
+
+def test_an_open_cache_of_mixes(ood_contest, contest, tmp_path):
+    unguessable(ood_contest.root)
+    assert told(ood_contest) == []
+    (ood_contest.root / "cache").chmod(0o750)
+    assert told(ood_contest) == ["error: cache is open to others (mode 0750): chmod 700 cache"]
+    (contest.root / "cache").chmod(0o750)  # nothing hidden is in it
+    assert told(contest) == []
+    (ood_contest.root / "cache").rename(tmp_path / "away")
+    keep_elsewhere(ood_contest.root, str(tmp_path / "away"))
+    assert told(ood_contest) == [
+        f"error: {tmp_path}/away is open to others (mode 0750): chmod 700 {tmp_path}/away"
+    ]
 
 
 def test_a_seed_that_can_be_guessed_and_a_missing_record(contest):

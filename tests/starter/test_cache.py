@@ -1,5 +1,7 @@
 """The cache: what goes in comes out, entries that are damaged or not what was asked for are as good as none."""
 
+import stat
+
 import numpy as np
 import pytest
 import torch
@@ -23,6 +25,15 @@ def test_gives_back_what_was_stored(tmp_path):
     for name, array in arrays().items():
         np.testing.assert_array_equal(found[name], array)
         assert found[name].dtype == array.dtype
+
+
+def test_a_folder_is_made_for_its_owner_alone_and_one_that_is_there_stays_as_it_is(tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o750)
+    for folder, mode in ((tmp_path / "new/cache", 0o700), (shared, 0o750)):
+        Cache(folder).store("logits", "k", arrays())
+        Cache(folder).put("name", b"")
+        assert stat.S_IMODE(folder.stat().st_mode) == mode
 
 
 def test_stores_views_that_are_not_contiguous(tmp_path):

@@ -7,9 +7,11 @@ import stat
 
 import pytest
 
+from starter.cache import keep_elsewhere
 from starter.claim import claimed
 from starter.plan import Settings
 from submission import UnusableInput
+from submission.files import write_text
 
 SETTINGS = Settings(train_sets=5)
 
@@ -35,6 +37,35 @@ def test_before_anything_is_public_the_settings_may_change(tmp_path):
     assert begin(tmp_path / "a", Settings(train_sets=6)).settings.train_sets == 6
     with pytest.raises(UnusableInput, match="--train-sets: 6 here, 5 asked for"):
         begin(tmp_path / "a")
+
+
+def fail(root, during=lambda: None):
+    def refused():
+        with claimed(root, SETTINGS, None):
+            during()
+            raise UnusableInput("mistyped")
+
+    with pytest.raises(UnusableInput, match="mistyped"):
+        refused()
+
+
+def test_a_build_that_made_nothing_leaves_the_place_as_it_was(tmp_path):
+    fail(tmp_path / "new")
+    (tmp_path / "mine").mkdir()
+    fail(tmp_path / "mine", lambda: keep_elsewhere(tmp_path / "mine", str(tmp_path / "elsewhere")))
+    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["elsewhere", "mine"]
+
+
+def test_what_was_made_or_put_there_by_others_stays(tmp_path):
+    for name in ("public/LICENCES.txt", "cache/referee/encoder-0.safetensors"):
+        root = tmp_path / name.partition("/")[0]
+        fail(root, lambda root=root, name=name: write_text(root / name, ""))
+        assert {"private/build.json", name} <= {str(path.relative_to(root)) for path in root.rglob("*")}
+    fail(tmp_path / "new", lambda: write_text(tmp_path / "new/mine.txt", ""))
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["mine.txt"]
+    first = begin(tmp_path / "begun")
+    fail(tmp_path / "begun")
+    assert begin(tmp_path / "begun") == first
 
 
 def hold(root, entered, leave):

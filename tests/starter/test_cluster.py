@@ -139,6 +139,22 @@ def test_a_folder_that_workers_do_not_see_is_told(workers, contest, monkeypatch)
         workers.observe(contest, (), ("val",))
 
 
+def test_a_worker_of_several_threads_is_refused_before_and_after_the_start(contest, monkeypatch):
+    from distributed import Client, LocalCluster
+
+    told = "has 2 threads, and what a process keeps is for one: start it with --nthreads 1"
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as wide,
+        Client(wide) as client,
+    ):
+        cluster = Cluster("wide", client)
+        with pytest.raises(UnusableInput, match=rf"--cluster wide: worker \S+ {told}"):
+            cluster.observe(contest, (), ("val",))
+        monkeypatch.setattr(Cluster, "_check", lambda self, work: None)  # as if the worker had come later
+        with pytest.raises(UnusableInput, match=f"6 of 6 sets failed.*OSError: the worker {told}"):
+            cluster.observe(contest, (), ("val",))
+
+
 @pytest.mark.parametrize("where", ["local:0", "local:", "local:two", "local:-1"])
 def test_a_number_of_processes_is_asked_for(where):
     with pytest.raises(UnusableInput, match=f"--cluster {where}: give a number"), connected(where):

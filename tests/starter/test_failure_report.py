@@ -6,7 +6,14 @@ import pandas as pd
 import pytest
 
 from starter.failure import TABLES
-from starter.failure_report import failure_report, ood_kind, write_failure
+from starter.failure_report import (
+    EXPLAINED,
+    KINDS,
+    failure_report,
+    ood_kind,
+    report_text,
+    write_failure,
+)
 from starter.mixsubject import MixSets, View
 from starter.rendering import FromRecipe
 from submission.detection import auroc
@@ -26,6 +33,18 @@ def test_every_table_is_written_with_its_figure(found, ood_built):
         assert table.parent == ood_built.root / "failure"
         assert len(pd.read_csv(table)) == len(tables[table.stem])
         assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_column_that_is_shown_is_explained_below_its_table(found):
+    keys = {"classifier", "detector", "ind", "ood", "kind", "subsets", "slope", "slope_se"}
+    text = report_text(found[0])
+    for name, explained in EXPLAINED.items():
+        for column in set(found[0][name].columns) - keys:
+            stem, _, end = column.partition("_")
+            told = column in explained or (end in ("low", "high") and stem in explained)
+            assert told or (name == "groups" and "X_Y" in explained), (name, column)
+        assert 0 <= text.index(f"{name}\nclassifier") < text.index(explained)
+    assert max(map(len, (*"\n".join(EXPLAINED.values()).splitlines(), KINDS))) <= 110
 
 
 def test_clean_images_are_those_of_the_base(found, ood_built):

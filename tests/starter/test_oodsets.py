@@ -95,7 +95,7 @@ def test_no_image_stands_twice(capsys):
     assert kept["a"] is first
     np.testing.assert_array_equal(kept["b"].images, second.images[3:])
     assert list(kept) == ["a", "b"]
-    assert "OOD set b: 3 images left out" in capsys.readouterr().err
+    assert "OOD set b: 3 of 5 images left out" in capsys.readouterr().err
 
 
 def test_the_embedded_sets_are_many_and_of_many_families():

@@ -1,6 +1,7 @@
 """Plans: what a build refuses to plan, how many sets of which group, and what val and test share."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
@@ -337,3 +338,12 @@ def test_recipes_that_cannot_be_used_are_told(tmp_path):
             plan_train(small(recipes=recipes_file(tmp_path / "x.jsonl", recipes)))
     with pytest.raises(UnusableInput, match="no such file"):
         plan_train(small(recipes=str(tmp_path / "none.jsonl")))
+
+
+def test_a_deadline_that_has_passed_is_refused():
+    noon = datetime(2026, 5, 10, 12, tzinfo=timezone.utc)
+    Settings().check_deadline(noon)
+    Settings(deadline="2026-05-10T12:01").check_deadline(noon)
+    for passed in ("2026-05-10T12:00", "2026-05-10T13:30+02:00"):
+        with pytest.raises(UnusableInput, match=f"--deadline {re.escape(passed)} has passed: name a time to"):
+            Settings(deadline=passed).check_deadline(noon)

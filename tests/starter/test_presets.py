@@ -26,3 +26,11 @@ def test_what_the_user_gives_goes_before_the_preset():
     assert (found["source"], found["train_sets"], found["seed"]) == ("cifar10", 7, 3)
     with pytest.raises(UnusableInput, match="--preset 'tiny' is unknown; there are datacv2023, small"):
         with_preset("tiny", options, ())
+
+
+def test_the_challenge_is_no_preset_of_the_other_track():
+    with pytest.raises(
+        UnusableInput, match="--preset datacv2023 is of the accuracy track, not of --track ood"
+    ):
+        with_preset("datacv2023", {}, (), "ood")
+    assert with_preset("small", {}, (), "ood")["train_sets"] == 40

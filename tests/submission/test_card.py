@@ -49,6 +49,13 @@ def test_every_public_file_is_named_with_its_hash(organizers: Competition) -> No
     assert found == {str(path.relative_to(organizers.root)): sha256(path) for path in public}
 
 
+def test_the_card_says_what_the_meta_train_sets_of_its_track_are(organizers: Competition) -> None:
+    (row,) = [line for line in data_card(organizers).splitlines() if line.startswith("| train |")]
+    ood = organizers.track == "ood"
+    assert ("mixes, drawn from the base and from `public/ood/`" in row, "recipes" in row) == (ood, not ood)
+    assert (organizers.public / "ood").is_dir() == ood
+
+
 def test_the_cards_are_the_same_without_the_private_part(organizers: Competition) -> None:
     """So nothing in them comes from there: no label, no kind of a test set, no seed."""
     written = cards(organizers)
