@@ -473,8 +473,8 @@ def test_a_device_that_cannot_be_used_is_refused_before_anything_is_built(folder
     ("options", "message"),
     [
         (("--grid", "nowhere.safetensors"), "nowhere.safetensors is no encoder of the kit"),
-        (("--grid", "embedded", "--laid", "nowhere"), "nowhere is no LAID matrix"),
-        (("--grid", "laids:encoder", "--laid", "laid"), "laid belongs to the encoder another"),
+        (("--grid", "embedded", "--referee", "nowhere"), "nowhere is no LAID matrix"),
+        (("--grid", "laids:encoder", "--referee", "laid"), "laid belongs to the encoder another"),
         (("--source", "nowhere"), "nowhere"),
     ],
 )
