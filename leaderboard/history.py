@@ -71,4 +71,6 @@ def history_table(lines: Sequence[Line], decimals: int) -> str:
         text += f"{entry.team:<{longest}}"
         cells = [f"  {line.rmse[name]:>{width}.{decimals}f}" for name, width in widths.items() if line.rmse]
         texts.append("".join([text, *cells]) if cells else f"{text}  invalid")
-    return "\n".join([*texts, "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end."])
+    return "\n".join(
+        [*texts, "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end."]
+    )

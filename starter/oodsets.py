@@ -121,7 +121,9 @@ def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dic
                 seen.add(digest)
                 fresh.append(row)
         if dropped := len(images) - len(fresh):
-            told = f"OOD set {name}: {dropped} of {len(images)} images left out, since they stand elsewhere too"
+            told = (
+                f"OOD set {name}: {dropped} of {len(images)} images left out, since they stand elsewhere too"
+            )
             print(told, file=sys.stderr)
         if fresh:
             kept[name] = images.take(np.array(fresh)) if dropped else images
