@@ -159,7 +159,9 @@ def build(
         str,
         Option(metavar="ENCODER", help="Validation and test sets are cells of a grid of shifts, as in grid."),
     ] = "",
-    laid: Annotated[str, Option(metavar="FILE", help="With --grid: its LAID matrix. [trained here]")] = "",
+    referee: Annotated[
+        str, Option(metavar="REFEREE", help="With --grid: the folder that laid wrote. [trained here]")
+    ] = "",
     hidden: Annotated[bool, Option("--hidden", help="Declare the test images published nowhere.")] = False,
     datacv_splits: Annotated[
         bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
@@ -246,7 +248,7 @@ def build(
         "seed": seed,
         "precision": precision,
         "grid": grid,
-        "laid": laid,
+        "referee": referee,
         "hidden": hidden,
         "datacv_splits": datacv_splits,
         "licence": licence,
@@ -632,7 +634,8 @@ def train_encoder(
     data_root: DataRoot = None,
 ) -> None:
     """Train a small encoder of photographs for laid. Captions tell an image's class and the operation that it
-    was put under. More sources are more classes. (That of the embedded digits is trained where it is needed.)
+    was put under. More sources are more classes. CIFAR-10 and -100 take eight minutes of a processor's time.
+    (The encoder of the embedded digits is trained where it is needed.)
 
     Example: unseen train-encoder cifar10.zip cifar100.zip --out encoder.safetensors
     """
@@ -650,11 +653,16 @@ def train_encoder(
 def grid(
     folder: Folder,
     encoder: EncoderSpec = "embedded",
-    laid: Annotated[str, Option(metavar="FILE", help="The encoder's LAID matrix. [trained here]")] = "",
+    referee: Annotated[
+        str, Option(metavar="REFEREE", help="The folder that laid wrote. [trained here]")
+    ] = "",
     classifier: Annotated[str | None, Option(help="One of the competition's. [the first]")] = None,
     detector: Annotated[Many, Option(help="OOD detectors, as msp. Repeatable. [all]")] = None,
     ood: Annotated[str, Option(help="A folder or zip of one folder per OOD data set. [embedded ones]")] = "",
     exclude: Annotated[Many, Option(help="An OOD set to leave out. Repeatable.")] = None,
+    only_ood: Annotated[
+        bool, Option("--only-ood", help="Shift OOD sets alone; else a quarter are of the ID classes.")
+    ] = False,
     group: Annotated[str, Option(help="Operations: corruptions, default, a, b, wide.")] = "corruptions",
     images: Annotated[int, Option(help="Shifted images, about.")] = 20_000,
     levels: Annotated[int, Option(help="Of either axis.")] = 8,
@@ -682,6 +690,7 @@ def grid(
         classifier or competition.classifiers[0],
         ood=ood,
         exclude=tuple(exclude or ()),
+        only_ood=only_ood,
         group=group,
         images=images,
         levels=levels,
@@ -689,13 +698,13 @@ def grid(
         seed=seed,
         **chosen,
     )
-    run = run_grid(competition, partial(open_referee, encoder, laid), asked, device)
+    run = run_grid(competition, partial(open_referee, encoder, referee), asked, device)
     echo(f"{summary(run)}\n\n{write_grid(run, out or folder / 'grid')}")
 
 
 @app.command()
 def laid(
-    folder: Annotated[Path, Argument(metavar="DIR", help="A folder for what is written.")],
+    referee: Annotated[Path, Argument(metavar="REFEREE", help="A folder for what is written.")],
     encoder: EncoderSpec = "embedded",
     source: Annotated[str, Option(help="As for build: its test images are classified.")] = "glyphs",
     labels: Annotated[
@@ -704,14 +713,15 @@ def laid(
     templates: Annotated[
         Path | None, Option(help='A file with a text a line, "{}" for the meaning, the plainest first.')
     ] = None,
-    natural: Annotated[Many, Option(help="A labelled natural-shift set, as --val-from; repeatable.")] = None,
+    natural: Annotated[Many, Option(help="Labelled natural-shift sets, as --val-from; repeatable.")] = None,
     steps: Annotated[int, Option(help="Of training.")] = 1000,
     seed: Annotated[int, Option(help="Of everything random.")] = 0,
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:
-    """Part an encoder's features into meaning and style (LAID), beside PCA: DIR/laid.safetensors, and
-    DIR/table3.csv, how well each part tells the classes. The embedded encoder is trained first, in a minute.
+    """Part an encoder's features into meaning and style (LAID), beside PCA. Written: REFEREE/laid.safetensors
+    for shift, grid, build --grid and syn-is, and table3.csv, how well each part tells the classes. The
+    embedded encoder is trained first, in a minute.
 
     Example: unseen laid referee
     """
@@ -719,36 +729,38 @@ def laid(
     from starter.laid import train_laid
     from starter.pca import text_pca
     from starter.prompts import choose_prompts
-    from starter.sources import load_images, load_source
+    from starter.sources import load_images, load_source, set_names
     from starter.zeroshot import describe, shown_sets, zero_shot_table
     from submission.files import write_text
 
     splits = load_source(source, data_root, seed)
     shifted = {
-        path: load_images(path, splits.classes, image_size=splits.image_size) for path in natural or ()
+        name: load_images(name, splits.classes, image_size=splits.image_size)
+        for path in natural or ()
+        for name in set_names(path)
     }
-    chosen = load_encoder(encoder, folder, seed, device)
+    chosen = load_encoder(encoder, referee, seed, device)
     prompts = choose_prompts(chosen, splits.classes, labels, templates, seed)
     texts = prompts.features(chosen, progress=True)
     found = train_laid(texts, chosen.name, seed, steps, device=device)
-    found.save(folder / "laid.safetensors")
+    found.save(referee / "laid.safetensors")
     shown, named = shown_sets(splits, shifted, seed), prompts.plain(splits.classes)
     table = zero_shot_table(chosen, named, shown, {"PCA": text_pca(texts), "LAID": found})
-    write_text(folder / "table3.csv", table.to_csv(index=False))
+    write_text(referee / "table3.csv", table.to_csv(index=False))
     echo(f"{describe(table)}\n\nlargest |W'W - I|: {found.error:.1e}")
-    echo(f"{folder / 'laid.safetensors'}\n{folder / 'table3.csv'}")
+    echo(f"{referee / 'laid.safetensors'}\n{referee / 'table3.csv'}")
 
 
 @app.command()
 def shift(
-    folder: Annotated[Path, Argument(metavar="DIR", help="The folder that laid wrote.")],
+    referee: Annotated[Path, Argument(metavar="REFEREE", help="The folder that laid wrote.")],
     path: Annotated[Path, Argument(metavar="PATH", help="A competition, or a folder of folders of images.")],
     out: Annotated[Path, Option(help="The CSV file to write.")],
     encoder: EncoderSpec = "embedded",
     source: Annotated[str, Option(help="For a folder: its training images are the ID images.")] = "glyphs",
     images: Annotated[int, Option(help="At most that many of each folder.")] = 1000,
     neighbour: Annotated[int, Option(help="Which nearest ID image the distance is to.")] = 10,
-    seed: Annotated[int, Option(help="That laid was given.")] = 0,
+    seed: Annotated[int, Option(help="Of the images that are drawn.")] = 0,
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:
@@ -758,11 +770,10 @@ def shift(
     Example: unseen shift referee unseen-demo --out degrees.csv
     """
     from starter.degrees import degree_table, measured_sets
-    from starter.encoders.choose import load_encoder
-    from starter.laid import Laid
+    from starter.referee import read_referee
     from submission.files import write_text
 
-    matrix, chosen = Laid.load(folder), load_encoder(encoder, folder, seed, device)
+    chosen, matrix = read_referee(referee, encoder, device)
     known, sets = measured_sets(path, source, data_root, seed, images)
     table = degree_table(chosen, matrix, known, sets, neighbour, device)
     write_text(out, table.to_csv(index=False, float_format="%.6f"))
@@ -772,7 +783,7 @@ def shift(
 @app.command("syn-is")
 def syn_is(
     out: Annotated[Path, Argument(metavar="OUT", help="A new folder, or one of an interrupted run.")],
-    referee: Annotated[Path, Option(help="The folder that laid wrote.")],
+    referee: Annotated[Path, Option(metavar="REFEREE", help="The folder that laid wrote.")],
     generator: Annotated[
         str,
         Option(help="glyphs, sdxl-turbo, a folder of such a pipeline, or module:function: its code runs."),
@@ -795,7 +806,7 @@ def syn_is(
     steps: Annotated[int, Option(min=1, help="SDXL-Turbo: denoising steps.")] = 1,
     batch: Annotated[int, Option(min=1, help="Prompts at a time.")] = 8,
     licence: Annotated[str, Option(help="Of the images, for the datasheet.")] = "",
-    seed: Annotated[int, Option(min=0, help="That laid was given, and of the draws.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Of the draws.")] = 0,
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:
@@ -804,14 +815,13 @@ def syn_is(
 
     Example: unseen syn-is synis --referee referee --per-cell 20
     """
-    from starter.encoders.choose import load_encoder
-    from starter.laid import Laid
+    from starter.referee import read_referee
     from starter.sources import load_source
     from starter.synis.build import Referee, build_grid
     from starter.synis.choose import choose_generator, choose_prompts
 
-    matrix, splits = Laid.load(referee), load_source(source, data_root, seed)
-    chosen, identity = load_encoder(encoder, referee, seed, device), f"training images of {Path(source).name}"
+    chosen, matrix = read_referee(referee, encoder, device)
+    splits, identity = load_source(source, data_root, seed), f"training images of {Path(source).name}"
     known = Referee(chosen, matrix, splits.train.images, identity)
     prompts = choose_prompts(generator, labels, styles, splits.classes)
     model = choose_generator(generator, device, size, steps)

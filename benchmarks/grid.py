@@ -76,7 +76,7 @@ def estimators(folder: Path, track: str) -> None:
     shared = {
         "classifiers": (f"small={first.file('classifiers/small.safetensors')}",),
         "grid": str(kept / "encoder-0.safetensors"),
-        "laid": str(laid),
+        "referee": str(laid),
     }
     settings = settings_of(track, {**SETTINGS[track], **shared})
     competition = build(folder / track, settings, test_seed=1)

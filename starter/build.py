@@ -18,12 +18,12 @@ from starter.encoders.choose import EMBEDDED, load_encoder
 from starter.gridsets import grid_input, open_ruler, plan_grid
 from starter.groups import GROUPS_FILE, write_groups
 from starter.imageset import ImageSet
-from starter.laid import Laid
 from starter.licences import licences
 from starter.npz import write_npz
 from starter.overlap import shared_images
 from starter.parts import given_classifiers, hashes, public_sets, write_bases, write_classifiers
 from starter.plan import Planned, Settings, plan_part, plan_train
+from starter.referee import read_referee
 from starter.rendering import FromRecipe
 from starter.sources import load_source
 from starter.splits import Splits
@@ -85,10 +85,11 @@ def build(
 
 
 def _check_grid(settings: Settings) -> None:
-    """Read what --grid and --laid name, as far as it need not be trained, before anything takes long."""
-    encoder = load_encoder(settings.grid, Path()) if settings.grid not in ("", EMBEDDED) else None
-    if settings.laid:
-        Laid.load(Path(settings.laid), encoder)
+    """Read what --grid and --referee name, as far as it need not be trained, before anything takes long."""
+    if settings.referee:
+        read_referee(Path(settings.referee), settings.grid)
+    elif settings.grid not in ("", EMBEDDED):
+        load_encoder(settings.grid, Path())
 
 
 def build_accuracy(

@@ -10,6 +10,7 @@ import torch
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network
 from starter.classsets import count_class_images
 from starter.glyphs import CLASSES
+from starter.gridsets import candidates
 from starter.mixes import part_sets
 from starter.mixsettings import MixSettings
 from starter.oodsets import count_ood_images
@@ -37,17 +38,24 @@ class Estimate:
             method starts from.
         seconds: of forward passes over all classifiers, from a measurement on this machine.
         disk: bytes of the folder.
+        candidates: shifted images that are sorted into cells, with a grid; their time is not in `seconds`.
     """
 
     images: int
     seconds: float
     disk: int
+    candidates: int = 0
 
     def __str__(self) -> str:
+        cells = (
+            f"\ngrid    about {self.candidates:,} candidates to render and to encode, beside that time"
+            if self.candidates
+            else ""
+        )
         return (
             f"images  {self.images:,} per classifier\n"
             f"time    about {duration(self.seconds)} of forward passes on this machine\n"
-            f"disk    about {self.disk / 1e6:,.0f} MB"
+            f"disk    about {self.disk / 1e6:,.0f} MB{cells}"
         )
 
 
@@ -84,7 +92,7 @@ def estimate(settings: Settings, device: str = "cpu") -> Estimate:
         disk += 4 * k * observed + (sets.number + 2) * (8 * d + 4 * d * (d + 1) // 2)
         disk += sum(tensor.nbytes for tensor in classifier.network.state_dict().values())
         seconds += observed * _seconds_per_image(classifier, source.size)
-    return Estimate(observed, seconds, disk)
+    return Estimate(observed, seconds, disk, candidates(settings) if settings.grid else 0)
 
 
 @dataclass(frozen=True)

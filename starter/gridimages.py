@@ -64,7 +64,7 @@ def shifted(
 ) -> list[Joined]:
     """About `images` shifted images: every set as it is, and under operations of each of STRENGTHS.
 
-    A quarter are those of `known` where there are `others`; within either all sets have equally many, as far
+    A quarter are those of `known` where there are both; within either all sets have equally many, as far
     as they reach. The same arguments give the same images.
 
     Args:
@@ -77,7 +77,7 @@ def shifted(
     Raises:
         UnusableInput: `images` is too small for so many sets.
     """
-    share = IND_SHARE if others else 1.0
+    share = IND_SHARE if known and others else float(bool(known))
     budgets = {name: images * share / len(known) for name in known}
     budgets |= {name: images * (1 - share) / len(others) for name in others}
     if (least := min(budgets.values())) < len(STRENGTHS):

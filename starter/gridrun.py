@@ -34,6 +34,7 @@ class Asked:
         detectors: names in DETECTORS.
         ood: a folder or zip of one folder per OOD set; "" for the embedded ones.
         exclude: OOD sets to leave out.
+        only_ood: shift OOD sets alone, and no images of the ID classes.
         group: the operations, a name in GROUPS.
         images: how many shifted images, about.
         levels: of either axis.
@@ -48,6 +49,7 @@ class Asked:
     detectors: tuple[str, ...] = tuple(DETECTORS)
     ood: str = ""
     exclude: tuple[str, ...] = ()
+    only_ood: bool = False
     group: str = "corruptions"
     images: int = 20_000
     levels: int = LEVELS
@@ -152,7 +154,7 @@ def grid_images(sets: MixSets, asked: Asked) -> tuple[ImageSet, list[Joined]]:
         asked.seed,
     )
     others = without_shared(others, (base, sets.reference, sets.train_ref))
-    known = {IND: base.take(rest, IND)}
-    if is_embedded(competition.source, competition.classes):
+    known = {} if asked.only_ood else {IND: base.take(rest, IND)}
+    if known and is_embedded(competition.source, competition.classes):
         known |= embedded_shifts("meta_base", asked.images, asked.seed, labelled=False)
     return base.take(ind, IND), shifted(known, others, asked.images, asked.group, asked.seed)

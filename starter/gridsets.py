@@ -11,6 +11,7 @@ from starter.claim import Claim
 from starter.grid import cell_name
 from starter.gridimages import IND, Joined, embedded_shifts, is_embedded, shifted
 from starter.imageset import ImageSet
+from starter.mixsettings import MixSettings
 from starter.parts import train_ref
 from starter.plan import Planned, Settings
 from starter.recipes import Recipe, generator
@@ -115,6 +116,12 @@ class Candidates:
         return ImageSet(name, found, np.concatenate(labels) if labels else None)
 
 
+def candidates(settings: Settings) -> int:
+    """About how many shifted images a build with a grid sorts into cells, those of the three parts."""
+    size = settings.mix_sizes.high if isinstance(settings, MixSettings) else settings.set_size
+    return len(_PARTS) * IMAGES * size
+
+
 def open_ruler(claim: Claim, splits: Splits, device: str) -> Ruler:
     """The ruler of a build's settings, which measures distances from the unlabelled training images.
 
@@ -123,7 +130,7 @@ def open_ruler(claim: Claim, splits: Splits, device: str) -> Ruler:
     """
     settings = claim.settings
     kept = claim.root / "cache/referee"
-    encoder, laid = open_referee(settings.grid, settings.laid, splits.classes, kept, settings.seed, device)
+    encoder, laid = open_referee(settings.grid, settings.referee, splits.classes, kept, settings.seed, device)
     return Ruler.of(encoder, laid, train_ref(splits, settings.seed), device)
 
 

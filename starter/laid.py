@@ -23,7 +23,7 @@ from submission.files import replacing
 Floats = NDArray[np.float32]
 
 STEPS, BATCH, RATE = 1000, 256, 1e-3
-MARGIN = 0.5
+MARGIN = 0.25
 ORTHOGONAL = 0.1
 """Weight of the orthogonality term."""
 LARGEST_ERROR = 1e-3

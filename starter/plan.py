@@ -51,7 +51,7 @@ class Settings:
         val_from, test_from: paths of natural-shift sets that are added to validation and test.
         grid: the encoder that tells how far images are, as for `load_encoder`: validation and test sets are
             then cells of a grid of shifts; "" for the usual sets.
-        laid: a file with its LAID matrix; "" to train one.
+        referee: the folder of `unseen laid` with its LAID matrix; "" to train one.
         seed: of everything public.
         precision: of the classifiers' forward pass, one for the whole competition.
         hidden: the test images stand nowhere in public; without it the competition is for practice.
@@ -77,7 +77,7 @@ class Settings:
     val_from: tuple[str, ...] = ()
     test_from: tuple[str, ...] = ()
     grid: str = ""
-    laid: str = ""
+    referee: str = ""
     seed: int = 0
     precision: str = "float32"
     hidden: bool = False
@@ -126,8 +126,8 @@ class Settings:
         if self.grid and (self.val_from or self.test_from):
             option = "val" if self.val_from else "test"
             raise UnusableInput(f"--grid makes the validation and test sets: leave --{option}-from out")
-        if self.laid and not self.grid:
-            raise UnusableInput("--laid belongs to --grid ENCODER, which is missing")
+        if self.referee and not self.grid:
+            raise UnusableInput("--referee belongs to --grid ENCODER, which is missing")
         if self.feedback not in FEEDBACKS:
             raise UnusableInput(f"--feedback must be {' or '.join(FEEDBACKS)}, got {self.feedback!r}")
         _moment(self.deadline)

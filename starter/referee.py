@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from starter.cache import cache_key
-from starter.encoders import Encoder
-from starter.encoders.choose import load_encoder
+from starter.encoders import Encoder, TwoTowerEncoder
+from starter.encoders.choose import EMBEDDED, load_encoder
 from starter.laid import Laid, train_laid
 from starter.prompts import choose_prompts
+from submission.errors import UnusableInput
 
 
 def open_referee(
     spec: str,
-    laid: str,
+    referee: str,
     classes: Sequence[str],
     kept: Path,
     seed: int = 0,
@@ -26,7 +27,8 @@ def open_referee(
 
     Args:
         spec: as for `load_encoder`.
-        laid: a file with the matrix; "" to train one here, on the texts that `choose_prompts` chooses.
+        referee: the folder of `unseen laid`, or its file; "" to train a matrix here, on the texts that
+            `choose_prompts` chooses.
         classes: the ID classes.
         kept: a folder where what is trained here is kept, and found again.
         seed: of the training.
@@ -34,14 +36,11 @@ def open_referee(
         progress: show tqdm bars.
 
     Raises:
-        UnusableInput: as `load_encoder` and `choose_prompts`; the matrix cannot be read or belongs to another
-            encoder.
+        UnusableInput: as `load_encoder`, `choose_prompts` and `read_referee`.
     """
-    if laid:
-        Laid.load(Path(laid))  # before an encoder is trained for nothing
+    if referee:
+        return read_referee(Path(referee), spec, device)
     encoder = load_encoder(spec, kept, seed, device, progress)
-    if laid:
-        return encoder, Laid.load(Path(laid), encoder)
     path = kept / f"laid-{cache_key(encoder.name, list(classes), seed)}.safetensors"
     if path.exists():
         return encoder, Laid.load(path, encoder)
@@ -49,3 +48,30 @@ def open_referee(
     found = train_laid(texts, encoder.name, seed, device=device, progress=progress)
     found.save(path)
     return encoder, found
+
+
+def read_referee(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, Laid]:
+    """The matrix that `unseen laid` wrote, and its encoder; nothing is trained.
+
+    Args:
+        path: the folder, or the matrix's file.
+        spec: the encoder, as for `load_encoder`; "embedded" for the one that `unseen laid` left beside the
+            matrix, whatever its seed.
+        device: where the encoder runs.
+
+    Raises:
+        UnusableInput: matrix or encoder cannot be read, or do not belong together.
+    """
+    laid = Laid.load(path)
+    if spec != EMBEDDED:
+        encoder = load_encoder(spec, path, device=device)
+        laid.require(encoder, str(path))
+        return encoder, laid
+    folder = path if path.is_dir() else path.parent
+    beside = (TwoTowerEncoder.load(file) for file in sorted(folder.glob("encoder-*.safetensors")))
+    for found in beside:
+        if found.name == laid.encoder:
+            return found, laid
+    raise UnusableInput(
+        f"{path} belongs to the encoder {laid.encoder}, which is not beside it: name its file by --encoder"
+    )

@@ -78,25 +78,29 @@ def describe(table: pd.DataFrame) -> str:
     return str(wide.to_string(float_format="{:.1f}".format))
 
 
-def shown_sets(splits: Splits, natural: Mapping[str, ImageSet], seed: int = 0) -> dict[str, ImageSet]:
-    """Test images as they are, under the corruptions at severity 3 (an equal share each), and natural shift.
+def shown_sets(
+    splits: Splits, natural: Mapping[str, ImageSet], seed: int = 0, part: str = "test_base"
+) -> dict[str, ImageSet]:
+    """Images as they are, under the corruptions at severity 3 (an equal share each), and of natural shift.
 
     Args:
-        splits: of the source; at most 3,000 images of `test_base` are taken.
+        splits: of the source.
         natural: labelled sets of the same classes; without any, digits have the embedded families.
         seed: of the draws.
+        part: which split of them, of which at most 3,000 images are taken.
     """
-    drawn = generator(seed, "table 3").permutation(len(splits.test_base))[:IMAGES]
-    test, names = splits.test_base.take(np.sort(drawn), "test"), GROUPS["corruptions"]
-    parts = (test.take(np.arange(start, len(test), len(names))) for start in range(len(names)))
+    base, own = getattr(splits, part), part.removesuffix("_base")
+    drawn = generator(seed, "table 3").permutation(len(base))[:IMAGES]
+    test, names = base.take(np.sort(drawn), own), GROUPS["corruptions"]
+    shares = (test.take(np.arange(start, len(test), len(names))) for start in range(len(names)))
     corrupted = [
-        Recipe(name, seed, ((name, {"severity": SEVERITY}),)).render(part)
-        for name, part in zip(names, parts, strict=False)
-        if len(part)
+        Recipe(name, seed, ((name, {"severity": SEVERITY}),)).render(share)
+        for name, share in zip(names, shares, strict=False)
+        if len(share)
     ]
     if not natural and splits.classes == CLASSES:
-        natural = {name: natural_set(name, IMAGES // len(NATURAL), seed, name) for name in NATURAL}
-    found = {"test": test, "corrupted": _joined("corrupted", corrupted)}
+        natural = {name: natural_set(name, IMAGES // len(NATURAL), seed, name, part) for name in NATURAL}
+    found = {own: test, "corrupted": _joined("corrupted", corrupted)}
     return found | ({"natural": _joined("natural", list(natural.values()))} if natural else {})
 
 

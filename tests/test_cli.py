@@ -91,7 +91,7 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch, r
         arguments = [*arguments[:-1], "1"]
     if arguments[0] == "grid":
         random_laid()[1].save(folder / "laid")
-        quick = "--images 600 --encoder laids:encoder --laid laid --detector msp"
+        quick = "--images 600 --encoder laids:encoder --referee laid --detector msp"
         arguments = [*arguments, *quick.split()]
     if arguments[0] == "halves":
         Path("manifest.csv").write_text("source,class,oodness\ncifar10,cat,0\ntiny_imagenet,fox,3\n")
@@ -128,13 +128,14 @@ def hasty_referee(folder, monkeypatch):
 
 def test_a_matrix_comes_with_its_table_and_degrees_with_it(folder, monkeypatch):
     hasty_referee(folder, monkeypatch)
-    text = run(
-        "laid", "referee", "--steps", 5, "--templates", write(folder / "templates", "{}\n{} on china")
-    ).text
-    assert "largest |W'W - I|:" in text
+    templates = write(folder / "templates", "{}\n{} on china")
+    write_class_zip(folder / "natural.zip", ("photos/0", "photos/7", "drawings/7"))
+    asked = ["laid", "referee", "--steps", 5, "--templates", templates, "--natural", "natural.zip"]
+    assert "largest |W'W - I|:" in run(*asked).text
     table = pd.read_csv("referee/table3.csv")
     assert len(table) == 3 * 5
-    text = run("shift", "referee", "contest", "--out", "degrees.csv").text
+    assert set(table["set"]) == {"test", "corrupted", "natural"}
+    text = run("shift", "referee", "contest", "--out", "degrees.csv", "--seed", 3).text
     assert "test_0001" in text
     assert Path("degrees.csv").read_text().startswith("set,row,semantic,covariate\nval_0001,0,")
     for path in Path("referee").glob("laid*"):
@@ -472,8 +473,8 @@ def test_a_device_that_cannot_be_used_is_refused_before_anything_is_built(folder
     ("options", "message"),
     [
         (("--grid", "nowhere.safetensors"), "nowhere.safetensors is no encoder of the kit"),
-        (("--grid", "embedded", "--laid", "nowhere"), "nowhere is no LAID matrix"),
-        (("--grid", "laids:encoder", "--laid", "laid"), "laid belongs to the encoder another"),
+        (("--grid", "embedded", "--referee", "nowhere"), "nowhere is no LAID matrix"),
+        (("--grid", "laids:encoder", "--referee", "laid"), "laid belongs to the encoder another"),
         (("--source", "nowhere"), "nowhere"),
     ],
 )

@@ -18,7 +18,7 @@ def folder(contest, monkeypatch):
 
 def test_detectors_on_a_grid(folder, ood_folder):
     options = ("--ood", ood_folder, "--images", "600", "--levels", "4", "--least", "5", "--detector", "msp")
-    text = run("grid", "contest", "--encoder", "laids:encoder", "--laid", "laid", *options).text
+    text = run("grid", "contest", "--encoder", "laids:encoder", "--referee", "laid", *options).text
     assert "corr. fitted" in text
     assert "contest/grid/report.html" in text
     with (folder / "contest/grid/cells.csv").open() as file:
@@ -27,7 +27,7 @@ def test_detectors_on_a_grid(folder, ood_folder):
 
 def test_a_competition_of_cells_from_build_to_report(folder, weights):
     sizes = ("--train-sets", "6", "--val-sets", "8", "--test-sets", "8", "--set-size", "30")
-    grid = ("--grid", "laids:encoder", "--laid", "laid", "--classifier", f"tiny={weights}")
+    grid = ("--grid", "laids:encoder", "--referee", "laid", "--classifier", f"tiny={weights}")
     run("build", "cells", *sizes, *grid)
     run("predict", "cells", "constant", "atc")
     assert re.search(r"Spearman( +c\d)+\n", run("leaderboard", "cells").text)
@@ -41,12 +41,12 @@ def test_a_competition_of_cells_from_build_to_report(folder, weights):
     [
         (("grid", "contest", "--images", "300", "--encoder", "nowhere"), "nowhere is no encoder"),
         (
-            ("grid", "contest", "--images", "300", "--laid", "nothing", "--encoder", "laids:encoder"),
+            ("grid", "contest", "--images", "300", "--referee", "nothing", "--encoder", "laids:encoder"),
             "nothing is no LAID matrix",
         ),
         (("grid", "contest", "--levels", "1"), "--levels must be"),
         (("grid", "nowhere"), "nowhere"),
-        (("build", "new", "--laid", "laid", "--dry-run"), "--laid belongs to --grid"),
+        (("build", "new", "--referee", "laid", "--dry-run"), "--referee belongs to --grid"),
         (("build", "new", "--grid", "embedded", "--val-from", "x", "--dry-run"), "leave --val-from out"),
     ],
 )

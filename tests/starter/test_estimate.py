@@ -14,6 +14,7 @@ from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.small import Small
 from starter.estimate import NAMED, Estimate, estimate
 from starter.glyphs import CLASSES
+from starter.mixsettings import MixSettings
 from starter.parts import TRAIN_REF
 from starter.plan import Settings
 from submission import UnusableInput
@@ -56,6 +57,15 @@ def test_the_sets_of_a_named_source_are_counted():
     more = estimate(Settings(train_sets=11, val_sets=3, test_sets=4, set_size=50))
     assert more.images - found.images == 50
     assert more.disk - found.disk < 50 * 32 * 32 * 3  # meta-train sets are recipes, not pixels
+
+
+def test_candidates_of_cells_are_counted(monkeypatch):
+    monkeypatch.setattr(estimate_module, "_seconds_per_image", lambda classifier, size: 0.0)
+    sizes = {"train_sets": 2, "val_sets": 1, "test_sets": 2}
+    assert estimate(Settings(**sizes)).candidates == 0
+    assert estimate(Settings(**sizes, set_size=50, grid="embedded")).candidates == 3 * 64 * 50
+    mixes = MixSettings(**sizes, sizes=(40, 80), grid="embedded")
+    assert estimate(mixes).candidates == 3 * 64 * 80
 
 
 def test_natural_sets_are_counted_and_cut_to_size(settings, tmp_path):
@@ -145,6 +155,8 @@ def test_reads_as_text():
         "time    about 1.50 h of forward passes on this machine",
         "disk    about 26 MB",
     ]
+    with_grid = str(Estimate(images=1, seconds=5400, disk=0, candidates=9600))
+    assert with_grid.endswith("\ngrid    about 9,600 candidates to render and to encode, beside that time")
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,15 @@ def test_no_id_image_stands_on_both_sides(built, asked):
     assert sum(map(len, renderings)) == pytest.approx(700, rel=0.15)
 
 
+def test_ood_sets_alone_are_shifted(built, asked):
+    ind, renderings = grid_images(MixSets(built), replace(asked, only_ood=True, images=600))
+    names = {each.name for each in renderings}
+    assert len(ind) == 2000
+    assert "a_1_1" in names
+    assert not {"ind_1", "stix_1"} & names
+    assert sum(map(len, renderings)) == pytest.approx(600, rel=0.15)
+
+
 def test_a_cell_is_what_its_images_score(built, run, asked):
     """Degrees, scores and AUROC of the largest cell anew, without the cache."""
     sets = MixSets(built)

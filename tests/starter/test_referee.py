@@ -4,12 +4,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-from encoders import hasty_encoder
+from encoders import few_glyphs, hasty_encoder
 from laids import random_laid
 
 from starter import referee
+from starter.encoders.contrastive import train_encoder
+from starter.encoders.two_tower import LENGTH
 from starter.laid import Laid, train_laid
-from starter.referee import open_referee
+from starter.referee import open_referee, read_referee
 from submission import UnusableInput
 
 CLASSES = ("0", "1")
@@ -45,3 +47,26 @@ def test_a_matrix_of_another_encoder_is_refused(file, tmp_path):
     random_laid()[1].save(tmp_path / "laid.safetensors")
     with pytest.raises(UnusableInput, match="belongs to the encoder projection, not to two-tower-"):
         open_referee(str(file), str(tmp_path / "laid.safetensors"), CLASSES, tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """What `unseen laid` leaves when it was run with two seeds: the matrix belongs to the second encoder."""
+    train_encoder(few_glyphs(), 1, (0, 1), progress=False).save(tmp_path / "encoder-0.safetensors")
+    hasty_encoder().save(tmp_path / "encoder-1.safetensors")
+    Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(tmp_path / "laid.safetensors")
+    return tmp_path
+
+
+def test_the_embedded_encoder_is_that_of_the_matrix_whatever_its_seed(folder):
+    for path in (folder, folder / "laid.safetensors"):
+        encoder, laid = read_referee(path, "embedded")
+        assert encoder.name == laid.encoder == hasty_encoder().name
+
+
+def test_nothing_is_trained_where_a_matrix_lies_alone(folder):
+    for file in folder.glob("encoder-*"):
+        file.unlink()
+    with pytest.raises(UnusableInput, match="which is not beside it: name its file by --encoder"):
+        open_referee("embedded", str(folder), CLASSES, folder / "kept")
+    assert not (folder / "kept").exists()

@@ -67,6 +67,15 @@ def test_digits_are_shown_as_they_are_corrupted_and_in_other_faces():
     assert all(sets[name].digest == again[name].digest for name in sets)
 
 
+def test_settings_are_chosen_on_another_part():
+    splits = glyph_splits(0)
+    sets = shown_sets(splits, {}, part="val_base")
+    assert list(sets) == ["val", "corrupted", "natural"]
+    assert len(sets["val"]) == len(splits.val_base)
+    np.testing.assert_array_equal(sets["val"].images, splits.val_base.images)
+    assert sets["natural"].digest != shown_sets(splits, {})["natural"].digest
+
+
 def test_natural_sets_of_ones_own_take_the_place_of_the_embedded():
     splits = glyph_splits(0)
     mine = splits.val_base.take(np.arange(10), "mine")
