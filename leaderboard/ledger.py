@@ -171,7 +171,7 @@ class Ledger:
                 connection.execute("PRAGMA synchronous = FULL")
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
                 if version != VERSION:
-                    raise DamagedLedger(
+                    raise (UnusableInput if version else DamagedLedger)(
                         f"{self.path} is no ledger of version {VERSION} (it says {version}): "
                         "restore it from a backup, or use the release of unseen that wrote it"
                     )

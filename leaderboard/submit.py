@@ -73,7 +73,7 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
         number = transaction.submit(now, team, data, scores, SCORER, solution)
     if scores is None:
         assert invalid is not None
-        entered = f"entered as submission {number}, which is invalid and counts{left_text(competition, left)}"
+        entered = f"entered as submission {number}; invalid ones count too{left_text(competition, left)}"
         raise InvalidSubmission(invalid.name, invalid.problems, entered) from invalid
     stands, public = number, scores.public
     if competition.feedback == "ladder":

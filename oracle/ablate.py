@@ -147,8 +147,8 @@ def ablate(
         raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
     needs = tuple(sorted({need for method in rows.values() for need in method.needs}))
     sets, runs = PublicSets(competition), Runs()
-    fitted: Fitted = {}
     for name in competition.subjects:
+        fitted: Fitted = {}
         subject = Subject.open(sets, name, needs, device)
         meta, observed = subject.meta_train(progress), subject.observations("val", progress)
         for label, method in tqdm(rows.items(), f"table {table}, {name}", disable=not progress):
@@ -179,15 +179,17 @@ def _run(
     observed: Sequence[Observation],
     fitted: Fitted,
 ) -> FloatArray:
-    """The predictions (v,) of one fit, from disk where it was made before; `fitted` gains what is fitted."""
+    """The predictions (v,) of one fit, from disk where it was made before; `fitted` gains the networks."""
     key = _key(method, subject, competition)
     path = competition.root / "ablation" / "runs" / f"{key}.json"
     found = _read(path, len(observed))
     if found is None:
         with guarded(label, f"fit for {subject}", method):
-            fitted[key] = _fit(method, subject, competition, meta, fitted)
+            model = _fit(method, subject, competition, meta, fitted)
+        if isinstance(model, OraA):
+            fitted[key] = model
         with guarded(label, f"predict for {subject}", method):
-            found = np.array([predict_one(fitted[key], observation) for observation in observed])
+            found = np.array([predict_one(model, observation) for observation in observed])
         write_text(path, json.dumps(found.tolist()) + "\n")
     return found
 

@@ -10,7 +10,7 @@ from oracle.ora_b import OraB
 
 
 class Syp(OraB):
-    """ORA-A and ORA-B, trained on one table one after the other; an image's probability is their mean.
+    """ORA-A and ORA-B, each as if trained alone with the same seed; an image's probability is their mean.
 
     Its parameters are ORA-B's, and both networks'; only `dropout` is ORA-B's alone.
     """
@@ -23,6 +23,8 @@ class Syp(OraB):
 
     def join(self, ora_a: OraA, ora_b: OraB) -> "Syp":
         """Take on what its two members have learnt; the same as `fit` where nothing is "cv".
+
+        As after `load`, `predict` works and `predict_interval`, which needs meta-train sets, does not.
 
         Args:
             ora_a, ora_b: `members`, fitted.

@@ -53,7 +53,7 @@ class Cache:
 
     def store(self, kind: str, key: str, arrays: Arrays) -> None:
         """Write the entry; a reader sees the whole of it or nothing."""
-        self._make()
+        self.make()
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         path = self.path(kind, key)
         if isinstance(path, Url):
@@ -71,11 +71,12 @@ class Cache:
         if isinstance(path, Url):
             path.write_bytes(data)
             return
-        self._make()
+        self.make()
         with replacing(path) as temporary:
             temporary.write_bytes(data)
 
-    def _make(self) -> None:
+    def make(self) -> None:
+        """Make its folder, for the owner alone, where there is none."""
         if isinstance(self.root, Path):
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
 

@@ -127,7 +127,7 @@ def _begun(root: Path, settings: Settings, test_seed: int | None) -> Claim:
 
 def _remove_traces(root: Path, new: Sequence[Path]) -> None:
     """Remove what a claim has put in `root`, and the folders that are `new`, the inner first."""
-    for trace in ("private/build.json", "private/.lock", ELSEWHERE):
+    for trace in ("private/build.json", ELSEWHERE, "private/.lock"):
         (root / trace).unlink(missing_ok=True)
     for folder in new:
         with suppress(OSError):  # something else was put there meanwhile

@@ -35,7 +35,7 @@ AVERAGED = ("auroc", "detection", "rejected", "groups", "misclassification")
 MEAN = "mean"
 EXPLAINED = {
     "auroc": """AUROC, 0 to 1, higher is better. new_class: IND against OOD images; failure: correct IND
-images against wrong and OOD ones, of which either counts alike.""",
+images against wrong and OOD ones; IND and OOD images weigh alike, however many there are.""",
     "detection": """IND against OOD images. fpr95: share of OOD images accepted where 95 % of IND images are;
 detection_error: 0 to 1; of both lower is better, of auroc higher.""",
     "rejected": "Share of correct IND images that is rejected with 80 % of the OOD images: lower is better.",

@@ -64,8 +64,8 @@ def shifted(
 ) -> list[Joined]:
     """About `images` shifted images: every set as it is, and under operations of each of STRENGTHS.
 
-    A quarter are those of `known` where there are both; within either all sets have equally many, as far
-    as they reach. The same arguments give the same images.
+    A quarter are those of `known`, where there are `others` too; within either all sets have equally many, as
+    far as they reach. The same arguments give the same images.
 
     Args:
         known: sets of the ID classes by name; that called IND is shown under operations only.

@@ -16,6 +16,7 @@ from starter.mixsubject import MixSets, View
 from starter.oodsets import load_ood_sets, without_shared
 from starter.operations import GROUPS
 from starter.recipes import generator
+from starter.referee import kept_in
 from starter.rendering import FromRecipe
 from starter.ruler import Ruler
 from starter.shift import LEAST, LEVELS, ShiftGrid
@@ -122,8 +123,7 @@ def run_grid(
         raise UnusableInput(f"--classifier {asked.classifier!r} is none of {competition.root}'s: {known}")
     view = View.open(sets, asked.classifier, asked.detectors, device=device)
     ind, renderings = grid_images(sets, asked)
-    kept = competition.root / "cache/referee"
-    encoder, laid = referee(competition.classes, kept, asked.seed, device, progress)
+    encoder, laid = referee(competition.classes, kept_in(competition.root), asked.seed, device, progress)
     whole, cache = FromRecipe.whole(ind), view.subject.observer.cache
     view.observe([whole, *renderings], progress)
     ruler = Ruler.of(encoder, laid, sets.train_ref, device)
@@ -154,6 +154,8 @@ def grid_images(sets: MixSets, asked: Asked) -> tuple[ImageSet, list[Joined]]:
         asked.seed,
     )
     others = without_shared(others, (base, sets.reference, sets.train_ref))
+    if asked.only_ood and not others:
+        raise UnusableInput("--only-ood: no OOD set is left to shift: exclude fewer, or name others by --ood")
     known = {} if asked.only_ood else {IND: base.take(rest, IND)}
     if known and is_embedded(competition.source, competition.classes):
         known |= embedded_shifts("meta_base", asked.images, asked.seed, labelled=False)

@@ -15,7 +15,7 @@ from starter.mixsettings import MixSettings
 from starter.parts import train_ref
 from starter.plan import Planned, Settings
 from starter.recipes import Recipe, generator
-from starter.referee import open_referee
+from starter.referee import kept_in, open_referee
 from starter.ruler import Ruler
 from starter.shift import ShiftGrid, usual_range
 from starter.splits import Splits
@@ -129,7 +129,7 @@ def open_ruler(claim: Claim, splits: Splits, device: str) -> Ruler:
         UnusableInput: as `open_referee` and `Ruler.of`.
     """
     settings = claim.settings
-    kept = claim.root / "cache/referee"
+    kept = kept_in(claim.root)
     encoder, laid = open_referee(settings.grid, settings.referee, splits.classes, kept, settings.seed, device)
     return Ruler.of(encoder, laid, train_ref(splits, settings.seed), device)
 

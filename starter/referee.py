@@ -6,12 +6,18 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from starter.cache import cache_key
+from starter.cache import Cache, cache_key
 from starter.encoders import Encoder, TwoTowerEncoder
 from starter.encoders.choose import EMBEDDED, load_encoder
-from starter.laid import Laid, train_laid
+from starter.laid import MARGIN, STEPS, Laid, train_laid
 from starter.prompts import choose_prompts
 from submission.errors import UnusableInput
+
+
+def kept_in(root: Path) -> Path:
+    """Where the competition in `root` keeps a referee of its own: below its cache, which is made."""
+    Cache(root / "cache").make()
+    return root / "cache/referee"
 
 
 def open_referee(
@@ -41,7 +47,7 @@ def open_referee(
     if referee:
         return read_referee(Path(referee), spec, device)
     encoder = load_encoder(spec, kept, seed, device, progress)
-    path = kept / f"laid-{cache_key(encoder.name, list(classes), seed)}.safetensors"
+    path = kept / f"laid-{cache_key(encoder.name, list(classes), seed, STEPS, MARGIN)}.safetensors"
     if path.exists():
         return encoder, Laid.load(path, encoder)
     texts = choose_prompts(encoder, classes, seed=seed).features(encoder, progress)
@@ -57,7 +63,7 @@ def read_referee(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, L
         path: the folder, or the matrix's file.
         spec: the encoder, as for `load_encoder`; "embedded" for the one that `unseen laid` left beside the
             matrix, whatever its seed.
-        device: where the encoder runs.
+        device: where CLIP runs.
 
     Raises:
         UnusableInput: matrix or encoder cannot be read, or do not belong together.
@@ -73,5 +79,6 @@ def read_referee(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, L
         if found.name == laid.encoder:
             return found, laid
     raise UnusableInput(
-        f"{path} belongs to the encoder {laid.encoder}, which is not beside it: name its file by --encoder"
+        f"{path} belongs to the encoder {laid.encoder}, which is not beside it: name that encoder "
+        "(--encoder, or --grid of build)"
     )

@@ -343,6 +343,13 @@ def test_a_network_of_ones_own_that_was_trained_is_built_with(folder):
     assert "images" in run(*told.split(), "--dry-run").text
 
 
+def test_a_file_is_scored_where_it_lies(folder, monkeypatch):
+    run("predict", "contest", "constant")
+    monkeypatch.chdir("contest/validation")
+    text = run("score", Path("../..", "contest"), "constant.csv", "--val").text
+    assert text.endswith("Next: unseen validate ../../contest ../../contest/submissions/constant.csv\n")
+
+
 def test_what_comes_next_is_told_and_runs(folder):
     command, followed = ["new-method", "my_method"], []
     while lines := re.findall("^Next: unseen (.+)$", run(*command).text, re.MULTILINE):

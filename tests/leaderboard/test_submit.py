@@ -35,7 +35,7 @@ def test_an_invalid_submission_is_entered_and_told(
     competition: Competition, halves: Path, clock: Clock
 ) -> None:
     halves.write_text(halves.read_text().replace("0.5", "nan"))
-    entered = "8 problems; entered as submission 1, which is invalid and counts\n"
+    entered = "8 problems; entered as submission 1; invalid ones count too\n"
     with pytest.raises(InvalidSubmission, match=entered):
         submit(competition, halves, "Team A", clock)
     with halves.open("r+b") as stream:
@@ -84,7 +84,7 @@ def test_invalid_submissions_count_and_what_is_over_the_limit_is_not_entered(
     limited = with_rules(competition, daily_limit=3, total_limit=100)
     bad = halves.with_name("bad.csv")
     bad.write_text("id,prediction\n")
-    entered = "8 problems; entered as submission 1, which is invalid and counts, 2 left today\n"
+    entered = "8 problems; entered as submission 1; invalid ones count too, 2 left today\n"
     with pytest.raises(InvalidSubmission, match=entered):
         submit(limited, bad, "Team A", clock)
     assert [submit(limited, halves, team, clock).left for team in ("Team A", "team a", "Team B")] == [1, 0, 2]

@@ -58,6 +58,12 @@ def test_ood_sets_alone_are_shifted(built, asked):
     assert sum(map(len, renderings)) == pytest.approx(600, rel=0.15)
 
 
+def test_without_any_ood_set_nothing_is_shifted(built, asked, ood_folder):
+    nothing = replace(asked, only_ood=True, exclude=tuple(each.name for each in ood_folder.iterdir()))
+    with pytest.raises(UnusableInput, match="no OOD set"):
+        grid_images(MixSets(built), nothing)
+
+
 def test_a_cell_is_what_its_images_score(built, run, asked):
     """Degrees, scores and AUROC of the largest cell anew, without the cache."""
     sets = MixSets(built)

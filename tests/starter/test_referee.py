@@ -1,5 +1,6 @@
 """The referee by name: what is trained is kept, and what cannot be used is told."""
 
+import stat
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,7 @@ from starter import referee
 from starter.encoders.contrastive import train_encoder
 from starter.encoders.two_tower import LENGTH
 from starter.laid import Laid, train_laid
-from starter.referee import open_referee, read_referee
+from starter.referee import kept_in, open_referee, read_referee
 from submission import UnusableInput
 
 CLASSES = ("0", "1")
@@ -23,6 +24,12 @@ def file(tmp_path, monkeypatch):
     monkeypatch.setattr(referee, "train_laid", partial(train_laid, steps=3))
     hasty_encoder().save(tmp_path / "encoder.safetensors")
     return tmp_path / "encoder.safetensors"
+
+
+def test_what_a_competition_keeps_is_its_owners_alone(tmp_path):
+    kept = kept_in(tmp_path / "contest")
+    assert kept.parent == tmp_path / "contest/cache"
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
 
 
 def test_a_matrix_is_trained_once_and_kept(file, tmp_path, monkeypatch):
@@ -67,6 +74,6 @@ def test_the_embedded_encoder_is_that_of_the_matrix_whatever_its_seed(folder):
 def test_nothing_is_trained_where_a_matrix_lies_alone(folder):
     for file in folder.glob("encoder-*"):
         file.unlink()
-    with pytest.raises(UnusableInput, match="which is not beside it: name its file by --encoder"):
+    with pytest.raises(UnusableInput, match="which is not beside it: name that encoder"):
         open_referee("embedded", str(folder), CLASSES, folder / "kept")
     assert not (folder / "kept").exists()
