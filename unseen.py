@@ -97,10 +97,10 @@ def demo(
     """
     from sklearn.base import clone
 
-    from baselines.predict import predict as run
+    from baselines.run.predict import predict as run
     from leaderboard import publish, tables
-    from starter.build import build as make
-    from starter.mixsettings import settings_of
+    from starter.build.accuracy import build as make
+    from starter.build.settings import settings_of
 
     few_operations = {"ops_per_set": (1, 3)} if track == "accuracy" else {}
     competition = make(folder, settings_of(track, few_operations))
@@ -220,16 +220,16 @@ def build(
     """Build a competition, or finish an interrupted build.
 
     With --cluster, workers observe: they see DIR, or the --cache (as s3://bucket/path). Dask runs whatever
-    its scheduler is sent: keep that inside your own network, or use TLS (docs/scaling.md).
+    its scheduler is sent: keep that inside your own network, or use TLS (docs/results/scaling.md).
 
     Example: unseen build contest --train-sets 20 --val-sets 4 --test-sets 8 --set-size 100
     """
-    from starter.build import build as make
+    from starter.build.accuracy import build as make
+    from starter.build.estimate import estimate
+    from starter.build.presets import with_preset
+    from starter.build.settings import settings_of
     from starter.classifiers import use_network
-    from starter.cluster import connected
-    from starter.estimate import estimate
-    from starter.mixsettings import settings_of
-    from starter.presets import with_preset
+    from starter.competition.cluster import connected
 
     for spec in network or ():
         use_network(spec)
@@ -309,12 +309,12 @@ def classes(
 
     Example: unseen classes similarity --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
-    from starter.classlists import match_all, read_overrides
-    from starter.labels import write_matches
-    from starter.manifest import summary, write_manifest
-    from starter.nearest import similarity_benchmark
-    from starter.pruning import ORGANISM, prune
-    from starter.wordnet import load_wordnet
+    from starter.meaning.assign import similarity_benchmark
+    from starter.meaning.classlists import match_all, read_overrides
+    from starter.meaning.labels import write_matches
+    from starter.meaning.manifest import summary, write_manifest
+    from starter.meaning.pruning import ORGANISM, prune
+    from starter.meaning.wordnet import load_wordnet
 
     if builder not in ("similarity", "pruning"):
         raise UnusableInput(f"there is no builder {builder!r}; there are similarity and pruning")
@@ -352,8 +352,8 @@ def halves(
 
     Example: unseen halves manifest.csv --images . --out halves --limit 1000
     """
-    from starter.classsets import manifest_entries
-    from starter.halves import write_halves
+    from starter.meaning.halves import write_halves
+    from starter.meaning.oodsets import manifest_entries
 
     entries = manifest_entries(manifest, id_up_to)
     lines = write_halves(entries, images, out, (size, size) if size else None, limit, seed)
@@ -383,10 +383,10 @@ def prediction_graph(
     Example: unseen prediction-graph manifest.csv --images . --classifier small=small.safetensors --out taken
     """
     from starter.classifiers import use_network
-    from starter.manifest import read_manifest
-    from starter.prediction_figures import plot_graph, plot_similarities
-    from starter.prediction_graph import predicted_graph
-    from starter.wordnet import load_wordnet
+    from starter.meaning.manifest import read_manifest
+    from starter.meaning.wordnet import load_wordnet
+    from starter.studies.confusions import predicted_graph
+    from starter.studies.prediction_figures import plot_graph, plot_similarities
 
     for spec in network or ():
         use_network(spec)
@@ -417,8 +417,8 @@ def train(
     Example: unseen train --source glyphs --arch small --no-flip --epochs 1 --out small.safetensors
     """
     from starter.classifiers import use_network
-    from starter.train import Training
-    from starter.train import train as run
+    from starter.classifiers.train import Training
+    from starter.classifiers.train import train as run
 
     for spec in network or ():
         use_network(spec)
@@ -439,8 +439,8 @@ def show(
 
     Example: unseen show contest train_0001 test_0003
     """
-    from starter.distribution import plot_accuracies, summary
-    from starter.show import contact_sheet
+    from starter.competition.distribution import plot_accuracies, summary
+    from starter.competition.show import contact_sheet
 
     competition, sheet = Competition.open(folder), out or folder / "sheet.png"
     echo(contact_sheet(competition, sets or [], sheet))
@@ -459,7 +459,7 @@ def materialize(
 
     Example: unseen materialize contest --out sets --layout datacv
     """
-    from starter.materialize import materialize as write
+    from starter.competition.materialize import materialize as write
 
     competition = Competition.open(folder)
     written = write(competition, out, layout, part)
@@ -477,8 +477,8 @@ def gbench(
 
     Example: unseen gbench
     """
-    from starter.gbench import listing
-    from starter.oodsets import ood_folders
+    from starter.sources.gbench import listing
+    from starter.sources.oodsets import ood_folders
 
     echo(listing(None if folder is None else ood_folders(str(folder))))
 
@@ -489,7 +489,7 @@ def methods(track: TrackName = "accuracy") -> None:
 
     Example: unseen methods
     """
-    from baselines.choose import listing
+    from baselines.run.choose import listing
 
     echo(listing(_methods(track), EXPENSIVE))
 
@@ -503,7 +503,7 @@ def new_method(
 
     Example: unseen new-method my_method
     """
-    from baselines import user_method
+    from baselines.run import user_method
 
     echo(user_method.new_method(name, Path.cwd(), track))
     _next("check-method", f"{name}:{user_method.class_name(name)}", *_of_track(track))
@@ -519,8 +519,8 @@ def check_method(
 
     Example: unseen check-method fd
     """
-    from baselines.choose import choose
-    from baselines.conformance import check_method as check
+    from baselines.contract.conformance import check_method as check
+    from baselines.run.choose import choose
 
     checks = check(choose([method], settings or [], _methods(track))[method], track)
     echo("\n".join(map(str, checks)))
@@ -544,9 +544,9 @@ def predict(
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
-    from baselines.predict import predict as run
-    from starter.cache import keep_elsewhere
-    from starter.cluster import connected
+    from baselines.run.predict import predict as run
+    from starter.competition.cluster import connected
+    from starter.observing.cache import keep_elsewhere
 
     competition, chosen = _opened(folder, names, settings, network)
     if cache:
@@ -574,8 +574,8 @@ def report(
 
     Example: unseen report contest constant atc fd
     """
-    from baselines.report import run_report
-    from baselines.report_html import write_report
+    from baselines.report.html import write_report
+    from baselines.report.report import run_report
 
     competition, chosen = _opened(folder, names, settings, network)
     html, table = write_report(run_report(competition, chosen, device), folder)
@@ -606,9 +606,9 @@ def sanity(
     Example: unseen sanity msp energy vim --images 200
     """
     from starter.classifiers import use_network
-    from starter.sanity import chosen, ood_sets, sanity_table, shown
-    from starter.sanity import sanity as run
-    from starter.sources import load_source
+    from starter.sources.sources import load_source
+    from starter.studies.sanity import chosen, ood_sets, sanity_table, shown
+    from starter.studies.sanity import sanity as run
     from submission.files import write_text
 
     for spec in network or ():
@@ -639,7 +639,7 @@ def train_encoder(
     Example: unseen train-encoder cifar10.zip cifar100.zip --out encoder.safetensors
     """
     from starter.encoders.embedded import photo_encoder
-    from starter.sources import load_source
+    from starter.sources.sources import load_source
 
     if out.exists():
         raise UnusableInput(f"{out} exists already: name another file, or take it away")
@@ -678,9 +678,9 @@ def grid(
     Example: unseen grid contest --images 10000
     """
     from starter.classifiers import use_network
-    from starter.gridreport import summary, write_grid
-    from starter.gridrun import Asked, run_grid
-    from starter.referee import open_referee
+    from starter.shift.referee import open_referee
+    from starter.studies.grid import Asked, run_grid
+    from starter.studies.gridreport import summary, write_grid
 
     for spec in network or ():
         use_network(spec)
@@ -725,11 +725,11 @@ def laid(
     Example: unseen laid referee
     """
     from starter.encoders.choose import load_encoder
-    from starter.laid import train_laid
-    from starter.pca import text_pca
-    from starter.prompts import choose_prompts
-    from starter.sources import load_images, load_source, set_names
-    from starter.zeroshot import describe, shown_sets, zero_shot_table
+    from starter.shift.laid import train_laid
+    from starter.shift.pca import text_pca
+    from starter.shift.prompts import choose_prompts
+    from starter.sources.sources import load_images, load_source, set_names
+    from starter.studies.zeroshot import describe, shown_sets, zero_shot_table
     from submission.files import write_text
 
     splits = load_source(source, data_root, seed)
@@ -768,8 +768,8 @@ def shift(
 
     Example: unseen shift referee unseen-demo --out degrees.csv
     """
-    from starter.degrees import degree_table, measured_sets
-    from starter.referee import read_referee
+    from starter.shift.referee import read_referee
+    from starter.studies.degrees import degree_table, measured_sets
     from submission.files import write_text
 
     chosen, matrix = read_referee(referee, encoder, device)
@@ -814,8 +814,8 @@ def syn_is(
 
     Example: unseen syn-is synis --referee referee --per-cell 20
     """
-    from starter.referee import read_referee
-    from starter.sources import load_source
+    from starter.shift.referee import read_referee
+    from starter.sources.sources import load_source
     from starter.synis.build import Referee, build_grid
     from starter.synis.choose import choose_generator, choose_prompts
 
@@ -850,7 +850,7 @@ def failure(
     Example: unseen failure mixes msp energy knn
     """
     from starter.classifiers import use_network
-    from starter.failure_report import failure_report, report_text
+    from starter.studies.failure_report import failure_report, report_text
 
     for spec in network or ():
         use_network(spec)
@@ -1089,8 +1089,8 @@ def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> No
 
     Example: unseen audit contest
     """
-    from starter.audit import audit as run
     from starter.classifiers import use_network
+    from starter.competition.audit import audit as run
 
     for spec in network or ():
         use_network(spec)
@@ -1119,7 +1119,7 @@ def verify_entry(
 
     Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
     """
-    from baselines.verify_entry import verify_entry as verify
+    from baselines.run.verify_entry import verify_entry as verify
 
     if ":" in method and (folder / "private").exists():
         echo(f"warning: {method} can read {folder / 'private'}: verify on a participant's copy", err=True)
@@ -1149,7 +1149,7 @@ def export(
     first = start or _now().replace(hour=0, minute=0, second=0, microsecond=0)
     write(competition, platform, out, first.replace(tzinfo=timezone.utc))
     if platform == "datacv":
-        from starter.materialize import materialize as write_sets
+        from starter.competition.materialize import materialize as write_sets
 
         for part in ("train", "val", "test"):
             if competition.sets(part):
@@ -1195,7 +1195,7 @@ def _syp_table(
     competition: Competition, table: str, settings: Many, seeds: int, splits: int, device: str
 ) -> str:
     """A table of the SYP paper, and where it is."""
-    from baselines.choose import choose
+    from baselines.run.choose import choose
     from oracle.ablate import METHODS, ablate
 
     if splits:
@@ -1216,7 +1216,7 @@ def _gscore_table(
     device: str,
 ) -> str:
     """A table of the Gscore paper, and where it is."""
-    from baselines.gscore_tables import ablate
+    from baselines.report.gscore import ablate
 
     if settings or seeds != 1:
         raise UnusableInput(
@@ -1237,9 +1237,9 @@ def _opened(
     folder: Path, names: Many, settings: Many, networks: Many
 ) -> "tuple[Competition, dict[str, Estimator]]":
     """The competition, and the methods to run: those named, or all that are possible and not expensive."""
-    from baselines.choose import choose
+    from baselines.run.choose import choose
     from starter.classifiers import use_network
-    from starter.subject import unmet
+    from starter.competition.accuracy import unmet
 
     for spec in networks or ():
         use_network(spec)
@@ -1258,7 +1258,7 @@ def _opened(
 
 def _impossible(competition: Competition) -> dict[str, str]:
     """The kit's methods that need what the competition does not have, and why."""
-    from starter.subject import unmet
+    from starter.competition.accuracy import unmet
 
     kit = _methods(competition.track)
     reasons = {name: unmet(method.needs, competition) for name, method in kit.items()}

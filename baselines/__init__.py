@@ -1,31 +1,31 @@
 """Published estimators, one a file; `BASELINES` names them all."""
 
-from baselines.atc import atc, atc_datacv
-from baselines.bop import Bop
-from baselines.cbpe import cbpe
-from baselines.confident import Confident
-from baselines.confscore import confscore
-from baselines.constant import Constant
-from baselines.cot import Cot, Cott
-from baselines.dispersion import dispersion
-from baselines.doc import doc
-from baselines.ei import ei
-from baselines.entropy import entropy
-from baselines.estimator import Direct, Estimator, Regressed
-from baselines.fd import fd
-from baselines.gde import gde
-from baselines.gmm import Gmm
-from baselines.gscore_best import GscoreBest
-from baselines.kmeans import kmeans
-from baselines.mano import mano
-from baselines.mde import mde
-from baselines.nuclear import nuclear
-from baselines.plugin import Plugin, PluginMpe
-from baselines.projnorm import ProjNorm
-from baselines.rotation import rotation
-from baselines.softmaxcorr import softmaxcorr
-from baselines.stack import Stack
-from baselines.ude import Ude
+from baselines.accuracy.atc import atc, atc_datacv
+from baselines.accuracy.bop import Bop
+from baselines.accuracy.cbpe import cbpe
+from baselines.accuracy.confscore import confscore
+from baselines.accuracy.constant import Constant
+from baselines.accuracy.cot import Cot, Cott
+from baselines.accuracy.dispersion import dispersion
+from baselines.accuracy.doc import doc
+from baselines.accuracy.ei import ei
+from baselines.accuracy.entropy import entropy
+from baselines.accuracy.fd import fd
+from baselines.accuracy.gde import gde
+from baselines.accuracy.mano import mano
+from baselines.accuracy.mde import mde
+from baselines.accuracy.nuclear import nuclear
+from baselines.accuracy.projnorm import ProjNorm
+from baselines.accuracy.rotation import rotation
+from baselines.accuracy.softmaxcorr import softmaxcorr
+from baselines.accuracy.stack import Stack
+from baselines.contract.estimator import Direct, Estimator, Regressed
+from baselines.ood.confident import Confident
+from baselines.ood.gmm import Gmm
+from baselines.ood.gscore_best import GscoreBest
+from baselines.ood.kmeans import kmeans
+from baselines.ood.plugin import Plugin, PluginMpe
+from baselines.ood.ude import Ude
 
 __all__ = ["BASELINES", "OOD_BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
 

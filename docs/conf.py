@@ -40,17 +40,13 @@ autodoc_default_options = {
 python_use_unqualified_type_names = True
 suppress_warnings = ["ref.python"]  # a class that a package hands on has two names
 
-PACKAGES = (
-    "submission",
-    "starter",
-    "starter.classifiers",
-    "starter.detectors",
-    "starter.encoders",
-    "starter.synis",
-    "baselines",
-    "oracle",
-    "leaderboard",
-    "leaderboard.export",
+TOPS = ("submission", "starter", "baselines", "oracle", "leaderboard")
+PACKAGES = tuple(
+    sorted(
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for top in TOPS
+        for path in (ROOT / top).rglob("__init__.py")
+    )
 )
 
 

@@ -3,17 +3,17 @@
 Needs NumPy and Jinja2 only.
 """
 
-from leaderboard.history import Line, history, history_table
-from leaderboard.ledger import Entry, Ledger
-from leaderboard.limits import left_text
-from leaderboard.publish import Published, publish
-from leaderboard.rescore import Rescored, rescore
-from leaderboard.results import Result, Results, results, tables
-from leaderboard.select import select, submissions_of
-from leaderboard.submit import Receipt, submit
-from leaderboard.table import Standing, leaderboard_csv, standings
-from leaderboard.teams import check_team, team_id
-from leaderboard.verify import Verified, verify
+from leaderboard.board.history import Line, history, history_table
+from leaderboard.board.publish import Published, publish
+from leaderboard.board.results import Result, Results, results, tables
+from leaderboard.board.table import Standing, leaderboard_csv, standings
+from leaderboard.entry.limits import left_text
+from leaderboard.entry.select import select, submissions_of
+from leaderboard.entry.submit import Receipt, submit
+from leaderboard.ledger.ledger import Entry, Ledger
+from leaderboard.ledger.rescore import Rescored, rescore
+from leaderboard.ledger.teams import check_team, team_id
+from leaderboard.ledger.verify import Verified, verify
 
 __all__ = [
     "Entry",

@@ -1,6 +1,6 @@
 """The SYP oracle: indicators of single images and the models that read them; `ORACLES` names them all."""
 
-from baselines.estimator import Estimator
+from baselines.contract.estimator import Estimator
 from oracle.ora_a import OraA
 from oracle.ora_b import OraB
 from oracle.ora_l import OraL

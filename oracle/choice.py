@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
-from baselines.families import folds, root_mean_square, subset
-from starter.observation import MetaTrain
+from baselines.contract.families import folds, root_mean_square, subset
+from starter.observing.observation import MetaTrain
 
 if TYPE_CHECKING:
     from oracle.oracle import Oracle

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from baselines.atc import atc_threshold, confidence_log_odds
-from baselines.ei import invariance
-from baselines.entropy import entropies
-from baselines.fd import fd
-from starter.observation import IMAGE_STATS, Observation, Source
+from baselines.accuracy.atc import atc_threshold, confidence_log_odds
+from baselines.accuracy.ei import invariance
+from baselines.accuracy.entropy import entropies
+from baselines.accuracy.fd import fd
+from starter.observing.observation import IMAGE_STATS, Observation, Source
 from submission.errors import UnusableInput
 
 FloatArray = NDArray[np.floating]

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.estimator import Estimator
+from baselines.contract.estimator import Estimator
 from oracle.choice import CV, choose
 from oracle.indicators import indicator_table, named, needs_of
 from oracle.normalisation import KINDS, Normalisation
 from oracle.table import ImageTable
 from oracle.training import check_real
-from starter.observation import MetaTrain, Observation, Source
+from starter.observing.observation import MetaTrain, Observation, Source
 from submission.errors import UnusableInput
 
 ESTIMATES = ("threshold", "mean")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from oracle.indicators import indicator_table
 from oracle.normalisation import Normalisation
-from starter.observation import MetaTrain
+from starter.observing.observation import MetaTrain
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ import hypothesis
 import numpy as np
 import pytest
 
-from starter.build import build
-from starter.classifiers import Classifier, save_classifier, user_network
-from starter.classifiers.small import SMALL_MEAN, SMALL_STD, train_small
-from starter.glyphs import CLASSES, glyph_splits
-from starter.mixsettings import MixSettings
-from starter.plan import Settings
+from starter.build.accuracy import build
+from starter.build.plan import Settings
+from starter.build.settings import MixSettings
+from starter.classifiers import Classifier, save_classifier
+from starter.classifiers.networks import user as user_network
+from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, train_small
+from starter.sources.glyphs.digits import CLASSES, glyph_splits
 from submission import Competition, SolutionRow, write_predictions, write_sample, write_solution
 from submission.files import sha256
 

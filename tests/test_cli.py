@@ -19,12 +19,12 @@ from laids import random_laid
 from taxonomy import write_class_zip, write_taxonomy
 
 import unseen
-from starter.build import build as BUILD
+from starter.build.accuracy import build as BUILD
 from starter.classifiers import read_classifier, save_classifier
-from starter.classlists import load_classes
 from starter.encoders.two_tower import LENGTH
-from starter.glyphs import glyph_splits
-from starter.laid import Laid
+from starter.meaning.classlists import load_classes
+from starter.shift.laid import Laid
+from starter.sources.glyphs.digits import glyph_splits
 from submission import Competition
 
 DEVICES = ("abacus", "meta", "cpu:7", "cuda:99", "")
@@ -73,8 +73,8 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch, r
     if arguments[0] in ("demo", "build"):
         (folder / "elsewhere").mkdir()
         monkeypatch.chdir(folder / "elsewhere")
-        monkeypatch.setattr("starter.parts.train_small", trained(weights))
-        monkeypatch.setattr("starter.build.build", smaller)
+        monkeypatch.setattr("starter.build.parts.train_small", trained(weights))
+        monkeypatch.setattr("starter.build.accuracy.build", smaller)
         monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     if arguments[0] == "audit":
         unguessable(folder / "contest")
@@ -224,8 +224,8 @@ def test_a_report_holds_the_methods_asked_for(folder):
 
 
 def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch):
-    monkeypatch.setattr("starter.parts.train_small", trained(weights))
-    monkeypatch.setattr("starter.build.build", smaller)
+    monkeypatch.setattr("starter.build.parts.train_small", trained(weights))
+    monkeypatch.setattr("starter.build.accuracy.build", smaller)
     monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     text = run("demo").text
     assert "are ties" in text
@@ -234,9 +234,9 @@ def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch
 
 
 def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeypatch):
-    monkeypatch.setattr("starter.parts.train_small", trained(weights))
-    monkeypatch.setattr("starter.build.build", smaller)
-    monkeypatch.setattr("starter.buildmixes.DRAWS", 2)
+    monkeypatch.setattr("starter.build.parts.train_small", trained(weights))
+    monkeypatch.setattr("starter.build.accuracy.build", smaller)
+    monkeypatch.setattr("starter.build.ood.DRAWS", 2)
     text = run("demo", "mixes", "--track", "ood").text
     assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
     assert all(name in text for name in ("constant", "gscore-ude-w", "plugin-mpe", "odin", "noise floor"))
@@ -490,7 +490,9 @@ def test_what_is_mistyped_is_told_before_anything_is_made_and_leaves_nothing(
     folder, options, message, track, monkeypatch
 ):
     Laid(np.eye(LENGTH, dtype=np.float32), "another").save(folder / "laid")
-    monkeypatch.setattr("starter.parts.train_small", lambda *arguments, **options: pytest.fail("trained"))
+    monkeypatch.setattr(
+        "starter.build.parts.train_small", lambda *arguments, **options: pytest.fail("trained")
+    )
     if "--source" not in options:
         for module in ("build", "buildmixes"):
             monkeypatch.setattr(f"starter.{module}.load_source", lambda *arguments: pytest.fail("read"))
@@ -565,7 +567,7 @@ def test_a_file_system_error_names_the_file(folder, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device", "contest/sheet.png")
 
-    monkeypatch.setattr("starter.show.contact_sheet", full)
+    monkeypatch.setattr("starter.competition.show.contact_sheet", full)
     result = run("show", "contest", check=False)
     assert (result.code, result.text) == (2, "error: No space left on device: contest/sheet.png\n")
 
@@ -574,7 +576,7 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("starter.show.contact_sheet", stop)
+    monkeypatch.setattr("starter.competition.show.contact_sheet", stop)
     result = run("show", "contest", check=False)
     assert (result.code, "the same command goes on" in result.text) == (130, True)
 

@@ -9,8 +9,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from starter.build import build
-from starter.npz import read_npz
+from starter.build.accuracy import build
+from starter.images.arrays import read_npz
 from submission import Competition, UnusableInput, pack, score_submission, validate, write_predictions
 
 HIDDEN_SEED = 987_654_321
@@ -73,9 +73,9 @@ def test_names_and_order_tell_nothing(organizer):
 def test_no_test_set_is_ordered_by_class(organizer):
     """Neighbouring images share a class no more often than chance would have it."""
     record = json.loads((organizer.private / "build.json").read_text())
-    from starter.build import load_source
-    from starter.plan import Planned
-    from starter.recipes import Recipe
+    from starter.build.accuracy import load_source
+    from starter.build.plan import Planned
+    from starter.sets.recipe import Recipe
 
     base = load_source("glyphs", None, 0).test_base
     repeats = []
@@ -120,7 +120,7 @@ def test_participants_predict_validate_and_score_without_private(participant):
 
 def test_a_participants_predictions_are_the_organizers(organizer, participant, tmp_path):
     from baselines import BASELINES
-    from baselines.predict import predict
+    from baselines.run.predict import predict
 
     files = [
         predict(competition, {"confscore": BASELINES["confscore"]}, progress=False)["confscore"]["test"]

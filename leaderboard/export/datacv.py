@@ -1,6 +1,6 @@
 """The DataCV challenge's form: positional answers, and a scoring program that takes them.
 
-The sets themselves, in the layout of DataCV's starter kit, are written by `starter.materialize`.
+The sets themselves, in the layout of DataCV's starter kit, are written by `starter.competition.materialize`.
 """
 
 import csv

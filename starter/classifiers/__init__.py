@@ -1,9 +1,9 @@
 """Frozen classifiers: architectures, their weights, and the network with its normalisation."""
 
-from starter.classifiers.architectures import ARCHITECTURES, new_network
 from starter.classifiers.classifier import PRECISIONS, Classifier, check_device
-from starter.classifiers.network import Network
-from starter.classifiers.user_network import use_network, used_networks
+from starter.classifiers.networks import ARCHITECTURES, new_network
+from starter.classifiers.networks.network import Network
+from starter.classifiers.networks.user import use_network, used_networks
 from starter.classifiers.weights import (
     classifier_of,
     load_classifier,

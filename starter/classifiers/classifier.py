@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from starter.classifiers.network import Network
+from starter.classifiers.networks.network import Network
 from submission.errors import UnusableInput
 
 PRECISIONS = ("float32", "bfloat16")

@@ -12,12 +12,12 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from starter.classifiers.architectures import ARCHITECTURES, new_network
 from starter.classifiers.classifier import Classifier, check_device
-from starter.classifiers.network import Network
-from starter.classifiers.official import OFFICIAL, cache_folder, fetch
-from starter.classifiers.user_network import UserNetwork, use_network
+from starter.classifiers.networks import ARCHITECTURES, new_network
+from starter.classifiers.networks.network import Network
+from starter.classifiers.networks.user import UserNetwork, use_network
 from starter.classifiers.weightsfile import CIFAR10_MEAN, CIFAR10_STD, WeightsFile
+from starter.sources.download import OFFICIAL, cache_folder, fetch
 from submission.errors import UnusableInput
 from submission.files import replacing
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from starter.detectors.detector import Detector, Scores, features, head
-from starter.observation import Observation, Source
+from starter.observing.observation import Observation, Source
 
 
 @dataclass

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.functional import linear
 
-from starter.observation import Observation, Source
+from starter.observing.observation import Observation, Source
 from submission.errors import UnusableInput
 
 FloatArray = NDArray[np.float64]

@@ -6,7 +6,7 @@ import torch
 from torch.nn.functional import linear
 
 from starter.detectors.detector import Detector, Scores, features, tensor
-from starter.observation import Observation, Source
+from starter.observing.observation import Observation, Source
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from starter.detectors.detector import Detector, Scores, tensor
-from starter.observation import Observation
+from starter.observing.observation import Observation
 
 
 @dataclass

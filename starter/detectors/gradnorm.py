@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from starter.detectors.detector import Detector, Scores
-from starter.observation import Observation
+from starter.observing.observation import Observation
 
 
 @dataclass

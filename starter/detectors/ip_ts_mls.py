@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from starter.detectors.detector import Scores
 from starter.detectors.odin import ODIN, moved_logits
-from starter.observation import Observation
+from starter.observing.observation import Observation
 
 
 @dataclass

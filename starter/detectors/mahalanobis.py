@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
 
 from starter.detectors.detector import Detector, FloatArray, Scores
-from starter.observation import Observation, Source
+from starter.observing.observation import Observation, Source
 
 
 @dataclass

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch.nn.functional import normalize
 
 from starter.detectors.detector import Detector, Scores, features, tensor
-from starter.observation import Observation, Source
+from starter.observing.observation import Observation, Source
 
 
 @dataclass

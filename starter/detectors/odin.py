@@ -7,7 +7,7 @@ from torch import Tensor
 
 from starter.classifiers import Classifier
 from starter.detectors.detector import Detector, Scores
-from starter.observation import Observation, Source
+from starter.observing.observation import Observation, Source
 
 BATCH = 50
 """Images whose gradients are taken at once: all maps of the network are kept for them."""

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from torch.nn.functional import adaptive_avg_pool2d
 
 from starter.detectors.detector import Detector, Scores
-from starter.observation import Observation, Source
+from starter.observing.observation import Observation, Source
 
 BATCH = 500
 GRID = 4

@@ -8,7 +8,7 @@ from scipy.special import softmax
 from scipy.stats import weibull_min
 
 from starter.detectors.detector import Detector, FloatArray, Scores
-from starter.observation import Observation, Source
+from starter.observing.observation import Observation, Source
 
 SHIFT = 10_000.0
 """Added to distances before the fit, as the authors' libMR does."""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from starter.classifiers import Classifier
 from starter.detectors.detector import Detector, Scores
-from starter.observation import Observation, Source
+from starter.observing.observation import Observation, Source
 from submission.errors import UnusableInput
 
 BATCH = 200

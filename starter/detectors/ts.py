@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from starter.detectors.detector import Detector, Scores, tensor
-from starter.observation import Observation, Source
-from starter.temperature import temperature
+from starter.observing.observation import Observation, Source
+from starter.observing.temperature import temperature
 
 
 @dataclass

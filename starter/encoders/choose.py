@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import cast
 
-from starter.classifiers.user_network import user_function
+from starter.classifiers.networks.user import user_function
 from starter.encoders.clip import clip_encoder
 from starter.encoders.embedded import embedded_encoder
 from starter.encoders.encoder import Encoder, EncoderPair

@@ -11,9 +11,9 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
 from tqdm import tqdm
 
-from starter.encoders.captioned import Captioned
+from starter.encoders.captions import Captioned
 from starter.encoders.two_tower import WIDTHS, TwoTower, TwoTowerEncoder, padded, vocabulary, words_of
-from starter.recipes import generator
+from starter.sets.recipe import generator
 
 EPOCHS = (4, 4)
 """Passes over the easy images, and then over all."""

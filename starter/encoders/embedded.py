@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from starter.encoders.captioned import Captioned
+from starter.encoders.captions import Captioned
 from starter.encoders.contrastive import EPOCHS, train_encoder
 from starter.encoders.glyphs import captioned_glyphs
 from starter.encoders.photos import captioned_photos
 from starter.encoders.two_tower import WIDTHS, TwoTowerEncoder
-from starter.imageset import ImageSet
+from starter.images.imageset import ImageSet
 
 IMAGES = 24_000
 PHOTO_EPOCHS, PHOTO_WIDTHS = (2, 10), (32, 64, 128, 128)

@@ -12,12 +12,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.encoders.captioned import ABSENT, Captioned, join
+from starter.encoders.captions import ABSENT, Captioned, join
 from starter.encoders.shifts import SHIFT_PHRASES, SHIFTS, shifted
-from starter.glyphs import CLASSES, NATURAL, PARTS, Look, draw_glyphs
-from starter.otherglyphs import PICTURES, SCRIPTS
-from starter.recipes import generator
-from starter.typefaces import handwriting, script, typeface
+from starter.sets.recipe import generator
+from starter.sources.glyphs.digits import CLASSES, NATURAL, PARTS, Look, draw_glyphs
+from starter.sources.glyphs.signs import PICTURES, SCRIPTS
+from starter.sources.glyphs.typefaces import handwriting, script, typeface
 
 GROUP = 50
 """Images of one style."""

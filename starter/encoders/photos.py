@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from tqdm import tqdm
 
-from starter.encoders.captioned import Captioned, join
+from starter.encoders.captions import Captioned, join
 from starter.encoders.shifts import SHIFT_PHRASES, SHIFTS, shifted
-from starter.imageset import ImageSet
-from starter.recipes import generator
+from starter.images.imageset import ImageSet
+from starter.sets.recipe import generator
 from submission.errors import UnusableInput
 
 GROUP = 100

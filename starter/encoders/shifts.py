@@ -4,9 +4,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from starter.imageset import ImageSet
+from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS
-from starter.recipes import Recipe
+from starter.sets.recipe import Recipe
 
 SHIFTS = ("identity", *GROUPS["default"], *GROUPS["corruptions"])
 SHIFT_PHRASES = ("untouched", *(f"with {name.replace('_', ' ')}" for name in SHIFTS[1:]))

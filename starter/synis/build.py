@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.encoders import Encoder
-from starter.laid import Laid
-from starter.shift import ShiftGrid, shift_degrees
+from starter.shift.degrees import ShiftGrid, shift_degrees
+from starter.shift.laid import Laid
 from starter.synis.datasheet import Origin, datasheet
-from starter.synis.generator import ImageGenerator
+from starter.synis.generators import ImageGenerator
 from starter.synis.prompts import collect, plan
 from starter.synis.styles import Style
 from starter.synis.write import write_grid

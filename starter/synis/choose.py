@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from starter.classifiers.user_network import user_function
-from starter.synis.generator import FunctionGenerator, ImageGenerator
+from starter.classifiers.networks.user import user_function
+from starter.synis.generators import FunctionGenerator, ImageGenerator
 from starter.synis.glyph_generator import GLYPH_STYLES, MEANINGS, GlyphGenerator
 from starter.synis.sdxl_turbo import MODEL, SDXLTurbo
 from starter.synis.styles import STYLES, Style, read_styles
-from starter.textfile import read_text
 from submission.errors import UnusableInput
+from submission.textfile import read_text
 
 GLYPHS, TURBO = "glyphs", "sdxl-turbo"
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from starter.imagefiles import unusable
-from starter.textfile import read_rows
+from starter.images.files import unusable
+from submission.textfile import read_rows
 
 STYLE_NAMES = (
     "art nouveau", "constructivist", "expressionist", "graffiti", "hyperrealism", "impressionist",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.synis.generator import ImageGenerator, generated
+from starter.synis.generators import ImageGenerator, generated
 from starter.synis.prompts import PlannedImage
 from submission.files import claim_folder, replacing, write_text
 

@@ -9,12 +9,12 @@ from audits import unguessable
 from pages import PAGES, ROOT, Block, blocks, named_commands, run_page, unknown
 
 import unseen
-from starter.build import build as BUILD
+from starter.build.accuracy import build as BUILD
 from starter.classifiers import read_classifier
 
 BUILT = {
     "README.md": "unseen-demo",
-    "docs/incremental-shift.md": "unseen-demo",
+    "docs/results/incremental-shift.md": "unseen-demo",
     "docs/how-to/hidden-labels.md": "contest",
     "docs/how-to/publishing.md": "contest",
     "docs/how-to/verifying.md": "contest",
@@ -28,7 +28,7 @@ RUNNABLE = [name for name in NAMES if any(block.runs for block in blocks(ROOT / 
 def quick(weights, monkeypatch):
     """`small` is not trained again for each page, and the demo is small."""
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    monkeypatch.setattr("starter.parts.train_small", lambda *_, **__: read_classifier(weights).network)
+    monkeypatch.setattr("starter.build.parts.train_small", lambda *_, **__: read_classifier(weights).network)
     monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
 
 
@@ -53,7 +53,7 @@ def smaller(folder, settings, *others):
 
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_the_blocks_of_a_page_run(name, folder, built, quick, monkeypatch):
-    monkeypatch.setattr("starter.build.build", smaller)
+    monkeypatch.setattr("starter.build.accuracy.build", smaller)
     if name in BUILT:
         shutil.copytree(built.root, folder / BUILT[name])
         unguessable(folder / BUILT[name])
@@ -77,8 +77,8 @@ def test_what_is_unknown_is_named():
     assert unknown("unseen build x --train-sets 3 --help") == ""
     assert unknown("unseen build x --sets 3") == "--sets"
     assert unknown("unseen bild x") == "bild"
-    assert unknown("python benchmarks/demo.py --track ood") == ""
-    assert unknown("python benchmarks/demo.py --trak ood") == "--trak"
+    assert unknown("python benchmarks/speed/demo.py --track ood") == ""
+    assert unknown("python benchmarks/speed/demo.py --trak ood") == "--trak"
     assert unknown("python benchmarks/none.py") == "benchmarks/none.py"
 
 

@@ -24,7 +24,7 @@ def test_every_command_and_option_has_its_line(conf):
 
 def test_a_package_page_names_its_own_modules(conf):
     page = conf["package_page"]("starter")
-    assert ".. automodule:: starter.recipes\n" in page
+    assert ".. automodule:: starter.sets.recipe\n" in page
     assert "starter.detectors" not in page
 
 

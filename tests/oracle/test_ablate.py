@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from baselines import BASELINES
-from baselines.report import run_report
+from baselines.report.report import run_report
 from oracle import ORACLES, OraA, OraB, Syp
 from oracle.ablate import METHODS, TABLES, _key, ablate, rows_of
 from submission import UnusableInput

@@ -3,8 +3,8 @@
 import pytest
 from sklearn.base import clone
 
-from baselines.conformance import example_meta_train
-from baselines.families import folds, root_mean_square, subset
+from baselines.contract.conformance import example_meta_train
+from baselines.contract.families import folds, root_mean_square, subset
 from oracle import OraA, OraL
 from oracle.choice import choose, cross_validate
 

@@ -6,15 +6,15 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import entropy as scipy_entropy
 
-from baselines.atc import atc
-from baselines.cbpe import cbpe
-from baselines.conformance import example_meta_train
-from baselines.ei import ei
-from baselines.entropy import entropy
-from baselines.fd import fd
-from baselines.gde import gde
+from baselines.accuracy.atc import atc
+from baselines.accuracy.cbpe import cbpe
+from baselines.accuracy.ei import ei
+from baselines.accuracy.entropy import entropy
+from baselines.accuracy.fd import fd
+from baselines.accuracy.gde import gde
+from baselines.contract.conformance import example_meta_train
 from oracle.indicators import INDICATORS, SIX, indicator_table, named, needs_of
-from starter.observation import NEEDS
+from starter.observing.observation import NEEDS
 from submission import UnusableInput
 
 META = example_meta_train(sets=6)

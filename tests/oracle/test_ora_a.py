@@ -6,7 +6,7 @@ import torch
 from sklearn.base import clone
 
 from baselines import Constant
-from baselines.conformance import example_meta_train, example_observation
+from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import OraA
 from submission import UnusableInput
 

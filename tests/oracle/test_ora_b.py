@@ -2,7 +2,7 @@
 
 import pytest
 
-from baselines.conformance import example_meta_train
+from baselines.contract.conformance import example_meta_train
 from oracle import OraB
 from submission import UnusableInput
 

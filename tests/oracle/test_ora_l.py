@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from baselines import Constant
-from baselines.conformance import example_meta_train, example_observation
+from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import OraL
 from submission import UnusableInput
 

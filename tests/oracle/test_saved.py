@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from baselines.conformance import example_meta_train
+from baselines.contract.conformance import example_meta_train
 from oracle import ORACLES, UnseenBest
 from submission import UnusableInput
 

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
-from baselines.conformance import example_meta_train
+from baselines.contract.conformance import example_meta_train
 from oracle import Syp
 
 

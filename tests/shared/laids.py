@@ -3,7 +3,7 @@
 import numpy as np
 
 from starter.encoders import EncoderPair
-from starter.laid import Laid
+from starter.shift.laid import Laid
 
 
 def random_laid(length=16, seed=0):

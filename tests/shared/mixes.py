@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from starter.observation import MetaTrain, Observation, ScoredMix, ScoredSource
-from submission.detection import fpr
+from starter.detectors.metrics import fpr
+from starter.observing.observation import MetaTrain, Observation, ScoredMix, ScoredSource
 
 
 def mix(scores, metric="fpr95", name="m", logits=None):

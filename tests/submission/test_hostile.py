@@ -1,4 +1,4 @@
-"""A small version of benchmarks/hostile.py: hostile files are refused in words, harmless variants accepted."""
+"""A small version of benchmarks/attacks/hostile.py: hostile files are refused in words, harmless variants accepted."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_hostile_files_are_refused_without_a_fault(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "benchmarks/hostile.py", "--files", "250", "--seed", "1"],
+        [sys.executable, ROOT / "benchmarks/attacks/hostile.py", "--files", "250", "--seed", "1"],
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from starter.build import build
-from starter.plan import Settings
+from starter.build.accuracy import build
+from starter.build.plan import Settings
 from submission import Competition, UnusableInput, score_submission, write_predictions
 from submission import competition as competition_module
 

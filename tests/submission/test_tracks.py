@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from starter.detectors.metrics import DETECTION_METRICS
 from submission import Competition, UnusableInput, write_predictions
-from submission.detection import DETECTION_METRICS
 from submission.seal import DESCRIPTION, write_seal
 from submission.tracks import TRACKS
 

@@ -7,8 +7,8 @@ import torch
 from sklearn.datasets import load_sample_images
 
 from starter.classifiers import Classifier, read_classifier
-from starter.glyphs import glyph_splits
-from starter.observation import Observation, Source
+from starter.observing.observation import Observation, Source
+from starter.sources.glyphs.digits import glyph_splits
 
 
 def seen_by(classifier: Classifier, images: np.ndarray, name: str) -> Observation:

@@ -15,10 +15,10 @@ from sklearn.svm import OneClassSVM
 from torch.nn.functional import cross_entropy
 
 from starter.detectors import DETECTORS
+from starter.detectors.metrics import auroc
 from starter.detectors.oodl import OODL
-from starter.observation import Observation, Source
-from starter.temperature import temperature
-from submission.detection import auroc
+from starter.observing.observation import Observation, Source
+from starter.observing.temperature import temperature
 from submission.errors import UnusableInput
 
 

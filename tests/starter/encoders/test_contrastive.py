@@ -8,7 +8,7 @@ import torch
 from encoders import few_glyphs, hasty_encoder
 from torch.nn.functional import cross_entropy, normalize
 
-from starter.encoders.captioned import Captioned
+from starter.encoders.captions import Captioned
 from starter.encoders.contrastive import contrastive_loss, train_encoder
 
 

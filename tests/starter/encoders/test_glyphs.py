@@ -3,10 +3,10 @@
 import numpy as np
 from encoders import few_glyphs
 
-from starter.encoders.captioned import ABSENT
+from starter.encoders.captions import ABSENT
 from starter.encoders.glyphs import CLEAR, FACES, GROUP, PHRASES, SHIFTS, captioned_glyphs
-from starter.glyphs import CLASSES, NATURAL
 from starter.operations import GROUPS
+from starter.sources.glyphs.digits import CLASSES, NATURAL
 
 
 def test_half_and_half_and_a_fifth_of_them_clear():

@@ -5,7 +5,7 @@ import pytest
 
 from starter.encoders.photos import captioned_photos
 from starter.encoders.shifts import SHIFT_PHRASES, SHIFTS
-from starter.imageset import ImageSet
+from starter.images.imageset import ImageSet
 from submission import UnusableInput
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from starter.encoders import EncoderPair
-from starter.laid import Laid
+from starter.shift.laid import Laid
 from starter.synis.build import Referee, build_grid
-from starter.synis.generator import FunctionGenerator
+from starter.synis.generators import FunctionGenerator
 from starter.synis.prompts import Prompt
 from starter.synis.styles import Style
 from submission.errors import UnusableInput

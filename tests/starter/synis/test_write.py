@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from starter.synis.datasheet import Origin, datasheet
-from starter.synis.generator import FunctionGenerator
+from starter.synis.generators import FunctionGenerator
 from starter.synis.prompts import PlannedImage, Prompt, plan
 from starter.synis.styles import STYLES
 from starter.synis.write import write_grid

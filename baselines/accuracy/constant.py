@@ -1,0 +1,14 @@
+"""The mean accuracy of the meta-train sets: what every method has to beat."""
+
+from baselines.contract.estimator import Estimator
+from starter.observing.observation import MetaTrain, Observation
+
+
+class Constant(Estimator):
+    """Predicts the mean of the meta-train targets for every set; its RMSE is the denominator of skill."""
+
+    def _fit(self, meta: MetaTrain) -> None:
+        self.mean_ = float(meta.targets.mean())
+
+    def _predict(self, observation: Observation) -> float:
+        return self.mean_

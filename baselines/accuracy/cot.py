@@ -1,0 +1,157 @@
+"""COT and COTT, (thresholded) confidence optimal transport (Lu et al., NeurIPS 2023)."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.contract.estimator import Estimator
+from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.temperature import scaled_probabilities, temperature
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+SWEEPS = 20
+SLACK = 1e-12
+"""A path counts as shorter only by more than this, so that rounding cannot close a cycle."""
+
+
+def cot(target: Observation, source: Source, t: float | None = None) -> float:
+    """1 - W / 2, an accuracy in [0, 1]: W is the 1-Wasserstein distance under L1 between label distributions.
+
+    One is the source's one-hot labels, the other the set's softmax at the source's temperature, (n, k).
+    Taking an image to vertex c costs |p - e_c|_1 = 2 (1 - p_c), so W is a transport from n points to k
+    vertices; it is solved exactly. Half of it estimates the error. `t` is the temperature, if known.
+    """
+    cost, mass = transport(target, source, temperature(source) if t is None else t)
+    return float(1 - cost @ mass)
+
+
+def cott_threshold(source: Source, t: float) -> float:
+    """The cost that as many source images stay at or below as are classified right; -inf where none is."""
+    cost, mass = transport(source.observation, source, t)
+    order = np.argsort(cost)
+    right = int(source.correct.sum())
+    images = np.rint(np.cumsum(mass[order]) * len(source.labels)).astype(int)
+    return float(cost[order][np.searchsorted(images, right)]) if right else -math.inf
+
+
+def cott(
+    target: Observation, source: Source, t: float | None = None, threshold: float | None = None
+) -> float:
+    """The share of the set transported at a cost of at most `threshold`: an accuracy in [0, 1].
+
+    The threshold (COTT-MC's, from the source if not given) is to transport costs what ATC's is to
+    confidence. Where several plans are optimal, one is chosen by the values of the logits alone.
+    """
+    t = temperature(source) if t is None else t
+    threshold = cott_threshold(source, t) if threshold is None else threshold
+    cost, mass = transport(target, source, t)
+    return float(mass[cost <= threshold].sum())
+
+
+class Cot(Estimator):
+    """`cot` with the source's temperature found once."""
+
+    def _fit(self, meta: MetaTrain) -> None:
+        self.source_ = meta.source
+        self.temperature_ = temperature(meta.source)
+
+    def _predict(self, observation: Observation) -> float:
+        return cot(observation, self.source_, self.temperature_)
+
+
+class Cott(Cot):
+    """`cott` with the source's temperature and threshold found once."""
+
+    def _fit(self, meta: MetaTrain) -> None:
+        super()._fit(meta)
+        self.threshold_ = cott_threshold(meta.source, self.temperature_)
+
+    def _predict(self, observation: Observation) -> float:
+        return cott(observation, self.source_, self.temperature_, self.threshold_)
+
+
+def transport(observation: Observation, source: Source, t: float) -> tuple[FloatArray, FloatArray]:
+    """Halved cost 1 - p_c and mass of each (image, class) that the optimal plan uses; the masses sum to 1."""
+    return transport_to(np.bincount(source.labels, minlength=observation.logits.shape[1]), observation, t)
+
+
+def transport_to(classes: IntArray, observation: Observation, t: float) -> tuple[FloatArray, FloatArray]:
+    """`transport` to the label distribution that has these counts, int64 (k,); only their ratios matter."""
+    rows, images = np.unique(scaled_probabilities(observation, t), axis=0, return_counts=True)
+    plan = optimal_plan(rows, images, classes)
+    used = plan > 0
+    return 1 - rows[used], plan[used] / plan.sum()
+
+
+def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArray:
+    """The plan, int64 (m, k) >= 0, of the largest sum of gain * plan; only the ratios of the masses count.
+
+    Its rows sum to supply * sum(demand) / g and its columns to demand * sum(supply) / g, with g the greatest
+    common divisor of the two sums. Starting from every row's best column under prices, which is optimal for
+    the column sums that it happens to have, mass moves along shortest paths of columns from those in surplus
+    to those in deficit, which keeps it optimal (successive shortest paths, Ahuja et al. 1993, ch. 9.7).
+    """
+    divisor = math.gcd(int(supply.sum()), int(demand.sum()))
+    supply, demand = supply * (demand.sum() // divisor), demand * (supply.sum() // divisor)
+    m, k = gain.shape
+    plan = np.zeros((m, k), np.int64)
+    plan[np.arange(m), (gain - prices(gain, supply, demand)).argmax(axis=1)] = supply
+    length, mover = np.empty((k, k)), np.empty((k, k), np.int64)
+    stale = set(range(k))
+    while (surplus := plan.sum(axis=0) - demand).any():
+        for a in stale:
+            length[a], mover[a] = cheapest_moves(gain, plan, a)
+        path = shortest_path(length, surplus)
+        steps = [(mover[a, b], a, b) for a, b in pairwise(path)]
+        moved = min(surplus[path[0]], -surplus[path[-1]], *(plan[i, a] for i, a, _ in steps))
+        for i, a, b in steps:
+            plan[i, a] -= moved
+            plan[i, b] += moved
+        stale = set(path)
+    return plan
+
+
+def prices(gain: FloatArray, supply: IntArray, demand: IntArray) -> FloatArray:
+    """Prices (k,) under which the columns' sums nearly meet the demand: coordinate descent on the dual.
+
+    Only a start: the nearer it is, the fewer moves are left.
+    """
+    k = gain.shape[1]
+    price = np.zeros(k)
+    for c in np.tile(np.arange(k), SWEEPS):
+        rival = np.delete(gain - price, c, axis=1).max(axis=1)
+        order = np.argsort(rival - gain[:, c])
+        reached = np.searchsorted(np.cumsum(supply[order]), demand[c])
+        price[c] = (gain[:, c] - rival)[order[min(reached, len(order) - 1)]]
+    return price
+
+
+def cheapest_moves(gain: FloatArray, plan: IntArray, a: int) -> tuple[FloatArray, IntArray]:
+    """For each column b the least loss (k,) of moving mass there from column a, and the row (k,) to move."""
+    held = np.flatnonzero(plan[:, a])
+    if len(held) == 0:
+        return np.full(plan.shape[1], np.inf), np.zeros(plan.shape[1], np.int64)
+    loss = gain[held, a][:, None] - gain[held]
+    best = loss.argmin(axis=0)
+    return loss[best, np.arange(plan.shape[1])], held[best]
+
+
+def shortest_path(length: FloatArray, surplus: IntArray) -> list[int]:
+    """The columns on the shortest path from any in surplus to any in deficit (Bellman-Ford)."""
+    distance = np.where(surplus > 0, 0.0, np.inf)
+    previous = np.full(len(surplus), -1)
+    for _ in range(len(surplus)):
+        through = distance[:, None] + length
+        before = through.argmin(axis=0)
+        shorter = through.min(axis=0) < distance - SLACK
+        if not shorter.any():
+            break
+        distance[shorter] = through.min(axis=0)[shorter]
+        previous[shorter] = before[shorter]
+    path = [int(np.where(surplus < 0, distance, np.inf).argmin())]
+    while previous[path[0]] >= 0:
+        path.insert(0, int(previous[path[0]]))
+    return path

@@ -1,0 +1,98 @@
+"""ProjNorm: how far training on a set's own predictions moves the weights (Yu et al., ICML 2022)."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression
+from torch.nn.functional import cross_entropy
+from tqdm import trange
+
+from baselines.contract.estimator import FloatArray, Measured
+from starter.observing.observation import Observation, Source
+from submission.errors import UnusableInput
+
+
+class ProjNorm(Measured):
+    """Accuracy regressed on ProjNorm, the distance |w_set - w_ref|_2 between two fine-tuned networks.
+
+    Both start from the same weights and take as many steps of SGD (momentum 0.9, cosine decay, batch
+    normalisation in training mode): w_set on the set with the classifier's predictions as labels, w_ref on
+    the labelled source. In the paper they start from the pretrained weights that the classifier itself was
+    fine-tuned from; a competition holds none, so they start from the classifier. Batches are drawn with
+    replacement, so a set of any size serves.
+
+    Args:
+        iterations: steps on every set (the paper's code: 500).
+        batch_size: images in a step.
+        learning_rate: at the start.
+        seed: of the batches, and of dropout where the network has it.
+    """
+
+    def __init__(
+        self, iterations: int = 500, batch_size: int = 128, learning_rate: float = 1e-3, seed: int = 0
+    ) -> None:
+        self.iterations = iterations
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.seed = seed
+
+    def _prepare(self, source: Source) -> None:
+        if min(self.iterations, self.batch_size) < 1 or self.learning_rate <= 0 or self.seed < 0:
+            raise UnusableInput(
+                "projnorm: iterations and batch_size of at least 1, learning_rate above 0 and a seed of at "
+                "least 0 are needed"
+            )
+        if source.classifier is None:
+            raise ValueError("ProjNorm needs the network, and this source was made without it")
+        self.classifier_ = source.classifier
+        self.reference_ = self._fine_tuned(source.observation, source.labels)
+
+    def _measure(self, observation: Observation) -> FloatArray:
+        weights = self._fine_tuned(observation, observation.predicted)
+        distance = torch.linalg.vector_norm(weights - self.reference_).numpy()
+        if not np.isfinite(distance):
+            raise UnusableInput(
+                f"projnorm: training on set {observation.set_name!r} diverges; lower learning_rate"
+            )
+        return distance[None]
+
+    def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
+        self.line_ = LinearRegression().fit(rows, targets)
+
+    def _estimate(self, rows: FloatArray) -> FloatArray:
+        return self.line_.predict(rows)
+
+    def _state(self) -> dict[str, Any]:
+        rows, targets = self._table.rows, self._table.targets
+        reference = self.reference_.numpy()
+        return {"classifier": self.classifier_, "reference": reference, "rows": rows, "targets": targets}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self.classifier_, self.reference_ = state["classifier"], torch.from_numpy(state["reference"])
+        self._learn(state["rows"], state["targets"], [])
+
+    def _fine_tuned(self, observation: Observation, labels: NDArray[np.int64]) -> torch.Tensor:
+        """All parameters, one float64 vector, after training on the images, whatever order they are in."""
+        order = np.lexsort(observation.logits.T)
+        images = torch.from_numpy(observation.images()[order]).permute(0, 3, 1, 2)
+        truth = torch.from_numpy(labels[order])
+        classifier = self.classifier_
+        mean, std = (torch.tensor(values).view(3, 1, 1) for values in (classifier.mean, classifier.std))
+        network = copy.deepcopy(classifier.network).requires_grad_(True).train()
+        optimiser = torch.optim.SGD(network.parameters(), self.learning_rate, momentum=0.9)
+        decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.iterations)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            for _ in trange(self.iterations, desc=f"projnorm {observation.set_name}", leave=False):
+                batch = torch.randint(len(images), (self.batch_size,))
+                inputs = ((images[batch] / 255 - mean) / std).to(classifier.device)
+                loss = cross_entropy(network(inputs), truth[batch].to(classifier.device))
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+                decay.step()
+        return torch.cat([each.detach().flatten() for each in network.parameters()]).double().cpu()

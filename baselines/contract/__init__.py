@@ -1,0 +1,1 @@
+"""The contract of estimators: base classes, families, regressors, saving, and the conformance suite."""

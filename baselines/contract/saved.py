@@ -1,0 +1,112 @@
+"""Fitted methods on disk: one safetensors file of arrays, the rest as JSON in its metadata. No pickle."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from starter.classifiers import Classifier, classifier_of, parts_of
+from starter.observing.observation import Moments, Observation, ScoredMix, ScoredSource, Source
+from submission.errors import UnusableInput
+from submission.files import replacing
+
+FORMAT = 1
+KINDS: dict[str, type] = {
+    kind.__name__: kind for kind in (Moments, Observation, ScoredMix, ScoredSource, Source)
+}
+"""The dataclasses that may be saved, without what can be called in them: the images, and the network."""
+State = Mapping[str, object]
+"""What a method is made of: numbers, text, arrays, KINDS and classifiers; lists, tuples and dicts of them."""
+
+
+def write_saved(path: Path, method: str, parameters: State, state: State) -> None:
+    """Write a fitted method, atomically; the same method always gives the same bytes.
+
+    Args:
+        path: the file, `.safetensors` by convention.
+        method: what it is, to be told from others on reading.
+        parameters, state: what it was made with, and what it has learnt.
+
+    Raises:
+        UnusableInput: it holds something that cannot be saved; the attribute is named.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    document = {
+        "format": FORMAT,
+        "method": method,
+        "parameters": _packed(dict(parameters), "parameters", arrays),
+        "state": _packed(dict(state), "state", arrays),
+    }
+    with replacing(path) as temporary:
+        temporary.write_bytes(save(arrays, {"unseen": json.dumps(document, sort_keys=True)}))
+
+
+def read_saved(path: Path, method: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters and state of a method that `write_saved` wrote.
+
+    Raises:
+        UnusableInput: the file is missing, damaged or not one of those, or holds another method.
+    """
+    if not path.is_file():
+        raise UnusableInput(f"there is no saved method {path}")
+    try:
+        with safe_open(path, "numpy") as stored:
+            document = json.loads((stored.metadata() or {})["unseen"])
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        found, version = document["method"], document["format"]
+        if version == FORMAT and found == method:
+            return _unpacked(document["parameters"], arrays), _unpacked(document["state"], arrays)
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise UnusableInput(f"{path} is no saved method, or damaged: save it again ({error})") from error
+    if version != FORMAT:
+        raise UnusableInput(
+            f"{path} was saved by another version of the kit: fit the method and save it again"
+        )
+    raise UnusableInput(f"{path} holds {found}, not {method}")
+
+
+def _packed(value: object, where: str, arrays: dict[str, NDArray[Any]]) -> object:
+    """`value` as JSON; what is an array goes to `arrays` under the place where it was found."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        arrays[where] = np.ascontiguousarray(value)
+        return {"array": where}
+    if isinstance(value, list | tuple):
+        return {type(value).__name__: [_packed(each, f"{where}.{i}", arrays) for i, each in enumerate(value)]}
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: _packed(each, f"{where}.{key}", arrays) for key, each in value.items()}}
+    if isinstance(value, Classifier):
+        return {"Classifier": _packed(parts_of(value), where, arrays)}
+    if is_dataclass(value) and type(value).__name__ in KINDS:
+        parts = {each.name: getattr(value, each.name) for each in fields(value)}
+        kept = {name: part for name, part in parts.items() if not callable(part)}
+        return {type(value).__name__: _packed(kept, where, arrays)}
+    raise UnusableInput(
+        f"{where.removeprefix('state.')} is a {type(value).__name__}, which cannot be saved: keep what is "
+        "learnt in arrays, numbers and text, or write _state and _restore"
+    )
+
+
+def _unpacked(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    if not isinstance(packed, dict):
+        return packed
+    ((kind, value),) = packed.items()
+    if kind == "array":
+        return arrays[value]
+    if kind in ("list", "tuple"):
+        found = [_unpacked(each, arrays) for each in value]
+        return found if kind == "list" else tuple(found)
+    if kind == "dict":
+        return {key: _unpacked(each, arrays) for key, each in value.items()}
+    if kind == "Classifier":
+        return classifier_of(_unpacked(value, arrays))
+    return KINDS[kind](**_unpacked(value, arrays))

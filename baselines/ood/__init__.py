@@ -1,0 +1,1 @@
+"""Published estimators of an OOD detector's performance, one a file."""

@@ -1,0 +1,185 @@
+"""Gscore: how far apart the IND and the OOD part of a mix's scores lie (Zhang, Deng & Zheng 2023).
+
+A subclass tells how much each score looks like IND. A threshold tau on that parts the mix, a Gaussian is laid
+through either part, and their distance, the Gscore, is what the detector's performance is regressed on.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.contract.estimator import FloatArray, Measured
+from baselines.contract.regressors import make_regressor
+from baselines.ood.scored import mix_scores, reference_scores
+from starter.observing.observation import Observation, Source
+from submission.errors import UnusableInput
+
+TAUS = np.linspace(0, 1, 101)
+COARSE = 10
+"""Tau is searched over every tenth of TAUS first, then over all of them up to the neighbouring tenths."""
+ROUNDING = 1e-12
+"""A part whose variance is less than this share of the whole mix's has none."""
+FORMS = ("standardised", "literal")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The Gaussians of a mix's IND and OOD part at t thresholds: means and standard deviations, each (t,)."""
+
+    mean_ind: FloatArray
+    sd_ind: FloatArray
+    mean_ood: FloatArray
+    sd_ood: FloatArray
+
+
+def squared_wasserstein(parts: Parts) -> FloatArray:
+    """Eq. 2 as printed: (m1 - m2)^2 + (s1 - s2)^2, the squared 2-Wasserstein distance of two Gaussians."""
+    return (parts.mean_ind - parts.mean_ood) ** 2 + (parts.sd_ind - parts.sd_ood) ** 2
+
+
+def wasserstein(parts: Parts) -> FloatArray:
+    """The 2-Wasserstein distance, the root of eq. 2: in the unit of the scores."""
+    return np.sqrt(squared_wasserstein(parts))
+
+
+def kl_from_ind(parts: Parts) -> FloatArray:
+    """Kullback-Leibler divergence KL(OOD || IND): eq. 1 with 1 = IND and 2 = OOD."""
+    return _kl(parts.mean_ood, parts.sd_ood, parts.mean_ind, parts.sd_ind)
+
+
+def kl_from_ood(parts: Parts) -> FloatArray:
+    """Kullback-Leibler divergence KL(IND || OOD): eq. 1 with 1 = OOD and 2 = IND."""
+    return _kl(parts.mean_ind, parts.sd_ind, parts.mean_ood, parts.sd_ood)
+
+
+def _kl(mean: FloatArray, sd: FloatArray, of_mean: FloatArray, of_sd: FloatArray) -> FloatArray:
+    """KL(N(mean, sd) || N(of_mean, of_sd))."""
+    return np.log(of_sd / sd) + (sd**2 + (mean - of_mean) ** 2) / (2 * of_sd**2) - 0.5
+
+
+DISTANCES: dict[str, Callable[[Parts], FloatArray]] = {
+    "wasserstein": wasserstein,
+    "squared-wasserstein": squared_wasserstein,
+    "kl-from-ind": kl_from_ind,
+    "kl-from-ood": kl_from_ood,
+}
+
+
+def part(scores: FloatArray, likeness: FloatArray) -> tuple[Parts, NDArray[np.bool_]]:
+    """The parts at every tau of TAUS: IND are the scores (n,) whose likeness (n,) is above tau.
+
+    Returns:
+        The parts, and at which taus they are usable, bool (t,): where both parts have two different scores.
+        At the others their values mean nothing.
+    """
+    order = np.argsort(-likeness, kind="stable")
+    centre = scores.mean()
+    ordered = scores[order] - centre
+    n, inside = len(scores), np.searchsorted(-likeness[order], -TAUS, side="left")
+    sums, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (ordered, ordered**2))
+    counts = np.maximum(np.array([inside, n - inside]), 1)
+    means = np.array([sums[inside], sums[-1] - sums[inside]]) / counts
+    variances = np.array([squares[inside], squares[-1] - squares[inside]]) / counts - means**2
+    least = ROUNDING * squares[-1] / n
+    usable = (variances > least).all(axis=0)
+    sds = np.sqrt(np.where(usable, variances, 1.0))
+    return Parts(means[0] + centre, sds[0], means[1] + centre, sds[1]), usable
+
+
+class Gscore(Measured):
+    """Performance regressed on the Gscore; tau is the one whose regression fits the meta-train mixes best.
+
+    Args:
+        distance: a name in DISTANCES.
+        form: "standardised", scores less the mean of the IND reference over its standard deviation; or
+            "literal", scores as they are and the Gaussian of sec. 5.1 as printed.
+        regressor: a name in REGRESSORS, fitted after tau is found.
+    """
+
+    def __init__(
+        self, distance: str = "wasserstein", form: str = "standardised", regressor: str = "linear"
+    ) -> None:
+        self.distance = distance
+        self.form = form
+        self.regressor = regressor
+
+    def know(self, reference: FloatArray) -> "Gscore":
+        """Take the scores (r,) of the in-distribution reference in place of a fit.
+
+        Raises:
+            UnusableInput: `distance` or `form` is unknown, or all scores are the same.
+        """
+        for given, known in ((self.distance, DISTANCES), (self.form, FORMS)):
+            if given not in known:
+                raise UnusableInput(f"Gscore: there is no {given!r}; choose from {', '.join(known)}")
+        self.mean_, self.sd_ = float(reference.mean()), float(reference.std())
+        if not self.sd_ > 0:
+            raise UnusableInput(
+                "Gscore: all scores of the in-distribution reference are the same, so no spread is known: "
+                "leave the detector out"
+            )
+        return self
+
+    def _prepare(self, source: Source) -> None:
+        self.know(reference_scores(source))
+
+    @abstractmethod
+    def _likeness(self, scores: FloatArray) -> FloatArray:
+        """How much each of the scores (n,), in the unit of `form`, looks like IND: (n,) in [0, 1]."""
+
+    def _measure(self, observation: Observation) -> FloatArray:
+        return self.gscores(mix_scores(observation))
+
+    def gscores(self, scores: FloatArray) -> FloatArray:
+        """The Gscore at every tau, then 1 where tau leaves no part empty and 0 where it does, (2 t,).
+
+        In place of a Gscore that is not there stands that at the nearest tau; 0 if there is none. The scores
+        (n,) may come in any order; the method has to know its source, by `fit` or `know`.
+        """
+        scores = np.sort(scores)
+        if self.form == "standardised":
+            scores = (scores - self.mean_) / self.sd_
+        parts, usable = part(scores, self._likeness(scores))
+        places = np.flatnonzero(usable)
+        if not len(places):
+            return np.zeros(2 * len(TAUS))
+        nearest = places[np.abs(np.arange(len(TAUS))[:, None] - places).argmin(axis=1)]
+        return np.concatenate([DISTANCES[self.distance](parts)[nearest], usable])
+
+    def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
+        self.place_ = search_tau(rows[:, : len(TAUS)], rows[:, len(TAUS) :] > 0, targets)
+        self.tau_ = float(TAUS[self.place_])
+        self.regressor_ = make_regressor(self.regressor).fit(rows[:, [self.place_]], targets)
+
+    def _estimate(self, rows: FloatArray) -> FloatArray:
+        return self.regressor_.predict(rows[:, [self.place_]])
+
+
+def search_tau(gscores: FloatArray, usable: NDArray[np.bool_], targets: FloatArray) -> int:
+    """The index into TAUS with the least training loss of a linear regression (sec. 5.2, appendix B).
+
+    Args:
+        gscores: of m mixes at every tau, (m, t).
+        usable: whether both parts are there, (m, t). A tau that leaves a part of some mix empty is skipped,
+            unless every tau does: then those that do so least often stay.
+        targets: (m,).
+    """
+    empty = (~usable).sum(axis=0)
+    losses = np.where(empty == empty.min(), _losses(gscores, targets), np.inf)
+    coarse = np.arange(0, len(TAUS), COARSE)
+    if np.isinf(losses[coarse]).all():
+        return int(losses.argmin())
+    best = coarse[losses[coarse].argmin()]
+    low = max(best - COARSE, 0)
+    return int(low + losses[low : best + COARSE + 1].argmin())
+
+
+def _losses(gscores: FloatArray, targets: FloatArray) -> FloatArray:
+    """The mean squared error of the least-squares line at every tau, (t,)."""
+    x, y = gscores - gscores.mean(axis=0), targets - targets.mean()
+    spread = (x**2).mean(axis=0)
+    gained = (x * y[:, None]).mean(axis=0) ** 2 / np.where(spread > 0, spread, 1.0)
+    return (y**2).mean() - gained

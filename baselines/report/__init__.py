@@ -1,0 +1,1 @@
+"""The report on the validation sets: tables, figures, a page."""

@@ -1,0 +1,335 @@
+"""Tables and figures of the Gscore paper (Zhang, Deng & Zheng 2023) from a competition's labelled mixes.
+
+`TABLES` names them. Each takes the meta-train mixes of every subject, by the subject's name, and gives a
+table of names and numbers; `write_table` puts it beside its plot. What is predicted is predicted of families
+left out, one after the other; those in `SPLIT` also take a number of the paper's random splits, each of which
+tests a quarter of the OOD sets, whatever their source, and give mean and standard deviation over them.
+
+A competition's meta-train mixes share one pool of IND images. A method that learns the IND scores themselves
+(`gscore-best`) errs less on mixes of that pool than on others.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import pearsonr, spearmanr
+from sklearn.base import clone
+
+from baselines import OOD_BASELINES
+from baselines.contract.estimator import Estimator, FloatArray
+from baselines.contract.families import Fold, subset
+from baselines.contract.held_out import family_folds, held_out, random_folds
+from baselines.ood.gmm import Gmm
+from baselines.ood.gscore import TAUS, Gscore, search_tau
+from baselines.ood.kmeans import two_means
+from baselines.ood.mixture_proportion import detection_metric
+from baselines.ood.scored import mix_scores, reference_scores
+from baselines.ood.ude import Ude
+from baselines.report.gscore_plots import plot_table
+from baselines.report.near_far import near_far_table
+from baselines.report.noise_floor import FLOOR, deviations
+from starter.competition.ood import open_mix_subjects
+from starter.observing.observation import MetaTrain
+from starter.sets.mix import LEAST
+from submission import Competition
+from submission.errors import UnusableInput
+from submission.files import write_text
+from submission.metrics import deviation_floor
+from submission.tracks import TRACKS
+
+Subjects = Mapping[str, MetaTrain]
+"""The meta-train mixes of each subject, by ``<classifier>:<detector>:<metric>``."""
+Pools = tuple[FloatArray, dict[str, FloatArray]]
+"""IND scores (n,), and OOD scores by family."""
+
+FAMILY, RANDOM = "family", "random"
+"""The two ways to split: by source, one family left out after the other, and as in the paper."""
+RATIOS = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
+SIZES = (50, 100, 200, 400, 800)
+REFERENCES = (50, 100, 200, 500, 1000, 2000)
+METHODS: dict[str, Gscore] = {"gscore-ude-w": Ude(), "gscore-gmm-w": Gmm()}
+
+
+def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
+    """Tables 1 and 6: the RMSE, in points, of every method on each subject.
+
+    Columns: subject, method, split (`FAMILY`: over all mixes; `RANDOM`: the mean over the splits), rmse and
+    its standard deviation over the splits. The method "noise floor" has the RMSE that chance alone gives.
+    """
+    rows = []
+    for name, meta in subjects.items():
+        for method, prototype in OOD_BASELINES.items():
+            errors = _errors(prototype, meta, family_folds(meta, meta))
+            rows.append((name, method, FAMILY, _rmse(np.concatenate(errors)), np.nan))
+            if splits:
+                found = [_rmse(each) for each in _errors(prototype, meta, random_folds(meta, meta, splits))]
+                rows.append((name, method, RANDOM, float(np.mean(found)), float(np.std(found))))
+        chance = deviations(meta, TRACKS["ood"].metric(name))
+        rows.append((name, FLOOR, FAMILY, deviation_floor(list(chance)), np.nan))
+    return pd.DataFrame(rows, columns=["subject", "method", "split", "rmse", "rmse_deviation"])
+
+
+def _errors(prototype: Estimator, meta: MetaTrain, parts: Sequence[Fold]) -> list[FloatArray]:
+    """Prediction less truth of each fold's mixes."""
+    predictions = held_out(prototype, meta, meta, parts)
+    return [each - meta.targets[fold.test] for each, fold in zip(predictions, parts, strict=True)]
+
+
+def _rmse(errors: FloatArray) -> float:
+    return 100 * float(np.sqrt(np.mean(errors**2)))
+
+
+def points_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 3: the Gscore (UDE and Wasserstein) of every mix against the true metric.
+
+    Columns: subject, mix, family, gscore, target.
+    """
+    frames = []
+    for name, meta in subjects.items():
+        method = clone(METHODS["gscore-ude-w"]).fit(meta)
+        gscores = method._table.rows[:, method.place_]
+        families = ["+".join(sorted(family)) for family in meta.families]
+        columns = {"mix": [mix.set_name for mix in meta.sets], "family": families}
+        frames.append(pd.DataFrame({"subject": name, **columns, "gscore": gscores, "target": meta.targets}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def correlations_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
+    """Figure 3 and table 4: Pearson's and Spearman's correlation of Gscore with the true metric.
+
+    Columns: subject, split, pearson, spearman and their standard deviations over the splits; nan where all
+    mixes have one Gscore or one target. `FAMILY` is over all mixes, tau found on these; `RANDOM` over the
+    tested mixes of each split, tau found on the others.
+    """
+    rows = []
+    for name, of in points_table(subjects).groupby("subject", sort=False):
+        found = correlation(of.gscore.to_numpy(), of.target.to_numpy())
+        rows.append((name, FAMILY, *found, np.nan, np.nan))
+        if splits:
+            meta = subjects[str(name)]
+            each = [_tested_correlation(meta, fold) for fold in random_folds(meta, meta, splits)]
+            rows.append((name, RANDOM, *np.mean(each, axis=0), *np.std(each, axis=0)))
+    numbers = ["pearson", "spearman"]
+    return pd.DataFrame(
+        rows, columns=["subject", "split", *numbers, *(f"{number}_deviation" for number in numbers)]
+    )
+
+
+def _tested_correlation(meta: MetaTrain, fold: Fold) -> tuple[float, float]:
+    method = clone(METHODS["gscore-ude-w"]).fit(subset(meta, fold.train))
+    gscores = [method.gscores(mix_scores(meta.sets[i]))[method.place_] for i in fold.test]
+    return correlation(np.array(gscores), np.asarray(meta.targets, np.float64)[fold.test])
+
+
+def backbones_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
+    """Table 2: the mean true and predicted metric (UDE and Wasserstein) beside the classifier's accuracy.
+
+    Columns: subject, split, accuracy (on the reference), true, predicted, and the standard deviations of the
+    two means over the splits.
+    """
+    rows = []
+    for name, meta in subjects.items():
+        for split, parts in ((FAMILY, family_folds(meta, meta)), (RANDOM, random_folds(meta, meta, splits))):
+            if not parts:
+                continue
+            predicted = held_out(METHODS["gscore-ude-w"], meta, meta, parts)
+            pairs = [(meta.targets[fold.test], each) for fold, each in zip(parts, predicted, strict=True)]
+            if split == FAMILY:
+                pairs = [tuple(np.concatenate(side) for side in zip(*pairs, strict=True))]  # type: ignore
+            means = np.array([[side.mean() for side in pair] for pair in pairs])
+            deviations = means.std(axis=0) if split == RANDOM else (np.nan, np.nan)
+            rows.append((name, split, meta.source.accuracy, *means.mean(axis=0), *deviations))
+    columns = ["subject", "split", "accuracy", "true", "predicted", "true_deviation", "predicted_deviation"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def difficulty_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 7: the families of OOD sets from easy to hard for each subject.
+
+    Columns: subject, family, target (its mean over the mixes); lower is easier for FPR and detection error,
+    higher for the others.
+    """
+    frames = []
+    for name, meta in subjects.items():
+        members = [
+            (family, target)
+            for each, target in zip(meta.families, meta.targets, strict=True)
+            for family in each
+        ]
+        mean = pd.DataFrame(members, columns=["family", "target"]).groupby("family", as_index=False).mean()
+        rising = TRACKS["ood"].metric(name).startswith(("fpr", "detection"))
+        frames.append(mean.sort_values("target", ascending=rising, kind="stable").assign(subject=name))
+    return pd.concat(frames, ignore_index=True)[["subject", "family", "target"]]
+
+
+def ratios_table(subjects: Subjects) -> pd.DataFrame:
+    """Figures 6 and 9, left: Pearson's |r| of Gscore with the metric by the ratio of IND to OOD images.
+
+    One mix a family of all the images there are of it, thinned on one side; a ratio that leaves fewer than
+    two of a side is left out. Columns: subject, method, ratio, pearson.
+    """
+
+    def size(ratio: float, most: int) -> tuple[int, int]:
+        return round(most * min(1.0, ratio)), round(most * min(1.0, 1 / ratio))
+
+    return _swept(subjects, "ratio", RATIOS, size, least=2)
+
+
+def sizes_table(subjects: Subjects) -> pd.DataFrame:
+    """Figures 6 and 9, middle: Pearson's |r| of Gscore with the metric by the size of 1:1 mixes.
+
+    Families of too few images are left out. Columns: subject, method, size, pearson.
+    """
+
+    def size(total: float, most: int) -> tuple[int, int]:
+        return (round(total / 2),) * 2 if total / 2 <= most else (0, 0)
+
+    return _swept(subjects, "size", SIZES, size, least=LEAST)
+
+
+def references_table(subjects: Subjects) -> pd.DataFrame:
+    """Figure 10: Pearson's |r| of UDE's Gscore with the metric by the number of reference images.
+
+    The mixes are the subject's own. Columns: subject, size, pearson.
+    """
+    rows = []
+    for name, meta in subjects.items():
+        reference = np.random.default_rng(0).permutation(reference_scores(meta.source))
+        scores = [mix_scores(mix) for mix in meta.sets]
+        for size in sorted({min(size, len(reference)) for size in REFERENCES}):
+            rows.append(
+                (
+                    name,
+                    size,
+                    best_correlation(Ude(), reference[:size], scores, np.asarray(meta.targets, float)),
+                )
+            )
+    return pd.DataFrame(rows, columns=["subject", "size", "pearson"])
+
+
+TABLES: dict[str, Callable[..., pd.DataFrame]] = {
+    "1": methods_table,
+    "2": backbones_table,
+    "4": correlations_table,
+    "fig3": points_table,
+    "fig7": difficulty_table,
+    "fig9-ratio": ratios_table,
+    "fig9-size": sizes_table,
+    "fig10": references_table,
+    "near-far": near_far_table,
+}
+"""Every table by its number in the paper; table 6 goes with 1, figure 6 with 9; "near-far" is the kit's."""
+SPLIT = ("1", "2", "4")
+"""Those that take `splits`."""
+
+
+def pooled(meta: MetaTrain) -> Pools:
+    """Each different IND score, and each different OOD score by family, that stands in some mix."""
+    ind: list[FloatArray] = []
+    ood: dict[str, list[FloatArray]] = {}
+    for mix, is_ood, families in zip(meta.sets, meta.ood, meta.families, strict=True):
+        scores = mix_scores(mix)
+        ind.append(scores[~is_ood])
+        ood.setdefault("+".join(sorted(families)), []).append(scores[is_ood])
+    joined = {family: np.unique(np.concatenate(each)) for family, each in sorted(ood.items())}
+    return np.unique(np.concatenate(ind)), joined
+
+
+def _swept(
+    subjects: Subjects,
+    axis: str,
+    values: tuple[float, ...],
+    size: Callable[[float, int], tuple[int, int]],
+    least: int,
+) -> pd.DataFrame:
+    """Mixes of every family made anew for each value; `size` gives how many images of either kind."""
+    rows = []
+    for name, meta in subjects.items():
+        (ind, families), rng = pooled(meta), np.random.default_rng(0)
+        reference, metric = reference_scores(meta.source), TRACKS["ood"].metric(name)
+        for value in values:
+            mixes, targets = [], []
+            for ood in families.values():
+                counts = size(value, min(len(ind), len(ood)))
+                if min(counts) < least:
+                    continue
+                drawn = [rng.permutation(pool)[:n] for pool, n in zip((ind, ood), counts, strict=True)]
+                mixes.append(np.concatenate(drawn))
+                targets.append(detection_metric(metric, reference, drawn[1], counts[0] / sum(counts)))
+            for method, prototype in METHODS.items():
+                r = best_correlation(prototype, reference, mixes, np.array(targets))
+                rows.append((name, method, value, r))
+            centres = [np.diff(two_means(np.sort(mix)))[0] for mix in mixes]
+            rows.append(
+                (name, "gscore-kmeans", value, abs(correlation(np.array(centres), np.array(targets))[0]))
+            )
+    return pd.DataFrame(rows, columns=["subject", "method", axis, "pearson"])
+
+
+def best_correlation(
+    prototype: Gscore, reference: FloatArray, mixes: list[FloatArray], targets: FloatArray
+) -> float:
+    """Pearson's |r| of Gscore with the targets (m,), tau found on these mixes; nan for fewer than three."""
+    if len(mixes) < 3:
+        return float("nan")
+    method = clone(prototype).know(reference)
+    rows = np.array([method.gscores(mix) for mix in mixes])
+    gscores, usable = rows[:, : len(TAUS)], rows[:, len(TAUS) :] > 0
+    return abs(correlation(gscores[:, search_tau(gscores, usable, targets)], targets)[0])
+
+
+def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Pearson's and Spearman's correlation of x (n,) and y (n,); nan where they are undefined."""
+    if len(x) < 3 or not (np.ptp(x) > 0 and np.ptp(y) > 0):
+        return float("nan"), float("nan")
+    return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
+
+
+def ablate(
+    competition: Competition,
+    table: str,
+    splits: int = 0,
+    device: str = "cpu",
+    only: Sequence[str] = (),
+) -> tuple[pd.DataFrame, list[Path]]:
+    """Make a table of the paper from the meta-train mixes of a competition: CSV and PNG in DIR/ablation.
+
+    Args:
+        competition: of the OOD track.
+        table: a key of `TABLES`.
+        splits: for those in `SPLIT`.
+        device: where classifiers run.
+        only: subjects; without any, all of them.
+
+    Raises:
+        UnusableInput: there is no such table or subject, the table takes no splits, or the competition is of
+            the other track.
+    """
+    if competition.track != "ood":
+        raise UnusableInput(f"{competition.root}: the Gscore paper's tables are made from the OOD track")
+    if table not in TABLES:
+        raise UnusableInput(f"--table {table!r} is unknown; the Gscore paper has {', '.join(TABLES)}")
+    if splits and table not in SPLIT:
+        raise UnusableInput(f"--splits is for tables {', '.join(SPLIT)}, not for {table}: leave it out")
+    needs = sorted(
+        {need for method in OOD_BASELINES.values() for need in method.needs}
+        if table in ("1", "near-far")
+        else ()
+    )
+    opened = open_mix_subjects(competition, tuple(needs), device)
+    if unknown := next((name for name in only if name not in opened), None):
+        raise UnusableInput(f"--subject {unknown}: no such subject; there are {', '.join(opened)}")
+    subjects = {name: opened[name].meta_train() for name in only or opened}
+    frame = TABLES[table](subjects, splits) if table in SPLIT else TABLES[table](subjects)
+    return frame, write_table(table, frame, competition.root / "ablation")
+
+
+def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write ``gscore-<name>.csv`` and ``gscore-<name>.png`` into the folder, which is made; their paths."""
+    paths = [folder / f"gscore-{name}.csv", folder / f"gscore-{name}.png"]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(paths[0], frame.to_csv(index=False, float_format="%.6g"))
+    plot_table(frame, paths[1])
+    return paths

@@ -1,0 +1,77 @@
+"""The report's part on a grid of shifts: each method's error by cell and by level, to see where it breaks."""
+
+import base64
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from baselines.report.report import Report, Run
+from starter.shift.degrees import LEVELS
+from starter.shift.grid import AXES, along, cell_of
+from starter.studies.gridfigures import lines, maps
+
+FAR = 50.0
+"""Percentage points at either end of a map's colours."""
+
+FloatArray = NDArray[np.float64]
+
+
+def on_grid(report: Report) -> bool:
+    """Whether all validation sets are cells of a grid of `LEVELS` levels."""
+    cells = [cell_of(family) for _, family in report.groups]
+    return all(cell is not None and max(cell) < LEVELS for cell in cells)
+
+
+def error_grid(report: Report, run: Run, of: Callable[[FloatArray], FloatArray] = np.abs) -> FloatArray:
+    """The mean error of a method on each cell in percentage points, (LEVELS, LEVELS), rows covariate.
+
+    nan where there is no validation set. Errors are predicted less true.
+
+    Args:
+        report: of cells, see `on_grid`.
+        run: one of its runs.
+        of: what of an error is averaged; its size by default.
+    """
+    errors = of(100 * (run.predicted - report.val[run.subject]))
+    cells = np.array([cell_of(family) for _, family in report.groups])
+    place = cells[:, 1] * LEVELS + cells[:, 0]
+    sums, counts = (np.bincount(place, weights, LEVELS**2) for weights in (errors, None))
+    found = np.full(LEVELS**2, np.nan)
+    np.divide(sums, counts, out=found, where=counts > 0)
+    return found.reshape(LEVELS, LEVELS)
+
+
+def level_figures(report: Report, subject: str) -> dict[str, str]:
+    """Curves of the mean absolute error by level and maps of the mean error by cell, PNGs in base64."""
+    runs = [run for run in report.runs if run.subject == subject]
+    size = {run.method: error_grid(report, run) for run in runs}
+    signed = {run.method: error_grid(report, run, np.positive) for run in runs}
+    drawn = {
+        "Mean absolute error by shift level": lines(size, "mean absolute error, points"),
+        "Mean of predicted less true by cell": maps(
+            signed, "predicted less true, points", "coolwarm", (-FAR, FAR)
+        ),
+    }
+    return {caption: base64.b64encode(encoded).decode() for caption, encoded in drawn.items()}
+
+
+def levels_csv(report: Report) -> str:
+    """A row for each classifier, method, axis and level (from 1): sets, mean absolute error, mean error.
+
+    A level's value is the mean over its cells that have a set, in percentage points.
+    """
+    cells = np.array([cell_of(family) for _, family in report.groups])
+    sets = {axis: np.bincount(cells[:, column], minlength=LEVELS) for column, axis in enumerate(AXES)}
+    rows = []
+    for run in report.runs:
+        size, signed = error_grid(report, run), error_grid(report, run, np.positive)
+        for axis in AXES:
+            means = zip(sets[axis], along(size, axis), along(signed, axis), strict=True)
+            rows += [
+                (run.subject, run.method, axis, level, *each) for level, each in enumerate(means, start=1)
+            ]
+    names = ["subject", "method", "axis", "level", "sets", "mae", "bias"]
+    frame = pd.DataFrame(rows, columns=names)
+    return frame.to_csv(index=False, float_format="%.4f", lineterminator="\n")

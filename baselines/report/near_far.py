@@ -1,0 +1,79 @@
+"""Does unsupervised evaluation hold on near OOD? Every method's error on near and on far mixes apart."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import pearsonr
+
+from baselines import OOD_BASELINES
+from baselines.contract.estimator import Estimator, FloatArray
+from baselines.contract.families import Fold
+from baselines.contract.held_out import held_out
+from baselines.report.noise_floor import FLOOR, deviations
+from starter.observing.observation import MetaTrain
+from starter.studies.failure_report import ood_kind
+from submission.metrics import deviation_floor
+from submission.tracks import TRACKS
+
+DRAWS, FOLDS = 1000, 5
+
+
+def near_far_table(subjects: Mapping[str, MetaTrain]) -> pd.DataFrame:
+    """The RMSE, in points, on the mixes of each kind, whose families were left out of what is learnt from.
+
+    Families are left out in `FOLDS` parts. Near and far mixes are learnt from together: a method is not told
+    which is which.
+
+    Columns: subject, kind (near, far; ood where neither), method, rmse, its standard deviation over draws of
+    families, and Pearson's correlation of predictions with the truth. The method "noise floor" has the RMSE
+    that chance alone gives; `constant` the mean over all other mixes.
+    """
+    rows = []
+    for name, meta in subjects.items():
+        kinds = np.array([ood_kind(each) for each in meta.ood_sets])
+        families = np.array(["+".join(sorted(family)) for family in meta.families])
+        truth, chance = np.asarray(meta.targets, np.float64), deviations(meta, TRACKS["ood"].metric(name))
+        predictions = {method: _predicted(each, meta) for method, each in OOD_BASELINES.items()}
+        for kind in sorted(set(kinds)):
+            mine = kinds == kind
+            for method, predicted in predictions.items():
+                errors = 100 * (predicted - truth)[mine]
+                numbers = float(np.sqrt(np.mean(errors**2))), _spread(errors, families[mine])
+                rows.append((name, kind, method, *numbers, _correlation(predicted[mine], truth[mine])))
+            rows.append((name, kind, FLOOR, deviation_floor(list(chance[mine])), np.nan, np.nan))
+    return pd.DataFrame(rows, columns=["subject", "kind", "method", "rmse", "rmse_deviation", "pearson"])
+
+
+def folds(meta: MetaTrain) -> list[Fold]:
+    """The mixes in `FOLDS` parts of whole families, drawn; each part is tested once."""
+    names = sorted(frozenset().union(*meta.families))
+    order = np.random.default_rng(0).permutation(len(names))
+    found = []
+    for number, part in enumerate(np.array_split(order, min(FOLDS, len(names))), start=1):
+        tested = {names[i] for i in part}
+        inside = np.array([not tested.isdisjoint(each) for each in meta.families])
+        found.append(Fold(f"part {number}", np.flatnonzero(~inside), np.flatnonzero(inside)))
+    return found
+
+
+def _predicted(prototype: Estimator, meta: MetaTrain) -> FloatArray:
+    """What is predicted of each mix (m,) by a method that learnt from families of other folds."""
+    parts = folds(meta)
+    found = np.empty(len(meta.targets))
+    for fold, values in zip(parts, held_out(prototype, meta, meta, parts), strict=True):
+        found[fold.test] = values
+    return found
+
+
+def _spread(errors: FloatArray, families: NDArray[np.str_]) -> float:
+    """The standard deviation of the RMSE over `DRAWS` draws of whole families."""
+    names, place = np.unique(families, return_inverse=True)
+    squares, sizes = np.bincount(place, errors**2), np.bincount(place)
+    drawn = np.random.default_rng(0).integers(len(names), size=(DRAWS, len(names)))
+    return float(np.sqrt(squares[drawn].sum(1) / sizes[drawn].sum(1)).std())
+
+
+def _correlation(x: FloatArray, y: FloatArray) -> float:
+    return float(pearsonr(x, y)[0]) if len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0 else float("nan")

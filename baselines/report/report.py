@@ -1,0 +1,235 @@
+"""The report: methods on the labelled validation sets, per classifier and group of sets, in numbers.
+
+Nothing hidden is read, so a participant's copy gives the same report.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from baselines.contract.estimator import Estimator, Regressed
+from baselines.contract.guard import guarded, predict_one
+from starter.competition.groups import read_groups
+from starter.competition.subjects import open_subjects
+from starter.observing.observation import MetaTrain, Observation
+from submission import Competition, UnusableInput, make_id
+from submission.metrics import skill, spearman
+
+CONSTANT = "constant"
+"""The method that skill is measured against."""
+DRAWS = 2000
+"""Bootstrap draws of families behind an interval."""
+LEVEL = 0.95
+ALL = "all"
+"""The line over every group."""
+GRID = 100
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """An indicator `train` (m,) and `val` (v,), and the regression's `line` (g,) over `grid` (g,)."""
+
+    train: FloatArray
+    val: FloatArray
+    grid: FloatArray
+    line: FloatArray
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method on one classifier: `predicted` accuracies (v,) of the validation sets, in their order."""
+
+    method: str
+    subject: str
+    predicted: FloatArray
+    curve: Curve | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method on one classifier and one group of validation sets, in points.
+
+    Attributes:
+        method, subject, group: whose line it is; the group `ALL` has every set.
+        sets, families: how many there are.
+        rmse: lower is better; `low` and `high` bound it in 95 % of bootstrap draws of families (nan for fewer
+            than three).
+        skill: 1 - (rmse / rmse of `constant`)^2; nan where that method was not run.
+        mae, spearman: mean absolute error, rank correlation.
+        noise: the RMSE that sampling alone would give.
+    """
+
+    method: str
+    subject: str
+    group: str
+    sets: int
+    families: int
+    rmse: float
+    low: float
+    high: float
+    skill: float
+    mae: float
+    spearman: float
+    noise: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was run, and on which sets.
+
+    Attributes:
+        competition: whose validation sets they are.
+        groups: group and family of each of the v validation sets.
+        train: per classifier, the accuracies (m,) of its meta-train sets.
+        val: per classifier, the accuracies (v,) of the validation sets.
+        runs: every method on every classifier.
+    """
+
+    competition: Competition
+    groups: tuple[tuple[str, str], ...]
+    train: Mapping[str, FloatArray]
+    val: Mapping[str, FloatArray]
+    runs: tuple[Run, ...]
+
+    def lines(self) -> list[Line]:
+        """The table: per classifier and group, methods from the best to the worst."""
+        names = list(dict.fromkeys(group for group, _ in self.groups))
+        lines = []
+        for subject in self.val:
+            for group in [ALL, *sorted(names)]:
+                chosen = [self._line(run, group) for run in self.runs if run.subject == subject]
+                lines += sorted(chosen, key=lambda line: line.rmse)
+        return lines
+
+    def csv(self) -> str:
+        """The table as CSV; an unknown number is empty."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        names = [field.name for field in fields(Line)]
+        writer.writerow(names)
+        for line in self.lines():
+            values = [getattr(line, name) for name in names]
+            writer.writerow([_cell(value) if isinstance(value, float) else value for value in values])
+        return text.getvalue()
+
+    def members(self, group: str) -> NDArray[np.int64]:
+        """The numbers of the validation sets in a group."""
+        return np.flatnonzero([group in (ALL, mine) for mine, _ in self.groups])
+
+    def _line(self, run: Run, group: str) -> Line:
+        chosen, true = self.members(group), self.val[run.subject]
+        errors = 100 * (run.predicted - true)[chosen]
+        families = [self.groups[i] for i in chosen]
+        rmse = math.sqrt(np.mean(errors**2))
+        names = self.competition.sets("val")
+        targets = {make_id(run.subject, names[i]): float(true[i]) for i in chosen}
+        return Line(
+            run.method,
+            run.subject,
+            group,
+            len(chosen),
+            len(set(families)),
+            rmse,
+            *family_interval(errors, families),
+            skill(rmse, self._constant(run.subject, chosen)),
+            float(np.abs(errors).mean()),
+            spearman(run.predicted[chosen], true[chosen]),
+            self.competition.noise_floor("val", targets),
+        )
+
+    def _constant(self, subject: str, chosen: NDArray[np.int64]) -> float:
+        """The RMSE of the constant, or nan where it was not run."""
+        for run in self.runs:
+            if run.method == CONSTANT and run.subject == subject:
+                errors = 100 * (run.predicted - self.val[subject])[chosen]
+                return math.sqrt(np.mean(errors**2))
+        return math.nan
+
+
+def family_interval(errors: FloatArray, families: Sequence[object]) -> tuple[float, float]:
+    """Percentile bootstrap of the RMSE: whole families are drawn with replacement, from a fixed seed.
+
+    Sets of one family share a shift, so drawing single sets would make the interval too narrow.
+
+    Args:
+        errors: of each set (v,).
+        families: of each set.
+
+    Returns:
+        The 2.5 and 97.5 % quantiles, in the unit of `errors`; nan where there are fewer than three families.
+    """
+    names = list(dict.fromkeys(families))
+    if len(names) < 3:
+        return math.nan, math.nan
+    member = np.array([names.index(family) for family in families])
+    squares, counts = np.bincount(member, errors**2), np.bincount(member)
+    rng = np.random.Generator(np.random.Philox(key=[0, len(names)]))
+    drawn = rng.integers(len(names), size=(DRAWS, len(names)))
+    low, high = np.quantile(
+        np.sqrt(squares[drawn].sum(1) / counts[drawn].sum(1)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    )
+    return float(low), float(high)
+
+
+def run_report(
+    competition: Competition, methods: Mapping[str, Estimator], device: str = "cpu", progress: bool = True
+) -> Report:
+    """Fit every method per classifier, and predict the validation sets.
+
+    Args:
+        competition: with validation sets.
+        methods: name -> prototype; each is cloned before it is fitted.
+        device: where the classifiers run.
+        progress: whether bars are shown.
+
+    Raises:
+        UnusableInput: there are no validation sets, or a method fails.
+    """
+    if not competition.sets("val"):
+        raise UnusableInput(f"{competition.root} has no validation sets to report on")
+    needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
+    targets = competition.targets("val")
+    train, val, runs = {}, {}, []
+    for subject, opened in open_subjects(competition, needs, device).items():
+        meta, observed = opened.meta_train(progress), opened.observations("val", progress)
+        train[subject] = np.asarray(meta.targets, np.float64)
+        val[subject] = np.array([targets[make_id(subject, name)] for name in competition.sets("val")])
+        runs += [_run(name, method, subject, meta, observed) for name, method in methods.items()]
+    return Report(competition, tuple(read_groups(competition).values()), train, val, tuple(runs))
+
+
+def _run(
+    name: str, prototype: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Observation]
+) -> Run:
+    with guarded(name, f"fit for {subject}", prototype):
+        method = clone(prototype)
+        method.fit(meta)
+    predicted = []
+    for observation in observed:
+        with guarded(name, f"predict for {make_id(subject, observation.set_name)}", method):
+            predicted.append(predict_one(method, observation))
+    return Run(name, subject, np.array(predicted), _curve(method, meta, observed))
+
+
+def _curve(method: Estimator, meta: MetaTrain, observed: Sequence[Observation]) -> Curve | None:
+    """The indicator on every set and the fitted line, where the method is a regression on one indicator."""
+    if not isinstance(method, Regressed):
+        return None
+    train = np.array([method.indicator(observation, meta.source) for observation in meta.sets])
+    val = np.array([method.indicator(observation, meta.source) for observation in observed])
+    both = np.concatenate([train, val])
+    grid = np.linspace(both.min(), both.max(), GRID)
+    line = np.asarray(method.regressor_.predict(grid[:, None]), np.float64)
+    return Curve(train, val, grid, np.clip(line, 0.0, 1.0))
+
+
+def _cell(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.4f}"

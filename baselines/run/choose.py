@@ -1,0 +1,141 @@
+"""Choosing methods on the command line: by name, with ``--set METHOD.PARAM=VALUE``; and the list of them."""
+
+import json
+import math
+import reprlib
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from sklearn.base import clone
+
+from baselines.contract.estimator import MADE_OF, Direct, Estimator
+from baselines.run.summaries import SUMMARIES
+from baselines.run.user_method import class_name, load_method
+from submission.errors import UnusableInput
+
+Settings = dict[str, dict[str, object]]
+"""Method -> parameter -> value."""
+
+
+def choose(
+    names: Iterable[str], settings: Iterable[str], kit: Mapping[str, Estimator]
+) -> dict[str, Estimator]:
+    """Fresh copies of the methods named, with their parameters set.
+
+    Args:
+        names: of the kit, or ``module:Class``.
+        settings: ``METHOD.PARAM=VALUE`` lines.
+        kit: every method that has a name of its own.
+
+    Raises:
+        UnusableInput: there is no such method, or a setting does not fit it.
+    """
+    chosen = {}
+    for name in names:
+        if name not in kit and ":" not in name:
+            raise UnusableInput(_unknown(name, kit))
+        chosen[name] = clone(kit[name]) if name in kit else load_method(name)
+    set_parameters(chosen, parsed(settings))
+    return chosen
+
+
+def _unknown(name: str, kit: Mapping[str, Estimator]) -> str:
+    """That there is no such method, and what was probably meant: the user's own, or one of the kit's."""
+    none, module = f"there is no method {name!r}", name.removesuffix(".py")
+    if module.isidentifier() and Path(f"{module}.py").is_file():
+        return f"{none}: name the class in {module}.py too, as {module}:{class_name(module)}"
+    alike = get_close_matches(name.lower(), kit, 1)
+    meant = f": did you mean {alike[0]}?" if alike else ";"
+    return f"{none}{meant} the kit has {', '.join(kit)} for this track, or give module:Class"
+
+
+def parsed(settings: Iterable[str]) -> Settings:
+    """METHOD.PARAM=VALUE lines taken apart; a value is JSON, else text.
+
+    >>> parsed(["ora-a.iterations=2000", "my_method:MyMethod.kind=plain"])
+    {'ora-a': {'iterations': 2000}, 'my_method:MyMethod': {'kind': 'plain'}}
+
+    Raises:
+        UnusableInput: a line is not of that form.
+    """
+    found: Settings = {}
+    for setting in settings:
+        target, _, text = setting.partition("=")
+        method, _, parameter = target.rpartition(".")
+        if not (method and parameter and text):
+            raise UnusableInput(
+                f"--set {reprlib.repr(setting)} is not METHOD.PARAM=VALUE, as in ora-a.iterations=2000"
+            )
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):  # no JSON, too many digits, or nested too deeply
+            value = text
+        found.setdefault(method, {})[parameter] = value
+    return found
+
+
+def set_parameters(methods: Mapping[str, Estimator], settings: Mapping[str, Mapping[str, object]]) -> None:
+    """Set parameters (method -> parameter -> value) in place; what range they have, `fit` checks.
+
+    Raises:
+        UnusableInput: the method was not chosen, has no such parameter, or its value has another type or is
+            no finite number.
+    """
+    for method, values in settings.items():
+        if method not in methods:
+            raise UnusableInput(
+                f"--set {method}.*: {method!r} is not among the methods to run: {', '.join(methods)}"
+            )
+        parameters = own_parameters(methods[method])
+        for name, value in values.items():
+            if name not in parameters:
+                known = ", ".join(parameters) or "none"
+                raise UnusableInput(f"--set {method}.{name}: {method} has no such parameter; it has {known}")
+            try:
+                value = _like(parameters[name], value)
+            except ValueError as error:
+                raise UnusableInput(f"--set {method}.{name}: {error}") from error
+            methods[method].set_params(**{name: value})
+
+
+def own_parameters(method: Estimator) -> dict[str, object]:
+    """The parameters that a line of text can set, with their values."""
+    hidden: Collection[str] = MADE_OF if isinstance(method, Direct) else ()
+    return {name: value for name, value in method.get_params(deep=False).items() if name not in hidden}
+
+
+def _like(old: object, value: object) -> object:
+    """`value` as the type of `old`, which stays what it is; a parameter that is None takes any."""
+    shown = reprlib.repr(value)
+    if isinstance(old, float) and type(value) is int:
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{shown} is no finite number")
+    if old is not None and type(value) is not type(old):
+        raise ValueError(f"{shown} is no {type(old).__name__}, as the default {old!r} is")
+    return value
+
+
+def listing(methods: Mapping[str, Estimator], expensive: Mapping[str, str]) -> str:
+    """What each method is and reads of a set, a line each; its parameters, and why it runs only by name.
+
+    Args:
+        methods: of the kit, whose `SUMMARIES` are there.
+        expensive: why a method runs only by name.
+    """
+    lines = [
+        "Every method reads logits, and in the OOD track the detector's scores; in brackets is what else.",
+        "",
+    ]
+    for name, method in methods.items():
+        reads = f" [{', '.join(method.needs)}]" if method.needs else ""
+        lines.append(f"{name:<14} {SUMMARIES[name]}{reads}")
+        if name in expensive:
+            lines.append(f"{'':<14} runs only by name: {expensive[name]}")
+        if own := own_parameters(method):
+            lines.append(f"{'':<14} --set " + " ".join(f"{name}.{key}={value}" for key, value in own.items()))
+    return "\n".join(lines)

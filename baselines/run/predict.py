@@ -1,0 +1,100 @@
+"""Running methods on a competition: fit on its meta-train sets, predict its validation and test sets."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sklearn.base import clone
+
+from baselines.contract.estimator import Estimator
+from baselines.contract.guard import guarded, predict_one
+from starter.competition.cluster import Cluster
+from starter.competition.subjects import open_subjects
+from starter.observing.observation import MetaTrain, Observation
+from submission import Competition, make_id, write_predictions
+
+FOLDERS = {"test": "submissions", "val": "validation"}
+"""Where a method's predictions of each part go, below the competition's folder."""
+
+Sets = tuple[MetaTrain, Mapping[str, Sequence[Observation]]]
+"""What there is to learn from, and the sets of each part."""
+
+
+def predict(
+    competition: Competition,
+    methods: Mapping[str, Estimator],
+    device: str = "cpu",
+    progress: bool = True,
+    cluster: Cluster | None = None,
+) -> dict[str, dict[str, Path]]:
+    """Fit every method per subject and write ``submissions/<method>.csv`` and ``validation/<method>.csv``.
+
+    A user's own ``module:Class`` is written as ``module.Class.csv``. A method's files are written when it is
+    done, so those of the methods before one that fails are there, and it leaves none.
+
+    Args:
+        competition: an opened competition; nothing below ``private/`` is touched.
+        methods: name -> prototype; each is cloned before it is fitted.
+        device: where the classifiers run.
+        progress: whether bars are shown.
+        cluster: who observes, instead of this process; the predictions are the same.
+
+    Returns:
+        method -> {"test": file, "val": file}; "val" is missing where the competition has no such sets.
+
+    Raises:
+        UnusableInput: a method fails; it is named with the subject or set, and the line of its code.
+    """
+    needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
+    observed = observe_parts(competition, needs, tuple(FOLDERS), device, progress, cluster)
+    return {
+        name: _write(competition, name, predictions(name, prototype, observed))
+        for name, prototype in methods.items()
+    }
+
+
+def observe_parts(
+    competition: Competition,
+    needs: tuple[str, ...],
+    parts: Sequence[str],
+    device: str = "cpu",
+    progress: bool = True,
+    cluster: Cluster | None = None,
+) -> dict[str, Sets]:
+    """For each subject what there is to learn from, and its sets of `parts`, observed with `needs`."""
+    if cluster:
+        cluster.observe(competition, needs, ("train", *parts), device, source=True)
+    observed: dict[str, Sets] = {}
+    for name, subject in open_subjects(competition, needs, device).items():
+        meta = subject.meta_train(progress)
+        observed[name] = meta, {part: subject.observations(part, progress) for part in parts}
+    return observed
+
+
+def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -> dict[str, dict[str, float]]:
+    """The predictions of each part by id; every set is handed over by itself, so an error names it.
+
+    Raises:
+        UnusableInput: the method, which the command line calls `name`, fails.
+    """
+    values: dict[str, dict[str, float]] = {part: {} for _, parts in observed.values() for part in parts}
+    for subject, (meta, parts) in observed.items():
+        with guarded(name, f"fit for {subject}", prototype):
+            method = clone(prototype)
+            method.fit(meta)
+        for part, observations in parts.items():
+            for observation in observations:
+                set_id = make_id(subject, observation.set_name)
+                with guarded(name, f"predict for {set_id}", method):
+                    values[part][set_id] = predict_one(method, observation)
+    return values
+
+
+def _write(
+    competition: Competition, method: str, parts: Mapping[str, Mapping[str, float]]
+) -> dict[str, Path]:
+    paths = {}
+    for part, predictions in parts.items():
+        if predictions:
+            paths[part] = competition.root / FOLDERS[part] / f"{method.replace(':', '.')}.csv"
+            write_predictions(paths[part], predictions)
+    return paths

@@ -1,0 +1,81 @@
+"""The kit on real CIFAR-10 with ResNet-56: build, run every method, print docs/results/accuracy.md.
+
+    UNSEEN_DATA=FOLDER python benchmarks/results/cifar10.py DIR
+
+FOLDER holds cifar10.zip (train/<class>/, test/<class>/), natural.zip (<set>/<class>/) and
+weights/resnet56.safetensors. DIR is a new folder, or one of an interrupted run, which goes on.
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+from sklearn.base import clone
+
+from baselines import BASELINES
+from baselines.run.predict import predict
+from leaderboard import publish, results
+from oracle import ORACLES
+from starter.build.accuracy import build
+from starter.build.plan import Settings
+from starter.competition.accuracy import unmet
+from submission import Competition
+
+VALIDATION = ("caltech101", "catsdogs_kaggle", "catsdogs_small", "natural_images")
+TEST = (
+    "imagenet_one_each",
+    "imagenette_dog_truck",
+    "pacs_cartoon",
+    "pacs_photo",
+    "stylised_shapes",
+    "tinyin_a",
+    "tinyin_d",
+)
+TEST_SEED = 20231
+
+
+def settings(data: Path) -> Settings:
+    """200 meta-train sets of 1,000; 4 natural validation sets; 7 natural, 8 seen and 12 unseen test sets."""
+    natural = data / "natural.zip"
+    return Settings(
+        source=str(data / "cifar10.zip"),
+        classifiers=(f"resnet56={data / 'weights/resnet56.safetensors'}",),
+        train_sets=200,
+        val_sets=0,
+        test_sets=20,
+        set_size=1000,
+        val_from=tuple(str(natural / name) for name in VALIDATION),
+        test_from=tuple(str(natural / name) for name in TEST),
+        precision="bfloat16",
+    )
+
+
+def outside(competition: Competition) -> str:
+    """How many test sets lie outside the accuracies of the meta-train sets."""
+    train = list(competition.targets("train").values())
+    low, high = min(train), max(train)
+    test = [row.prediction for row in competition.solution()]
+    count = sum(not low <= value <= high for value in test)
+    return (
+        f"Meta-train accuracies lie in {100 * low:.1f} to {100 * high:.1f} %; "
+        f"{count} of {len(test)} test sets ({100 * count / len(test):.0f} %) lie outside, "
+        f"the test sets in {100 * min(test):.1f} to {100 * max(test):.1f} %."
+    )
+
+
+def main() -> None:
+    """Build, predict, print."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    folder = parser.parse_args().folder
+    competition = build(folder, settings(Path(os.environ["UNSEEN_DATA"])), TEST_SEED)
+    methods = {name: clone(method) for name, method in {**BASELINES, **ORACLES}.items() if name != "projnorm"}
+    predict(competition, {n: m for n, m in methods.items() if not unmet(m.needs, competition)})
+    publish(competition)
+    print(results(competition).table(markdown=True))
+    print(outside(competition))
+
+
+if __name__ == "__main__":
+    main()

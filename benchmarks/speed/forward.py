@@ -1,0 +1,76 @@
+"""The classifiers' forward pass against the same network run plainly: float32, channels first, as stored.
+
+    python benchmarks/speed/forward.py [resnet56[=WEIGHTS] repvgg_a0[=WEIGHTS] ...]
+        [--images 500] [--rounds 5]
+
+Each round runs the network as its weights are stored on the images, and then the Classifier in float32 and in
+bfloat16 on the same images; both normalise them. Printed: medians of images/s, of the rounds' ratios, and the
+largest difference of the logits in float32 (with random weights where none are named).
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from starter.build.estimate import NAMED
+from starter.classifiers import ARCHITECTURES, Classifier, load_classifier
+
+MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
+
+
+def main() -> None:
+    """Measure and print."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("classifiers", nargs="*", default=["resnet56", "repvgg_a0"])
+    parser.add_argument("--images", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    images = torch.randint(256, (options.images, 3, 32, 32), dtype=torch.uint8)
+    for spec in options.classifiers:
+        exact = classifier(spec)
+        half = replace(exact, precision="bfloat16")
+        ways: dict[str, Callable[[], Tensor]] = {
+            "plain": lambda c=exact: plain(c, images),  # type: ignore[misc]
+            "float32": lambda c=exact: c(images)[0],  # type: ignore[misc]
+            "bfloat16": lambda c=half: c(images)[0],  # type: ignore[misc]
+        }
+        logits = {name: way() for name, way in ways.items()}
+        rounds = [{name: seconds(way) for name, way in ways.items()} for _ in range(options.rounds)]
+        print(spec)
+        for name in ways:
+            speed = options.images / statistics.median(times[name] for times in rounds)
+            ratio = statistics.median(times["plain"] / times[name] for times in rounds)
+            moved = float((logits[name] - logits["plain"]).abs().max())
+            print(f"  {name:9} {speed:7,.0f} images/s  ratio {ratio:.2f}  largest difference {moved:.1e}")
+
+
+def classifier(spec: str) -> Classifier:
+    """The classifier of a spec, untrained where it names no weights."""
+    if "=" in spec:
+        return load_classifier(spec, NAMED["cifar10"])
+    torch.manual_seed(0)
+    return Classifier(spec, spec, ARCHITECTURES[spec](10), NAMED["cifar10"], MEAN, STD)
+
+
+@torch.inference_mode()
+def plain(exact: Classifier, images: Tensor) -> Tensor:
+    """The stored network on contiguous float32 images."""
+    mean, std = torch.tensor(exact.mean).view(3, 1, 1), torch.tensor(exact.std).view(3, 1, 1)
+    return exact.network.to(memory_format=torch.contiguous_format)((images / 255 - mean) / std)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long `work` takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()

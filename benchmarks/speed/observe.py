@@ -1,0 +1,99 @@
+"""Building and observing sets against the bare forward passes of the same images, batches of 500.
+
+    python benchmarks/speed/observe.py [--arch resnet56] [--sets 2] [--rounds 5] [--precision bfloat16]
+
+Each round renders and observes the sets into an empty cache, once with what `build` observes (logits,
+moments, image statistics: one pass) and once with the rotation views (four passes), and runs the same number
+of bare forward passes over images that lie ready, normalised, in memory. Printed: medians of images/s and of
+the rounds' ratios.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from starter.build.accuracy import DEFAULT_NEEDS
+from starter.classifiers import ARCHITECTURES, Classifier
+from starter.images.imageset import ImageSet
+from starter.observing.cache import Cache
+from starter.observing.observe import Observer, observe
+from starter.observing.rotation import RotationHead
+from starter.sets.recipe import CHUNK, draw_recipes
+from starter.sets.rendering import FromRecipe
+
+SIZE = 1000
+
+
+def seconds(work: Callable[[], None]) -> float:
+    """How long `work` takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def bare(classifier: Classifier, batches: list[torch.Tensor], passes: int) -> None:
+    """Forward passes and nothing else."""
+    half = classifier.precision == "bfloat16"
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=half):
+        for _ in range(passes):
+            for batch in batches:
+                classifier.deployed(batch)
+
+
+def observed(renderings: list[FromRecipe], observer: Observer, needs: tuple[str, ...]) -> None:
+    """Render and observe into a fresh cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        observer = replace(observer, cache=Cache(Path(folder)))
+        for rendering in renderings:
+            observe(rendering, observer, needs)
+
+
+def main() -> None:
+    """Measure and print."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--arch", choices=tuple(ARCHITECTURES), default="resnet56")
+    parser.add_argument("--sets", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
+    options = parser.parse_args()
+    rng = np.random.default_rng(0)
+    torch.manual_seed(0)
+    classes = tuple("0123456789")
+    network = ARCHITECTURES[options.arch](len(classes))
+    normalisation = ((0.5,) * 3, (0.25,) * 3)
+    classifier = Classifier(options.arch, options.arch, network, classes, *normalisation, options.precision)
+    features = network.head.in_features
+    head = RotationHead(rng.normal(size=(4, features)).astype(np.float32), np.zeros(4, np.float32))
+    observer = Observer(classifier, Cache(Path()), head)
+    base = ImageSet("base", rng.integers(256, size=(4000, 32, 32, 3), dtype=np.uint8))
+    renderings = [FromRecipe(recipe, base) for recipe in draw_recipes("default", options.sets, 0, SIZE)]
+    ready = torch.randn(options.sets * SIZE // CHUNK, CHUNK, 3, 32, 32)
+    batches = [batch.to(memory_format=torch.channels_last) for batch in ready]
+    for name, needs, passes in (
+        ("one pass: logits, moments, image statistics", DEFAULT_NEEDS, 1),
+        ("four passes: the same and rotation", (*DEFAULT_NEEDS, "rotation"), 4),
+    ):
+        bare(classifier, batches[:1], 1)
+        rounds = [
+            (
+                seconds(lambda p=passes: bare(classifier, batches, p)),  # type: ignore[misc]
+                seconds(lambda n=needs: observed(renderings, observer, n)),  # type: ignore[misc]
+            )
+            for _ in range(options.rounds)
+        ]
+        images = options.sets * SIZE * passes
+        forward, whole = (images / statistics.median(times) for times in zip(*rounds, strict=True))
+        ratio = statistics.median(observing / passing for passing, observing in rounds)
+        print(f"{name}\n  bare {forward:,.0f}/s, built and observed {whole:,.0f}/s, time ratio {ratio:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The leaderboard: results, statistics, and the pages that publish them."""

@@ -1,0 +1,76 @@
+"""Every submission with its scores on each part, classifier and group: for the organizer only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from leaderboard.ledger.ledger import Entry, Ledger
+from leaderboard.ledger.rescore import kept_predictions
+from leaderboard.ledger.teams import check_team, team_id
+from submission.competition import Competition
+from submission.errors import UnusableInput
+from submission.scoring import score_rows
+from submission.solution import SolutionRow
+
+
+@dataclass(frozen=True)
+class Line:
+    """One submission.
+
+    Attributes:
+        entry: of the ledger.
+        rmse: in points, by the name of a part of the test sets: see :func:`parts_of`; none where invalid.
+    """
+
+    entry: Entry
+    rmse: Mapping[str, float]
+
+
+def parts_of(solution: Sequence[SolutionRow]) -> dict[str, list[SolutionRow]]:
+    """The rows of a solution on the whole, by usage, by subject where there are several, and by group."""
+    subjects = sorted({row.subject for row in solution})
+    parts = {"overall": list(solution)}
+    parts |= {usage.lower(): [r for r in solution if r.usage == usage] for usage in ("Public", "Private")}
+    if len(subjects) > 1:
+        parts |= {f"[{name}]": [row for row in solution if row.subject == name] for name in subjects}
+    groups = sorted({row.group for row in solution})
+    return parts | {f"({name})": [row for row in solution if row.group == name] for name in groups}
+
+
+def history(competition: Competition, team: str | None = None) -> tuple[Line, ...]:
+    """The submissions of a team, or of all, in order, each scored on every part under the newest solution.
+
+    Raises:
+        UnusableInput: this is a participant's copy, a kept file is missing, or nothing was submitted.
+    """
+    ledger = Ledger(competition.require_private() / "ledger.sqlite")
+    key = None if team is None else team_id(check_team(team))
+    entries = [entry for entry in ledger.entries() if key in (None, entry.team_id)]
+    if not entries:
+        raise UnusableInput("nothing was submitted" + (f" by team {team!r}" if team else ""))
+    parts = parts_of(competition.solution())
+    lines = []
+    for entry in entries:
+        rmse = {}
+        if entry.status == "scored":
+            predictions = kept_predictions(competition, ledger, entry)
+            rmse = {name: score_rows(predictions, rows).rmse for name, rows in parts.items()}
+        lines.append(Line(entry, rmse))
+    return tuple(lines)
+
+
+def history_table(lines: Sequence[Line], decimals: int) -> str:
+    """The lines as text for a terminal, with a header; finals have a star."""
+    parts = list(dict.fromkeys(name for line in lines for name in line.rmse))
+    widths = {name: max(len(name), 4 + decimals) for name in parts}
+    longest = max(len(line.entry.team) for line in lines)
+    header = f"{'number':>6}   {'time (UTC)':<19}  {'team':<{longest}}"
+    texts = ["".join([header, *(f"  {name:>{width}}" for name, width in widths.items())]).rstrip()]
+    for line in lines:
+        entry = line.entry
+        text = f"{entry.number:>6}{'*' if entry.final else ' '}  {entry.time:%Y-%m-%d %H:%M:%S}  "
+        text += f"{entry.team:<{longest}}"
+        cells = [f"  {line.rmse[name]:>{width}.{decimals}f}" for name, width in widths.items() if line.rmse]
+        texts.append("".join([text, *cells]) if cells else f"{text}  invalid")
+    return "\n".join(
+        [*texts, "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end."]
+    )

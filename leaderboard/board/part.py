@@ -1,0 +1,87 @@
+"""The public or the private part of the solution, ready to score many submissions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.board.families import families_of
+from leaderboard.board.statistics import Families, FloatArray
+from submission.competition import Competition
+from submission.metrics import Score, score
+from submission.solution import SolutionRow
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of the solution with one usage.
+
+    Attributes:
+        rows: the solution's, n of them.
+        columns: where each stands among the ids of the test sets (n,).
+        targets: the hidden labels (n,), fractions.
+        families: of the rows.
+        noise_floor: in points, see :meth:`submission.Competition.noise_floor`.
+        further: the same part of the solution of each metric that does not rank.
+    """
+
+    rows: tuple[SolutionRow, ...]
+    columns: NDArray[np.int64]
+    targets: FloatArray
+    families: Families
+    noise_floor: float
+    further: tuple["Part", ...] = ()
+
+    @classmethod
+    def of(cls, competition: Competition, solution: Sequence[SolutionRow], usage: str) -> "Part":
+        """The rows of `solution` whose usage is "Public" or "Private", and those of metrics that do not rank.
+
+        Raises:
+            UnusableInput: ``private/build.json`` is damaged.
+        """
+        others = (competition.solution(metric) for metric in competition.metrics[1:])
+        further = tuple(cls._of(competition, rows, usage) for rows in others)
+        return replace(cls._of(competition, solution, usage), further=further)
+
+    @classmethod
+    def _of(cls, competition: Competition, solution: Sequence[SolutionRow], usage: str) -> "Part":
+        rows = tuple(row for row in solution if row.usage == usage)
+        place = {name: column for column, name in enumerate(competition.ids("test"))}
+        return cls(
+            rows=rows,
+            columns=np.array([place[row.id] for row in rows]),
+            targets=np.array([row.prediction for row in rows]),
+            families=families_of(competition, rows),
+            noise_floor=sampling_noise(competition, rows),
+        )
+
+    def errors(self, predictions: FloatArray) -> FloatArray:
+        """The errors (n,) in points of a submission with these predictions (ids,)."""
+        return 100 * (np.asarray(predictions)[self.columns] - self.targets)
+
+    def score(self, predictions: FloatArray) -> Score:
+        """The score of a submission with these predictions (ids,)."""
+        chosen = np.asarray(predictions)[self.columns].tolist()
+        named = {row.id: value for row, value in zip(self.rows, chosen, strict=True)}
+        return score(named, self._truth, self._subjects.__getitem__)
+
+    def of_method(self, predictions: Mapping[str, float]) -> tuple[Score, FloatArray]:
+        """Score and errors (n,) of predictions by id."""
+        values = np.array([predictions[row.id] for row in self.rows])
+        found = score(predictions, self._truth, self._subjects.__getitem__)
+        return found, 100 * (values - self.targets)
+
+    @cached_property
+    def _truth(self) -> dict[str, float]:
+        return {row.id: row.prediction for row in self.rows}
+
+    @cached_property
+    def _subjects(self) -> dict[str, str]:
+        return {row.id: row.subject for row in self.rows}
+
+
+def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> float:
+    """The noise floor of `rows`, in points: see :meth:`submission.Competition.noise_floor`."""
+    return competition.noise_floor("test", {row.id: row.prediction for row in rows})

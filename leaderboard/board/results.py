@@ -1,0 +1,129 @@
+"""How the kit's own methods do on all test sets, by group: a table for organizers and for the docs."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from leaderboard.board.methods import read_methods
+from leaderboard.board.part import sampling_noise
+from leaderboard.board.table import CONSTANT, shown
+from submission.competition import Competition
+from submission.metrics import skill
+from submission.scoring import score_rows
+from submission.solution import SolutionRow
+
+NOISE = "noise floor"
+GROUPS = ("seen", "unseen", "natural", "natural-few")
+TIES = f"RMSE and MAE in percentage points, lower is better; differences under the {NOISE} are ties."
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the table, in points; nan where a number is unknown or makes no sense.
+
+    Attributes:
+        method: the method's name, or `NOISE`.
+        rmse, skill, mae, spearman: over all test sets; skill is against `CONSTANT`.
+        groups: the RMSE of every group of test sets.
+    """
+
+    method: str
+    rmse: float
+    skill: float = math.nan
+    mae: float = math.nan
+    spearman: float = math.nan
+    groups: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Results:
+    """The lines of the table, best first, the noise floor last; what was left out, and why; and the metric
+    that is predicted, where a competition has several.
+    """
+
+    rows: tuple[Result, ...]
+    warnings: tuple[str, ...]
+    quantity: str = ""
+
+    def table(self, markdown: bool = False) -> str:
+        """The lines as text aligned for a terminal, or as Markdown; a note on ties below."""
+        groups = list(self.rows[0].groups)
+        header = ["method", "RMSE", "skill", "MAE", "Spearman", *groups]
+        cells = [
+            [
+                row.method,
+                *(shown(value, 2) for value in (row.rmse, row.skill, row.mae, row.spearman)),
+                *(shown(row.groups[group], 2) for group in groups),
+            ]
+            for row in self.rows
+        ]
+        body = _markdown([header, *cells]) if markdown else _aligned([header, *cells])
+        title = f"{self.quantity}\n\n" if self.quantity else ""
+        return f"{title}{body}\n\n{TIES}"
+
+
+def results(competition: Competition, metric: str | None = None) -> Results:
+    """Score every file in ``submissions/`` on all test sets and on each group of them (organizers only).
+
+    Args:
+        competition: the organizer's copy.
+        metric: which one's predictions are scored; by default the one that ranks.
+
+    Raises:
+        UnusableInput: this is a participant's copy.
+    """
+    solution = competition.solution(metric)
+    groups = {group: [row for row in solution if row.group == group] for group in _in_order(solution)}
+    methods = read_methods(competition)
+    overall = {name: score_rows(found, solution) for name, found in methods.predictions.items()}
+    constant = overall[CONSTANT].rmse if CONSTANT in overall else math.nan
+    rows = [
+        Result(
+            method=name,
+            rmse=score.rmse,
+            skill=skill(score.rmse, constant),
+            mae=score.mae,
+            spearman=score.spearman,
+            groups={
+                group: score_rows(methods.predictions[name], part).rmse for group, part in groups.items()
+            },
+        )
+        for name, score in overall.items()
+    ]
+    noise = {group: sampling_noise(competition, part) for group, part in groups.items()}
+    floor = Result(NOISE, sampling_noise(competition, solution), groups=noise)
+    several = len(competition.metrics) > 1
+    quantity = competition.quantity(solution[0].subject) if several else ""
+    return Results((*sorted(rows, key=lambda row: row.rmse), floor), methods.warnings, quantity)
+
+
+def tables(competition: Competition, markdown: bool = False) -> str:
+    """The table of every metric that is predicted, as text or as Markdown, the one that ranks first.
+
+    Raises:
+        UnusableInput: as :func:`results`.
+    """
+    return "\n\n".join(results(competition, metric).table(markdown) for metric in competition.metrics)
+
+
+def _in_order(solution: Sequence[SolutionRow]) -> list[str]:
+    """The groups: those that a build makes, from the mildest shift on, then any others by name."""
+    found = {row.group for row in solution}
+    known = [group for group in GROUPS if group in found]
+    return [*known, *sorted(found - set(known))]
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Columns two spaces apart, the first flush left and the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    texts = []
+    for first, *rest in lines:
+        right = "".join(f"  {cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True))
+        texts.append(f"{first:<{widths[0]}}{right}".rstrip())
+    return "\n".join(texts)
+
+
+def _markdown(lines: Sequence[Sequence[str]]) -> str:
+    rule = ["---", *["---:"] * (len(lines[0]) - 1)]
+    header, *body = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [header, rule, *body])

@@ -1,0 +1,1 @@
+"""Taking a submission in: limits, the receipt, the team's choice."""

@@ -1,0 +1,56 @@
+"""A team's choice of the submissions that count at the end."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from leaderboard.entry.limits import check_before_deadline
+from leaderboard.ledger.ledger import FINALS, Entry, Ledger
+from leaderboard.ledger.teams import check_team, team_id
+from submission.competition import Competition
+from submission.errors import UnusableInput
+
+
+def select(
+    competition: Competition, team: str, numbers: Sequence[int], clock: Callable[[], datetime]
+) -> None:
+    """Record that `numbers` count for a team at the end, in place of an earlier choice; none takes it back.
+
+    Args:
+        competition: the organizer's copy.
+        numbers: valid submissions of the team, at most `FINALS`.
+        clock: the time now, with its time zone.
+
+    Raises:
+        UnusableInput: the deadline has passed, or a number is no valid submission of the team.
+    """
+    team = check_team(team)
+    if len(set(numbers)) != len(numbers) or len(numbers) > FINALS:
+        given, why = ", ".join(map(str, numbers)), "that is too many"
+        if len(set(numbers)) != len(numbers):
+            why = "one stands there twice"
+        raise UnusableInput(f"choose up to {FINALS} different submissions, got {given}: {why}")
+    with Ledger(competition.require_private() / "ledger.sqlite").transaction() as transaction:
+        now = clock()
+        check_before_deadline(competition, now)
+        scored = transaction.scored(team)
+        for number in numbers:
+            if number not in scored:
+                valid = ", ".join(map(str, scored[-20:])) or "none yet"
+                raise UnusableInput(
+                    f"submission {number} is no valid one of team {team!r}; its valid ones are {valid}"
+                )
+        transaction.select(now, team, numbers)
+
+
+def submissions_of(competition: Competition, team: str) -> tuple[Entry, ...]:
+    """What a team has submitted, in order.
+
+    Raises:
+        UnusableInput: this is a participant's copy, or the team has submitted nothing.
+    """
+    ledger = Ledger(competition.require_private() / "ledger.sqlite")
+    key = team_id(check_team(team))
+    found = tuple(entry for entry in ledger.entries() if entry.team_id == key)
+    if not found:
+        raise UnusableInput(f"team {team!r} has submitted nothing")
+    return found

@@ -1,0 +1,60 @@
+"""The predictions of all submissions as one table on disk, so that publishing need not parse every file anew.
+
+``private/predictions.bin`` has a record for every number of the ledger: the predictions in the order of the
+ids and the SHA-256 of the submitted file. A record that does not name its submission's file, or was cut
+before it did, is read from that file again. So the table may be removed at any time, and processes that
+write at once write the same.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.board.statistics import FloatArray
+from leaderboard.ledger.ledger import Entry, Ledger
+from leaderboard.ledger.rescore import kept_predictions
+from submission.competition import Competition
+from submission.errors import UnusableInput
+
+
+def kept_table(
+    competition: Competition, ledger: Ledger, entries: Sequence[Entry]
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """The predictions of the submissions with the numbers 1, 2, ... (k, ids), and warnings.
+
+    Rows of invalid submissions have no meaning. Where a file cannot be read the row is nan, and a warning
+    says so. The table lies on disk: only what is used of it is read.
+    """
+    path = ledger.path.with_name("predictions.bin")
+    ids = competition.ids("test")
+    record = np.dtype([("values", "<f8", (len(ids),)), ("digest", "S64")])
+    scored = {entry.number: entry for entry in entries if entry.status == "scored"}
+    wanted = np.zeros(max(scored, default=0), dtype="S64")
+    wanted[[number - 1 for number in scored]] = [entry.digest.encode() for entry in scored.values()]
+    if not len(wanted):
+        return np.zeros((0, len(ids))), ()
+    warnings = []
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        known = np.zeros_like(wanted)
+        held = min(len(wanted), os.fstat(descriptor).st_size // record.itemsize)
+        known[:held] = _map(path, record, held)["digest"]
+        for index in np.nonzero((wanted != known) & (wanted != b""))[0].tolist():
+            row = np.zeros(1, dtype=record)
+            try:
+                found = kept_predictions(competition, ledger, scored[index + 1])
+                row["digest"], row["values"] = wanted[index], [found[name] for name in ids]
+            except UnusableInput as error:
+                row["values"] = np.nan
+                warnings.append(f"{error}; what is computed from it is left out")
+            os.pwrite(descriptor, row.tobytes(), index * record.itemsize)
+    finally:
+        os.close(descriptor)
+    return _map(path, record, len(wanted))["values"], tuple(warnings)
+
+
+def _map(path: Path, record: np.dtype, count: int) -> NDArray[np.void]:
+    return np.memmap(path, dtype=record, mode="r", shape=(count,)) if count else np.zeros(0, dtype=record)

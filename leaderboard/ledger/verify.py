@@ -1,0 +1,119 @@
+"""Whether a ledger is what it was: its chain, the files it is about, its scores, and the heads published."""
+
+import math
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from leaderboard.ledger.chain import COLUMNS, GENESIS, chain_problems
+from leaderboard.ledger.ledger import DamagedLedger, Ledger
+from leaderboard.ledger.rescore import kept_predictions
+from leaderboard.ledger.versions import read_version, settle_interrupted
+from submission.competition import Competition
+from submission.errors import UnusableInput
+from submission.files import sha256
+from submission.scoring import SCORER, score_against
+from submission.solution import SolutionRow
+
+PUBLISHED = ("leaderboard.csv", "leaderboard.html", "leaderboard.md")
+"""Where heads of the chain stand in public: whatever has 64 hexadecimal digits there."""
+_HEAD = re.compile(r"\b[0-9a-f]{64}\b")
+_SAME = 1e-9  # points by which a score may differ between machines
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What :func:`verify` found.
+
+    Attributes:
+        rows: events in the ledger.
+        submissions: how many of them are submissions.
+        head: of the chain; "unreadable" where the file is no ledger any more.
+        problems: a line for everything that is not as it was.
+    """
+
+    rows: int
+    submissions: int
+    head: str
+    problems: tuple[str, ...]
+
+
+def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
+    """Look for rows that were altered, removed or reordered, and for files and scores that do not fit them.
+
+    Whoever writes the whole chain anew is found by a head published before: those that stand in DIR's
+    leaderboard files, and `heads`.
+
+    Args:
+        competition: the organizer's copy.
+        heads: chain heads that were published at some time; that of an empty ledger, all zeros, fits any.
+
+    Raises:
+        UnusableInput: this is a participant's copy, or the ledger cannot be opened.
+    """
+    ledger = Ledger(competition.require_private() / "ledger.sqlite")
+    published = {f"--head {head}": head for head in heads} | _published_heads(competition.root)
+    try:
+        written, rows = ledger.written(), ledger.rows()
+    except DamagedLedger as error:
+        return Verified(0, 0, "unreadable", (str(error),))
+    problems = chain_problems(rows)
+    if written > len(rows):
+        problems.append(f"{written} rows were written and {len(rows)} are there: rows were removed")
+    known = {GENESIS, *(row[-1] for row in rows)}
+    problems += [
+        f"{where}: no row has this hash, so the chain was written anew or cut"
+        for where, head in published.items()
+        if head not in known
+    ]
+    submissions = sum(row[COLUMNS.index("event")] == "submission" for row in rows)
+    if not problems:  # otherwise rows say nothing about files
+        try:
+            settle_interrupted(competition, ledger)
+            problems = _file_problems(competition, ledger)
+        except UnusableInput as error:
+            problems = [str(error)]
+    return Verified(len(rows), submissions, str(rows[-1][-1]) if rows else GENESIS, tuple(problems))
+
+
+def _published_heads(root: Path) -> dict[str, str]:
+    """The heads in the leaderboard's files, by a text that says where."""
+    texts = {
+        root / name: (root / name).read_text(encoding="utf-8", errors="replace")
+        for name in PUBLISHED
+        if (root / name).is_file()
+    }
+    return {f"{path}, head {head}": head for path, text in texts.items() for head in _HEAD.findall(text)}
+
+
+def _file_problems(competition: Competition, ledger: Ledger) -> list[str]:
+    """Kept files that are missing or changed, and scores that the files do not give."""
+    problems = []
+    solutions: dict[str, tuple[SolutionRow, ...] | None] = {}
+    for entry in ledger.entries():
+        path = ledger.file(entry)
+        if entry.solution not in solutions:
+            solutions[entry.solution] = _counting(competition, entry.solution)
+        solution = solutions[entry.solution]
+        if entry.digest and not path.is_file():
+            problems.append(f"the file of submission {entry.number} is missing: {path}")
+        elif entry.digest and sha256(path) != entry.digest:
+            problems.append(f"the file of submission {entry.number} was changed: {path}")
+        elif solution is None:
+            problems.append(f"the solution of submission {entry.number} is not kept: {entry.solution}")
+        elif entry.status == "scored" and entry.scorer == SCORER:
+            found = score_against(kept_predictions(competition, ledger, entry), solution)
+            if not _alike(found.public.rmse, entry.public) or not _alike(found.private.rmse, entry.private):
+                problems.append(f"submission {entry.number} has not the score that its file gets")
+    return problems
+
+
+def _counting(competition: Competition, digest: str) -> tuple[SolutionRow, ...] | None:
+    """The rows that count of the solution with this SHA-256; None where it is not kept."""
+    rows = read_version(competition, digest)
+    return None if rows is None else competition.counting(rows)
+
+
+def _alike(found: float, entered: float | None) -> bool:
+    return entered is not None and math.isclose(found, entered, abs_tol=_SAME)

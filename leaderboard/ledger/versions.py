@@ -1,0 +1,84 @@
+"""Versions of the solution: each that was ever in force is kept as ``private/solutions/<SHA-256>.csv``.
+
+The ledger says which version is in force. ``private/solution.csv`` is a copy of it, renewed where an
+interruption left another one there.
+"""
+
+import hashlib
+from pathlib import Path
+
+from leaderboard.ledger.ledger import Ledger, Transaction
+from submission.competition import Competition
+from submission.errors import UnusableInput
+from submission.files import replacing, sha256
+from submission.seal import SOLUTION, check_sealed, replace_solution
+from submission.solution import SolutionRow, read_solution
+
+
+def version_file(competition: Competition, digest: str) -> Path:
+    """Where the version with this SHA-256 is kept; one that was never replaced may not be there."""
+    return competition.private / "solutions" / f"{digest}.csv"
+
+
+def keep_version(competition: Competition, data: bytes) -> str:
+    """Keep the bytes of a version, readable by the organizer alone. Its SHA-256."""
+    digest = hashlib.sha256(data).hexdigest()
+    path = version_file(competition, digest)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with replacing(path) as temporary:
+        temporary.touch(mode=0o600, exist_ok=False)
+        temporary.write_bytes(data)
+    return digest
+
+
+def settle(competition: Competition, transaction: Transaction) -> str:
+    """Make ``private/solution.csv`` the version that the ledger has in force. Its SHA-256.
+
+    Raises:
+        UnusableInput: it is another one, or not the sealed one, and the version in force is not kept.
+    """
+    digest, newest = sha256(competition.root / SOLUTION), transaction.solution()
+    kept = newest and version_file(competition, newest)
+    if kept and kept.is_file():
+        if digest != newest or not _sealed(competition):
+            replace_solution(competition.root, kept.read_bytes())
+        return newest or ""
+    check_sealed(competition.root, SOLUTION)
+    if newest is not None and digest != newest:
+        raise UnusableInput(
+            f"{competition.root / SOLUTION} is not the version {newest[:12]} that the ledger names: "
+            "restore it from a backup"
+        )
+    return digest
+
+
+def settle_interrupted(competition: Competition, ledger: Ledger) -> None:
+    """Finish a correction of the solution that was interrupted, where there is one.
+
+    Raises:
+        UnusableInput: as :func:`settle`, or this is a participant's copy.
+    """
+    competition.require_private()
+    if (competition.private / "solutions").is_dir():
+        with ledger.transaction() as transaction:
+            settle(competition, transaction)
+
+
+def read_version(competition: Competition, digest: str) -> tuple[SolutionRow, ...] | None:
+    """All rows of the version with this SHA-256; None where it is not kept or was changed.
+
+    Raises:
+        UnusableInput: its rows do not fit the competition.
+    """
+    for path in (version_file(competition, digest), competition.root / SOLUTION):
+        if path.is_file() and sha256(path) == digest:
+            return read_solution(path, competition.ids("test"))
+    return None
+
+
+def _sealed(competition: Competition) -> bool:
+    try:
+        check_sealed(competition.root, SOLUTION)
+    except UnusableInput:
+        return False
+    return True

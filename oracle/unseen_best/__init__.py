@@ -1,0 +1,255 @@
+"""unseen-best, the kit's own entry: trees and SYP's oracle judge images, transport under an estimated class
+prior judges the set, and a small regression corrects it. docs/results/unseen-best.md says why, and what
+each part is worth.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from baselines.accuracy.cot import cott_threshold, transport_to
+from baselines.accuracy.stack import convex_weights
+from baselines.contract.estimator import Estimator
+from baselines.contract.families import Fold, blocks
+from baselines.contract.regressors import log_odds
+from oracle.indicators import indicator_table, named, needs_of
+from oracle.training import check_whole
+from oracle.unseen_best.correction import Correction
+from oracle.unseen_best.judge import SYP, Judge, Tables, scaled
+from oracle.unseen_best.priors import few_classes, nearest_prior, sure
+from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.temperature import temperature
+from submission.errors import UnusableInput
+
+FloatArray = NDArray[np.float64]
+RICH = "entropy,confidence,energy,margin,logit_norm,knn,turned,grey,rotation"
+"""What the trees read: nothing that all images of a set share, and nothing of the pixels themselves."""
+EVIDENCE = ("knn", "rotation", "turned", "confidence")
+"""Indicators whose mean over the set the regression reads."""
+LEVELS = (0.5, 0.7, 1.0)
+"""Above which probability of being right an image is sure of its class; at 1 the prior is the source's."""
+RIGHT = 0.5
+"""Above this probability the trees call an image right."""
+ESTIMATES = ("trees", "transport", "stack")
+ALPHAS = (1.0, 10.0, 100.0, 1000.0)
+TRANSPORT = 2
+"""Column of a row: the transport's estimate at the level 0.7, which is the one that is corrected."""
+PARTS = 10_000
+"""Of these a class prior is made up when it is transported to."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The logits (n, k) of a set, or of a copy of one, and its images' indicators (n, p)."""
+
+    observation: Observation
+    table: NDArray[np.float32]
+
+    def take(self, rows: NDArray[np.int64]) -> "Judged":
+        """The images at `rows` alone."""
+        seen = self.observation
+        return Judged(Observation(seen.set_name, seen.classifier, seen.logits[rows]), self.table[rows])
+
+
+Fit = Callable[[FloatArray, FloatArray], Correction]
+
+
+def candidates(width: int) -> list[Fit]:
+    """Ways to tell accuracy from rows (r, width): every estimate as it is, and the transport's corrected by
+    the other estimates, and by these and the evidence, each at every strength of ridge regression.
+    """
+    estimates = range(width - len(EVIDENCE))
+    found: list[Fit] = [partial(_as_it_is, column) for column in estimates]
+    for columns in (estimates, range(width)):
+        found += [partial(_corrected, tuple(columns), alpha) for alpha in ALPHAS]
+    return found
+
+
+def _as_it_is(column: int, rows: FloatArray, targets: FloatArray) -> Correction:
+    return Correction.none(rows.shape[1], column)
+
+
+def _corrected(columns: tuple[int, ...], alpha: float, rows: FloatArray, targets: FloatArray) -> Correction:
+    return Correction.fit(rows, targets, columns, TRANSPORT, alpha)
+
+
+class UnseenBest(Estimator):
+    """Trees, transport under an estimated class prior, and regressions weighed by cross-validation.
+
+    Args:
+        indicators: that the trees read, names with commas between them.
+        estimate: the share of images that the trees call right ("trees"), the share transported cheaply under
+            the class prior that they leave room for ("transport"), or both, corrected ("stack").
+        copies: of the labelled source, with other class priors, that the regression learns from too.
+        steps: of a network like ORA-A's, whose estimate stands beside the others; with 0, as meta-train
+            cross-validation has it, there is none (docs/results/unseen-best.md).
+        trees, leaves: of LightGBM.
+        most: at most so many images are learnt from by each of the five forests and networks.
+        seed: of what is drawn.
+    """
+
+    def __init__(
+        self,
+        indicators: str = RICH,
+        estimate: str = "stack",
+        copies: int = 8,
+        steps: int = 0,
+        trees: int = 100,
+        leaves: int = 15,
+        most: int = 200_000,
+        seed: int = 0,
+    ) -> None:
+        self.indicators = indicators
+        self.estimate = estimate
+        self.copies = copies
+        self.steps = steps
+        self.trees = trees
+        self.leaves = leaves
+        self.most = most
+        self.seed = seed
+
+    @property
+    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What the indicators read."""
+        return needs_of(self._columns)
+
+    def _fit(self, meta: MetaTrain) -> None:
+        self._check()
+        self._prepare(meta.source)
+        sets = [self._judged(observation) for observation in tqdm(meta.sets, "indicators", leave=False)]
+        source, everything = self._judged(meta.source.observation), np.arange(len(sets))
+        self.judge_ = self._judge(meta, sets, source, everything)
+        if self.estimate != "stack":
+            return
+        parts = blocks(meta.families)
+        taught = [
+            self._judge(meta, sets, source, fold.train)
+            for fold in tqdm(parts, "blocks of operations", leave=False)
+        ]
+        judges = [[taught[j] for j, fold in enumerate(parts) if i in fold.test] for i in everything]
+        self._learn(meta, sets, source, judges, parts)
+
+    def _prepare(self, source: Source) -> None:
+        """Keep what rows need of the source."""
+        self.source_ = source
+        self.temperature_ = temperature(source)
+        self.threshold_ = cott_threshold(source, self.temperature_)
+        k = source.observation.logits.shape[1]
+        self.prior_ = np.bincount(source.labels, minlength=k) / len(source.labels)
+
+    def _judged(self, observation: Observation) -> Judged:
+        seen = Observation(observation.set_name, observation.classifier, observation.logits)
+        return Judged(seen, indicator_table(observation, self.source_, self._columns))
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        """The trees' indicators, then those of the evidence, and of SYP, that are not among them."""
+        more = named(SYP) if self.steps else ()
+        return tuple(dict.fromkeys((*named(self.indicators), *EVIDENCE, *more)))
+
+    def _tables(self, judged: Judged) -> Tables:
+        rich = judged.table[:, : len(named(self.indicators))]
+        if not self.steps:
+            return Tables(rich)
+        return Tables(rich, scaled(judged.table[:, [self._columns.index(name) for name in named(SYP)]]))
+
+    def _judge(
+        self, meta: MetaTrain, sets: Sequence[Judged], source: Judged, chosen: NDArray[np.int64]
+    ) -> Judge:
+        """Who has learnt from the chosen sets and the source."""
+        return Judge.of(
+            [self._tables(sets[i]) for i in chosen],
+            [meta.correct[i] for i in chosen],
+            self._tables(source),
+            meta.source.correct,
+            {"trees": self.trees, "leaves": self.leaves},
+            self.most,
+            self.steps if self.estimate == "stack" else 0,
+            self.seed,
+        )
+
+    def _row(self, judged: Judged, judges: Sequence[Judge]) -> FloatArray:
+        """Log-odds of the trees', transports' and network's estimates, then the means of the evidence."""
+        tables = self._tables(judged)
+        probabilities = np.mean([judge.probabilities(tables) for judge in judges], axis=0)
+        estimates = [(probabilities > RIGHT).mean()]
+        estimates += [self._transported(judged.observation, probabilities, level) for level in LEVELS]
+        if self.steps:
+            estimates.append(np.mean([judge.share(tables) for judge in judges]))
+        places = [self._columns.index(name) for name in EVIDENCE]
+        return np.array([*log_odds(estimates), *judged.table[:, places].mean(axis=0, dtype=np.float64)])
+
+    def _transported(self, observation: Observation, probabilities: FloatArray, level: float) -> float:
+        """COTT under the class prior nearest to the source's that leaves room for what is sure."""
+        least = sure(observation.predicted, probabilities, level, len(self.prior_))
+        classes = np.rint(PARTS * nearest_prior(least, self.prior_)).astype(np.int64)
+        cost, mass = transport_to(classes, observation, self.temperature_)
+        return float(mass[cost <= self.threshold_].sum())
+
+    def _learn(
+        self,
+        meta: MetaTrain,
+        sets: Sequence[Judged],
+        source: Judged,
+        judges: Sequence[Sequence[Judge]],
+        parts: Sequence[Fold],
+    ) -> None:
+        """Rows of the sets, by judges that lack their operations, and of the source; then the weights."""
+        pairs = zip(tqdm(sets, "transports", leave=False), judges, strict=True)
+        rows = [self._row(judged, theirs) for judged, theirs in pairs]
+        targets = list(meta.targets)
+        rng = np.random.default_rng(self.seed)
+        for drawn in [
+            np.arange(len(source.table)),
+            *(few_classes(meta.source.labels, rng) for _ in range(self.copies)),
+        ]:
+            rows.append(self._row(source.take(drawn), [self.judge_]))
+            targets.append(meta.source.correct[drawn].mean())
+        of = np.concatenate([np.arange(len(sets)), np.full(1 + self.copies, -1)])
+        self._weigh(np.array(rows), np.array(targets), of, parts)
+
+    def _weigh(
+        self, rows: FloatArray, targets: FloatArray, of: NDArray[np.int64], parts: Sequence[Fold]
+    ) -> None:
+        """Convex weights of the candidates that serve best on blocks of operations not learnt from."""
+        held, every = [np.isin(of, fold.test) for fold in parts], candidates(rows.shape[1])
+        predictions = [
+            np.column_stack([fit(rows[~test], targets[~test])(rows[test]) for fit in every]) for test in held
+        ]
+        weights = convex_weights(predictions, [targets[test] for test in held])
+        chosen = [(float(weight), fit) for weight, fit in zip(weights, every, strict=True) if weight > 0]
+        self.corrections_ = [(weight, fit(rows, targets)) for weight, fit in chosen]
+
+    def _predict(self, observation: Observation) -> float:
+        judged = self._judged(observation)
+        if self.estimate == "stack":
+            row = self._row(judged, [self.judge_])[None]
+            return float(sum(weight * correct(row)[0] for weight, correct in self.corrections_))
+        probabilities = self.judge_.probabilities(self._tables(judged))
+        if self.estimate == "trees":
+            return float((probabilities > RIGHT).mean())
+        return self._transported(observation, probabilities, LEVELS[TRANSPORT - 1])
+
+    def _state(self) -> dict[str, Any]:
+        corrections = [(weight, asdict(each)) for weight, each in getattr(self, "corrections_", [])]
+        return {"source": self.source_, "judge": self.judge_.state(), "corrections": corrections}
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self._prepare(state["source"])
+        self.judge_ = Judge.restore(state["judge"])
+        self.corrections_ = [(weight, Correction(**each)) for weight, each in state["corrections"]]
+
+    def _check(self) -> None:
+        if self.estimate not in ESTIMATES:
+            raise UnusableInput(f"estimate must be {', '.join(ESTIMATES)}, got {self.estimate!r}")
+        check_whole("copies", self.copies, 0, 1000)
+        check_whole("steps", self.steps, 0, 10_000_000)
+        check_whole("trees", self.trees, 1, 100_000)
+        check_whole("leaves", self.leaves, 2, 10_000)
+        check_whole("most", self.most, 1, 100_000_000)
+        check_whole("seed", self.seed, 0, 2**31 - 1)

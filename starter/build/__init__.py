@@ -1,0 +1,1 @@
+"""A competition, made: settings, plan, folder."""

@@ -1,0 +1,247 @@
+"""Sets of a competition that are cells of a grid: what `unseen build --grid` puts in validation and test."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.build.folder import Claim
+from starter.build.parts import train_ref
+from starter.build.plan import Planned, Settings
+from starter.build.settings import MixSettings
+from starter.images.imageset import ImageSet
+from starter.observing.cache import Cache, cache_of
+from starter.sets.recipe import Recipe, generator
+from starter.shift.degrees import ShiftGrid, usual_range
+from starter.shift.grid import cell_name
+from starter.shift.images import IND, Joined, embedded_shifts, is_embedded, shifted
+from starter.shift.referee import kept_in, open_referee
+from starter.shift.ruler import Ruler
+from starter.sources.splits import Splits
+from submission import UnusableInput
+
+GROUP = "corruptions"
+"""The operations of a grid's images."""
+IMAGES = 64
+"""Candidates for each image of a set: one set a cell, were they spread evenly."""
+LEAST_CELLS = 4
+"""A competition's part has sets of as many cells, or more."""
+_PARTS = {"train": "meta_base", "val": "val_base", "test": "test_base"}
+"""The splits that parts are made of."""
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The shifted images of one part.
+
+    Attributes:
+        part: "train", "val" or "test".
+        renderings: of all of them, one after the other.
+        semantic, covariate: float32 (n,), their degrees.
+    """
+
+    part: str
+    renderings: Sequence[Joined]
+    semantic: NDArray[np.float32]
+    covariate: NDArray[np.float32]
+
+    @classmethod
+    def of(
+        cls,
+        part: str,
+        base: ImageSet,
+        others: Mapping[str, ImageSet],
+        size: int,
+        seed: int,
+        ruler: Ruler,
+        cache: Cache,
+        embedded: bool,
+    ) -> "Candidates":
+        """Shift images and measure how far they are.
+
+        Args:
+            part: whose images they are.
+            base: ID images.
+            others: OOD sets by name; without any, all images have labels if `base` has.
+            size: images of a set.
+            seed: of everything drawn.
+            ruler: what measures.
+            cache: keeps degrees.
+            embedded: whether digits of the embedded natural families join.
+        """
+        known = {IND: base}
+        if embedded:
+            known |= embedded_shifts(_PARTS[part], IMAGES * size, seed, base.labels is not None)
+        renderings = shifted(known, others, IMAGES * size, GROUP, seed)
+        return cls(part, renderings, *ruler.measure(renderings, cache, name=f"measure {part}"))
+
+    @property
+    def ranges(self) -> tuple[Range, Range]:
+        """Of semantic and covariate degrees, what levels divide."""
+        return usual_range(self.semantic), usual_range(self.covariate)
+
+    def cells(self, ranges: tuple[Range, Range], size: int) -> dict[tuple[int, int], NDArray[np.int64]]:
+        """The images of each cell (covariate, semantic) that has `size` or more.
+
+        Raises:
+            UnusableInput: there are fewer than LEAST_CELLS.
+        """
+        grid = ShiftGrid.of(self.semantic, self.covariate, *ranges)
+        full = {
+            (int(covariate), int(semantic)): grid.cell(semantic, covariate)
+            for covariate, semantic in np.argwhere(grid.told(size))
+        }
+        if len(full) < LEAST_CELLS:
+            raise UnusableInput(
+                f"--grid: {len(full)} cells of the {self.part} images hold the {size} images of a set, "
+                f"{LEAST_CELLS} are needed: ask for a smaller --set-size, or give another encoder"
+            )
+        return full
+
+    def take(self, rows: NDArray[np.int64], name: str) -> ImageSet:
+        """The images (and labels, where they are known) at `rows` (m,), ascending."""
+        images: list[NDArray[np.uint8]] = []
+        labels: list[NDArray[np.int64]] = []
+        start = 0
+        for each in self.renderings:
+            mine = rows[(rows >= start) & (rows < start + len(each))] - start
+            start += len(each)
+            if len(mine):
+                images.append(each.images()[mine])
+                labels += [each.labels()[mine]] if each.parts[0].base.labels is not None else []
+        found = np.concatenate(images)
+        return ImageSet(name, found, np.concatenate(labels) if labels else None)
+
+
+def candidates(settings: Settings) -> int:
+    """About how many shifted images a build with a grid sorts into cells, those of the three parts."""
+    size = settings.mix_sizes.high if isinstance(settings, MixSettings) else settings.set_size
+    return len(_PARTS) * IMAGES * size
+
+
+def open_ruler(claim: Claim, splits: Splits, device: str) -> Ruler:
+    """The ruler of a build's settings, which measures distances from the unlabelled training images.
+
+    Raises:
+        UnusableInput: as `open_referee` and `Ruler.of`.
+    """
+    settings = claim.settings
+    kept = kept_in(claim.root)
+    encoder, laid = open_referee(settings.grid, settings.referee, splits.classes, kept, settings.seed, device)
+    return Ruler.of(encoder, laid, train_ref(splits, settings.seed), device)
+
+
+def grid_input(settings: Settings, ruler: Ruler | None) -> dict[str, str]:
+    """A hash of encoder, matrix and ID images, by the option that named them; nothing without a ruler."""
+    return {} if ruler is None else {f"--grid {settings.grid}": ruler.digest}
+
+
+def cells_of(
+    claim: Claim,
+    splits: Splits,
+    ruler: Ruler,
+    bases: Mapping[str, tuple[ImageSet, Mapping[str, ImageSet]]],
+    size: int,
+) -> dict[str, tuple[Candidates, tuple[Range, Range]]]:
+    """The shifted images of "val" and "test", and the ranges of the levels, which those of "train" give.
+
+    Args:
+        claim: the build.
+        splits: of the source.
+        ruler: what measures.
+        bases: the ID images and the OOD sets of "train", "val" and "test".
+        size: images of a set.
+    """
+    settings, cache = claim.settings, cache_of(claim.root)
+    seeds = {"train": settings.seed, "val": settings.seed, "test": claim.test_seed}
+    embedded = is_embedded(settings.source, splits.classes)
+    found = {
+        part: Candidates.of(part, *base, size, seeds[part], ruler, cache, embedded)
+        for part, base in bases.items()
+    }
+    ranges = found["train"].ranges
+    return {part: (found[part], ranges) for part in ("val", "test")}
+
+
+def plan_grid(
+    claim: Claim, splits: Splits, ruler: Ruler, seeds: Mapping[str, int]
+) -> dict[str, list[Planned]]:
+    """The validation and test sets of the accuracy track: cells of labelled images.
+
+    Args:
+        claim: the build.
+        splits: of the source.
+        ruler: what measures.
+        seeds: of "val" and "test".
+
+    Raises:
+        UnusableInput: as `Candidates.cells`.
+    """
+    settings = claim.settings
+    none: Mapping[str, ImageSet] = {}
+    bases = {part: (getattr(splits, name), none) for part, name in _PARTS.items()}
+    cells = cells_of(claim, splits, ruler, bases, settings.set_size)
+    counts = {"val": settings.val_sets, "test": settings.test_sets}
+    return {
+        part: plan_cells(*cells[part], counts[part], settings.set_size, seed) for part, seed in seeds.items()
+    }
+
+
+def plan_cells(
+    found: Candidates, ranges: tuple[Range, Range], count: int, size: int, seed: int
+) -> list[Planned]:
+    """`count` labelled sets of `size` images, each of one cell, in random order under neutral names.
+
+    Cells take turns in random order, each as often as any other. A set's group is its covariate level, as
+    "c3", its family its cell, as "s1c3".
+
+    Args:
+        found: the part's labelled images.
+        ranges: of the levels.
+        count: how many sets.
+        size: images of each.
+        seed: of the draw.
+
+    Raises:
+        UnusableInput: as `Candidates.cells`.
+    """
+    rng = generator(seed, "cells", found.part)
+    cells = found.cells(ranges, size)
+    order = [cell for _ in range(-(-count // len(cells))) for cell in rng.permutation(sorted(cells)).tolist()]
+    drawn = [rng.choice(cells[row, column], size, replace=False) for row, column in order[:count]]
+    used = np.unique(np.concatenate(drawn)) if drawn else np.zeros(0, np.int64)
+    pool = found.take(used, "cells") if drawn else None
+    planned = []
+    for number, ((row, column), rows) in enumerate(zip(order, drawn, strict=False), start=1):
+        assert pool is not None
+        recipe = Recipe(f"{found.part}_{number:04d}", int(rng.integers(2**63)), (("sample", {"n": size}),))
+        name = cell_name(column, row)
+        images = pool.take(np.searchsorted(used, np.sort(rows)), name)
+        planned.append(Planned(f"cell:{name}", recipe, f"c{row + 1}", name, images))
+    return planned
+
+
+def cell_pools(found: Candidates, ranges: tuple[Range, Range], size: int, seed: int) -> dict[str, ImageSet]:
+    """The unlabelled images of each cell by its name: 2 * `size` of it, or all where it has fewer.
+
+    Args:
+        found: the part's images.
+        ranges: of the levels.
+        size: images of a mix; cells of fewer are left out.
+        seed: of the draw.
+
+    Raises:
+        UnusableInput: as `Candidates.cells`.
+    """
+    rng = generator(seed, "cells", found.part)
+    cells = found.cells(ranges, size)
+    drawn = {
+        cell_name(column, row): np.sort(rng.permutation(rows)[: 2 * size])
+        for (row, column), rows in sorted(cells.items())
+    }
+    used = np.unique(np.concatenate(list(drawn.values())))
+    pool = replace(found.take(used, "cells"), labels=None)
+    return {name: pool.take(np.searchsorted(used, rows), name) for name, rows in drawn.items()}

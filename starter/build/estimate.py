@@ -1,0 +1,185 @@
+"""What a build will take, told beforehand: images, forward passes, time and disk."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from starter.build.cells import candidates
+from starter.build.parts import TRAIN_REF
+from starter.build.plan import Settings, plan_train
+from starter.build.settings import MixSettings
+from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network
+from starter.meaning.oodsets import count_class_images
+from starter.sets.mix import part_sets
+from starter.sources.glyphs.digits import CLASSES
+from starter.sources.oodsets import count_ood_images
+from starter.sources.sources import load_images, load_source, set_names
+
+NAMED = {
+    "glyphs": CLASSES,
+    "cifar10": tuple(
+        ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+    ),
+}
+"""The classes of the named sources, which are neither rendered nor downloaded for an estimate."""
+STATS = 3 * 4
+"""Bytes of the image statistics of one image."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The cost of a build.
+
+    Attributes:
+        images: observed, per classifier: those of all sets, and the reference and training images that every
+            method starts from.
+        seconds: of forward passes over all classifiers, from a measurement on this machine.
+        disk: bytes of the folder.
+        candidates: shifted images that are sorted into cells, with a grid; their time is not in `seconds`.
+    """
+
+    images: int
+    seconds: float
+    disk: int
+    candidates: int = 0
+
+    def __str__(self) -> str:
+        cells = (
+            f"\ngrid    about {self.candidates:,} candidates to render and to encode, beside that time"
+            if self.candidates
+            else ""
+        )
+        return (
+            f"images  {self.images:,} per classifier\n"
+            f"time    about {duration(self.seconds)} of forward passes on this machine\n"
+            f"disk    about {self.disk / 1e6:,.0f} MB{cells}"
+        )
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What an estimate needs to know of a source: classes, image size, and how many images its parts have."""
+
+    classes: tuple[str, ...]
+    size: tuple[int, int] = (32, 32)
+    base: int = 4000
+    reference: int = 2000
+    train_ref: int = TRAIN_REF
+
+
+def estimate(settings: Settings, device: str = "cpu") -> Estimate:
+    """Estimate a build without writing or downloading anything.
+
+    Raises:
+        UnusableInput: a path in the settings cannot be used, local weights do not fit, or there is no such
+            device.
+    """
+    if isinstance(settings, MixSettings):
+        settings.check_files()
+    source = _source(settings)
+    sets = COUNTS[settings.track](settings, source)
+    observed = sets.observed + source.reference + source.train_ref
+    pixels = 3 * source.size[0] * source.size[1]
+    disk = pixels * (sets.stored + source.base + source.reference + source.train_ref)
+    disk += STATS * observed
+    seconds = 0.0
+    for spec in settings.classifiers:
+        classifier = _classifier(spec, source.classes, settings.precision, device)
+        k, d = classifier.head_weight.shape
+        disk += 4 * k * observed + (sets.number + 2) * (8 * d + 4 * d * (d + 1) // 2)
+        disk += sum(tensor.nbytes for tensor in classifier.network.state_dict().values())
+        seconds += observed * _seconds_per_image(classifier, source.size)
+    return Estimate(observed, seconds, disk, candidates(settings) if settings.grid else 0)
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """How many sets there are, how many of their images are observed, and how many stored beside the base."""
+
+    number: int
+    observed: int
+    stored: int
+
+
+def _accuracy_sets(settings: Settings, source: _Source) -> _Sets:
+    natural = [
+        len(load_images(name, source.classes, settings.set_size, settings.seed, source.size))
+        for path in (*settings.val_from, *settings.test_from)
+        for name in set_names(path)
+    ]
+    made = settings.val_sets + settings.test_sets
+    stored = settings.set_size * made + sum(natural)
+    recipes = plan_train(settings)
+    rendered = sum(recipe.ops[0][1]["n"] if recipe.selection else source.base for recipe in recipes)
+    return _Sets(len(recipes) + made + len(natural), rendered + stored, stored)
+
+
+def _mixes(settings: Settings, source: _Source) -> _Sets:
+    """Meta-train mixes cost their pools alone; the other IND pools are together as large as the base."""
+    assert isinstance(settings, MixSettings)
+    sizes = settings.mix_sizes
+    drawn = settings.exclude, 2 * sizes.high
+    if settings.classes:
+        reading = settings.id_up_to, settings.classes_per_set
+        counts = count_class_images(settings.classes, settings.images, *reading, *drawn)
+    else:
+        counts = count_ood_images(settings.ood, source.classes, *drawn)
+    tested: dict[str, int] = {}
+    for path in settings.test_from:
+        tested = count_ood_images(path, source.classes, (), drawn[1])
+    train = [counts[name] for name in part_sets(list(counts), settings.seed, list(tested))["train"]]
+    mixes = (settings.val_sets + settings.test_sets) * (sizes.low + sizes.high) // 2
+    observed = 2 * source.base + sum(train) + mixes
+    return _Sets(len(train) + settings.val_sets + settings.test_sets + 3, observed, mixes + sum(train))
+
+
+COUNTS: dict[str, Callable[[Settings, _Source], _Sets]] = {"accuracy": _accuracy_sets, "ood": _mixes}
+"""How the sets of each track are counted."""
+
+
+def _source(settings: Settings) -> _Source:
+    if settings.source in NAMED:
+        return _Source(NAMED[settings.source], base=10_000 if settings.datacv_splits else 4000)
+    splits = load_source(settings.source, seed=settings.seed)
+    if settings.datacv_splits:
+        splits = splits.as_in_datacv()
+    return _Source(
+        splits.classes,
+        splits.image_size,
+        len(splits.meta_base),
+        len(splits.reference),
+        min(TRAIN_REF, len(splits.train)),
+    )
+
+
+def _classifier(spec: str, classes: tuple[str, ...], precision: str, device: str) -> Classifier:
+    """The classifier; weights that are not here yet are replaced by untrained ones, which take as long."""
+    name, _, weights = spec.partition("=")
+    if weights not in ("", "official") or name not in ARCHITECTURES:
+        return load_classifier(spec, classes, precision, device)
+    with torch.random.fork_rng(devices=[]):
+        network = new_network(name, len(classes))
+    return Classifier(name, name, network, classes, (0.5,) * 3, (0.25,) * 3, precision, device)
+
+
+def _seconds_per_image(classifier: Classifier, size: tuple[int, int]) -> float:
+    """Measured on random images, after one pass to warm up."""
+    images = np.random.default_rng(0).integers(256, size=(250, *size, 3), dtype=np.uint8)
+    classifier(images)
+    start = time.perf_counter()
+    classifier(images)[0].cpu()
+    return (time.perf_counter() - start) / len(images)
+
+
+def duration(seconds: float) -> str:
+    """In hours, below half an hour in minutes, below two minutes in seconds.
+
+    >>> duration(5400), duration(600), duration(7)
+    ('1.50 h', '10 min', '7 s')
+    """
+    if seconds >= 1800:
+        return f"{seconds / 3600:.2f} h"
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"

@@ -1,0 +1,39 @@
+"""The kit's networks by name, and building any of them or the user's own."""
+
+from collections.abc import Callable
+
+from starter.classifiers.networks.dla import DLA34
+from starter.classifiers.networks.network import Network
+from starter.classifiers.networks.repvgg import RepVGGA0
+from starter.classifiers.networks.resnet import ResNet56
+from starter.classifiers.networks.resnet_imagenet import ResNet18, ResNet101
+from starter.classifiers.networks.small import Small
+from starter.classifiers.networks.torchvision import DenseNet121
+from starter.classifiers.networks.user import UserNetwork
+from starter.classifiers.networks.vgg import VGG16
+from submission.errors import UnusableInput
+
+#: Architecture -> network for a number of classes.
+ARCHITECTURES: dict[str, Callable[[int], Network]] = {
+    "densenet121": DenseNet121,
+    "dla34": DLA34,
+    "repvgg_a0": RepVGGA0,
+    "resnet101": ResNet101,
+    "resnet18": ResNet18,
+    "resnet56": ResNet56,
+    "small": Small,
+    "vgg16": VGG16,
+}
+
+
+def new_network(arch: str, num_classes: int) -> Network:
+    """An untrained network of the kit, or the user's network that ``module:function`` gives.
+
+    Raises:
+        UnusableInput: an unknown name, or a module:function that fails or that `use_network` was not told of.
+    """
+    if arch in ARCHITECTURES:
+        return ARCHITECTURES[arch](num_classes)
+    if ":" in arch:
+        return UserNetwork(arch, num_classes)
+    raise UnusableInput(f"{arch[:100]!r} is no architecture of the kit, which has {', '.join(ARCHITECTURES)}")

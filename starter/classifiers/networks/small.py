@@ -1,0 +1,104 @@
+"""Small: a convolutional network trained in seconds on two cores, for the embedded data and for tests."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from tqdm import tqdm
+
+from starter.classifiers.networks.network import Network
+from starter.images.imageset import ImageSet
+
+SMALL_MEAN = (0.5, 0.5, 0.5)
+SMALL_STD = (0.25, 0.25, 0.25)
+WIDTHS = (16, 32, 64, 64)
+STRIDES = (2, 1, 2, 2)
+EPOCHS = 5
+BATCH = 100
+PEAK_RATE = 0.4
+
+_Triple = tuple[float, float, float]
+
+
+class Small(Network):
+    """Four 3 x 3 convolutions with batch normalisation; d = 64.
+
+    `stages` gives the maps after each: 16, 32, 64 and 64 channels at 1/2, 1/2, 1/4 and 1/8 of the size.
+    """
+
+    def __init__(self, num_classes: int) -> None:
+        super().__init__()
+        inputs = (3, *WIDTHS[:-1])
+        self.blocks = nn.ModuleList(map(_block, inputs, WIDTHS, STRIDES))
+        self.fc = nn.Linear(WIDTHS[-1], num_classes)
+
+    @property
+    def head(self) -> nn.Linear:
+        """`fc`."""
+        return self.fc
+
+    def stages(self, x: Tensor) -> list[Tensor]:
+        """After each convolution."""
+        maps = [x]
+        for block in self.blocks:
+            maps.append(block(maps[-1]))
+        return maps[1:]
+
+
+def _block(inputs: int, outputs: int, stride: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()
+    )
+
+
+def train_small(
+    train: ImageSet,
+    num_classes: int,
+    seed: int,
+    mean: _Triple = SMALL_MEAN,
+    std: _Triple = SMALL_STD,
+    progress: bool = True,
+) -> Small:
+    """Train `Small` on labelled images and return it in evaluation mode, channels last.
+
+    SGD with Nesterov momentum under the one-cycle schedule of Smith & Topin (2018), no augmentation. The same
+    seed and number of threads give the same weights on the same machine; the global generator is left alone.
+
+    Args:
+        train: labelled images.
+        num_classes: k, more than every label.
+        seed: of the initial weights and the order of images.
+        mean, std: normalisation of RGB in [0, 1]; the network wants the same when it is used.
+        progress: show a tqdm bar.
+
+    Raises:
+        ValueError: `train` has no labels, or labels of `num_classes` or more.
+    """
+    if train.labels is None:
+        raise ValueError(f"set {train.name!r} has no labels to train on")
+    if train.labels.max() >= num_classes:
+        raise ValueError(f"set {train.name!r} has label {train.labels.max()} of {num_classes} classes")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Small(num_classes)
+    model.to(memory_format=torch.channels_last)
+    scale, offset = 1 / (255 * torch.tensor(std)), torch.tensor(mean) / torch.tensor(std)
+    order = torch.Generator().manual_seed(seed)
+    steps = max(1, len(train) // BATCH)
+    optimiser = torch.optim.SGD(
+        model.parameters(), lr=PEAK_RATE, momentum=0.9, weight_decay=5e-4, nesterov=True
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, PEAK_RATE, total_steps=EPOCHS * steps)
+    with tqdm(
+        total=EPOCHS * min(len(train), steps * BATCH), desc="train small", unit="image", disable=not progress
+    ) as bar:
+        for _ in range(EPOCHS):
+            for batch in torch.randperm(len(train), generator=order)[: steps * BATCH].split(BATCH):
+                part = train.take(batch.numpy())
+                x = (torch.from_numpy(part.images) * scale - offset).permute(0, 3, 1, 2)
+                loss = cross_entropy(model(x), torch.from_numpy(part.labels))
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+                schedule.step()
+                bar.update(len(batch))
+    return model.eval()

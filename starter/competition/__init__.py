@@ -1,0 +1,1 @@
+"""A built competition, read: its images, its subjects; shown, written out, audited, on a cluster."""

@@ -1,0 +1,225 @@
+"""Auditing a competition: whatever could tell participants a hidden label, graded, a line each."""
+
+import json
+import os
+import re
+import stat
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.build.accuracy import LEAKED_SHARE
+from starter.competition.audit_images import ordered_by_class, shared_with_public
+from starter.observing.cache import cache_of
+from submission import Competition, SolutionRow, UnusableInput
+from submission.metrics import spearman
+
+GUESSABLE = 2**32
+"""Test seeds below can be tried one by one."""
+CHANCE = 0.001
+"""An order that a shuffle gives less often than this tells something."""
+_SHUFFLES = 2000
+_NEUTRAL = re.compile(r"test_\d{4,}")
+_SEED = re.compile(r'seed\\*": ?(\d{10,})')
+_NUMBER = re.compile(r"(?<![\w.])(?:0?\.\d+|[01](?:\.\d+)?)(?![\w.])")
+_TEXT = (".csv", ".html", ".json", ".jsonl", ".md", ".txt", ".yaml", "")
+_LONGEST = 64 << 20
+"""Bytes of a text that are searched."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that could reveal a label.
+
+    Attributes:
+        grade: "error" (mend it before anybody gets the competition) or "warning" (know it).
+        text: one line that names the file or set, and the remedy.
+    """
+
+    grade: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.grade:<7}  {self.text}"
+
+
+def audit(competition: Competition, device: str = "cpu") -> tuple[Finding, ...]:
+    """Everything found in the organizer's copy, errors first.
+
+    Only what lies in the folder is looked at; that images or labels are published elsewhere is not found.
+
+    Raises:
+        UnusableInput: this is a participant's copy, a file of the competition was changed, or its classifiers
+            cannot be read.
+    """
+    solution = competition.whole_solution()
+    record = competition.private / "build.json"
+    text = record.read_text(encoding="utf-8") if record.is_file() else ""
+    checks: list[Iterator[Finding]] = [
+        _visibility(competition),
+        _permissions(competition),
+        _seed(competition, text),
+        _links_and_strays(competition),
+        _secrets(competition, solution, text),
+        _members(competition),
+        _names(competition, solution, text),
+        _set_order(competition, solution),
+        _sizes(competition, solution),
+        _pixels(competition),
+        (Finding("error", line) for line in ordered_by_class(competition, device)),
+    ]
+    found = [finding for check in checks for finding in check]
+    return tuple(sorted(found, key=lambda finding: finding.grade))
+
+
+def _visibility(competition: Competition) -> Iterator[Finding]:
+    if competition.visibility == "practice":
+        yield Finding("warning", "practice: the test images are public, so that labels can be looked up")
+        board = competition.root / "leaderboard.html"
+        if board.is_file() and "practice" not in board.read_text(encoding="utf-8"):
+            yield Finding("error", f"{board} does not say that this is practice: run `unseen leaderboard`")
+
+
+def _permissions(competition: Competition) -> Iterator[Finding]:
+    folders, cache = [competition.private], cache_of(competition.root).root
+    if competition.track == "ood" and isinstance(cache, Path) and cache.is_dir():  # it tells IND from OOD
+        folders.append(cache)
+    for folder in folders:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & 0o077:
+            yield Finding("error", f"{folder} is open to others (mode {mode:04o}): chmod 700 {folder}")
+
+
+def _seed(competition: Competition, record: str) -> Iterator[Finding]:
+    path = competition.private / "build.json"
+    if not record:
+        yield Finding("warning", f"{path} is missing: recipes and seeds were not looked for")
+        return
+    try:
+        seed = int(json.loads(record)["test_seed"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnusableInput(f"{path} is damaged: restore it from a backup") from error
+    if seed < GUESSABLE:
+        told = "the test seed is below 2^32 and can be guessed: build another folder without --test-seed"
+        yield Finding("error", told)
+
+
+def _links_and_strays(competition: Competition) -> Iterator[Finding]:
+    """What lies in public/ and was not put there by the build; `pack` leaves it out, a copy would not."""
+    private, listed = competition.private.resolve(), {*competition.files, "competition.json"}
+    for path in sorted(competition.public.rglob("*")):
+        if path.is_symlink() and Path(os.path.realpath(path)).is_relative_to(private):
+            yield Finding("error", f"{path} leads into {competition.private}: remove the link")
+        elif path.is_file() and path.relative_to(competition.public).as_posix() not in listed:
+            yield Finding("warning", f"{path} is not part of the competition: remove it")
+
+
+def _secrets(competition: Competition, solution: Sequence[SolutionRow], record: str) -> Iterator[Finding]:
+    """Texts in public/ that hold hidden targets, the seeds of test sets, or where these come from."""
+    settings = json.loads(record).get("settings", {}) if record else {}
+    named = {**dict.fromkeys(settings.get("test_from", ()), "from"), settings.get("test_ind", ""): "ind"}
+    sources = {source: f"--test-{option}" for source, option in named.items() if len(source) > 3}
+    seeds = {*_SEED.findall(record)} - {str(competition.seed)}
+    for path in sorted(competition.public.rglob("*")):
+        if path.suffix not in _TEXT or path.is_symlink() or not path.is_file():
+            continue
+        with path.open("rb") as stream:
+            text = stream.read(_LONGEST).decode("utf-8", "replace")
+        if _holds_targets(text, solution):
+            yield Finding("error", f"{path} holds hidden targets of test sets: remove it")
+        if any(seed in text for seed in seeds):
+            yield Finding("error", f"{path} holds a seed of the test sets: remove it")
+        if told := next((option for source, option in sources.items() if source in text), None):
+            yield Finding("warning", f"{path} says where test images come from ({told})")
+
+
+def _holds_targets(text: str, solution: Sequence[SolutionRow]) -> bool:
+    """Whether lines that name a test set mostly hold its target, or one column holds all targets in order."""
+    targets: dict[str, list[float]] = {}
+    for row in solution:
+        if row.prediction != 0.5:  # as in the sample submission
+            targets.setdefault(row.set, []).append(row.prediction)
+    told = missed = 0
+    columns: dict[int, list[float]] = {}
+    for line in text.splitlines():
+        numbers = [float(number) for number in _NUMBER.findall(line)]
+        for index, number in enumerate(numbers):
+            columns.setdefault(index, []).append(number)
+        named = [name for name in re.findall(r"[A-Za-z0-9][A-Za-z0-9._-]*", line) if name in targets]
+        if named and numbers:
+            hit = any(abs(number - t) < 1e-6 for number in numbers for t in targets[named[0]])
+            told, missed = told + hit, missed + (not hit)
+    truth = np.array([row.prediction for row in solution])
+    in_order = any(
+        len(column) == len(truth) and np.abs(truth - column).max() < 1e-6 for column in columns.values()
+    )
+    return in_order or told > missed
+
+
+def _members(competition: Competition) -> Iterator[Finding]:
+    for name in competition.sets("test"):
+        path = competition.file(f"test/{name}.npz")
+        with zipfile.ZipFile(path) as archive:
+            others = sorted({*archive.namelist()} - {"images.npy"})
+        if others:
+            yield Finding("error", f"{path} holds {', '.join(others)} besides the images: build again")
+
+
+def _names(competition: Competition, solution: Sequence[SolutionRow], record: str) -> Iterator[Finding]:
+    families = re.findall(r'"family": "([^"]+)"', record)
+    words = {word.casefold() for name in (*families, *competition.classes) for word in re.split(r"\W+", name)}
+    words |= {row.group.casefold() for row in solution}
+    for name in competition.sets("test"):
+        if _NEUTRAL.fullmatch(name):
+            continue
+        telling = sorted(word for word in words if len(word) > 2 and word in name.casefold())
+        grade = "error" if telling else "warning"
+        why = f"tells {telling[0]!r}" if telling else "is not neutral, as test_0001 is"
+        yield Finding(grade, f"test set {name!r}: its name {why}")
+
+
+def _set_order(competition: Competition, solution: Sequence[SolutionRow]) -> Iterator[Finding]:
+    """Orders of the test sets, by group or by target, that no shuffle gives."""
+    groups = {row.set: row.group for row in solution}
+    kinds = np.unique([groups[name] for name in competition.sets("test")], return_inverse=True)[1]
+    means = {name: np.mean([row.prediction for row in solution if row.set == name]) for name in groups}
+    targets = np.array([means[name] for name in competition.sets("test")])
+    position = np.arange(len(targets))
+    tells = {
+        "group": _chance(kinds, lambda order: float((order[1:] == order[:-1]).mean())),
+        "target": _chance(targets, lambda order: abs(spearman(position, order))),
+    }
+    for what, chance in tells.items():
+        if chance < CHANCE:
+            yield Finding(
+                "error", f"the order of the test sets tells their {what}: shuffle them, build again"
+            )
+
+
+def _chance(values: NDArray, statistic: Callable[[NDArray], float]) -> float:
+    """How often a shuffle has at least the statistic of the values as they stand."""
+    rng = np.random.Generator(np.random.Philox(0))
+    found = statistic(values)
+    return (1 + sum(statistic(rng.permutation(values)) >= found for _ in range(_SHUFFLES))) / (1 + _SHUFFLES)
+
+
+def _sizes(competition: Competition, solution: Sequence[SolutionRow]) -> Iterator[Finding]:
+    sizes: dict[str, set[int]] = {}
+    for row in solution:
+        sizes.setdefault(row.group, set()).add(competition.sizes["test"][row.set])
+    for group, mine in sizes.items():
+        others = set().union(*(theirs for other, theirs in sizes.items() if other != group))
+        if others and not mine & others:
+            yield Finding("warning", f"the number of images tells which test sets are {group}: use one size")
+
+
+def _pixels(competition: Competition) -> Iterator[Finding]:
+    for name, where, count in shared_with_public(competition):
+        n = competition.sizes["test"][name]
+        grave = competition.visibility == "hidden" or count > LEAKED_SHARE * n
+        text = f"{count} of the {n} images of test set {name} stand in public/{where}, pixel for pixel"
+        yield Finding("error" if grave else "warning", f"{text}: take them out, build again")

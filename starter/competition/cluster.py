@@ -1,0 +1,247 @@
+"""Handing the map (set, classifier, needs) -> cache entry to a Dask cluster, whose workers share the cache.
+
+The cluster only fills the cache; what comes after reads it as on a single machine, so results are the same.
+Dask sends pickled code and data between the machines of one owner; nothing that a participant submits does.
+"""
+
+import secrets
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from starter.classifiers import used_networks
+from starter.competition.subjects import SETS
+from starter.competition.worker import INPUTS, Work, problem, run, versions
+from starter.observing.cache import ELSEWHERE, Cache, cache_of
+from submission import Competition, UnusableInput
+from submission.files import sha256
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CONNECT = 10
+"""Seconds in which the scheduler must answer."""
+WORKERS = 30
+"""Seconds in which a worker must be there."""
+RETRIES = 3
+"""How often a task is tried again that failed for no fault of its set: a disk, a network."""
+DEATHS = 10
+"""How many workers may die with a task before it is given up, where the cluster is started here."""
+RESTART = "10 minutes"
+"""In which a worker that died is started anew, on a busy machine too; else Dask gives it up after 15 s."""
+BATCH = 1000
+"""Tasks that are sent to the scheduler at a time."""
+SHOWN = 20
+"""Failed sets that a message names."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A Dask cluster.
+
+    Attributes:
+        name: how the user calls it.
+        client: the connection.
+    """
+
+    name: str
+    client: "Client"
+
+    def observe(
+        self,
+        competition: Competition,
+        needs: tuple[str, ...],
+        parts: Sequence[str],
+        device: str = "cpu",
+        source: bool = False,
+    ) -> None:
+        """Put everything that methods with these needs read of `parts` into the competition's cache.
+
+        Args:
+            competition: its public files are there; it need not be finished.
+            needs: as methods name them.
+            parts: of "train", "val" and "test".
+            device: where classifiers run.
+            source: whether the labelled source is observed too; OOD detectors always need it.
+
+        Raises:
+            UnusableInput: a worker cannot take part, or some sets could not be observed: they are named, and
+                all others are done.
+        """
+        sets = SETS[competition.track](competition)
+        ood = competition.track == "ood"
+        references = [("source", name) for name in ("reference", "train_ref")]
+        with _shared(competition, needs, device) as work:
+            self._check(work)
+            if "rotation" in needs:
+                self._run("prepare", work, references[-1:])
+            if ood:
+                self._run("observe", work, references)
+            found = [pair for part in parts for pair in sets.observed(part)]
+            if source:
+                found += references[:1] if ood else references  # detectors score the labelled one
+            self._run("score" if ood else "observe", work, found)
+            cache_of(competition.root).look()
+
+    def _check(self, work: Work) -> None:
+        """Refuse workers that cannot take part before anything is begun."""
+        for address, found in self.client.run(problem, work, on_error="return").items():
+            if isinstance(found, OSError):  # it has just died, which is no reason to stop
+                continue
+            if isinstance(found, Exception):
+                found = f"cannot run unseen ({type(found).__name__}: {found}): install unseen[cluster] there"
+            if found:
+                raise UnusableInput(f"--cluster {self.name}: worker {address} {found}")
+
+    def _run(self, action: str, work: Work, sets: Sequence[tuple[str, str]]) -> None:
+        """One task for each classifier and set; all are waited for."""
+        from distributed import as_completed
+
+        jobs = [(name, *pair) for name in work.competition.classifiers for pair in sets]
+        shared = self.client.submit(replace, work, key=f"competition-{work.token}")
+        futures = self.client.map(
+            run,
+            [action] * len(jobs),
+            *zip(*jobs, strict=True),
+            work=shared,
+            key=[(f"{action} {name}", f"{part}/{each}", work.token) for name, part, each in jobs],
+            retries=RETRIES,
+            batch_size=BATCH,
+        )
+        names = {future.key: job for future, job in zip(futures, jobs, strict=True)}
+        failed: dict[str, str] = {}
+        with tqdm(total=len(jobs), desc=f"{action} on {self.name}", unit="set") as bar:
+            for future, result in as_completed(futures, with_results=True, raise_errors=False):
+                if reason := _reason(future.status, result):
+                    failed.setdefault(names[future.key][2], reason)
+                bar.update()
+        if failed:
+            raise UnusableInput(_failures(failed, len(sets)))
+
+
+@contextmanager
+def connected(where: str | None) -> Iterator[Cluster | None]:
+    """The cluster at `where`: a scheduler's address, or "local:N" for N processes here; None for None.
+
+    Raises:
+        UnusableInput: Dask is not installed, `where` is neither, or no scheduler answers or no worker is
+            there.
+    """
+    if where is None:
+        yield None
+        return
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise UnusableInput('--cluster needs Dask: pip install "unseen[cluster]"') from error
+    with _local(where) if where.startswith("local:") else _remote(where) as client:
+        print(f"Dask's dashboard: {client.dashboard_link}", file=sys.stderr)
+        yield Cluster(where, client)
+
+
+@contextmanager
+def _local(where: str) -> Iterator["Client"]:
+    """Worker processes here, one thread each, that nobody else on this machine can talk to (TLS)."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    count = where.removeprefix("local:")
+    if not count.isdecimal() or not 1 <= int(count) <= 1024:
+        raise UnusableInput(f"--cluster {where}: give a number of processes, such as local:2")
+    patience = {
+        "distributed.scheduler.allowed-failures": DEATHS,
+        "distributed.deploy.lost-worker-timeout": RESTART,
+    }
+    with (
+        tempfile.TemporaryDirectory(prefix="unseen-dask-") as folder,
+        dask.config.set(patience),
+        LocalCluster(
+            n_workers=int(count),
+            threads_per_worker=1,
+            security=True,
+            dashboard_address="127.0.0.1:0",
+            local_directory=folder,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def _remote(where: str) -> Iterator["Client"]:
+    from distributed import Client
+    from distributed import TimeoutError as NoneInTime
+    from distributed.versions import VersionMismatchWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VersionMismatchWarning)  # the workers' are checked when work begins
+        try:
+            client = Client(where, timeout=CONNECT)
+        except (OSError, ValueError, TypeError) as error:
+            raise UnusableInput(
+                f"--cluster {where}: no Dask scheduler answers there ({error}): give its address, such as "
+                "tcp://10.0.0.1:8786, or local:N for N processes here"
+            ) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=WORKERS)
+        except NoneInTime:
+            raise UnusableInput(
+                f"--cluster {where}: the scheduler has no worker; start some with: dask worker {where} "
+                "--nthreads 1"
+            ) from None
+        yield client
+
+
+@contextmanager
+def _shared(competition: Competition, needs: tuple[str, ...], device: str) -> Iterator[Work]:
+    """The work, with all that workers read in its place."""
+    root = competition.root.absolute()
+    cache, token = cache_of(root), secrets.token_hex(8)
+    elsewhere = (root / ELSEWHERE).is_file()
+    if elsewhere:
+        _copy(competition, cache)
+    at_workers = str(cache.root) if elsewhere else ""
+    cache.put(token, b"")
+    try:
+        shared = replace(competition, root=root)
+        yield Work(token, shared, at_workers, needs, device, used_networks(), versions())
+    finally:
+        (cache.root / token).unlink(missing_ok=True)
+
+
+def _copy(competition: Competition, cache: Cache) -> None:
+    """Copy the public files to the cache, each once; workers miss those that are not as they were built."""
+    inputs = cache.root / INPUTS
+    cache.look()
+    left = {file: digest for file, digest in competition.files.items() if not (inputs / digest).exists()}
+    for file, digest in tqdm(left.items(), desc="copy files", unit="file", disable=not left):
+        path = competition.public / file
+        if path.is_file() and sha256(path) == digest:
+            cache.put(f"{INPUTS}/{digest}", path.read_bytes())
+
+
+def _reason(status: str, result: object) -> str:
+    """Why a task failed; empty where it did not."""
+    if status == "finished":
+        return str(result)
+    if status != "error":
+        raise UnusableInput("the Dask scheduler is gone; the same command goes on where it stopped")
+    error = result[1] if isinstance(result, tuple) else result
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _failures(failed: dict[str, str], count: int) -> str:
+    """One line: which sets failed and why."""
+    shown = [f"{name}: {reason}" for name, reason in sorted(failed.items())[:SHOWN]]
+    more = [f"and {len(failed) - SHOWN} more"] if len(failed) > SHOWN else []
+    return (
+        f"{len(failed)} of {count} sets failed, all others are observed (once these are mended the same "
+        f"command goes on): {'; '.join([*shown, *more])}"
+    )

@@ -1,0 +1,80 @@
+"""Looking at sets: a contact sheet of a competition's images, with what was done to them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.competition.accuracy import PublicSets
+from starter.competition.subjects import SETS
+from starter.sets.rendering import Rendering
+from submission import Competition, UnusableInput
+from submission.files import replacing
+
+COLUMNS = 16
+"""Images shown of each set."""
+SHOWN_SETS = {"train": 6, "val": 4, "test": 4}
+"""How many sets of each part are shown where none is named."""
+_CELL, _CAPTION, _MARGIN = 64, 22, 8
+
+
+def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> Path:
+    """Write a PNG with a row of images per set, the first 16 of each, and a caption above the row.
+
+    Args:
+        competition: whose sets are shown.
+        names: sets of any part; without names the first of each part.
+        out: the PNG file.
+
+    Raises:
+        UnusableInput: there is no set of a given name, or `out` is no place for a PNG.
+    """
+    competition.check_output(out, ".png")
+    sets = SETS[competition.track](competition)
+    first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
+    chosen = list(names) or first
+    rows = [_row(_find(sets, name), _caption(sets, name)) for name in chosen]
+    done, encoded = cv2.imencode(".png", cv2.cvtColor(np.concatenate(rows), cv2.COLOR_RGB2BGR))
+    assert done, "OpenCV cannot encode a PNG"
+    with replacing(out) as temporary:
+        temporary.write_bytes(encoded.tobytes())
+    return out
+
+
+def _find(sets: PublicSets, name: str) -> Rendering:
+    for part in ("train", "val", "test"):
+        if name in sets.competition.sizes[part]:
+            renderings: Sequence[Rendering] = sets.train if part == "train" else sets.stored(part)
+            return next(rendering for rendering in renderings if rendering.name == name)
+    known = [sets.competition.sets(part) for part in ("train", "val", "test")]
+    shown = ", ".join(f"{part[0]} ... {part[-1]}" for part in known if part)
+    raise UnusableInput(f"there is no set {name!r}; the competition has {shown}")
+
+
+def _caption(sets: PublicSets, name: str) -> str:
+    """Name and, where they are public, operations and accuracies."""
+    competition = sets.competition
+    parts = [name]
+    if name in competition.sizes["train"]:
+        parts.append(next(rendering.made_of for rendering in sets.train if rendering.name == name))
+    for part in ("train", "val"):
+        if name in competition.sizes[part]:
+            targets = competition.targets(part)
+            parts += [
+                f"{subject} {100 * targets[f'{subject}/{name}']:.1f} %" for subject in competition.subjects
+            ]
+    return "   ".join(parts)
+
+
+def _row(rendering: Rendering, caption: str) -> NDArray[np.uint8]:
+    images = next(iter(rendering.chunks()))[:COLUMNS].permute(0, 2, 3, 1).numpy()
+    width = COLUMNS * (_CELL + _MARGIN) + _MARGIN
+    canvas = np.full((_CAPTION + _CELL + _MARGIN, width, 3), 255, np.uint8)
+    cv2.putText(canvas, caption, (_MARGIN, 16), cv2.FONT_HERSHEY_SIMPLEX, 0.45, (30, 30, 30), 1, cv2.LINE_AA)
+    for i, image in enumerate(images):
+        left = _MARGIN + i * (_CELL + _MARGIN)
+        cell = cv2.resize(image, (_CELL, _CELL), interpolation=cv2.INTER_NEAREST)
+        canvas[_CAPTION : _CAPTION + _CELL, left : left + _CELL] = cell
+    return canvas

@@ -1,0 +1,218 @@
+"""What a worker of a cluster does: one set is seen by one classifier, both known by their names.
+
+A task is a few names; images and weights come from the competition's folder or, where its cache is elsewhere,
+from copies in that cache. So a worker may die at any time: whoever takes its task finds all that it needs.
+"""
+
+import ctypes
+import platform
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache, lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from threadpoolctl import threadpool_limits
+
+from starter.classifiers import use_network
+from starter.competition.accuracy import PublicSets, Subject
+from starter.competition.ood import MixSets, View, detectors_of
+from starter.competition.subjects import SETS
+from starter.observing.cache import ELSEWHERE, at, cache_key, cache_of
+from starter.observing.observe import observe
+from starter.sets.rendering import Rendering
+from submission import Competition, UnusableInput
+from submission.files import replacing, sha256, write_text
+
+if TYPE_CHECKING:
+    from distributed import Worker
+
+INPUTS = "inputs"
+"""Where a cache keeps copies of public files for workers, by their SHA-256."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all tasks of one run have in common.
+
+    Attributes:
+        token: of the run; while it lasts the cache holds a file of this name.
+        competition: as the workers are to see it: its folder with an absolute path.
+        cache: where the cache is, if elsewhere: public files are read from its copies then.
+        needs: what is observed, as methods name it.
+        device: where classifiers run.
+        networks: module:function of the user's own networks.
+        versions: of all that an observation depends on.
+    """
+
+    token: str
+    competition: Competition = field(compare=False, repr=False)
+    cache: str = field(compare=False)
+    needs: tuple[str, ...] = field(compare=False)
+    device: str = field(compare=False)
+    networks: tuple[str, ...] = field(compare=False)
+    versions: Mapping[str, str] = field(compare=False)
+
+
+def run(action: str, classifier: str, part: str, name: str, *, work: Work) -> str:
+    """Do what `ACTIONS` says with a set.
+
+    Returns:
+        What is wrong with the set or the classifier, if anything. What is wrong with this machine is raised:
+        another one may do it.
+    """
+    opened = _opened(work)
+    try:
+        ACTIONS[action](_classifier(work, classifier), opened.find(part, name))
+    except UnusableInput as error:
+        return str(error)
+    finally:
+        opened.forget(part, name)
+    return ""
+
+
+def _see(opened: Subject | View, rendering: Rendering) -> None:
+    subject = opened.subject if isinstance(opened, View) else opened
+    observe(rendering, subject.observer, subject.needs)
+
+
+def _score(opened: Subject | View, rendering: Rendering) -> None:
+    assert isinstance(opened, View)
+    opened.observe([rendering], progress=False)
+
+
+ACTIONS: dict[str, Callable[[Subject | View, Rendering], None]] = {
+    "prepare": lambda opened, rendering: None,
+    "observe": _see,
+    "score": _score,
+}
+"""Learn what a classifier needs before it sees a set (its rotation head); put the observation of a set into
+the cache; and the scores of all detectors with it, for which the source must have been observed."""
+
+
+def problem(work: Work, dask_worker: "Worker | None" = None) -> str:
+    """Why this worker cannot take part, if there is a reason.
+
+    Args:
+        dask_worker: the worker; Dask's `Client.run` hands it in under this name.
+    """
+    if dask_worker and (threads := dask_worker.state.nthreads) > 1:
+        return (
+            f"has {threads} threads, and what a process keeps is for one: start it with --nthreads 1, and "
+            f"--nworkers {threads} for as many processes"
+        )
+    own = versions()
+    for name, asked in work.versions.items():
+        if own[name] != asked:
+            return f"has {name} {own[name]}, and this machine {asked}: install the same on both"
+    place = at(work.cache or str(work.competition.root / "cache")).root
+    try:
+        seen = (place / work.token).exists()
+    except OSError as error:
+        return f"cannot read the cache: {error}"
+    if not seen:
+        return f"does not see {place}: build in a folder that all machines share, or give --cache URL"
+    return ""
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What an observation depends on beside its inputs: libraries, and the kit's own code."""
+    code = cache_key(*(sha256(path) for path in sorted(Path(__file__).parent.rglob("*.py"))))
+    libraries = {name: version(name).partition("+")[0] for name in ("dask", "distributed", "numpy", "torch")}
+    return {"Python": platform.python_version(), **libraries, "unseen's code": code[:12]}
+
+
+class Copied(Competition):
+    """A competition in a folder of its own; public files are copied there from the cache when asked for."""
+
+    def file(self, relative: str) -> Path:
+        """As of `Competition`. Raises UnusableInput if the cache has no whole copy."""
+        path = self.public / relative
+        if relative in self.files and not path.exists():
+            copy = cache_of(self.root).root / INPUTS / self.files[relative]
+            if not copy.exists():
+                raise UnusableInput(f"public/{relative} was changed or is damaged, where the build runs")
+            with replacing(path) as temporary:
+                temporary.write_bytes(copy.read_bytes())
+        return super().file(relative)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a process keeps of a competition: its sets, and the folder of copied files, if there is one."""
+
+    sets: PublicSets
+    folder: Path | None
+
+    @classmethod
+    def of(cls, work: Work) -> "Opened":
+        """Opened, with one thread for each task from now on.
+
+        Raises:
+            OSError: this worker cannot take part.
+        """
+        if reason := problem(work, _this_worker()):
+            raise OSError(f"the worker {reason}")
+        torch.set_num_threads(1)
+        threadpool_limits(1)
+        _keep_freed_memory()
+        for spec in work.networks:
+            use_network(spec)
+        competition = work.competition
+        if not work.cache:
+            return cls(SETS[competition.track](competition), None)
+        folder = Path(tempfile.mkdtemp(prefix="unseen-worker-"))
+        write_text(folder / ELSEWHERE, work.cache)
+        values = {each.name: getattr(competition, each.name) for each in fields(competition)}
+        opened = cls(SETS[competition.track](Copied(**{**values, "root": folder})), folder)
+        weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)
+        return opened
+
+    def find(self, part: str, name: str) -> Rendering:
+        """As of `PublicSets`."""
+        return self.sets.find(part, name)
+
+    def forget(self, part: str, name: str) -> None:
+        """Remove the copy of a set, which is read once a classifier: there may be more than a disk holds."""
+        if self.folder:
+            (self.folder / "public" / part / f"{name}.npz").unlink(missing_ok=True)
+
+
+def _this_worker() -> "Worker | None":
+    """The worker that runs this task, if any does."""
+    from distributed import get_worker
+
+    try:
+        return get_worker()
+    except ValueError:
+        return None
+
+
+def _keep_freed_memory() -> None:
+    """Have glibc keep what is freed (`mallopt(3)`: M_TRIM_THRESHOLD, M_MMAP_THRESHOLD; elsewhere nothing).
+
+    Dask starts workers with a threshold of 64 kB: they would give the memory of each forward pass back and
+    get it anew page by page, and ResNet-56 would take half as long again.
+    """
+    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
+        mallopt(-1, 1 << 30)
+        mallopt(-3, 32 << 20)
+
+
+_opened = lru_cache(maxsize=1)(Opened.of)
+
+
+@lru_cache(maxsize=4)
+def _classifier(work: Work, name: str) -> Subject | View:
+    """A classifier, loaded once a process; the last few are kept."""
+    sets = _opened(work).sets
+    if not isinstance(sets, MixSets):
+        return Subject.open(sets, name, work.needs, work.device)
+    return View.open(sets, name, detectors_of(sets.competition), work.needs, work.device)

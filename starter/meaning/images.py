@@ -1,0 +1,178 @@
+"""The images of a manifest's classes, and balanced halves of them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.images.files import Tree, open_tree, read_images, unusable
+from starter.images.imageset import ImageSet
+from starter.meaning.manifest import ClassEntry
+from submission.errors import UnusableInput
+
+Indices = NDArray[np.int64]
+
+
+def load_class_images(
+    entries: Sequence[ClassEntry],
+    root: Path,
+    image_size: tuple[int, int] | None = None,
+    per_class: int | None = None,
+    seed: int = 0,
+) -> ImageSet:
+    """The images of the classes `entries` (k), in their order, then in that of their files.
+
+    Args:
+        entries: classes of one manifest, as `read_manifest` gives them; assignments do not matter here.
+        root: where a source's class folders are: in ``root/SOURCE``, in ``root/SOURCE.zip``, or in root
+            itself, a folder or zip. Of ``train/`` and ``test/`` above the class folders test is taken.
+        image_size: (h, w) to which other images are resized; None: all must have one size.
+        per_class: at most so many images of a class, drawn without replacement; None takes all.
+        seed: of the draw.
+
+    Returns:
+        The set "classes"; its labels are indices into `entries`.
+
+    Raises:
+        UnusableInput: a source or a class has no images there, or an image cannot be read.
+    """
+    files = class_files(entries, root)
+    rng = _generator(seed)
+    chosen = [
+        np.arange(len(own)) if per_class is None else np.sort(rng.permutation(len(own))[:per_class])
+        for own in files
+    ]
+    return _read(entries, root, files, chosen, "classes", image_size)
+
+
+def class_files(entries: Sequence[ClassEntry], root: Path) -> list[tuple[str, ...]]:
+    """The files of each class (k), by their paths below its source's class folders.
+
+    Raises:
+        UnusableInput: as `load_class_images`.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for source in dict.fromkeys(entry.source for entry in entries):
+        with source_tree(root, source) as tree:
+            for file in tree.images(1):
+                found.setdefault((source, file.partition("/")[0]), []).append(file)
+    for entry in entries:
+        if (entry.source, entry.name) not in found:
+            raise unusable(root, f"no images of the class {entry.name!r} of {entry.source}")
+    return [tuple(found[entry.source, entry.name]) for entry in entries]
+
+
+@contextmanager
+def source_tree(root: Path, source: str) -> Iterator[Tree]:
+    """The tree of a source's class folders below `root`.
+
+    Raises:
+        UnusableInput: there is none, or `source` is no plain name.
+    """
+    if "/" in source or "\\" in source or source in (".", ".."):
+        raise UnusableInput(f"source {source!r}: a manifest's source is a plain name")
+    places = (root / source, root / f"{source}.zip", root)
+    place = next(path for path in places if path == root or path.exists())
+    with open_tree(place) as tree:
+        if not tree.holds_images(1) and not tree.holds_images(2):
+            raise unusable(
+                place, f"no class folders of images; those of {source} may be in {places[0]} or .zip"
+            )
+        yield tree.below("test") if tree.holds_images(2) and "test" in tree.folders(2) else tree
+
+
+def balanced_halves(
+    entries: Sequence[ClassEntry],
+    root: Path,
+    image_size: tuple[int, int] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+) -> tuple[ImageSet, ImageSet]:
+    """A validation and a test half, each with as many ID as OOD images, as evenly from the classes as can be.
+
+    Source: Recalcati et al. 2023, section IV (stratified sampling, tables II to IV).
+
+    Args:
+        entries: classes of one manifest (k); those that were dropped are left out.
+        root, image_size, seed: as for `load_class_images`.
+        limit: at most so many images of either kind in a half; None: as many as there are of the rarer kind.
+
+    Returns:
+        The sets "validation" and "test": no image is in both; labels are indices into `entries`.
+
+    Raises:
+        UnusableInput: as `load_class_images`; no ID or no OOD class, or fewer than two images of either.
+    """
+    rows = [row for row, entry in enumerate(entries) if entry.assignment != "dropped"]
+    files: list[tuple[str, ...]] = [()] * len(entries)
+    for row, own in zip(rows, class_files([entries[row] for row in rows], root), strict=True):
+        files[row] = own
+    counts, ood = np.array([len(own) for own in files]), np.array([entry.ood for entry in entries])
+    half = min(counts[ood].sum(), counts[~ood].sum()) // 2
+    if half < 1:
+        raise unusable(root, "two images or more of ID classes and of OOD classes are needed")
+    half = half if limit is None else min(half, limit)
+    rng = _generator(seed)
+    validation, test = [np.empty(0, np.int64)] * len(entries), [np.empty(0, np.int64)] * len(entries)
+    for kind in (ood, ~ood):
+        shares = even_shares(np.where(kind, counts, 0), 2 * half)
+        cuts = shares // 2
+        cuts[np.flatnonzero(shares % 2)[::2]] += 1
+        for row in np.flatnonzero(kind).tolist():
+            order = rng.permutation(counts[row])[: shares[row]]
+            validation[row], test[row] = np.sort(order[: cuts[row]]), np.sort(order[cuts[row] :])
+    return (
+        _read(entries, root, files, validation, "validation", image_size),
+        _read(entries, root, files, test, "test", image_size),
+    )
+
+
+def even_shares(counts: NDArray[np.integer], total: int) -> Indices:
+    """How many of each class (k) to take, int64: as evenly as `counts` (k) allow, `total` in all.
+
+    >>> even_shares(np.array([2, 10, 10]), 9).tolist()
+    [2, 4, 3]
+    """
+    level = 0
+    while level < counts.max() and np.minimum(counts, level + 1).sum() <= total:
+        level += 1
+    shares = np.minimum(counts, level).astype(np.int64)
+    shares[np.flatnonzero(counts > level)[: total - shares.sum()]] += 1
+    return shares
+
+
+def _read(
+    entries: Sequence[ClassEntry],
+    root: Path,
+    files: Sequence[tuple[str, ...]],
+    chosen: Sequence[Indices],
+    name: str,
+    image_size: tuple[int, int] | None,
+) -> ImageSet:
+    """The chosen files of each class, one source after the other, in the order of the classes."""
+    found: dict[int, NDArray[np.uint8]] = {}
+    for source in dict.fromkeys(entry.source for entry in entries):
+        rows = [row for row, entry in enumerate(entries) if entry.source == source and len(chosen[row])]
+        wanted = [files[row][index] for row in rows for index in chosen[row]]
+        if not wanted:
+            continue
+        with source_tree(root, source) as tree:
+            images = read_images(tree, wanted, image_size)
+        found |= dict(
+            zip(rows, np.split(images, np.cumsum([len(chosen[row]) for row in rows])[:-1]), strict=True)
+        )
+    sizes = {images.shape[1:3]: entries[row].source for row, images in found.items()}
+    if len(sizes) > 1:
+        (first, one), (second, other) = list(sizes.items())[:2]
+        raise unusable(
+            root, f"{one} has images of {first[1]} x {first[0]} pixels, {other} of {second[1]} x {second[0]}"
+        )
+    rows = sorted(found)
+    labels = np.repeat(np.array(rows, np.int64), [len(found[row]) for row in rows])
+    return ImageSet(name, np.concatenate([found[row] for row in rows]), labels)
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))

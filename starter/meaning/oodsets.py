@@ -1,0 +1,187 @@
+"""OOD sets by meaning: one of each near or far class of a manifest, or of some together."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from starter.images.files import unusable
+from starter.images.imageset import ImageSet
+from starter.meaning.images import class_files, load_class_images
+from starter.meaning.manifest import T1, T2, ClassEntry, read_manifest
+from starter.sources.oodsets import kept_sets, set_name
+from submission.errors import UnusableInput
+from submission.ids import check_set_name
+
+READINGS = {"": None, "T1": T1, "T2": T2}
+"""The oodness up to which a class is ID; "" takes a manifest as assigned."""
+
+
+def manifest_entries(manifest: Path, reading: str = "") -> tuple[ClassEntry, ...]:
+    """The classes of a manifest in which no meaning is assigned in two ways.
+
+    Args:
+        manifest: the CSV file.
+        reading: a key of `READINGS`.
+
+    Raises:
+        UnusableInput: as `read_manifest`; no such reading; one synset assigned in two ways.
+    """
+    check_reading(reading)
+    entries = read_manifest(manifest, READINGS[reading])
+    synsets = ((entry.synset, entry) for entry in entries if entry.synset and entry.assignment != "dropped")
+    _check_meanings(manifest, synsets)
+    return entries
+
+
+def check_reading(reading: str) -> None:
+    """Raise UnusableInput if `reading` is no key of `READINGS`."""
+    if reading not in READINGS:
+        raise UnusableInput(f"--id-up-to must be T1 or T2, got {reading!r}")
+
+
+def load_class_sets(
+    manifest: str,
+    root: str,
+    image_size: tuple[int, int],
+    reading: str = "",
+    classes_per_set: int = 1,
+    exclude: Iterable[str] = (),
+    limit: int | None = None,
+    seed: int = 0,
+) -> dict[str, ImageSet]:
+    """The OOD sets of a manifest by name: FAMILY_near_SOURCE or FAMILY_far_SOURCE.
+
+    The family, all before the first underscore, is a meaning: classes of one synset share it, whatever their
+    sources call them, so that no split of families has a meaning on both sides.
+
+    Args:
+        manifest: the CSV file; ID and dropped classes are left out.
+        root: where the sources' class folders are; see `load_class_images`.
+        image_size: (h, w) to which images are resized.
+        reading: a key of `READINGS`.
+        classes_per_set: join so many meanings, all near or all far, in a set and family named after the
+            first; in the order of their synsets' ids, which in WordNet puts related ones side by side.
+        exclude: names of sets to leave out.
+        limit: at most about so many images of a set, as many of each class, drawn by `seed`.
+        seed: of the draw.
+
+    Raises:
+        UnusableInput: as `read_manifest` and `load_class_images`; no near or far class, two of a name, one
+            synset assigned in two ways, or no set of a name in `exclude`.
+    """
+    chosen = _chosen(manifest, reading, classes_per_set, exclude)
+    entries = [entry for members in chosen.values() for entry in members]
+    found = load_class_images(entries, Path(root), image_size, _per_class(limit, classes_per_set), seed)
+    assert found.labels is not None
+    ends = np.cumsum([len(members) for members in chosen.values()])
+    place = np.searchsorted(ends, found.labels, side="right")
+    return {
+        name: ImageSet(name, found.images[np.flatnonzero(place == row)]) for row, name in enumerate(chosen)
+    }
+
+
+def count_class_images(
+    manifest: str,
+    root: str,
+    reading: str = "",
+    classes_per_set: int = 1,
+    exclude: Iterable[str] = (),
+    limit: int | None = None,
+) -> dict[str, int]:
+    """How many images each set has that `load_class_sets` would give; none is read.
+
+    Raises:
+        UnusableInput: as `load_class_sets`, but for damaged images.
+    """
+    chosen = _chosen(manifest, reading, classes_per_set, exclude)
+    files = iter(class_files([entry for members in chosen.values() for entry in members], Path(root)))
+    most = _per_class(limit, classes_per_set)
+    return {name: sum(len(next(files)[:most]) for _ in members) for name, members in chosen.items()}
+
+
+def _per_class(limit: int | None, classes_per_set: int) -> int | None:
+    return None if limit is None else -(-limit // classes_per_set)
+
+
+def _chosen(
+    manifest: str, reading: str, classes_per_set: int, exclude: Iterable[str]
+) -> dict[str, tuple[ClassEntry, ...]]:
+    """The OOD classes of each set by the sets' names."""
+    families = _families([entry for entry in manifest_entries(Path(manifest), reading) if entry.ood])
+    if classes_per_set > 1:
+        _check_meanings(Path(manifest), ((name, entry) for name in families for entry in families[name]))
+    found: dict[str, tuple[ClassEntry, ...]] = {}
+    for name, members in _joined(families, classes_per_set) if classes_per_set > 1 else _singly(families):
+        own = members[0].name
+        if name in found:
+            raise unusable(Path(manifest), f"{own!r} reads like {found[name][0].name!r}: rename one of them")
+        try:
+            found[check_set_name(name)] = members
+        except ValueError as error:
+            raise unusable(Path(manifest), f"{own!r} cannot name a set, rename it: {error}") from error
+    if not found:
+        raise unusable(Path(manifest), "no class is near or far, so that there is no OOD set")
+    return {name: found[name] for name in kept_sets(list(found), (), exclude)}
+
+
+Families = dict[str, list[ClassEntry]]
+
+
+def _families(entries: Sequence[ClassEntry]) -> Families:
+    """The classes of each meaning, by a name for it: the first that is not the synset's id."""
+    named: dict[str, str] = {}
+    for entry in entries:
+        if entry.synset and entry.name != entry.synset:
+            named.setdefault(entry.synset, entry.name)
+    found: Families = {}
+    for entry in entries:
+        found.setdefault(_plain(named.get(entry.synset, entry.name)), []).append(entry)
+    return found
+
+
+def _singly(families: Families) -> list[tuple[str, tuple[ClassEntry, ...]]]:
+    """A set of each class; its own name stands there too where a source has two classes of a family."""
+    sets: list[tuple[str, tuple[ClassEntry, ...]]] = []
+    for family, members in families.items():
+        sources = [member.source for member in members]
+        for entry in members:
+            own = _plain(entry.name)
+            twice = sources.count(entry.source) > 1 and own != family
+            name = f"{family}_{entry.assignment}_{_plain(entry.source)}" + f"-{own}" * twice
+            sets.append((name, (entry,)))
+    return sets
+
+
+def _joined(families: Families, count: int) -> list[tuple[str, tuple[ClassEntry, ...]]]:
+    """Sets of `count` families of one assignment, or some more where these do not divide evenly."""
+    sets: list[tuple[str, tuple[ClassEntry, ...]]] = []
+    for assigned in ("near", "far"):
+        chosen = [family for family, members in families.items() if members[0].assignment == assigned]
+        chosen.sort(key=lambda family: (families[family][0].synset, family))
+        for part in np.array_split(chosen, max(1, len(chosen) // count)) if chosen else ():
+            members = tuple(entry for family in part for entry in families[family])
+            sets.append((f"{part[0]}_{assigned}_{len(part)}-classes", members))
+    return sets
+
+
+def _check_meanings(path: Path, meanings: Iterable[tuple[str, ClassEntry]]) -> None:
+    """A meaning must not be ID in one source and OOD in another, or near and far."""
+    seen: dict[str, ClassEntry] = {}
+    for meaning, entry in meanings:
+        other = seen.setdefault(meaning, entry)
+        if other.assignment != entry.assignment:
+            raise unusable(
+                path,
+                f"{meaning} is {other.assignment} as {other.source}/{other.name}, but "
+                f"{entry.assignment} as {entry.source}/{entry.name}: assign both alike, or drop one",
+            )
+
+
+def _plain(name: str) -> str:
+    """A class's or source's name as a part of a set's name.
+
+    >>> _plain("Pickup_truck")
+    'pickup-truck'
+    """
+    return set_name(name.replace("_", "-")).lower()

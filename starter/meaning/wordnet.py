@@ -1,0 +1,220 @@
+"""WordNet's nouns: synsets, what they are called, and the is-a relation between them.
+
+Read are WordNet 3.0's data.noun and index.noun, and the irregular plurals in noun.exc (the format: wndb(5WN),
+Princeton University); Debian's `wordnet-base`, NLTK's corpus and Princeton's archive hold them. A synset goes
+by the id that ImageNet gives it, "n" and its offset in data.noun, as in "n02123045".
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from starter.images.files import open_tree, unusable
+from submission.errors import UnusableInput
+
+VERSION = "3.0"
+PACKAGED = Path("/usr/share/wordnet")
+FILES = ("data.noun", "index.noun", "noun.exc")
+SYNSET_ID = re.compile(r"n[0-9]{8}")
+_HYPERNYM, _INSTANCE_HYPERNYM = "@", "@i"
+_PLURALS = (
+    *(("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z")),
+    *(("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y")),
+)
+"""Regular endings of plurals and what they stand for, in WordNet's order: morphy(7WN)."""
+
+
+@dataclass(frozen=True)
+class WordNet:
+    """The noun taxonomy.
+
+    Attributes:
+        words: the words of each synset by its id, as written there ("_" between the parts of a compound).
+        hypernyms: the synsets directly above each synset: what it is a kind or an instance of.
+        senses: the synsets of each word in lower case, the most frequent sense first.
+        plurals: irregular plurals and the words that they are plurals of.
+    """
+
+    words: Mapping[str, tuple[str, ...]]
+    hypernyms: Mapping[str, tuple[str, ...]]
+    senses: Mapping[str, tuple[str, ...]]
+    plurals: Mapping[str, tuple[str, ...]]
+
+    def __contains__(self, synset: str) -> bool:
+        return synset in self.words
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def hyponyms(self) -> dict[str, tuple[str, ...]]:
+        """The synsets directly below each synset, sorted."""
+        below: dict[str, list[str]] = {synset: [] for synset in self.words}
+        for synset, above in sorted(self.hypernyms.items()):
+            for hypernym in above:
+                below[hypernym].append(synset)
+        return {synset: tuple(found) for synset, found in below.items()}
+
+    @cached_property
+    def depths(self) -> dict[str, tuple[int, int]]:
+        """The shortest and the longest way from each synset up to a root, in edges."""
+        found: dict[str, tuple[int, int]] = {}
+        for synset in TopologicalSorter(self.hypernyms).static_order():
+            above = [found[hypernym] for hypernym in self.hypernyms[synset]]
+            found[synset] = (
+                min((least for least, _ in above), default=-1) + 1,
+                max((most for _, most in above), default=-1) + 1,
+            )
+        return found
+
+    def ancestors(self, synset: str) -> dict[str, int]:
+        """The synset and all above it, each with the fewest edges up to it; nearest first."""
+        return _distances(synset, self.hypernyms)
+
+    def descendants(self, synset: str) -> dict[str, int]:
+        """The synset and all below it, each with the fewest edges down to it; nearest first."""
+        return _distances(synset, self.hyponyms)
+
+    def synsets(self, word: str) -> tuple[str, ...]:
+        """The senses of a word or a compound, the most frequent first; none where WordNet lacks it.
+
+        Case does not matter, and spaces may stand for "_". Plurals are taken for their singular too, after
+        the senses of the word as it is written.
+        """
+        word = word.strip().lower().replace(" ", "_")
+        singular = self.plurals.get(word) or tuple(
+            word[: -len(ending)] + stem for ending, stem in _PLURALS if word.endswith(ending)
+        )
+        found = dict.fromkeys(sense for form in (word, *singular) for sense in self.senses.get(form, ()))
+        return tuple(found)
+
+    def name(self, synset: str) -> str:
+        """What WordNet's users call the synset: its first word and the number of that sense, "dog.n.01"."""
+        word = self.words[synset][0].lower()
+        return f"{word}.n.{self.senses[word].index(synset) + 1:02d}"
+
+    def synset(self, name: str) -> str:
+        """The id of the synset that is meant: an id itself, a name as "dog.n.01", or a word's first sense.
+
+        Raises:
+            UnusableInput: there is no such noun synset.
+        """
+        if name in self.words:
+            return name
+        word, _, number = name.lower().partition(".n.")
+        senses = self.senses.get(word, ()) if number else self.synsets(name)
+        rank = int(number) if number.isdecimal() and len(number) < 4 else 0 if number else 1
+        if not 1 <= rank <= len(senses):
+            raise UnusableInput(
+                f"{name!r} is no noun synset of WordNet {VERSION}, as n02084071 or dog.n.01 is"
+            )
+        return senses[rank - 1]
+
+
+def _distances(start: str, edges: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    level, distance = [start], 0
+    while level:
+        found |= dict.fromkeys(level, distance)
+        level = [far for near in level for far in edges[near] if far not in found]
+        distance += 1
+    return found
+
+
+def wordnet_folders() -> list[Path]:
+    """Where WordNet's files are looked for unless their folder is named, in this order."""
+    corpora = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
+    corpora += [
+        Path.home() / "nltk_data",
+        *(Path(root) / "nltk_data" for root in ("/usr/share", "/usr/local/share")),
+    ]
+    named = [Path(folder) for folder in (os.environ.get("WNSEARCHDIR"),) if folder]
+    zipped = [path / "corpora" / form for path in corpora for form in ("wordnet", "wordnet.zip/wordnet")]
+    return [*named, PACKAGED, *zipped]
+
+
+def load_wordnet(folder: Path | None = None) -> WordNet:
+    """Read the nouns of WordNet 3.0.
+
+    Args:
+        folder: of data.noun, index.noun and noun.exc; it may lie in a zip, as in ``wordnet.zip/wordnet``.
+            None: the first of `wordnet_folders` that has them.
+
+    Raises:
+        UnusableInput: there are no such files, they are of another version (whose ids are others) or damaged.
+    """
+    folder = folder or next(filter(_holds_nouns, wordnet_folders()), None)
+    if folder is None:
+        raise UnusableInput(
+            f"no WordNet {VERSION} here (looked for data.noun in {', '.join(map(str, wordnet_folders()))}): "
+            "`apt install wordnet-base`, or `pip install nltk && python -m nltk.downloader wordnet`, or name "
+            "the folder by --wordnet or in WNSEARCHDIR"
+        )
+    with open_tree(folder) as tree:
+        if missing := [name for name in FILES if name not in tree.files]:
+            raise unusable(folder, f"no {missing[0]}; WordNet {VERSION}'s database files are needed")
+        texts = [tree.read(name).decode("utf-8", "replace") for name in FILES]
+    return _parsed(folder, *texts)
+
+
+def _holds_nouns(folder: Path) -> bool:
+    try:
+        with open_tree(folder) as tree:
+            return set(FILES) <= set(tree.files)
+    except (UnusableInput, OSError):
+        return False
+
+
+def _parsed(folder: Path, data: str, index: str, plurals: str) -> WordNet:
+    version = re.search(r"^ .*WordNet ([0-9.]+) Copyright", data[:4096], re.MULTILINE)
+    if version and version[1] != VERSION:
+        raise unusable(folder, f"WordNet {version[1]}; ids like ImageNet's are those of {VERSION}")
+    try:
+        synsets = {synset: (words, above) for synset, words, above in map(_synset, _lines(data))}
+        exceptions = (line.split() for line in _lines(plurals))
+        wordnet = WordNet(
+            {synset: words for synset, (words, _) in synsets.items()},
+            {synset: above for synset, (_, above) in synsets.items()},
+            dict(map(_senses, _lines(index))),
+            {plural: tuple(singular) for plural, *singular in exceptions},
+        )
+        _check(wordnet)
+    except (ValueError, IndexError, CycleError) as error:
+        raise unusable(folder, f"not the noun files of WordNet {VERSION}, or damaged") from error
+    return wordnet
+
+
+def _check(wordnet: WordNet) -> None:
+    """Raise an error where a synset is missing or lies above itself, or where there are several roots."""
+    for above in (*wordnet.hypernyms.values(), *wordnet.senses.values()):
+        for synset in above:
+            if synset not in wordnet:
+                raise ValueError(f"no synset {synset}")
+    TopologicalSorter(wordnet.hypernyms).prepare()
+    if sum(not above for above in wordnet.hypernyms.values()) != 1:
+        raise ValueError("several roots, or none")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines that are no part of the licence, which is indented."""
+    return (line for line in text.split("\n") if line.strip() and not line.startswith(" "))
+
+
+def _synset(line: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """A line of data.noun: offset, file, type, words (hexadecimal count), pointers (count), gloss."""
+    fields = line.partition(" | ")[0].split()
+    end = 4 + 2 * int(fields[3], 16)
+    pointers = fields[end + 1 : end + 1 + 4 * int(fields[end])]
+    above = zip(pointers[::4], pointers[1::4], strict=True)
+    hypernyms = (f"n{offset}" for kind, offset in above if kind in (_HYPERNYM, _INSTANCE_HYPERNYM))
+    return f"n{fields[0]}", tuple(fields[4:end:2]), tuple(dict.fromkeys(hypernyms))
+
+
+def _senses(line: str) -> tuple[str, tuple[str, ...]]:
+    """A line of index.noun: word, type, count of senses, kinds of pointers (count), two counts, offsets."""
+    fields = line.split()
+    return fields[0], tuple(f"n{offset}" for offset in fields[-int(fields[2]) :])

@@ -1,0 +1,134 @@
+"""A content-addressed cache of arrays: a key is the hash of everything that the arrays depend on."""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, load_file, save, save_file
+
+from starter.observing.url import Url, open_url
+from submission.errors import UnusableInput
+from submission.files import replacing, write_text
+
+Arrays = dict[str, NDArray[Any]]
+Layout = Mapping[str, tuple[type[np.generic], tuple[int, ...]]]
+"""The arrays that an entry must hold: name -> (type, shape)."""
+ELSEWHERE = "cache.txt"
+"""The file in a competition's folder that says where its cache is, if not beside it."""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Arrays kept under ``root/<kind>/<key>.safetensors``, written atomically and never unpickled.
+
+    A folder `root` is made with mode 0700: in the OOD track what is there tells IND from OOD images.
+    """
+
+    root: Path | Url
+
+    def path(self, kind: str, key: str) -> Any:
+        """Where the entry `key` of `kind` is kept: a Path, or a Url, which does what is asked of it here."""
+        return self.root / kind / f"{key}.safetensors"
+
+    def load(self, kind: str, key: str, layout: Layout) -> Arrays | None:
+        """The entry's arrays, or None where there is no entry of that layout with finite values alone.
+
+        A damaged or foreign file counts as none: whoever asks makes the entry again.
+        """
+        path = self.path(kind, key)
+        try:
+            arrays = load(path.read_bytes()) if isinstance(path, Url) else load_file(path)
+        except (FileNotFoundError, SafetensorError):
+            return None
+        except (KeyError, TypeError, AttributeError):  # a type of number that NumPy does not have
+            return None
+        return dict(arrays) if fits(arrays, layout) else None
+
+    def store(self, kind: str, key: str, arrays: Arrays) -> None:
+        """Write the entry; a reader sees the whole of it or nothing."""
+        self.make()
+        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        path = self.path(kind, key)
+        if isinstance(path, Url):
+            path.write_bytes(save(contiguous))
+            return
+        with replacing(path) as temporary:
+            try:
+                save_file(contiguous, temporary)
+            except SafetensorError as error:  # a full disk, mostly
+                raise OSError(f"{self.root} cannot be written: {error}") from error
+
+    def put(self, name: str, data: bytes) -> None:
+        """Keep bytes under ``root/name``, whole or not at all, for others who share the cache."""
+        path = self.root / name
+        if isinstance(path, Url):
+            path.write_bytes(data)
+            return
+        self.make()
+        with replacing(path) as temporary:
+            temporary.write_bytes(data)
+
+    def make(self) -> None:
+        """Make its folder, for the owner alone, where there is none."""
+        if isinstance(self.root, Path):
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def look(self) -> None:
+        """Where asking for an entry takes long, learn of all at once."""
+        if isinstance(self.root, Url):
+            self.root.look()
+
+
+def cache_of(root: Path) -> Cache:
+    """The cache of the competition in `root`: its folder ``cache``, unless `keep_elsewhere` moved it."""
+    note = root / ELSEWHERE
+    return at(note.read_text(encoding="utf-8").strip()) if note.is_file() else Cache(root / "cache")
+
+
+def at(location: str) -> Cache:
+    """The cache in a folder, or at an address such as ``s3://bucket/folder``.
+
+    Raises:
+        UnusableInput: the library for such an address is not installed, or there is no such kind of address.
+    """
+    return Cache(open_url(location) if "://" in location else Path(location))
+
+
+def keep_elsewhere(root: Path, location: str) -> None:
+    """From now on the cache of the competition in `root` is at `location`, a folder or an address.
+
+    Raises:
+        UnusableInput: nothing can be written and read there.
+    """
+    place = location.rstrip("/") if "://" in location else str(Path(location).absolute())
+    cache, name = at(place), f".probe-{secrets.token_hex(4)}"
+    try:
+        cache.put(name, b"unseen")
+        (cache.root / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise UnusableInput(
+            f"--cache {location} cannot be used ({error}): check that it exists, and your access to it"
+        ) from error
+    write_text(root / ELSEWHERE, place + "\n")
+
+
+def fits(arrays: Arrays, layout: Layout) -> bool:
+    """Whether these are the arrays of `layout`, by name, type and shape, with finite values alone."""
+    found = {name: (array.dtype.type, array.shape) for name, array in arrays.items()}
+    return found == layout and all(np.isfinite(array).all() for array in arrays.values())
+
+
+def cache_key(*parts: object) -> str:
+    """32 hexadecimal digits that depend on every part (plain JSON values) and their order.
+
+    >>> cache_key("logits", 1) == cache_key("logits", 1) != cache_key("logits", 2)
+    True
+    """
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

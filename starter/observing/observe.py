@@ -1,0 +1,274 @@
+"""Observing: one pass of a classifier over a set gives all that the chosen methods ask for, kept in a cache.
+
+It is a map over (set, classifier) with no shared state: `observe` is the one function from a rendering, a
+classifier and needs to cache entries, and `observe_all` the one place that calls it for many.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from starter.classifiers import Classifier
+from starter.images.imageset import ImageSet
+from starter.observing.cache import Arrays, Cache, Layout, cache_key, fits
+from starter.observing.image_stats import image_stats
+from starter.observing.observation import IMAGE_STATS, NEEDS, PEER, ROTATED, Moments, Observation
+from starter.observing.rotation import ROTATIONS, RotationHead, fit_rotation_head, turned
+from starter.operations.default import luma
+from starter.sets.rendering import FromRecipe, Rendering
+from submission.errors import UnusableInput
+
+VERSION = 3
+"""Part of every cache key: raise it when this module, image_stats or the rendering changes what they give."""
+PARTS = {
+    "logits": ("logits",),
+    "moments": ("mean", "covariance"),
+    "features": ("features",),
+    "image_stats": ("image_stats",),
+    "rotation": ("rotation",),
+    "rotations": ROTATED,
+    "grey": ("grey",),
+}
+"""The parts that an observation is kept in, and the arrays in each."""
+HALF = 65504
+"""The largest number of float16."""
+
+
+@dataclass(frozen=True)
+class Observer:
+    """A classifier with the cache that its observations go to, and what some needs ask for besides.
+
+    Attributes:
+        classifier: who looks.
+        cache: where observations are kept.
+        head: the rotation head, for "rotation".
+        peers: the competition's other classifiers, for "peers".
+    """
+
+    classifier: Classifier
+    cache: Cache
+    head: RotationHead | None = None
+    peers: tuple["Observer", ...] = ()
+
+    def with_rotation_head(self, train_ref: ImageSet) -> "Observer":
+        """This observer with a rotation head fitted on `train_ref` (from the cache when it is there)."""
+        key = cache_key(VERSION, self.classifier.digest, self.classifier.device, train_ref.digest)
+        shape = (len(ROTATIONS), self.classifier.head_weight.shape[1])
+        layout: Layout = {"weight": (np.float32, shape), "bias": (np.float32, shape[:1])}
+        found = self.cache.load("rotation_head", key, layout)
+        if found is None:
+            chunks = list(FromRecipe.whole(train_ref).chunks())
+            features = [
+                torch.cat([self.classifier(turned(chunk, turn))[1].cpu() for chunk in chunks])
+                for turn in ROTATIONS
+            ]
+            head = fit_rotation_head(torch.stack(features).numpy())
+            found = {"weight": head.weight, "bias": head.bias}
+            self.cache.store("rotation_head", key, found)
+        return replace(self, head=RotationHead(found["weight"], found["bias"]))
+
+    def key(self, part: str, rendering: Rendering) -> str:
+        """The cache key of one part of an observation; image statistics do not depend on the classifier."""
+        common = (VERSION, part, rendering.digest)
+        if part == "image_stats":
+            return cache_key(*common)
+        head = self.head.digest if part == "rotation" and self.head else None
+        return cache_key(*common, self.classifier.digest, self.classifier.device, head)
+
+    def layout(self, part: str, n: int) -> Layout:
+        """What the cache holds of one part of an observation of n images."""
+        k, d = self.classifier.head_weight.shape
+        if part == "moments":
+            return {"mean": (np.float64, (d,)), "covariance": (np.float32, (d * (d + 1) // 2,))}
+        shapes = {"features": (n, d), "image_stats": (n, len(IMAGE_STATS)), "rotation": (n,)}
+        kind = np.float16 if part == "features" else np.float32
+        return {name: (kind, shapes.get(part, (n, k))) for name in PARTS[part]}
+
+
+def compute(
+    rendering: Rendering, classifier: Classifier, parts: Iterable[str], head: RotationHead | None = None
+) -> dict[str, Arrays]:
+    """One pass over the set: the arrays of each part asked for.
+
+    Raises:
+        ValueError: "rotation" without a rotation head.
+    """
+    wanted = frozenset(parts)
+    if "rotation" in wanted and head is None:
+        raise ValueError("observing `rotation` needs a rotation head: use Observer.with_rotation_head")
+    chunks = [_see(images, classifier, wanted, head) for images in rendering.chunks()]
+    rows = {name: torch.cat([chunk[name] for chunk in chunks]).numpy() for name in chunks[0]}
+    found = {part: {name: rows[name] for name in PARTS[part]} for part in wanted - {"moments"}}
+    if "moments" in wanted:
+        found["moments"] = _moments(rows["features"])
+    if "features" in wanted:
+        found["features"] = {"features": np.clip(rows["features"], -HALF, HALF).astype(np.float16)}
+    return found
+
+
+def _see(
+    images: torch.Tensor, classifier: Classifier, wanted: frozenset[str], head: RotationHead | None
+) -> dict[str, torch.Tensor]:
+    """What the wanted parts are made of, for one chunk of images: no forward pass that none of them needs."""
+    rows = {}
+    if wanted & {"logits", "moments", "features", "rotation"}:
+        rows["logits"], rows["features"] = classifier(images)
+    if "image_stats" in wanted:
+        rows["image_stats"] = image_stats(images)
+    if wanted & {"rotation", "rotations"}:
+        turns = [classifier(turned(images, turn)) for turn in ROTATIONS[1:]]
+        rows |= {name: logits for name, (logits, _) in zip(ROTATED, turns, strict=True)}
+        if head and "rotation" in wanted:
+            features = torch.stack([rows["features"], *(features for _, features in turns)])
+            rows["rotation"] = head.told_apart(features).float().mean(dim=0)
+    if "grey" in wanted:
+        rows["grey"] = classifier(luma(images.float()).byte().expand_as(images))[0]
+    return {name: values.cpu() for name, values in rows.items()}
+
+
+def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> bool:
+    """Put every missing part of the observation into the cache. Whether anything had to be computed.
+
+    Raises:
+        ValueError: an unknown need, "rotation" without a rotation head, or "peers" without peers.
+        UnusableInput: the classifier's features are too large to compute with, or the set has another number
+            of images than it says.
+    """
+    wanted = missing(rendering, observer, needs)
+    for looking, parts in wanted:
+        found = compute(rendering, looking.classifier, parts, looking.head)
+        for part in parts:
+            if not fits(found[part], looking.layout(part, len(rendering))):
+                raise UnusableInput(
+                    f"{looking.classifier} gives no finite {part} of {len(rendering)} images for set "
+                    f"{rendering.name!r}: check its weights, and how many images the set has"
+                )
+            looking.cache.store(part, looking.key(part, rendering), found[part])
+    return bool(wanted)
+
+
+def missing(
+    rendering: Rendering, observer: Observer, needs: Iterable[str]
+) -> list[tuple[Observer, tuple[str, ...]]]:
+    """The observers who have to look at the set, this one and its peers, each with the parts to compute."""
+    needs = tuple(needs)
+    asked = [(observer, _parts(observer, needs))]
+    if "peers" in needs:
+        asked += [(peer, ("logits",)) for peer in observer.peers]
+    lacking = [
+        (each, tuple(part for part in parts if not each.cache.path(part, each.key(part, rendering)).exists()))
+        for each, parts in asked
+    ]
+    return [(each, parts) for each, parts in lacking if parts]
+
+
+def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> Observation:
+    """The observation from the cache; what is missing or damaged there is computed first."""
+    needs = tuple(needs)
+    parts = _parts(observer, needs)
+    found: Arrays = {}
+    for part in parts:
+        found |= _load(rendering, observer, part, needs)
+    views = {name: found[name] for name in (*ROTATED, "grey") if name in found}
+    if "peers" in needs:
+        views |= {
+            f"{PEER}{peer.classifier.name}": _load(rendering, peer, "logits", ())["logits"]
+            for peer in observer.peers
+        }
+    moments = None
+    if "moments" in parts:
+        moments = Moments(found["mean"], _square(found["covariance"]), len(rendering))
+    return Observation(
+        rendering.name,
+        observer.classifier.name,
+        found["logits"],
+        moments=moments,
+        features=found.get("features"),
+        image_stats=found.get("image_stats"),
+        rotation=found.get("rotation"),
+        views=views,
+        render=rendering.images,
+    )
+
+
+def _load(rendering: Rendering, observer: Observer, part: str, needs: tuple[str, ...]) -> Arrays:
+    """One part from the cache; where it is not there as it was, it is made again."""
+    key, layout = observer.key(part, rendering), observer.layout(part, len(rendering))
+    arrays = observer.cache.load(part, key, layout)
+    if arrays is None:
+        observer.cache.path(part, key).unlink(missing_ok=True)
+        observe(rendering, observer, needs)
+        arrays = observer.cache.load(part, key, layout)
+        assert arrays is not None, f"the cache lost {part} of {rendering.name} at once"
+    return arrays
+
+
+def observe_all(
+    renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], progress: bool = True
+) -> "Observed":
+    """Observe every set, resuming where the cache ends; a bar counts the images that are not in it yet."""
+    needs = tuple(needs)
+    left = [rendering for rendering in renderings if missing(rendering, observer, needs)]
+    with tqdm(
+        total=sum(map(len, left)),
+        unit="img",
+        desc=f"observe {observer.classifier.name}",
+        disable=not (progress and left),
+    ) as bar:
+        for rendering in left:
+            observe(rendering, observer, needs)
+            bar.update(len(rendering))
+    return Observed(tuple(renderings), observer, needs)
+
+
+@dataclass(frozen=True)
+class Observed(Sequence[Observation]):
+    """Observations read from the cache one by one, when they are asked for."""
+
+    renderings: tuple[Rendering, ...]
+    observer: Observer
+    needs: tuple[str, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Observation: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Observed": ...
+    def __getitem__(self, index: int | slice) -> "Observation | Observed":
+        if isinstance(index, slice):
+            return replace(self, renderings=self.renderings[index])
+        return read(self.renderings[index], self.observer, self.needs)
+
+    def __len__(self) -> int:
+        return len(self.renderings)
+
+
+def _parts(observer: Observer, needs: Iterable[str]) -> tuple[str, ...]:
+    """The parts that the observer itself keeps for these needs."""
+    wanted = frozenset(needs)
+    unknown = sorted(wanted - set(NEEDS))
+    if unknown:
+        raise ValueError(f"unknown need {unknown[0]!r}: an observation holds {', '.join(NEEDS)}")
+    if "peers" in wanted and not observer.peers:
+        raise ValueError("observing `peers` needs another classifier")
+    return ("logits", *(need for need in NEEDS if need in wanted & PARTS.keys()))
+
+
+def _moments(features: NDArray[np.float32]) -> Arrays:
+    """Mean and the covariance's lower triangle (it is symmetric), float32 on disk, summed in float64."""
+    rows = features.astype(np.float64)
+    mean = rows.mean(axis=0)
+    centred = rows - mean
+    covariance = centred.T @ centred / max(len(rows) - 1, 1)
+    return {"mean": mean, "covariance": covariance[np.tril_indices(len(mean))].astype(np.float32)}
+
+
+def _square(triangle: NDArray[np.generic]) -> NDArray[np.float64]:
+    d = int((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
+    square = np.zeros((d, d))
+    square[np.tril_indices(d)] = triangle
+    return square + np.tril(square, -1).T

@@ -1,0 +1,66 @@
+"""The rotation head: a linear layer on frozen features that tells the four rotations of an image apart."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from starter.observing.cache import cache_key
+
+ROTATIONS = (0, 1, 2, 3)
+"""Quarter turns, counter-clockwise."""
+
+
+@dataclass(frozen=True)
+class RotationHead:
+    """Weights (4, d) and bias (4,), float32, over the penultimate features."""
+
+    weight: NDArray[np.float32]
+    bias: NDArray[np.float32]
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies the head by its numbers."""
+        return cache_key(self.weight.tolist(), self.bias.tolist())
+
+    def told_apart(self, features: torch.Tensor) -> torch.Tensor:
+        """Which rotations are recognised: features (4, n, d), rotation by rotation -> bool (4, n)."""
+        weight = torch.from_numpy(self.weight).to(features)
+        bias = torch.from_numpy(self.bias).to(features)
+        guess = (features @ weight.T + bias).argmax(dim=-1)
+        return guess == torch.arange(len(ROTATIONS), device=features.device)[:, None]
+
+
+def turned(images: torch.Tensor, quarter_turns: int) -> torch.Tensor:
+    """uint8 (n, 3, h, w) turned counter-clockwise by quarter turns."""
+    return torch.rot90(images, quarter_turns, dims=(2, 3)).contiguous()
+
+
+def fit_rotation_head(features: NDArray[np.floating]) -> RotationHead:
+    """Logistic regression of the rotation on frozen features (Deng, Gould & Zheng, ICML 2021).
+
+    The backbone stays as it is; only this linear layer learns, from unlabelled training images: the
+    rotations are their own labels. Features are standardised for the fit and the scaling is folded in.
+
+    Args:
+        features: (4, n, d), the features of n images under each of the four rotations.
+
+    Returns:
+        the fitted head.
+
+    Raises:
+        ValueError: the shape is another.
+    """
+    if features.ndim != 3 or len(features) != len(ROTATIONS):
+        raise ValueError(f"features of the four rotations must be (4, n, d), got {features.shape}")
+    rows = features.reshape(-1, features.shape[2]).astype(np.float64)
+    labels = np.repeat(ROTATIONS, features.shape[1])
+    scaler = StandardScaler().fit(rows)
+    model = LogisticRegression(C=0.1, max_iter=300, tol=1e-3).fit(scaler.transform(rows), labels)
+    weight = model.coef_ / scaler.scale_
+    bias = model.intercept_ - weight @ scaler.mean_
+    return RotationHead(weight.astype(np.float32), bias.astype(np.float32))

@@ -1,0 +1,31 @@
+"""Temperature scaling of a classifier on its labelled source (Guo et al., ICML 2017)."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp, softmax
+
+from starter.observing.observation import Observation, Source
+
+LOG_RANGE = (-10.0, 10.0)
+"""Where log T is sought: a classifier that is never wrong has its optimum at T = 0, below any bound."""
+
+
+def temperature(source: Source) -> float:
+    """The T > 0 that minimises the mean negative log-likelihood of softmax(f / T) on the labelled source.
+
+    The likelihood is convex in 1/T, so it has one minimum; it is sought over log T in [-10, 10].
+    """
+    logits = source.observation.logits.astype(np.float64)
+    truth = logits[np.arange(len(logits)), source.labels]
+
+    def negative_log_likelihood(log_t: float) -> float:
+        return float((logsumexp(logits / np.exp(log_t), axis=1) - truth / np.exp(log_t)).mean())
+
+    found = minimize_scalar(negative_log_likelihood, bounds=LOG_RANGE, method="bounded")
+    return float(np.exp(found.x))
+
+
+def scaled_probabilities(observation: Observation, temperature: float) -> NDArray[np.float64]:
+    """softmax(f / T) of each image, float64 (n, k)."""
+    return softmax(observation.logits.astype(np.float64) / temperature, axis=1)

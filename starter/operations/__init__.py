@@ -1,0 +1,44 @@
+"""Every operation by name, and the groups of them that sets are drawn from."""
+
+from typing import NamedTuple
+
+from starter.operations.corruptions import CORRUPTIONS
+from starter.operations.default import TRANSFORMS
+from starter.operations.group_a import GROUP_A
+from starter.operations.group_b import GROUP_B
+from starter.operations.operation import Operation
+
+OPERATIONS: dict[str, Operation] = {**TRANSFORMS, **GROUP_A, **GROUP_B, **CORRUPTIONS}
+
+#: Names of operations by group: Deng & Zheng's default group, their groups A and B, CIFAR-10-C's corruptions,
+#: and all of them.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "default": tuple(name for name in TRANSFORMS if name != "identity"),
+    "a": tuple(GROUP_A),
+    "b": tuple(GROUP_B),
+    "corruptions": tuple(CORRUPTIONS),
+    "wide": tuple(name for name in OPERATIONS if name != "identity"),
+}
+
+
+class Policy(NamedTuple):
+    """How sets of a group are drawn: how many operations each has, at least and at most; the share of those
+    whose classes are resampled; and the share of weak ones.
+    """
+
+    ops_per_set: tuple[int, int] = (3, 3)
+    prior_share: float = 0.0
+    weak_share: float = 0.0
+
+
+#: The policies of the groups that do not have Deng & Zheng's, three operations at full strength.
+POLICIES = {"wide": Policy(ops_per_set=(0, 3), prior_share=0.3, weak_share=0.5)}
+
+
+def unseen_operations(group: str) -> tuple[str, ...]:
+    """What is new to a method that has learnt from sets of `group`: the corruptions (to one that has learnt
+    from these, the default group) but for those that the group has a variant of. To "wide" nothing is new.
+    """
+    seen = {OPERATIONS[name].family for name in GROUPS[group]}
+    others = GROUPS["default" if group == "corruptions" else "corruptions"]
+    return tuple(name for name in others if OPERATIONS[name].family not in seen)

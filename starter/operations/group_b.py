@@ -1,0 +1,186 @@
+"""Deng & Zheng's group B: as group A, more operations of their code with imgaug's defaults.
+
+Hue and saturation are real numbers here, and 8-bit ones there, in steps of 2 degrees. The grey of rain is
+what all but nearly dry images have there.
+"""
+
+import numpy as np
+import torch
+from numpy.random import Generator
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from starter.operations.default import TRANSFORMS, blend, draw_per_channel, scale_saturation, sum_of_three
+from starter.operations.filters import gaussian_each, jpeg, read_at, shifted, weighted_sum
+from starter.operations.operation import Magnitudes, Operation, Params, by_tiles, per_image, to_uint8
+
+
+def _draw_mild_contrast(rng: Generator, n: int, params: Params) -> Magnitudes:
+    return {"factor": draw_per_channel(rng, n, 0.5, 1.5, share=0.5)}
+
+
+def _draw_rain(rng: Generator, n: int, params: Params) -> Magnitudes:
+    return {
+        "layers": rng.integers(1, 3, n, endpoint=True),
+        "density": rng.uniform(0.03, 0.14, (n, 3)),
+        "patchiness": rng.uniform(0, 0.2, (n, 3)),
+        "degrees": rng.uniform(75, 105, (n, 3)),
+        "speed": rng.uniform(0.1, 0.5, (n, 3)),
+    }
+
+
+def _rain(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+    """One to three `layers` of streaks of light grey."""
+    result = images.clone()
+    for layer in range(3):
+        rows = np.flatnonzero(magnitudes["layers"] > layer)
+        drawn = {name: values[rows, layer] for name, values in magnitudes.items() if name != "layers"}
+        if len(rows):
+            under = torch.from_numpy(result.numpy()[rows])
+            result.numpy()[rows] = _rain_layer(under, drawn, noise).numpy()
+    return result
+
+
+def _rain_layer(images: Tensor, magnitudes: Magnitudes, noise: Generator) -> Tensor:
+    """Drops, on each pixel with a probability of `density`, are thinned out in places by their `patchiness`
+    and blurred in their direction (`degrees`) over `speed` times the image's size.
+    """
+    b, _, h, w = images.shape
+    small = [max(int(0.985 * side), 1) for side in (h, w)]
+    density, patchiness = (magnitudes[name][:, None, None, None] for name in ("density", "patchiness"))
+    light = 127.5 + 127.5 * np.abs(np.cos(np.pi * noise.random((b, 1, *small))))
+    light *= noise.random(light.shape) < density
+    gate = _resized(torch.from_numpy(1 - noise.random((b, 1, 8, 8)) ** (1 / patchiness)).float(), small)
+    drops = to_uint8(torch.from_numpy(light).float().mul_(gate))
+    drops = to_uint8(_resized(drops.float(), [h, w])).float()
+    length = torch.from_numpy(np.maximum((magnitudes["speed"] * max(h, w)).astype(np.int64) // 2 * 2, 2))
+    return by_tiles(_streaked, images, drops, length, torch.from_numpy(magnitudes["degrees"]))
+
+
+def _streaked(images: Tensor, drops: Tensor, length: Tensor, degrees: Tensor) -> Tensor:
+    """Lay drops (b, 1, h, w), each image's blurred along a half-line and fading, over the images."""
+    b, _, h, w = images.shape
+    dx, dy = (turned.float().view(b, 1, 1) for turned in (degrees.deg2rad().cos(), degrees.deg2rad().sin()))
+    x, y = torch.arange(w).float().expand(b, h, w), torch.arange(h).float().view(h, 1).expand(b, h, w)
+    weights = (1 - torch.arange(int(length.max())) / length[:, None]).clamp(min=0)
+    weights /= weights.sum(1, keepdim=True)
+    light = weighted_sum(
+        (weight, read_at(drops, x + step * dx, y + step * dy, "mirror"))
+        for step, weight in enumerate(weights.view(b, -1, 1, 1, 1).unbind(1))
+    )
+    share = light.mul_(1.3 / 255).clamp_(max=1)
+    return (240 - images.float()).mul_(share).add_(images)
+
+
+def _resized(values: Tensor, size: list[int]) -> Tensor:
+    return interpolate(values, size, mode="bicubic", align_corners=False)
+
+
+def _draw_jpeg(rng: Generator, n: int, params: Params) -> Magnitudes:
+    return {"compression": rng.uniform(70, 99, n)}
+
+
+def _jpeg(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+    """At a `compression` of 0 the quality is 100, at 99 it is 3."""
+    quality = np.rint(100 - 99 * magnitudes["compression"].astype(np.int64) / 101)
+    return jpeg(images, quality.astype(np.int64).tolist())
+
+
+def _draw_soften(rng: Generator, n: int, params: Params) -> Magnitudes:
+    return {"sigma": rng.uniform(0, 3, n)}
+
+
+def _soften(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+    """Gaussian blur over 5 x 5 pixels, or 3.3 sigma if that is more."""
+    sigma = torch.from_numpy(magnitudes["sigma"])
+    radius = (3.3 * sigma).clamp(min=5).long() // 2
+    return by_tiles(lambda x, *kernel: gaussian_each(x.float(), *kernel).add_(0.5), images, sigma, radius)
+
+
+def _draw_sharpness(rng: Generator, n: int, params: Params) -> Magnitudes:
+    return {"factor": rng.uniform(0, 2, n)}
+
+
+def _sharpness(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+    """`factor` 0 is smooth, 1 the image and 2 sharper, as Pillow's `ImageEnhance.Sharpness`; it leaves one
+    pixel at the border as it is.
+    """
+    return by_tiles(_sharpened, images, per_image(magnitudes["factor"]))
+
+
+def _sharpened(images: Tensor, factor: Tensor) -> Tensor:
+    whole, values = images.to(torch.int16), images.float()
+    smooth = sum_of_three(sum_of_three(whole, 2), 3).add_(whole, alpha=4).float().add_(6.5).div_(13).floor_()
+    edges = values.clone()
+    inside = (..., slice(1, -1), slice(1, -1))
+    edges[inside] = smooth[inside]
+    return blend(edges, values, factor)
+
+
+def _draw_hue(rng: Generator, n: int, params: Params) -> Magnitudes:
+    return {"factor": rng.uniform(0.5, 1.5, n)}
+
+
+def _hue(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+    """H of HSV, in [0, 1), times `factor`, whole turns dropped."""
+    return by_tiles(_turned, images, per_image(magnitudes["factor"])[:, 0])
+
+
+def _turned(images: Tensor, factor: Tensor) -> Tensor:
+    red, green, blue = images.float().unbind(1)
+    top = images.amax(1).float()
+    spread = top - images.amin(1)
+    sixths = torch.where(top == green, 2 * spread + blue - red, 4 * spread + red - green)
+    sixths = torch.where(top == red, green - blue, sixths).div_(spread.clamp(min=1))
+    sixths.remainder_(6).mul_(factor)
+    away = [(sixths + offset).remainder_(6) for offset in (5, 3, 1)]
+    return torch.stack([top - torch.minimum(k, 4 - k).clamp_(0, 1).mul_(spread) for k in away], 1).add_(0.5)
+
+
+def _draw_emboss(rng: Generator, n: int, params: Params) -> Magnitudes:
+    return {"alpha": rng.uniform(0, 0.5, n), "relief": rng.uniform(0.5, 1.5, n)}
+
+
+def _emboss(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+    """Filter with (1 - alpha) I + alpha [[-1 - r, -r, 0], [-r, 1, r], [0, r, 1 + r]], r the `relief`."""
+    alpha, relief = magnitudes["alpha"], magnitudes["relief"]
+    return by_tiles(_embossed, images, per_image(alpha * (1 + relief)), per_image(alpha * relief))
+
+
+def _embossed(images: Tensor, diagonal: Tensor, straight: Tensor) -> Tensor:
+    rows = shifted(images.to(torch.int16), 2, 1, "reflect")
+    (nw, north, _), (west, _, east), (_, south, se) = (shifted(row, 3, 1, "reflect") for row in rows)
+    slopes = ((diagonal, se - nw), (straight, south - north + east - west))
+    return weighted_sum(slopes).add_(images).add_(0.5)
+
+
+def _draw_saturation(rng: Generator, n: int, params: Params) -> Magnitudes:
+    return {"offset": rng.integers(-50, 50, n, endpoint=True)}
+
+
+def _saturation(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+    """S of HSV, on 0..255, plus `offset`."""
+    offsets = per_image(magnitudes["offset"] / 255)
+    return by_tiles(lambda x, offset: scale_saturation(x, 1, offset).add_(0.5), images, offsets)
+
+
+#: Group B by name.
+GROUP_B: dict[str, Operation] = {
+    operation.name: operation
+    for operation in (
+        Operation(
+            "mild_contrast",
+            TRANSFORMS["contrast"].apply,
+            _draw_mild_contrast,
+            neutral={"factor": 1},
+            variant_of="contrast",
+        ),
+        Operation("rain", _rain, _draw_rain, neutral={"density": 0}),
+        Operation("jpeg", _jpeg, _draw_jpeg, neutral={"compression": 0}, variant_of="jpeg_compression"),
+        Operation("soften", _soften, _draw_soften, neutral={"sigma": 0}, variant_of="gaussian_blur"),
+        Operation("sharpness", _sharpness, _draw_sharpness, neutral={"factor": 1}, variant_of="sharpen"),
+        Operation("hue", _hue, _draw_hue, neutral={"factor": 1}),
+        Operation("emboss", _emboss, _draw_emboss, neutral={"alpha": 0}),
+        Operation("saturation", _saturation, _draw_saturation, neutral={"offset": 0}, variant_of="saturate"),
+    )
+}

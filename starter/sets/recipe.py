@@ -1,0 +1,291 @@
+"""Recipe: how to make a set from a base of images, in one line of JSON; and drawing many recipes.
+
+A recipe's set depends on its seed, its operations and the base alone. Magnitudes come from a Philox generator
+keyed by seed and operation, pixel noise from one keyed by seed, operation and chunk of 500 images.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.random import Generator, Philox
+from numpy.typing import NDArray
+
+from starter.images.imageset import ImageSet
+from starter.operations import GROUPS, OPERATIONS, POLICIES, Policy
+from starter.operations.kernels import to_planes
+from starter.operations.operation import Parameter, Params
+from submission.errors import UnusableInput
+
+#: Images are always rendered in chunks of this many, whatever batches they are used in.
+CHUNK = 500
+#: Within a chunk the operations take this many at a time, few enough for the processor's cache. Like CHUNK it
+#: is part of what a recipe means: noise is drawn block by block.
+BLOCK = 250
+
+#: The operations that select images; a recipe may begin with one of them.
+SELECTIONS: dict[str, Mapping[str, Parameter]] = {
+    "sample": {"n": Parameter(int, 1)},
+    "resample_classes": {"n": Parameter(int, 1), "concentration": Parameter(float, 0.001)},
+}
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+MAX_OPERATIONS = 100
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to make a set from a base.
+
+    Attributes:
+        name: the set's name: at most 100 letters, digits and `_.-`.
+        seed: a non-negative integer.
+        ops: (operation, params) pairs, in order. The first may select images: `sample {"n": 500}` draws n
+            without replacement, in random order; `resample_classes {"n": 500, "concentration": 0.5}` draws
+            class priors from a symmetric Dirichlet distribution and n images without replacement by them (a
+            class that runs out leaves its share to the others). Without either it is the whole base in its
+            order. The others are names in OPERATIONS, applied to every image.
+
+    Raises:
+        UnusableInput: a field is not as described; the message names the recipe and the field.
+
+    >>> recipe = Recipe("train_0001", 7, (("sample", {"n": 500}), ("color", {})))
+    >>> recipe.to_json()
+    '{"name": "train_0001", "ops": [["sample", {"n": 500}], ["color", {}]], "seed": 7}'
+    >>> sorted(recipe.families)
+    ['color']
+    """
+
+    name: str
+    seed: int
+    ops: tuple[tuple[str, Params], ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise UnusableInput(f"recipe {self.name!r}: name must be letters, digits, '_', '.' and '-'")
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+            raise UnusableInput(
+                f"recipe {self.name!r}: seed must be a non-negative integer, got {self.seed!r}"
+            )
+        if not isinstance(self.ops, tuple | list):
+            raise UnusableInput(f"recipe {self.name!r}: ops must be a list, got {self.ops!r}")
+        if len(self.ops) > MAX_OPERATIONS:
+            raise UnusableInput(
+                f"recipe {self.name!r}: at most {MAX_OPERATIONS} operations, got {len(self.ops)}"
+            )
+        for index, op in enumerate(self.ops):
+            self._check_op(index, op)
+        object.__setattr__(self, "ops", tuple((name, dict(params)) for name, params in self.ops))
+
+    def _check_op(self, index: int, op: object) -> None:
+        where = f"recipe {self.name!r}, operation {index + 1}"
+        if not (
+            isinstance(op, tuple | list)
+            and len(op) == 2
+            and isinstance(op[0], str)
+            and isinstance(op[1], dict)
+        ):
+            raise UnusableInput(
+                f'{where} must be a name and its params, as in ["sample", {{"n": 500}}], got {op!r}'
+            )
+        name, params = op
+        if name in SELECTIONS and index > 0:
+            raise UnusableInput(f"{where}: {name!r} selects images and so must come first, once")
+        if name not in SELECTIONS and name not in OPERATIONS:
+            known = ", ".join([*SELECTIONS, *OPERATIONS])
+            raise UnusableInput(f"{where}: unknown operation {name!r}; choose from {known}")
+        needed = SELECTIONS[name] if name in SELECTIONS else OPERATIONS[name].parameters
+        allowed = needed if name in SELECTIONS else {**needed, **OPERATIONS[name].optional}
+        for key in sorted(map(str, needed.keys() - params.keys())):
+            raise UnusableInput(f"{where}, {name!r}: {key!r} is missing")
+        for key in sorted(map(str, params.keys() - allowed.keys())):
+            known = ", ".join(allowed) or "none"
+            raise UnusableInput(f"{where}, {name!r}: {key!r} is not a parameter of it ({known})")
+        for key, value in params.items():
+            if problem := allowed[key].problem(value):
+                raise UnusableInput(f"{where}, {name!r}: {key!r} {problem}")
+
+    @classmethod
+    def from_json(cls, line: str) -> "Recipe":
+        """The recipe in one line of JSON, as `to_json` writes it. Raises UnusableInput if it holds none."""
+        shown = line.strip() if len(line) < 100 else line[:100].strip() + "..."
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UnusableInput(f"not a recipe, which is one line of JSON ({error}): {shown}") from error
+        if not isinstance(fields, dict) or fields.keys() != {"name", "seed", "ops"}:
+            raise UnusableInput(f"not a recipe, which has the fields name, seed and ops: {shown}")
+        return cls(fields["name"], fields["seed"], fields["ops"])
+
+    def to_json(self) -> str:
+        """The recipe as one line of JSON, keys sorted."""
+        return json.dumps({"name": self.name, "seed": self.seed, "ops": self.ops}, sort_keys=True)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of seed and operations, not of the name: the same digest and base give the same images."""
+        return hashlib.sha256(json.dumps([self.seed, self.ops], sort_keys=True).encode()).hexdigest()
+
+    @property
+    def families(self) -> frozenset[str]:
+        """The families of its pixel operations; without any, {"class_prior"} if it resamples classes, else
+        {"identity"}.
+        """
+        pixel = frozenset(OPERATIONS[name].family for name, _ in self.pixel_ops) - {"identity"}
+        return pixel or frozenset({"class_prior" if self.selection == "resample_classes" else "identity"})
+
+    @property
+    def selection(self) -> str | None:
+        """The operation that selects images, or None."""
+        return self.ops[0][0] if self.ops and self.ops[0][0] in SELECTIONS else None
+
+    @property
+    def pixel_ops(self) -> tuple[tuple[str, Params], ...]:
+        """Its operations without the one that selects images."""
+        return self.ops[1:] if self.selection else self.ops
+
+    def size(self, base: ImageSet) -> int:
+        """How many images the set has. Raises UnusableInput if the base has too few for it."""
+        n = self.ops[0][1]["n"] if self.selection else len(base)
+        if n > len(base):
+            raise UnusableInput(
+                f"recipe {self.name!r} draws {n} images without replacement, but the base {base.name!r} has "
+                f"only {len(base)}; ask for smaller sets or give a larger base"
+            )
+        return n
+
+    def indices(self, base: ImageSet) -> NDArray[np.int64]:
+        """The base's images that make the set, int64 (n,), in order. Raises UnusableInput as `size`, and if
+        classes are to be resampled in a base without labels.
+        """
+        n = self.size(base)
+        rng = generator(self.seed, self.selection, "selection")
+        if self.selection == "sample":
+            return rng.permutation(len(base))[:n]
+        if self.selection == "resample_classes":
+            if base.labels is None:
+                raise UnusableInput(
+                    f"recipe {self.name!r} resamples classes, but {base.name!r} has no labels"
+                )
+            return _resample_classes(rng, base.labels, n, self.ops[0][1]["concentration"])
+        return np.arange(n)
+
+    def chunks(self, base: ImageSet) -> Iterator[torch.Tensor]:
+        """The set's images in order, uint8 (m, 3, h, w) with m = 500 but for the last chunk."""
+        indices = self.indices(base)
+        steps = [
+            (OPERATIONS[name], params, (self.seed, index, name))
+            for index, (name, params) in enumerate(self.pixel_ops)
+        ]
+        drawn = [
+            operation.magnitudes(generator(*key, "magnitudes"), len(indices), params)
+            for operation, params, key in steps
+        ]
+        pixels = np.ascontiguousarray(base.images)
+        _keep_freed_memory()
+        for number, start in enumerate(range(0, len(indices), CHUNK)):
+            stop = min(start + CHUNK, len(indices))
+            noise = [generator(*key, "noise", number) for _, _, key in steps]
+            blocks = []
+            for first in range(start, stop, BLOCK):
+                rows = slice(first, min(first + BLOCK, stop))
+                images = torch.empty(len(indices[rows]), 3, *pixels.shape[1:3], dtype=torch.uint8)
+                to_planes(pixels, indices[rows], images.numpy())
+                for (operation, params, _), magnitudes, rng in zip(steps, drawn, noise, strict=True):
+                    now = {name: values[rows] for name, values in magnitudes.items()}
+                    images = operation.apply(images, now, params, rng)
+                blocks.append(images)
+            yield torch.cat(blocks)
+
+    def render(self, base: ImageSet) -> ImageSet:
+        """The set: its images, and the labels that go with them if the base has any."""
+        indices = self.indices(base)
+        images = np.empty((len(indices), *base.images.shape[1:]), np.uint8)
+        for number, chunk in enumerate(self.chunks(base)):
+            images[number * CHUNK : (number + 1) * CHUNK] = chunk.permute(0, 2, 3, 1).numpy()
+        return ImageSet(self.name, images, None if base.labels is None else base.labels[indices])
+
+
+def generator(*key: int | str | None) -> Generator:
+    """Philox keyed by `key`: keys that differ in anything give independent streams."""
+    digest = hashlib.sha256(json.dumps(key).encode()).digest()
+    return Generator(Philox(key=int.from_bytes(digest[:16], "little")))
+
+
+def _keep_freed_memory() -> None:
+    """Have glibc's malloc reuse what is freed from now on. It returns large blocks to the system, and getting
+    them back page by page takes longer than the operations do; freeing one of nearly 32 MB, which is never
+    touched, raises its threshold to that size (`mallopt(3)`, M_MMAP_THRESHOLD). Elsewhere it does nothing.
+    """
+    torch.empty(31 << 20, dtype=torch.uint8)
+
+
+def _resample_classes(
+    rng: Generator, labels: NDArray[np.int64], n: int, concentration: float
+) -> NDArray[np.int64]:
+    """n of the images, without replacement, by class priors from a symmetric Dirichlet; in random order.
+
+    Gumbel top-k: the n largest of log(prior / class size) + Gumbel noise are a weighted sample without
+    replacement. The log-priors are those of Gamma(a) variates, drawn as Gamma(a + 1) U^(1/a), which a small
+    concentration does not underflow.
+    """
+    classes, members, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    uniform = 1 - rng.random(len(classes))
+    log_prior = np.log(rng.standard_gamma(concentration + 1, len(classes))) + np.log(uniform) / concentration
+    keys = (log_prior - np.log(counts))[members] + rng.gumbel(size=len(labels))
+    return rng.permutation(np.argsort(-keys, kind="stable")[:n])
+
+
+def draw_recipes(
+    group: str,
+    count: int,
+    seed: int,
+    n: int,
+    *,
+    prefix: str = "train",
+    ops_per_set: tuple[int, ...] = (),
+    prior_share: float | None = None,
+    weak_share: float | None = None,
+    concentration: float = 0.5,
+) -> list[Recipe]:
+    """`count` recipes for sets of n images, named ``<prefix>_0001`` and on; more of them begin with the same.
+
+    Each set draws how many operations it has, uniformly in the inclusive range `ops_per_set`, that many
+    distinct operations of GROUPS[group] in random order, and their parameters uniformly. With probability
+    `prior_share` its classes are resampled with `concentration`, else its images are a plain sample. With
+    probability `weak_share` it draws a strength below 1 for all its operations. Where one of these is not
+    given (or the range is empty), it is the group's in POLICIES.
+
+    Raises:
+        UnusableInput: an argument is out of range; the message names it.
+
+    >>> [recipe.name for recipe in draw_recipes("default", 2, seed=0, n=500)]
+    ['train_0001', 'train_0002']
+    """
+    if group not in GROUPS:
+        raise UnusableInput(f"unknown group {group!r}; choose from {', '.join(GROUPS)}")
+    names, policy = GROUPS[group], POLICIES.get(group, Policy())
+    low, high = ops_per_set or policy.ops_per_set
+    if not 0 <= low <= high <= len(names):
+        raise UnusableInput(f"ops_per_set must lie in 0..{len(names)} for group {group!r}, got {ops_per_set}")
+    prior_share = policy.prior_share if prior_share is None else prior_share
+    weak_share = policy.weak_share if weak_share is None else weak_share
+    for name, share in (("prior_share", prior_share), ("weak_share", weak_share)):
+        if not 0 <= share <= 1:
+            raise UnusableInput(f"{name} must lie in [0, 1], got {share}")
+    recipes = []
+    for number in range(1, count + 1):
+        rng = generator(seed, prefix, number)
+        ops: list[tuple[str, Params]] = [("sample", {"n": n})]
+        if rng.random() < prior_share:
+            ops = [("resample_classes", {"n": n, "concentration": concentration})]
+        weak = weak_share > 0 and rng.random() < weak_share
+        strength = round(rng.random(), 3) if weak else 1.0
+        for name in rng.permutation(names)[: rng.integers(low, high, endpoint=True)]:
+            ops.append((str(name), OPERATIONS[name].draw_params(rng, strength)))
+        recipes.append(Recipe(f"{prefix}_{number:04d}", int(rng.integers(2**53)), tuple(ops)))
+    return recipes

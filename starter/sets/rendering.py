@@ -1,0 +1,114 @@
+"""Renderings: unlabelled sets as they will be observed, made by a recipe or read from a file when needed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from starter.images.arrays import read_npz
+from starter.images.imageset import ImageSet
+from starter.observing.cache import cache_key
+from starter.sets.recipe import SELECTIONS, Recipe
+
+Images = Callable[[], NDArray[np.uint8]]
+"""Gives a set's images in order, uint8 (n, h, w, 3)."""
+
+
+class Rendering(Protocol):
+    """A set that can be rendered again and again, with a digest that is known before its pixels are."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def digest(self) -> str:
+        """Identifies the pixels and their order."""
+
+    def __len__(self) -> int: ...
+
+    def chunks(self) -> Iterator[torch.Tensor]:
+        """The images in order, uint8 (at most 500, 3, h, w)."""
+
+    @property
+    def images(self) -> Images:
+        """All images, when called. Methods get hold of it, so nothing that it holds leads to a label."""
+
+
+@dataclass(frozen=True)
+class FromRecipe:
+    """A recipe and the base that it is made from."""
+
+    recipe: Recipe
+    base: ImageSet
+
+    @classmethod
+    def whole(cls, images: ImageSet) -> "FromRecipe":
+        """A set that is there already, as it is."""
+        return cls(Recipe(images.name, 0, ()), images)
+
+    @property
+    def name(self) -> str:
+        return self.recipe.name
+
+    @property
+    def digest(self) -> str:
+        return cache_key(self.recipe.digest, self.base.digest)
+
+    def __len__(self) -> int:
+        return self.recipe.size(self.base)
+
+    def labels(self) -> NDArray[np.int64]:
+        """The images' classes (n,), without rendering them."""
+        assert self.base.labels is not None, f"base {self.base.name} has no labels"
+        return self.base.labels[self.recipe.indices(self.base)]
+
+    def labelled(self) -> ImageSet:
+        """The images with their labels."""
+        return self.recipe.render(self.base)
+
+    def chunks(self) -> Iterator[torch.Tensor]:
+        return self.recipe.chunks(self.base)
+
+    @property
+    def made_of(self) -> str:
+        """Its operations, for people."""
+        return ", ".join(operation for operation, _ in self.recipe.ops)
+
+    @property
+    def images(self) -> Images:
+        pixels, chosen = ImageSet(self.name, self.base.images), self.recipe.indices(self.base)
+        operations = tuple(op for op in self.recipe.ops if op[0] not in SELECTIONS)
+        recipe = replace(self.recipe, ops=operations)
+        return lambda: recipe.render(pixels.take(chosen)).images
+
+
+@dataclass(frozen=True)
+class FromFile:
+    """A set in an ``.npz`` file whose SHA-256 is known; the file is read only when its pixels are needed."""
+
+    name: str
+    path: Path
+    sha256: str
+    size: int
+
+    @property
+    def digest(self) -> str:
+        return cache_key(self.sha256)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def chunks(self) -> Iterator[torch.Tensor]:
+        return FromRecipe.whole(self._read()).chunks()
+
+    @property
+    def images(self) -> Images:
+        return lambda: self._read().images
+
+    def _read(self) -> ImageSet:
+        """The set without its labels, which a validation file has."""
+        return replace(read_npz(self.path, self.name), labels=None)

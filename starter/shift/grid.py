@@ -1,0 +1,174 @@
+"""Detectors over a grid of shifts: semantic level by covariate level (Long et al., NeurIPS 2024, section 3).
+
+A grid is an array [covariate level, semantic level], the smallest shift first; nan stands for N/A.
+"""
+
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from starter.detectors.metrics import DETECTION_METRICS
+from starter.shift.degrees import LEAST, ShiftGrid
+from starter.shift.severity import Trend
+
+METRICS = ("auroc", "fpr95", "aupr-in")
+"""The paper's three; IND is the positive class."""
+AXES = ("semantic", "covariate")
+"""What columns and rows of a grid count."""
+
+FloatArray = NDArray[np.float64]
+_CELL = re.compile(r"s([1-9]\d*)c([1-9]\d*)")
+
+
+def cell_name(semantic: int, covariate: int) -> str:
+    """How a cell is called, its levels counted from 1 as in the paper.
+
+    >>> cell_name(0, 7)
+    's1c8'
+    """
+    return f"s{semantic + 1}c{covariate + 1}"
+
+
+def cell_of(name: str) -> tuple[int, int] | None:
+    """The levels, from 0, of a cell's name; None if it is none.
+
+    >>> cell_of("s1c8"), cell_of("frost")
+    ((0, 7), None)
+    """
+    found = _CELL.fullmatch(name)
+    return (int(found[1]) - 1, int(found[2]) - 1) if found else None
+
+
+def over_cells(
+    ind: ArrayLike, scores: FloatArray, shift: ShiftGrid, metric: str, least: int = LEAST
+) -> FloatArray:
+    """A detection metric on every cell, all IND images against the cell's, float64 (count, count).
+
+    Args:
+        ind: a detector's scores of IND images (m,), higher = more OOD.
+        scores: of the shifted images (n,).
+        shift: the cells of these n images.
+        metric: a name in DETECTION_METRICS.
+        least: cells of fewer images are nan.
+    """
+    found = np.full((shift.count, shift.count), np.nan)
+    for covariate, semantic in zip(*np.nonzero(shift.told(least)), strict=True):
+        rows = shift.cell(semantic, covariate)
+        found[covariate, semantic] = DETECTION_METRICS[metric](ind, scores[rows])
+    return found
+
+
+def along(grid: FloatArray, axis: str) -> FloatArray:
+    """The mean over the other axis at each level of `axis`, of the cells that are not nan, (count,).
+
+    >>> along(np.array([[1, 3], [np.nan, 5]]), "semantic")
+    array([1., 4.])
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)
+        return np.nanmean(grid, axis=AXES.index(axis))
+
+
+def effects(grid: FloatArray, axis: str) -> FloatArray:
+    """The levels of `axis` by a least-squares fit of row plus column effects, (count,).
+
+    Where no cell is nan they are `along`'s means. Where some are, a mean over the other axis compares levels
+    over different cells of it; this does not. nan for a level without a cell, and all nan where the cells at
+    hand do not link the levels.
+
+    >>> effects(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]]), "semantic")
+    array([2., 3., 4.])
+    """
+    rows = grid if axis == AXES[0] else grid.T
+    other, own = np.nonzero(~np.isnan(rows))
+    found = np.full(rows.shape[1], np.nan)
+    if not len(own):
+        return found
+    (here, column), (there, row) = (np.unique(each, return_inverse=True) for each in (own, other))
+    design = np.hstack([np.eye(len(here))[column], np.eye(len(there))[row]])
+    if np.linalg.matrix_rank(design) < len(here) + len(there) - 1:
+        return found
+    fitted = np.linalg.lstsq(design, rows[other, own], rcond=None)[0]
+    found[here] = fitted[: len(here)] + fitted[len(here) :].mean()
+    return found
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What detectors do on every cell.
+
+    Attributes:
+        counts: int64 (count, count), images in a cell.
+        values: detector -> metric -> float64 (count, count).
+    """
+
+    counts: NDArray[np.int64]
+    values: Mapping[str, Mapping[str, FloatArray]]
+
+    def cells(self) -> pd.DataFrame:
+        """A row for each detector and cell: its levels from 1, its images, each metric."""
+        covariate, semantic = (found.ravel() + 1 for found in np.indices(self.counts.shape))
+        frames = [
+            pd.DataFrame(
+                {
+                    "detector": name,
+                    "semantic": semantic,
+                    "covariate": covariate,
+                    "images": self.counts.ravel(),
+                    **{metric: found.ravel() for metric, found in metrics.items()},
+                }
+            )
+            for name, metrics in self.values.items()
+        ]
+        return pd.concat(frames, ignore_index=True)
+
+    def curves(self) -> pd.DataFrame:
+        """A row for each detector, metric, axis and level (from 1): the mean over the other axis."""
+        rows = [
+            (name, metric, axis, level, value)
+            for name, metrics in self.values.items()
+            for metric, found in metrics.items()
+            for axis in AXES
+            for level, value in enumerate(along(found, axis), start=1)
+        ]
+        return pd.DataFrame(rows, columns=["detector", "metric", "axis", "level", "value"])
+
+    def trends(self, metric: str) -> pd.DataFrame:
+        """Correlation, and sensitivity in percentage points a level, of each detector along either axis.
+
+        The table of the paper for this metric (1, 2 and 4 to 7; eqs. 5 and 6), and the same of `effects` in
+        the columns that end in "_fitted". One may want a high semantic and a low covariate sensitivity.
+        """
+        rows = []
+        for name, metrics in self.values.items():
+            row: dict[str, str | float] = {"detector": name}
+            for ending, levels in (("", along), ("_fitted", effects)):
+                for axis in AXES:
+                    found = Trend(levels(metrics[metric], axis))
+                    row[f"{axis}_correlation{ending}"] = found.correlation
+                    row[f"{axis}_sensitivity{ending}"] = 100 * found.sensitivity
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+
+def measure(
+    ind: Mapping[str, FloatArray], scores: Mapping[str, FloatArray], shift: ShiftGrid, least: int = LEAST
+) -> Grid:
+    """Every metric of METRICS of every detector on every cell.
+
+    Args:
+        ind: detector -> its scores of IND images (m,), higher = more OOD.
+        scores: detector -> its scores of the shifted images (n,).
+        shift: the cells of these n images.
+        least: cells of fewer images are nan.
+    """
+    values = {
+        name: {metric: over_cells(ind[name], found, shift, metric, least) for metric in METRICS}
+        for name, found in scores.items()
+    }
+    return Grid(shift.counts, values)

@@ -1,0 +1,137 @@
+"""Images for a grid: ID images and OOD sets under growing operations, so that both shifts vary."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from starter.images.imageset import ImageSet
+from starter.observing.cache import cache_key
+from starter.operations import GROUPS, OPERATIONS
+from starter.operations.operation import Params
+from starter.sets.recipe import Recipe, generator
+from starter.sets.rendering import FromRecipe, Images
+from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
+from submission.errors import UnusableInput
+
+STRENGTHS = (0.25, 0.5, 0.75, 1.0)
+IND = "ind"
+"""The name of the ID images, which never stand in a grid as they are."""
+IND_SHARE = 0.25
+"""Part of a grid's images whose classes are the ID classes, where there are OOD sets too."""
+_PART = 32  # images of an operation at a strength, or more
+_NATURAL = 40  # a grid's images for each image of a natural family
+_SHARD = 4000  # images of a rendering, about
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Sets one after the other as one rendering.
+
+    Attributes:
+        name: of the whole.
+        parts: the sets.
+    """
+
+    name: str
+    parts: tuple[FromRecipe, ...]
+
+    @property
+    def digest(self) -> str:
+        return cache_key("joined", *(part.digest for part in self.parts))
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def chunks(self) -> Iterator[torch.Tensor]:
+        for part in self.parts:
+            yield from part.chunks()
+
+    def labels(self) -> NDArray[np.int64]:
+        """The images' classes (n,)."""
+        return np.concatenate([part.labels() for part in self.parts])
+
+    @property
+    def images(self) -> Images:
+        made = tuple(part.images for part in self.parts)
+        return lambda: np.concatenate([make() for make in made])
+
+
+def shifted(
+    known: Mapping[str, ImageSet], others: Mapping[str, ImageSet], images: int, group: str, seed: int
+) -> list[Joined]:
+    """About `images` shifted images: every set as it is, and under operations of each of STRENGTHS.
+
+    A quarter are those of `known`, where there are `others` too; within either all sets have equally many, as
+    far as they reach. The same arguments give the same images.
+
+    Args:
+        known: sets of the ID classes by name; that called IND is shown under operations only.
+        others: OOD sets by name.
+        images: how many in all.
+        group: the operations, a name in GROUPS.
+        seed: of everything drawn.
+
+    Raises:
+        UnusableInput: `images` is too small for so many sets.
+    """
+    share = IND_SHARE if known and others else float(bool(known))
+    budgets = {name: images * share / len(known) for name in known}
+    budgets |= {name: images * (1 - share) / len(others) for name in others}
+    if (least := min(budgets.values())) < len(STRENGTHS):
+        raise UnusableInput(
+            f"{images} images of {len(budgets)} sets are {least:.1f} of some: ask for more, or fewer sets"
+        )
+    return [
+        Joined(f"{name}_{number}", tuple(parts))
+        for name, images_of in {**known, **others}.items()
+        for number, parts in enumerate(_shards(_parts(images_of, name, budgets[name], group, seed)), start=1)
+    ]
+
+
+def embedded_shifts(part: str, images: int, seed: int, labelled: bool) -> dict[str, ImageSet]:
+    """Digits of the embedded data's natural families, enough for `images` in a grid.
+
+    Args:
+        part: whose handwriting is used, a key of `starter.sources.glyphs.digits.PARTS`.
+        images: of the grid.
+        seed: of the images.
+        labelled: whether their labels are kept.
+    """
+    found = {name: natural_set(name, 1 + images // _NATURAL, seed, name, part) for name in NATURAL}
+    return found if labelled else {name: replace(each, labels=None) for name, each in found.items()}
+
+
+def is_embedded(source: str, classes: Sequence[str]) -> bool:
+    """Whether a source of this name is the embedded one."""
+    return source == "glyphs" and tuple(classes) == CLASSES
+
+
+def _parts(base: ImageSet, name: str, budget: float, group: str, seed: int) -> list[FromRecipe]:
+    """The set as it is (but IND), and then operation by operation at each strength."""
+    rng = generator(seed, "grid", name)
+    operations = rng.permutation(GROUPS[group])
+    count = int(np.clip(budget // (_PART * len(STRENGTHS)), 1, len(operations)))
+    steps: list[tuple[tuple[str, Params], ...]] = [
+        ((str(operation), OPERATIONS[str(operation)].draw_params(rng, strength)),)
+        for operation in operations[:count]
+        for strength in STRENGTHS
+    ]
+    if name != IND:
+        steps.insert(0, ())
+    n = min(max(1, int(budget / len(steps))), len(base))
+    return [
+        FromRecipe(
+            Recipe(f"{name}_{number}", int(rng.integers(2**53)), (("sample", {"n": n}), *step)),
+            base,
+        )
+        for number, step in enumerate(steps)
+    ]
+
+
+def _shards(parts: Sequence[FromRecipe]) -> list[list[FromRecipe]]:
+    """The parts in runs of about as many images as one may hold in memory."""
+    size = max(1, _SHARD // len(parts[0]))
+    return [list(parts[start : start + size]) for start in range(0, len(parts), size)]

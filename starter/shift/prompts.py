@@ -1,0 +1,99 @@
+"""Prompts: the texts that LAID learns from, every meaning under every covariate."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from starter.encoders import Encoder, TwoTowerEncoder
+from starter.encoders.clip import clip_templates
+from starter.sets.recipe import generator
+from submission.errors import UnusableInput
+from submission.textfile import read_text
+
+_TEXTS = 1000
+COVARIATES = 150
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Meanings times covariates.
+
+    Attributes:
+        meanings: s >= 2 names of classes, as "the digit 7".
+        covariates: c >= 2 templates with one "{}" for the meaning, as "a drawing of {}".
+
+    Raises:
+        UnusableInput: too few, or a template without "{}".
+    """
+
+    meanings: tuple[str, ...]
+    covariates: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if min(len(self.meanings), len(self.covariates)) < 2:
+            raise UnusableInput("LAID needs two or more meanings and two or more covariates")
+        for template in self.covariates:
+            if template.count("{}") != 1:
+                raise UnusableInput(f"the template {template!r} must have {{}} once, where the meaning goes")
+
+    def plain(self, classes: Sequence[str]) -> list[str]:
+        """Texts that name classes in the first template: for zero-shot classification."""
+        return [self.covariates[0].replace("{}", name) for name in classes]
+
+    def features(self, encoder: Encoder, progress: bool = False) -> NDArray[np.float32]:
+        """The features of every text, float32 (s, c, l)."""
+        texts = [cov.replace("{}", meaning) for meaning in self.meanings for cov in self.covariates]
+        starts = tqdm(range(0, len(texts), _TEXTS), desc="texts", disable=not progress)
+        rows = np.concatenate([encoder.encode_texts(texts[start : start + _TEXTS]) for start in starts])
+        return rows.reshape(len(self.meanings), len(self.covariates), -1)
+
+
+def caption_prompts(phrases: Sequence[Sequence[str]], seed: int = 0, count: int = COVARIATES) -> Prompts:
+    """Prompts of captions' phrases: the meanings, and `count` draws of covariates, told or not by chance.
+
+    The first template is "{}", the meaning alone.
+    """
+    rng, drawn = generator(seed, "prompts"), dict.fromkeys(["{}"])
+    while len(drawn) < min(count, math.prod(len(some) + 1 for some in phrases[1:])):
+        told = [str(rng.choice(some)) for some in phrases[1:] if rng.random() < 0.5]
+        drawn[", ".join(["{}", *told])] = None
+    return Prompts(tuple(phrases[0]), tuple(drawn))
+
+
+def choose_prompts(
+    encoder: Encoder,
+    classes: Sequence[str],
+    labels: Path | None = None,
+    templates: Path | None = None,
+    seed: int = 0,
+) -> Prompts:
+    """The prompts of a command: the classes under the covariates of the encoder's captions, or of CLIP's 80.
+
+    Args:
+        encoder: whose texts they will be.
+        classes: of the source.
+        labels: a file with a meaning a line, in place of the classes.
+        templates: a file with a template a line, with "{}" for the meaning; the plainest first.
+        seed: of the captions' draw.
+
+    Raises:
+        UnusableInput: a file cannot be read, there are too few lines, or open_clip's templates are needed and
+            it is not installed.
+    """
+    if templates:
+        covariates = _lines(templates)
+    elif isinstance(encoder, TwoTowerEncoder):
+        covariates = caption_prompts(encoder.phrases, seed).covariates
+    else:
+        covariates = clip_templates()
+    return Prompts(_lines(labels) if labels else tuple(classes), covariates)
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    found = (line.strip() for line in read_text(path).splitlines())
+    return tuple(dict.fromkeys(line for line in found if line))

@@ -1,0 +1,1 @@
+"""Embedded images: handwritten and typeset digits, signs, backdrops."""

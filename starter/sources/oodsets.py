@@ -1,0 +1,183 @@
+"""OOD sets: unlabelled images of other label spaces, embedded or one folder per data set."""
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from starter.images.files import Tree, open_tree, read_images, resize, unusable
+from starter.images.imageset import ImageSet
+from starter.images.overlap import row_hashes
+from starter.sets.recipe import generator
+from starter.sources.glyphs.signs import PICTURES, SCRIPTS, SIZE, other_glyphs
+from submission.errors import UnusableInput
+
+CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+OVERLAPPING: dict[tuple[str, ...], tuple[str, ...]] = {
+    CIFAR10: ("cifar10", "cifar100_vehicles", "tinyin_vehicles_other"),
+    tuple("0123456789"): (
+        *("svhn", "mnist", "font_chars", "synthetic-digits", "noisy-number", "license-plate-digits"),
+        *("handwritten-digits-and-operators", "captcha"),
+    ),
+}
+"""OOD sets left out by name, in lower case, where the IND classes are these: they show images of them."""
+
+
+def load_ood_sets(
+    path: str,
+    classes: Sequence[str],
+    image_size: tuple[int, int],
+    exclude: Iterable[str] = (),
+    limit: int | None = None,
+    seed: int = 0,
+) -> dict[str, ImageSet]:
+    """The OOD sets at `path` by name, without those that overlap with the IND classes.
+
+    Args:
+        path: a folder or zip of one folder per data set, images at any depth below it; "" for the embedded
+            sets.
+        classes: the IND classes; sets named in `OVERLAPPING` for them are left out.
+        image_size: (h, w) to which images are resized (area interpolation, proportions not kept).
+        exclude: names of further sets to leave out.
+        limit: at most that many images of each set, drawn uniformly by `seed`.
+        seed: of the draw, and of the embedded images.
+
+    Raises:
+        UnusableInput: the path or an image cannot be read, a folder has no image or no usable name, two have
+            the same name, or there is no set of a name in `exclude`.
+    """
+    if not path:
+        embedded = other_glyphs(seed)
+        kept = kept_sets(list(embedded), classes, exclude)
+        return {name: _resized(embedded[name], image_size) for name in kept}
+    with open_tree(Path(path)) as tree:
+        files = _named(tree)
+        kept = kept_sets(list(files), classes, exclude)
+        with tqdm(kept, "read OOD sets", unit="set") as names:
+            return {name: _read(tree, name, files[name], image_size, limit, seed) for name in names}
+
+
+def load_ind_images(path: str, image_size: tuple[int, int]) -> ImageSet:
+    """All images at any depth below `path`, a folder or zip, of the IND classes; their labels play no part.
+
+    Raises:
+        UnusableInput: the path or an image cannot be read, or there is no image.
+    """
+    with open_tree(Path(path)) as tree:
+        files = tree.every_image()
+        if not files:
+            raise unusable(tree.path, "no images in it")
+        return ImageSet("ind", read_images(tree, files, image_size))
+
+
+def count_ood_images(
+    path: str, classes: Sequence[str], exclude: Iterable[str] = (), limit: int | None = None
+) -> dict[str, int]:
+    """How many images each set has that `load_ood_sets` would give for the same arguments; none is read.
+
+    Raises:
+        UnusableInput: as `load_ood_sets`, but for damaged images.
+    """
+    if not path:
+        return dict.fromkeys(kept_sets([*SCRIPTS, *PICTURES], classes, exclude), SIZE)
+    with open_tree(Path(path)) as tree:
+        files = _named(tree)
+    counts = {name: len(files[name]) for name in kept_sets(list(files), classes, exclude)}
+    return {name: count if limit is None else min(count, limit) for name, count in counts.items()}
+
+
+def ood_folders(path: str) -> list[str]:
+    """The names of the folders of a folder or zip of OOD sets, as they are."""
+    with open_tree(Path(path)) as tree:
+        return sorted(tree.images_anywhere())
+
+
+def set_name(folder: str) -> str:
+    """A folder's name as that of a set: marks other than ``. _ -`` become "-".
+
+    >>> set_name("Tally marks"), set_name("Plastic, paper and garbage bags")
+    ('Tally-marks', 'Plastic-paper-and-garbage-bags')
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", folder).strip("-._")[:80]
+
+
+def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dict[str, ImageSet]:
+    """The sets without images that are pixel by pixel IND images or stand in a set before; empty ones vanish.
+
+    Args:
+        sets: by name; of an image in several, the first keeps it.
+        ind: every IND image.
+    """
+    seen = {digest for images in ind for digest in row_hashes(images)}
+    kept = {}
+    for name, images in sets.items():
+        fresh = []
+        for row, digest in enumerate(row_hashes(images)):
+            if digest not in seen:
+                seen.add(digest)
+                fresh.append(row)
+        if dropped := len(images) - len(fresh):
+            told = (
+                f"OOD set {name}: {dropped} of {len(images)} images left out, since they stand elsewhere too"
+            )
+            print(told, file=sys.stderr)
+        if fresh:
+            kept[name] = images.take(np.array(fresh)) if dropped else images
+    return kept
+
+
+def kept_sets(known: Sequence[str], classes: Sequence[str], exclude: Iterable[str]) -> list[str]:
+    """The names without those to leave out.
+
+    Args:
+        known: names of OOD sets.
+        classes: the IND classes; sets in `OVERLAPPING` for them are left out.
+        exclude: further names to leave out, in any case.
+
+    Raises:
+        UnusableInput: there is no set of a name in `exclude`.
+    """
+    unwanted = {name.casefold() for name in exclude}
+    if strange := sorted(unwanted - {name.casefold() for name in known}):
+        raise UnusableInput(f"--exclude {strange[0]}: no such OOD set; there are {', '.join(known)}")
+    left_out = unwanted | set(OVERLAPPING.get(tuple(classes), ()))
+    return [name for name in known if name.casefold() not in left_out]
+
+
+def _named(tree: Tree) -> dict[str, tuple[str, ...]]:
+    """The image files of every set, by the set's name."""
+    folders: dict[str, str] = {}
+    files = {}
+    empty = dict.fromkeys(tree.empty_folders(), ())
+    for folder, images in sorted({**empty, **tree.images_anywhere()}.items()):
+        name = set_name(folder)
+        if not name:
+            raise unusable(tree.path / folder, "no name of a set can be made of it: rename the folder")
+        if name.casefold() in folders:
+            raise unusable(tree.path / folder, f"reads like {folders[name.casefold()]!r}: rename one of them")
+        if not images:
+            raise unusable(tree.path / folder, "no images in it: remove the folder, or fill it")
+        folders[name.casefold()] = folder
+        files[name] = images
+    if not files:
+        raise unusable(tree.path, "one folder per OOD data set is expected, and there is none with images")
+    return files
+
+
+def _read(
+    tree: Tree, name: str, files: Sequence[str], size: tuple[int, int], limit: int | None, seed: int
+) -> ImageSet:
+    chosen = np.arange(len(files))
+    if limit is not None and limit < len(files):
+        chosen = np.sort(generator(seed, "ood images", name).permutation(len(files))[:limit])
+    return ImageSet(name, read_images(tree, [files[int(i)] for i in chosen], size))
+
+
+def _resized(images: ImageSet, size: tuple[int, int]) -> ImageSet:
+    if images.images.shape[1:3] == size:
+        return images
+    return replace(images, images=np.stack([resize(image, size) for image in images.images]))

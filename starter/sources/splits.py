@@ -1,0 +1,113 @@
+"""Splits: which labelled images serve what."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.images.imageset import ImageSet
+from submission.errors import UnusableInput
+
+# Where reference, meta_base and val_base end, in tenths of each class's test images; test_base is the rest.
+_ENDS = (2, 6, 7)
+LEAST = 10  # images of each class, so that every part gets one
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The labelled images of one source, each in exactly one part (but see `as_in_datacv`).
+
+    Attributes:
+        classes: the k class names, in label order.
+        train: what the classifier learnt from; nothing is calibrated here.
+        reference: thresholds, temperatures and whatever else needs labels.
+        meta_base: meta-train sets are made from these.
+        val_base: validation sets, labelled for the participants.
+        test_base: hidden test sets; no image of `val_base` stands here.
+
+    Raises:
+        ValueError: a part is unlabelled, has another image size than `train`, or labels beyond `classes`.
+    """
+
+    classes: tuple[str, ...]
+    train: ImageSet
+    reference: ImageSet
+    meta_base: ImageSet
+    val_base: ImageSet
+    test_base: ImageSet
+
+    def __post_init__(self) -> None:
+        if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
+            raise ValueError(f"classes must be two or more distinct names, got {self.classes}")
+        for field in fields(self)[1:]:
+            part: ImageSet = getattr(self, field.name)
+            if part.labels is None:
+                raise ValueError(f"{field.name} must be labelled")
+            if part.labels.max() >= len(self.classes):
+                raise ValueError(f"{field.name}: label {part.labels.max()} of {len(self.classes)} classes")
+            if part.images.shape[1:] != self.train.images.shape[1:]:
+                raise ValueError(
+                    f"{field.name}: images {part.images.shape[1:]}, train {self.train.images.shape[1:]}"
+                )
+
+    def as_in_datacv(self) -> "Splits":
+        """The DataCV challenge's own division: all test images in meta-base, val-base and test-base.
+
+        Test sets then show the very images that meta-train sets show, so a competition of them is practice.
+        """
+        parts = (self.meta_base, self.reference, self.val_base, self.test_base)
+        images = np.concatenate([part.images for part in parts])
+        labels = np.concatenate([part.labels for part in parts if part.labels is not None])
+        meta, val, test = (ImageSet(f"{part}_base", images, labels) for part in ("meta", "val", "test"))
+        return replace(self, meta_base=meta, val_base=val, test_base=test)
+
+    @property
+    def image_size(self) -> tuple[int, int]:
+        """Height and width in pixels, of every part."""
+        height, width = self.train.images.shape[1:3]
+        return height, width
+
+
+def split(classes: tuple[str, ...], train: ImageSet, test: ImageSet, seed: int) -> Splits:
+    """Divide the labelled `test` images: reference 20 %, meta-base 40 %, val-base 10 %, test-base 30 %.
+
+    Shuffled and stratified by `seed`: of CIFAR-10's 10,000 test images 2,000 / 4,000 / 1,000 / 3,000, equally
+    many of each class. The parts are disjoint and none is ordered by class.
+
+    Raises:
+        UnusableInput: a class has fewer than 10 test images.
+    """
+    if test.labels is None:
+        raise ValueError("test must be labelled")
+    rng = _generator(seed)
+    names = tuple(field.name for field in fields(Splits)[2:])
+    chosen: dict[str, list[NDArray[np.int64]]] = {name: [] for name in names}
+    for label, class_name in enumerate(classes):
+        members = rng.permutation(np.flatnonzero(test.labels == label))
+        if len(members) < LEAST:
+            raise UnusableInput(
+                f"{test.name}: {len(members)} test images of class {class_name!r}; {LEAST} of each are needed"
+            )
+        ends = [round(len(members) * end / 10) for end in _ENDS]
+        for name, part in zip(names, np.split(members, ends), strict=True):
+            chosen[name].append(part)
+    parts = (test.take(rng.permutation(np.concatenate(chosen[name])), name) for name in names)
+    return Splits(classes, train, *parts)
+
+
+def hold_out(images: ImageSet, seed: int) -> tuple[ImageSet, ImageSet]:
+    """Labelled images in two halves (train, test), shuffled and stratified by `seed`; the odd ones train."""
+    if images.labels is None:
+        raise ValueError("images must be labelled")
+    rng = _generator(seed)
+    halves: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = ([], [])
+    for label in np.unique(images.labels):
+        members = rng.permutation(np.flatnonzero(images.labels == label))
+        for half, part in zip(halves, np.split(members, [(len(members) + 1) // 2]), strict=True):
+            half.append(part)
+    train, test = (images.take(rng.permutation(np.concatenate(half))) for half in halves)
+    return train, test
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))

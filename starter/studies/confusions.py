@@ -1,0 +1,222 @@
+"""Which class a classifier takes another class's images for, and how near in meaning the two are.
+
+Source: Recalcati et al. 2023, section V: the mean of the path and the Wu & Palmer similarity of the true and
+the predicted class, averaged per class (figures 2 and 3), and the graph of the predictions with its pruning.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from starter.classifiers import load_classifier
+from starter.meaning.images import load_class_images
+from starter.meaning.manifest import ASSIGNMENTS, ClassEntry
+from starter.meaning.similarity import path_similarity, wu_palmer
+from starter.meaning.wordnet import WordNet
+from submission.errors import UnusableInput
+from submission.files import write_text
+
+_CHUNK = 500  # images classified at a time
+LEAST_SHARE = 0.25
+"""Edges with less of their class's images are pruned. It leaves about an edge a node, as the paper's weight
+does, which it does not name."""
+
+
+@dataclass(frozen=True)
+class PredictionGraph:
+    """Classes and what they are taken for.
+
+    Attributes:
+        edges: a row per pair of a true and a predicted class with an image: `source`, `true`, `word` (the
+            first of its synset), `assignment`, `predicted`, `images` (count), `share` of the true class's
+            images, `similarity` (NaN where a class has no synset), and `kept`, in the pruned graph.
+        nodes: how many classes the full graph has, the predicted ones included.
+    """
+
+    edges: pd.DataFrame
+    nodes: int
+
+    @property
+    def pruned(self) -> pd.DataFrame:
+        """The edges of the pruned graph."""
+        return self.edges[self.edges["kept"]]
+
+    def per_class(self) -> pd.DataFrame:
+        """For each true class (figure 2): images, mean similarity, the class most predicted and its share."""
+        most = self.edges.loc[self.edges.groupby(["source", "true"], sort=False)["images"].idxmax()]
+        found = _means(self.edges, ["source", "true", "word", "assignment"])
+        return found.assign(most=most["predicted"].to_numpy(), most_share=most["share"].to_numpy())
+
+    def per_prediction(self) -> pd.DataFrame:
+        """For each predicted class (figure 3), over images of OOD classes: images, mean similarity."""
+        return _means(self.edges[self.edges["assignment"].isin(["near", "far"])], ["predicted"])
+
+    def describe(self) -> str:
+        """`sizes`, and for each assignment the means over its classes."""
+        means = self.per_class().groupby("assignment", sort=False)[["similarity", "most_share"]]
+        table = (
+            means.mean()
+            .assign(classes=means.size())
+            .reindex([name for name in ASSIGNMENTS if name in means.groups])
+        )
+        lines = [
+            f"{name:4}: {row.classes:.0f} classes, mean similarity {row.similarity:.3f}, "
+            f"{row.most_share:.0%} of the images taken for one class"
+            for name, row in table.iterrows()
+        ]
+        return "\n".join((self.sizes(), *lines))
+
+    def sizes(self) -> str:
+        """The nodes and edges of the full and of the pruned graph."""
+        pruned = self.pruned
+        nodes = len({*zip(pruned["source"], pruned["true"], strict=True)}) + pruned["predicted"].nunique()
+        return (
+            f"full graph: {self.nodes:,} nodes, {len(self.edges):,} edges; pruned: {nodes:,}, {len(pruned):,}"
+        )
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write edges.csv, classes.csv and predictions.csv."""
+        tables = {"edges": self.edges, "classes": self.per_class(), "predictions": self.per_prediction()}
+        paths = {folder / f"{name}.csv": table for name, table in tables.items()}
+        for path, table in paths.items():
+            write_text(path, table.to_csv(index=False, float_format="%.6f", lineterminator="\n"))
+        return list(paths)
+
+
+def predicted_graph(
+    wordnet: WordNet,
+    entries: Sequence[ClassEntry],
+    source: str,
+    spec: str,
+    root: Path,
+    least_share: float = LEAST_SHARE,
+    device: str = "cpu",
+) -> PredictionGraph:
+    """Classify the images of a manifest's classes, and make the graph of the predictions.
+
+    Args:
+        wordnet: the taxonomy.
+        entries: the manifest; classes that were dropped and those of `source` are not classified.
+        source: the source of the classes that the classifier tells apart, in the order of its logits.
+        spec: the classifier, as NAME=WEIGHTS.
+        root: where images are, as for `load_class_images`.
+        least_share, device: as for `prediction_graph` and `Classifier`.
+
+    Raises:
+        UnusableInput: the manifest has no class of `source`, or no other; as `load_classifier`,
+            `load_class_images` and `prediction_graph`.
+    """
+    known = [entry for entry in entries if entry.source == source]
+    others = [entry for entry in entries if entry.source != source and entry.assignment != "dropped"]
+    if not known or not others:
+        there = ", ".join(dict.fromkeys(entry.source for entry in entries))
+        raise UnusableInput(
+            f"classes of {source!r} and of another source are needed; the manifest has {there}"
+        )
+    classifier = load_classifier(spec, [entry.name for entry in known], device=device)
+    images = load_class_images(others, root)
+    chunks = range(0, len(images), _CHUNK)
+    logits = [
+        classifier(images.images[start : start + _CHUNK])[0].argmax(1).cpu().numpy()
+        for start in tqdm(chunks, f"classify with {classifier.name}", unit="chunk", delay=1)
+    ]
+    assert images.labels is not None
+    return prediction_graph(wordnet, others, known, images.labels, np.concatenate(logits), least_share)
+
+
+def prediction_graph(
+    wordnet: WordNet,
+    entries: Sequence[ClassEntry],
+    known: Sequence[ClassEntry],
+    labels: NDArray[np.integer],
+    predictions: NDArray[np.integer],
+    least_share: float = LEAST_SHARE,
+) -> PredictionGraph:
+    """The graph of the predictions of images.
+
+    The pruned graph leaves out edges from classes that are ID, which tell nothing on OOD, those between
+    classes of one name, those with less than `least_share` of a class's images, and nodes without an edge.
+
+    Args:
+        wordnet: the taxonomy.
+        entries: the images' classes (k), of a manifest.
+        known: the ID classes (c) that the classifier tells apart, in the order of its logits.
+        labels: the class of each image (n,), indices into `entries`.
+        predictions: what each is taken for (n,), indices into `known`.
+        least_share: in [0, 1].
+
+    Raises:
+        UnusableInput: a synset is not in WordNet, or `least_share` is out of range.
+    """
+    if not 0 <= least_share <= 1:
+        raise UnusableInput(f"--least-share must lie in [0, 1], got {least_share:g}")
+    counts = np.zeros((len(entries), len(known)), np.int64)
+    np.add.at(counts, (labels, predictions), 1)
+    similarity = _similarity(wordnet, entries, known)
+    rows, columns = (found.tolist() for found in counts.nonzero())
+    totals = counts.sum(1)
+    edges = pd.DataFrame(
+        {
+            "source": [entries[row].source for row in rows],
+            "true": [entries[row].name for row in rows],
+            "word": [_word(wordnet, entries[row]) for row in rows],
+            "assignment": [entries[row].assignment for row in rows],
+            "predicted": [known[column].name for column in columns],
+            "images": counts[rows, columns],
+            "share": counts[rows, columns] / totals[rows],
+            "similarity": similarity[rows, columns],
+        }
+    )
+    edges["kept"] = (
+        edges["assignment"].isin(["near", "far"])
+        & (edges["word"].map(_plain) != edges["predicted"].map(_plain))
+        & (edges["share"] >= least_share)
+    )
+    seen = {(entries[row].source, entries[row].name) for row in rows}
+    predicted = {(known[column].source, known[column].name) for column in columns}
+    return PredictionGraph(edges, len(seen | predicted))
+
+
+def _similarity(
+    wordnet: WordNet, entries: Sequence[ClassEntry], known: Sequence[ClassEntry]
+) -> NDArray[np.float64]:
+    """The mean of the two measures (k, c), NaN where a class has no synset."""
+    for entry in (*entries, *known):
+        if entry.synset and entry.synset not in wordnet:
+            raise UnusableInput(
+                f"{entry.source}/{entry.name}: {entry.synset} is no noun synset of WordNet 3.0"
+            )
+    rows = [row for row, entry in enumerate(entries) if entry.synset]
+    columns = [column for column, entry in enumerate(known) if entry.synset]
+    first, second = [entries[row].synset for row in rows], [known[column].synset for column in columns]
+    found = np.full((len(entries), len(known)), np.nan)
+    if rows and columns:
+        mean = (path_similarity(wordnet, first, second) + wu_palmer(wordnet, first, second)) / 2
+        found[np.ix_(rows, columns)] = mean
+    return found
+
+
+def _word(wordnet: WordNet, entry: ClassEntry) -> str:
+    """The first word of a class's synset, its name where there is none."""
+    return wordnet.words[entry.synset][0] if entry.synset else entry.name
+
+
+def _plain(name: str) -> str:
+    """A class's name without what data sets spell differently: case, spaces, "_" and "-"."""
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _means(edges: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Images and the mean similarity of images, per group in the order of appearance."""
+    known = edges.assign(
+        weighted=edges["similarity"] * edges["images"],
+        counted=edges["images"].where(edges["similarity"].notna()),
+    )
+    sums = known.groupby(by, sort=False)[["images", "weighted", "counted"]].sum().reset_index()
+    similarity = sums["weighted"] / sums["counted"].where(sums["counted"] > 0)
+    return sums[[*by, "images"]].assign(similarity=similarity)

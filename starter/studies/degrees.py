@@ -1,0 +1,76 @@
+"""Shift degrees of sets as a table: set, row, semantic, covariate. Nothing in it comes from labels."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from starter.competition.subjects import SETS
+from starter.encoders import Encoder
+from starter.images.imageset import ImageSet
+from starter.shift.degrees import NEIGHBOUR, shift_degrees
+from starter.shift.laid import Laid
+from starter.sources.sources import load_source
+from starter.studies.sanity import ood_sets
+from submission import Competition
+
+Images = NDArray[np.uint8]
+
+
+def degree_table(
+    encoder: Encoder,
+    laid: Laid,
+    known: Images,
+    sets: Iterable[tuple[str, Images]],
+    k: int = NEIGHBOUR,
+    device: str = "cpu",
+) -> pd.DataFrame:
+    """Columns `set`, `row` (from 0), `semantic`, `covariate`, float32, a row an image.
+
+    Args:
+        encoder: of the images.
+        laid: its matrix.
+        known: the ID images that distances are to, uint8 (m, h, w, 3).
+        sets: (name, images) of each set.
+        k: the neighbour that counts.
+        device: where distances are computed.
+
+    Raises:
+        UnusableInput: the matrix belongs to another encoder, or there are fewer than k ID images.
+    """
+    laid.require(encoder)
+    reference, tables = laid.decompose(encoder.encode_images(known)), []
+    for name, images in sets:
+        seen = laid.decompose(encoder.encode_images(images))
+        semantic, covariate = shift_degrees(seen, reference, k, device=device)
+        columns = {"set": name, "row": range(len(images)), "semantic": semantic, "covariate": covariate}
+        tables.append(pd.DataFrame(columns))
+    return pd.concat(tables, ignore_index=True)
+
+
+def measured_sets(
+    path: Path, source: str, data_root: Path | None, seed: int, images: int
+) -> tuple[Images, Iterator[tuple[str, Images]]]:
+    """ID images, and the sets to measure by name.
+
+    Args:
+        path: a competition, whose unlabelled training images are the ID images and whose validation and test
+            sets are measured; or a folder or zip with one folder of images per set.
+        source: for a folder, whose training images are the ID images.
+        data_root: where a named source is.
+        seed: of the draws.
+        images: at most that many of each folder's set.
+
+    Raises:
+        UnusableInput: the path, the source or an image cannot be read.
+    """
+    if (path / "public").is_dir():
+        competition = Competition.open(path)
+        sets = SETS[competition.track](competition)
+        stored = (each for part in ("val", "test") for each in sets.stored(part))
+        return sets.train_ref.images, ((each.name, each.images()) for each in stored)
+    splits = load_source(source, data_root, seed)
+    found: dict[str, ImageSet] = ood_sets(path, splits.image_size, images, seed)
+    return splits.train.images, ((name, each.images) for name, each in found.items())

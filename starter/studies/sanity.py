@@ -1,0 +1,195 @@
+"""The random-network check: a detector on an untrained network should tell nothing apart (AUROC 0.5).
+
+To a network that has seen no image there is no in-distribution. What a detector tells apart there, it tells
+by image statistics alone (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from starter.classifiers import Classifier, new_network
+from starter.detectors import DETECTORS, Detector
+from starter.detectors.metrics import auroc
+from starter.images.files import open_tree, read_images
+from starter.images.imageset import ImageSet
+from starter.observing.observation import Observation, Source
+from starter.sets.recipe import Recipe, generator
+from starter.sets.rendering import FromRecipe, Rendering
+from starter.sources.splits import Splits
+from submission.errors import UnusableInput
+
+SEVERITY = 5
+SHIFTS = {
+    "noise": ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"),
+    "blur": ("defocus_blur", "glass_blur", "motion_blur", "zoom_blur", "gaussian_blur"),
+}
+"""Covariate shifts of IND images by kind; "ood" is the third kind of set."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What random networks are shown.
+
+    Attributes:
+        reference: labelled IND images, for detectors that need labels.
+        train_ref: IND images that detectors learn from.
+        ind: IND images that the sets are told apart from.
+        sets: (kind, set): the same images under each corruption of SHIFTS at severity 5, and OOD sets.
+    """
+
+    reference: ImageSet
+    train_ref: ImageSet
+    ind: Rendering
+    sets: tuple[tuple[str, Rendering], ...]
+
+
+def chosen(names: Sequence[str]) -> dict[str, Detector]:
+    """The detectors of these names; without names, all that score without the network.
+
+    Raises:
+        UnusableInput: an unknown name; the message lists those there are.
+    """
+    for name in names:
+        if name not in DETECTORS:
+            raise UnusableInput(f"no detector is called {name!r}; there are {', '.join(DETECTORS)}")
+    wanted = names or [name for name, detector in DETECTORS.items() if not detector.online]
+    return {name: DETECTORS[name] for name in wanted}
+
+
+def ood_sets(path: Path, size: tuple[int, int], limit: int, seed: int = 0) -> dict[str, ImageSet]:
+    """At most `limit` images of each set below `path`, a folder or zip of one folder per set.
+
+    Marks in a folder's name other than ``. _ -`` become "-" in the set's.
+
+    Raises:
+        UnusableInput: the path or an image cannot be read.
+    """
+    found = {}
+    with open_tree(path) as tree:
+        for folder in tree.folders(1):
+            inside, name = tree.below(folder), re.sub(r"[^A-Za-z0-9._-]+", "-", folder)
+            files = inside.images(0)
+            drawn = np.sort(generator(seed, "sanity", name).permutation(len(files))[:limit])
+            found[name] = ImageSet(name, read_images(inside, [files[i] for i in drawn], size))
+    return found
+
+
+def shown(splits: Splits, ood: Mapping[str, ImageSet], images: int, seed: int = 0) -> Shown:
+    """At most `images` images of each part of the source and of each OOD set, drawn by `seed`."""
+
+    def some(part: ImageSet, name: str, limit: int) -> ImageSet:
+        drawn = generator(seed, "sanity", name).permutation(len(part))[:limit]
+        return part.take(np.sort(drawn), name)
+
+    ind = replace(some(splits.test_base, "ind", images), labels=None)
+    corrupted: list[tuple[str, Rendering]] = [
+        (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind))
+        for kind, names in SHIFTS.items()
+        for name in names
+    ]
+    others = [("ood", FromRecipe.whole(some(each, name, images))) for name, each in ood.items()]
+    train_ref = replace(some(splits.train, "train_ref", 2 * images), labels=None)
+    return Shown(
+        some(splits.reference, "reference", images), train_ref, FromRecipe.whole(ind), (*corrupted, *others)
+    )
+
+
+def random_classifier(
+    arch: str, classes: tuple[str, ...], seed: int, images: ImageSet, device: str = "cpu"
+) -> Classifier:
+    """An untrained classifier: weights by He et al. 2015 (normal), biases 0.
+
+    The head is scaled so that the logits of `images` have the standard deviation 1: in deep networks they
+    reach thousands, where the softmax of every image is 1 and MSP would pass by telling nothing at all.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = new_network(arch, len(classes))
+        for module in network.modules():
+            if isinstance(module, nn.Conv2d | nn.Linear):
+                nn.init.kaiming_normal_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+    name, scaling = f"random {arch} {seed}", ((0.5,) * 3, (0.25,) * 3)
+    spread = _seen(FromRecipe.whole(images), Classifier(name, arch, network, classes, *scaling)).logits.std()
+    network.head.weight.data /= float(spread) or 1.0
+    return Classifier(name, arch, network, classes, *scaling, device=device)
+
+
+def sanity(
+    arch: str,
+    classes: tuple[str, ...],
+    images: Shown,
+    detectors: Mapping[str, Detector],
+    initialisations: int = 5,
+    seed: int = 0,
+    device: str = "cpu",
+    progress: bool = True,
+) -> pd.DataFrame:
+    """AUROC of IND images against each set, for each detector on each of several random networks.
+
+    A row holds `detector`, `kind`, `set`, `initialisation` and `auroc`, which is nan where a detector has no
+    finite scores.
+    """
+    rows = []
+    total = initialisations * (len(images.sets) + 1)
+    with tqdm(total=total, desc="random networks", unit="set", disable=not progress) as bar:
+        for number in range(initialisations):
+            classifier = random_classifier(arch, classes, seed + number, images.reference, device)
+            source = _source(classifier, images)
+            fitted = {name: detector.fit(source) for name, detector in detectors.items()}
+            known = {
+                name: _scores(detector, _seen(images.ind, classifier)) for name, detector in fitted.items()
+            }
+            bar.update()
+            for kind, rendering in images.sets:
+                seen = _seen(rendering, classifier)
+                for name, detector in fitted.items():
+                    area = _area(known[name], _scores(detector, seen))
+                    rows.append((name, kind, rendering.name, number, area))
+                bar.update()
+    return pd.DataFrame(rows, columns=["detector", "kind", "set", "initialisation", "auroc"])
+
+
+def sanity_table(found: pd.DataFrame) -> str:
+    """Mean AUROC per detector and kind, with its standard deviation over initialisations."""
+    each = found.groupby(["detector", "kind", "initialisation"], sort=False)["auroc"].mean()
+    parts = each.groupby(level=["detector", "kind"], sort=False)
+    cells = parts.mean().map("{:.2f}".format) + " ± " + parts.std(ddof=0).map("{:.2f}".format)
+    detectors, kinds = (list(dict.fromkeys(found[column])) for column in ("detector", "kind"))
+    return str(cells.unstack().loc[detectors, kinds].to_string())
+
+
+def _source(classifier: Classifier, images: Shown) -> Source:
+    reference, train_ref = (
+        _seen(FromRecipe.whole(each), classifier) for each in (images.reference, images.train_ref)
+    )
+    assert images.reference.labels is not None
+    head = classifier.head_weight, classifier.head_bias
+    return Source(reference, images.reference.labels, train_ref, *head, classifier)
+
+
+def _seen(rendering: Rendering, classifier: Classifier) -> Observation:
+    """All that detectors read of a set, the features in float32: random ones may be too large for float16."""
+    parts = [classifier(images) for images in rendering.chunks()]
+    logits, features = (torch.cat(each).cpu().numpy() for each in zip(*parts, strict=True))
+    return Observation(rendering.name, classifier.name, logits, features=features, render=rendering.images)
+
+
+def _scores(detector: Detector, observation: Observation) -> np.ndarray | None:
+    try:
+        return detector.score(observation)
+    except UnusableInput:
+        return None
+
+
+def _area(ind: np.ndarray | None, ood: np.ndarray | None) -> float:
+    return float("nan") if ind is None or ood is None else auroc(ind, ood)

@@ -1,0 +1,109 @@
+"""Zero-shot classification by whole features and by their parts: table 3 of Long et al. 2024."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from starter.encoders import Encoder
+from starter.images.imageset import ImageSet
+from starter.operations import GROUPS
+from starter.sets.recipe import Recipe, generator
+from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
+from starter.sources.splits import Splits
+
+Floats = NDArray[np.float32]
+
+IMAGES = 3000
+SEVERITY = 3
+
+
+class Decomposition(Protocol):
+    """LAID or PCA."""
+
+    def decompose(self, features: Floats) -> tuple[Floats, Floats]:
+        """Features (n, l) -> their semantic and covariate parts."""
+
+
+def zero_shot(images: Floats, texts: Floats, labels: NDArray[np.int64], top: int = 1) -> float:
+    """The share of images (n, l) whose label's text (k, l) is among the `top` of highest cosine.
+
+    A text counts as one of `top` where fewer than that have a higher cosine: ties count for it.
+    """
+    first, second = (
+        each / np.maximum(np.linalg.norm(each, axis=1, keepdims=True), 1e-12) for each in (images, texts)
+    )
+    similar = first @ second.T
+    own = similar[np.arange(len(labels)), labels]
+    return float(((similar > own[:, None]).sum(1) < top).mean())
+
+
+def zero_shot_table(
+    encoder: Encoder,
+    texts: Sequence[str],
+    sets: Mapping[str, ImageSet],
+    decompositions: Mapping[str, Decomposition],
+) -> pd.DataFrame:
+    """Columns `part` (whole, semantic, covariate), `method`, `set`, `acc1`, `acc5`, fractions.
+
+    Args:
+        encoder: of images and texts.
+        texts: of the k classes, in label order.
+        sets: labelled images by name.
+        decompositions: by the name of the method.
+    """
+    named, rows = encoder.encode_texts(texts), []
+    for name, images in sets.items():
+        assert images.labels is not None, f"{name} has no labels"
+        seen = encoder.encode_images(images.images)
+        parts = [("whole", "", seen, named)]
+        for method, decomposition in decompositions.items():
+            halves = zip(decomposition.decompose(seen), decomposition.decompose(named), strict=True)
+            parts += [
+                (part, method, *half) for part, half in zip(("semantic", "covariate"), halves, strict=True)
+            ]
+        for part, method, image_part, text_part in parts:
+            shares = (zero_shot(image_part, text_part, images.labels, top) for top in (1, 5))
+            rows.append((part, method, name, *shares))
+    return pd.DataFrame(rows, columns=["part", "method", "set", "acc1", "acc5"])
+
+
+def describe(table: pd.DataFrame) -> str:
+    """The table as the paper has it: a row per part and method, two columns per set, in per cent."""
+    shown = table.assign(method=table["method"].replace("", "-"))
+    wide = shown.pivot_table(index=["part", "method"], columns="set", values=["acc1", "acc5"], sort=False)
+    wide = (100 * wide).swaplevel(axis=1)[list(dict.fromkeys(table["set"]))]
+    return str(wide.to_string(float_format="{:.1f}".format))
+
+
+def shown_sets(
+    splits: Splits, natural: Mapping[str, ImageSet], seed: int = 0, part: str = "test_base"
+) -> dict[str, ImageSet]:
+    """Images as they are, under the corruptions at severity 3 (an equal share each), and of natural shift.
+
+    Args:
+        splits: of the source.
+        natural: labelled sets of the same classes; without any, digits have the embedded families.
+        seed: of the draws.
+        part: which split of them, of which at most 3,000 images are taken.
+    """
+    base, own = getattr(splits, part), part.removesuffix("_base")
+    drawn = generator(seed, "table 3").permutation(len(base))[:IMAGES]
+    test, names = base.take(np.sort(drawn), own), GROUPS["corruptions"]
+    shares = (test.take(np.arange(start, len(test), len(names))) for start in range(len(names)))
+    corrupted = [
+        Recipe(name, seed, ((name, {"severity": SEVERITY}),)).render(share)
+        for name, share in zip(names, shares, strict=False)
+        if len(share)
+    ]
+    if not natural and splits.classes == CLASSES:
+        natural = {name: natural_set(name, IMAGES // len(NATURAL), seed, name, part) for name in NATURAL}
+    found = {own: test, "corrupted": _joined("corrupted", corrupted)}
+    return found | ({"natural": _joined("natural", list(natural.values()))} if natural else {})
+
+
+def _joined(name: str, sets: Sequence[ImageSet]) -> ImageSet:
+    labels = [each.labels for each in sets if each.labels is not None]
+    return ImageSet(name, np.concatenate([each.images for each in sets]), np.concatenate(labels))

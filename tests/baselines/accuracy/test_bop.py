@@ -1,0 +1,84 @@
+"""BoP against nearest prototypes by a full distance matrix and the divergence by SciPy's entropy."""
+
+import numpy as np
+import pytest
+from observations import LOGITS, featured, seen, source_of
+from scipy.spatial.distance import cdist
+from scipy.stats import entropy
+from sklearn.base import clone
+
+from baselines.accuracy.bop import Bop, Codebook, bop
+from baselines.accuracy.subsamples import subsamples
+from baselines.contract.conformance import check_method, example_meta_train
+from submission.errors import UnusableInput
+
+RNG = np.random.default_rng(0)
+TRAINING = RNG.normal(size=(300, 5)).astype(np.float16)
+SOURCE = source_of(np.zeros((300, 2)), np.zeros(300, int), features=TRAINING)
+BOOK = Codebook.of(SOURCE)
+
+
+def bag_by_hand(features):
+    nearest = cdist(features.astype(float), BOOK.prototypes).argmin(axis=1)
+    return np.array([(nearest == i).mean() for i in range(len(BOOK.prototypes))])
+
+
+def divergence_by_hand(observation):
+    p, q = bag_by_hand(TRAINING), bag_by_hand(observation.features)
+    return (entropy(p, (p + q) / 2) + entropy(q, (p + q) / 2)) / 2
+
+
+@pytest.mark.parametrize("name", LOGITS)
+@pytest.mark.parametrize("scale", [1, 1e4])
+def test_bop_against_a_distance_matrix(name, scale):
+    target = featured(LOGITS[name])
+    target = seen(target.logits, features=(target.features * scale).astype(np.float16))
+    value = bop(target, SOURCE, BOOK)
+    assert value == pytest.approx(divergence_by_hand(target), abs=1e-12)
+    assert value == bop(target, SOURCE)
+    assert 0 <= value <= np.log(2)
+
+
+def test_the_codebook_is_of_the_training_images_and_repeats():
+    assert BOOK.prototypes.shape == (80, 5)
+    np.testing.assert_allclose(BOOK.reference, bag_by_hand(TRAINING))
+    np.testing.assert_array_equal(Codebook.of(SOURCE).prototypes, BOOK.prototypes)
+    assert not np.array_equal(Codebook.of(SOURCE, seed=1).prototypes, BOOK.prototypes)
+
+
+def test_fewer_distinct_images_than_prototypes_are_prototypes_themselves():
+    features = np.repeat(np.eye(3), 4, axis=0).astype(np.float16)
+    source = source_of(np.zeros((12, 2)), np.zeros(12, int), features=features)
+    book = Codebook.of(source)
+    np.testing.assert_allclose(np.sort(book.prototypes, axis=0), np.sort(np.eye(3), axis=0), atol=1e-12)
+    assert bop(seen(np.zeros((6, 2)), features=features[::2]), source, book) == pytest.approx(0, abs=1e-12)
+    only_one = seen(np.zeros((2, 2)), features=features[:2])
+    mixture = entropy([1, 0, 0], [2 / 3, 1 / 6, 1 / 6]) + entropy([1 / 3] * 3, [2 / 3, 1 / 6, 1 / 6])
+    assert bop(only_one, source, book) == pytest.approx(mixture / 2)
+
+
+def test_large_sets_are_the_mean_over_their_subsamples():
+    target = featured(RNG.normal(size=(250, 4)))
+    expected = np.mean([divergence_by_hand(part) for part in subsamples(target)])
+    assert bop(target, SOURCE, BOOK) == pytest.approx(expected)
+
+
+def test_the_method_regresses_on_the_divergence():
+    meta = example_meta_train()
+    method = Bop(prototypes=7, seed=3).fit(meta)
+    book = Codebook.of(meta.source, 7, 3)
+    values = [bop(observation, meta.source, book) for observation in meta.sets]
+    slope, level = np.polyfit(values, meta.targets, 1)
+    expected = np.clip(level + slope * np.array(values), 0, 1)
+    np.testing.assert_allclose(method.predict(meta.sets), expected)
+    assert clone(method).get_params() == {"prototypes": 7, "seed": 3, "regressor": "linear"}
+
+
+def test_the_method_keeps_the_contract():
+    assert [check.problem for check in check_method(Bop()) if check.problem] == []
+
+
+@pytest.mark.parametrize("parameters", [{"prototypes": 0}, {"seed": -1}])
+def test_parameters_out_of_range_are_refused(parameters):
+    with pytest.raises(UnusableInput, match="bop: prototypes of at least 1"):
+        Bop(**parameters).fit(example_meta_train())

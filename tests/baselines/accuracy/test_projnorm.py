@@ -1,0 +1,114 @@
+"""ProjNorm against SGD written out, and what its training must leave alone."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from baselines.accuracy.projnorm import ProjNorm
+from baselines.contract.conformance import CLASSES, check_method, example_meta_train, example_observation
+from starter.classifiers import Classifier
+from starter.classifiers.networks.small import Small
+from starter.observing.observation import Observation
+from submission.errors import UnusableInput
+
+QUICK = {"iterations": 3, "batch_size": 16, "learning_rate": 0.01}
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = Small(CLASSES)
+    names = tuple("abcdefghij")
+    return Classifier("example", "small", network, names, (0.5, 0.4, 0.3), (0.2, 0.25, 0.3))
+
+
+@pytest.fixture
+def meta(classifier):
+    made_up = example_meta_train(sets=4)
+    return dataclasses.replace(made_up, source=dataclasses.replace(made_up.source, classifier=classifier))
+
+
+def trained_by_hand(classifier, images, labels, seed):
+    """The weights after QUICK's steps: momentum 0.9, the rate on half a cosine."""
+    network = Small(CLASSES)
+    network.load_state_dict(classifier.network.state_dict())
+    network.train()
+    speed = [torch.zeros_like(weight) for weight in network.parameters()]
+    torch.manual_seed(seed)
+    for step in range(QUICK["iterations"]):
+        batch = torch.randint(len(images), (QUICK["batch_size"],))
+        inputs = (images[batch].astype(np.float32) / 255 - classifier.mean) / classifier.std
+        logits = network(torch.from_numpy(inputs.astype(np.float32)).permute(0, 3, 1, 2))
+        loss = cross_entropy(logits, torch.from_numpy(labels[batch]))
+        rate = QUICK["learning_rate"] * (1 + math.cos(math.pi * step / QUICK["iterations"])) / 2
+        gradients = torch.autograd.grad(loss, list(network.parameters()))
+        with torch.no_grad():
+            for weight, moving, gradient in zip(network.parameters(), speed, gradients, strict=True):
+                moving.mul_(0.9).add_(gradient)
+                weight.sub_(rate * moving)
+    return torch.cat([weight.detach().flatten() for weight in network.parameters()])
+
+
+def test_projnorm_against_sgd_written_out(classifier, meta):
+    method = ProjNorm(**QUICK, seed=5).fit(meta)
+    weights = []
+    with torch.random.fork_rng(devices=[]):
+        for observation, labels in [
+            (meta.source.observation, meta.source.labels),
+            *((observation, observation.predicted) for observation in meta.sets),
+        ]:
+            order = np.lexsort(observation.logits.T)
+            weights.append(trained_by_hand(classifier, observation.images()[order], labels[order], 5))
+    distances = [float((each - weights[0]).norm()) for each in weights[1:]]
+    slope, level = np.polyfit(distances, meta.targets, 1)
+    expected = np.clip(level + slope * np.array(distances), 0, 1)
+    np.testing.assert_allclose(method.predict(meta.sets), expected, atol=1e-3)
+
+
+def test_it_keeps_the_contract(classifier, monkeypatch):
+    example = example_meta_train(sets=4)
+    source = dataclasses.replace(example.source, classifier=classifier)
+    monkeypatch.setattr(
+        "baselines.contract.conformance.example_meta_train",
+        lambda: dataclasses.replace(example, source=source),
+    )
+    assert [check.problem for check in check_method(ProjNorm(**QUICK)) if check.problem] == []
+
+
+def test_network_and_global_generator_stay_as_they_are(classifier, meta):
+    before = {name: tensor.clone() for name, tensor in classifier.network.state_dict().items()}
+    state = torch.get_rng_state()
+    ProjNorm(**QUICK).fit(meta).predict(meta.sets[:1])
+    assert torch.equal(torch.get_rng_state(), state)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in classifier.network.state_dict().items())
+    assert not any(weight.requires_grad for weight in classifier.network.parameters())
+
+
+def test_a_set_of_one_image(meta):
+    pair, _ = example_observation("pair", 2, 2.0, seed=0)
+    single = Observation("single", "example", pair.logits[:1], render=lambda: pair.images()[:1])
+    assert np.isfinite(ProjNorm(**QUICK).fit(meta).predict([single])).all()
+
+
+def test_without_the_network_it_says_so(meta):
+    bare = dataclasses.replace(meta, source=dataclasses.replace(meta.source, classifier=None))
+    with pytest.raises(ValueError, match="ProjNorm needs the network"):
+        ProjNorm(**QUICK).fit(bare)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"iterations": 0}, {"batch_size": 0}, {"learning_rate": 0.0}, {"seed": -1}]
+)
+def test_parameters_out_of_range_are_refused(meta, wrong):
+    with pytest.raises(UnusableInput, match="projnorm: iterations and batch_size of at least 1"):
+        ProjNorm(**{**QUICK, **wrong}).fit(meta)
+
+
+def test_training_that_diverges_is_told_with_the_set(meta):
+    with pytest.raises(UnusableInput, match="training on set 'train_0' diverges; lower learning_rate"):
+        ProjNorm(**{**QUICK, "learning_rate": 1e30}).fit(meta)

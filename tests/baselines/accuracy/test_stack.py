@@ -1,0 +1,193 @@
+"""Stack: its columns, the copies with other priors, the weights, what it learns from, and real sets."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from observations import LOGITS, seen
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from baselines import Constant
+from baselines.accuracy.atc import atc
+from baselines.accuracy.cbpe import cbpe
+from baselines.accuracy.confscore import confscore
+from baselines.accuracy.cot import cot, cott
+from baselines.accuracy.ei import ei
+from baselines.accuracy.entropy import entropy
+from baselines.accuracy.nuclear import nuclear
+from baselines.accuracy.rotation import rotation
+from baselines.accuracy.stack import (
+    COLUMNS,
+    GROUPS,
+    Candidate,
+    Stack,
+    candidates,
+    convex_weights,
+    other_priors,
+)
+from baselines.contract.conformance import example_meta_train, example_observation
+from baselines.contract.families import folds, subset
+from baselines.contract.regressors import EDGE
+from starter.competition.accuracy import PublicSets, Subject
+from starter.observing.observation import ROTATED, MetaTrain, Source
+from submission.errors import UnusableInput
+
+META = example_meta_train()
+TARGETS = [example_observation(f"t{i}", 60, 0.8 * i, seed=50 + i)[0] for i in range(5)]
+STACK = Stack().fit(META)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_columns_are_the_indicators_and_fractions_stand_as_log_odds(target):
+    row = dict(zip(COLUMNS, STACK._measure(target), strict=True))
+    for indicator in (confscore, atc, cbpe, nuclear, rotation, cot, cott):
+        expected = np.clip(indicator(target, META.source), EDGE, 1 - EDGE)
+        assert expit(row[indicator.__name__]) == pytest.approx(expected)
+    assert row["entropy"] == entropy(target, META.source)
+    assert expit([row["turned"]] * 3 + [row["grey"]]).mean() == pytest.approx(ei(target, META.source))
+
+
+def test_candidates_are_every_union_of_groups_at_every_strength_and_each_has_a_name_of_its_own():
+    every = candidates()
+    ridges = {frozenset(each.columns) for each in every if "ridge" in each.name}
+    assert len(ridges) == 2 ** len(GROUPS) - 1
+    assert len({each.name for each in every}) == len(every)
+
+
+def test_a_candidate_extrapolates_by_one_standard_deviation_and_no_further():
+    rows = np.random.default_rng(0).normal(size=(50, len(COLUMNS)))
+    ridge = next(each for each in candidates() if each.name == "views ridge 1")
+    column = COLUMNS.index("rotation")
+    predict = ridge.fit(rows, expit(rows[:, column]))
+    new = np.zeros((4, len(COLUMNS)))
+    new[:, column] = rows[:, column].max() + rows[:, column].std() * np.array([0, 0.5, 1, 100])
+    predicted = predict(new)
+    assert (np.diff(predicted)[:2] > 0).all()
+    assert predicted[3] == predicted[2]
+
+
+def test_an_accuracy_as_it_is_needs_no_rows_to_learn_from():
+    rows = np.random.default_rng(0).normal(size=(6, len(COLUMNS)))
+    as_it_is = next(each for each in candidates() if each.name == "cot")
+    assert isinstance(as_it_is, Candidate)
+    np.testing.assert_allclose(as_it_is.fit(rows, np.zeros(6))(rows), expit(rows[:, COLUMNS.index("cot")]))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5))
+def test_weights_against_a_general_optimiser(seed, c):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 9, 3)
+    truth = [rng.random(size) for size in sizes]
+    predictions = [each[:, None] + rng.normal(0, 0.2, (len(each), c)) for each in truth]
+
+    def loss(weights):
+        pairs = zip(predictions, truth, strict=True)
+        return sum(np.mean((each @ weights - right) ** 2) for each, right in pairs)
+
+    found = minimize(loss, np.full(c, 1 / c), bounds=[(0, None)] * c, options={"ftol": 1e-15, "gtol": 1e-10})
+    weights = convex_weights(predictions, truth)
+    assert weights.sum() == pytest.approx(1)
+    assert (weights >= 0).all()
+    np.testing.assert_allclose(weights, found.x / found.x.sum(), atol=2e-3)
+
+
+def test_weights_where_no_candidate_says_anything_are_equal():
+    assert convex_weights([np.zeros((3, 4))], [np.ones(3)]).tolist() == [0.25] * 4
+
+
+def test_copies_have_the_drawn_images_in_every_field_and_their_own_shares_of_classes():
+    target = example_observation("t", 400, 3.0, seed=1)[0]
+    shares = []
+    for seed in range(300):
+        copy, rows = other_priors(target, np.random.default_rng(seed))
+        assert len(copy) == len(rows) == 200
+        assert (copy.logits == target.logits[rows]).all()
+        assert (copy.rotation == target.rotation[rows]).all()
+        assert all((logits == target.views[view][rows]).all() for view, logits in copy.views.items())
+        shares.append(np.bincount(copy.predicted, minlength=10) / 200)
+    # Shares uniform on the simplex: mean 1/k and variance (k - 1) / (k^2 (k + 1)), sampling adds some.
+    np.testing.assert_allclose(np.mean(shares, axis=0), 0.1, atol=0.02)
+    assert np.var(shares, axis=0).mean() == pytest.approx(9 / 1100, rel=0.15)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_copies_of_tiny_sets_have_an_image(n):
+    copy, _ = other_priors(seen(np.eye(3)[:n]), np.random.default_rng(0))
+    assert len(copy) == (n + 1) // 2
+
+
+def test_learns_from_the_sets_their_copies_and_the_source():
+    table, m = STACK._table, len(META.sets)
+    assert table.rows.shape == (2 * m + 1, len(COLUMNS))
+    assert (table.targets[:m] == META.targets).all()
+    assert table.targets[-1] == META.source.accuracy
+    assert table.families[m] == META.families[0] | {"class_prior"}
+    assert (table.rows[-1] == STACK._measure(META.source.observation)).all()
+
+
+def test_without_a_folds_sets_nothing_of_their_operation_is_left():
+    for fold in folds(META.families):
+        kept = STACK._table.without(fold.test)
+        assert len(kept.rows) == 2 * len(fold.train) + 1
+        assert not any(fold.operation in family for family in kept.families)
+
+
+def test_says_what_it_chose():
+    assert set(STACK.weights_) <= {each.name for each in candidates()}
+    assert sum(STACK.weights_.values()) == pytest.approx(1)
+
+
+def test_intervals_measure_no_set_again():
+    measured = []
+
+    class Counted(Stack):
+        def _measure(self, observation):
+            measured.append(observation.set_name)
+            return super()._measure(observation)
+
+    two_operations = [frozenset({"ab"[i % 2]}) for i in range(len(META.sets))]
+    method = Counted().fit(dataclasses.replace(META, families=two_operations))
+    before = len(measured)
+    intervals = method.predict_interval(TARGETS)
+    assert measured[before:] == 2 * [target.set_name for target in TARGETS]
+    points = method.predict(TARGETS)
+    assert ((intervals[:, 0] <= points) & (points <= intervals[:, 1])).all()
+
+
+@pytest.mark.parametrize("name", LOGITS)
+def test_adversarial_logits_give_fractions(name):
+    logits = np.asarray(LOGITS[name], np.float32)
+    n, k = logits.shape
+
+    def observed(scale):
+        views = dict.fromkeys((*ROTATED, "grey"), logits)
+        return dataclasses.replace(seen(scale * logits), views=views, rotation=np.full(n, 0.25, np.float32))
+
+    sets = [observed(scale) for scale in (1.0, 0.9, 0.5, 0.1)]
+    source = Source(sets[0], np.arange(n) % k, sets[0], np.zeros((k, 3)), np.zeros(k))
+    families = [frozenset({operation}) for operation in "abab"]
+    meta = MetaTrain(source, sets, np.array([0.9, 0.5, 0.6, 0.1]), [np.ones(n, bool)] * 4, families)
+    predicted = Stack().fit(meta).predict(sets)
+    assert ((predicted >= 0) & (predicted <= 1)).all()
+
+
+def test_two_meta_train_sets_are_enough():
+    assert np.isfinite(Stack().fit(subset(META, np.arange(2))).predict(TARGETS)).all()
+
+
+def test_refuses_a_negative_seed():
+    with pytest.raises(UnusableInput, match="stack: seed must be at least 0, got -1"):
+        Stack(seed=-1).fit(META)
+
+
+def test_real_sets_are_predicted_better_than_by_the_mean(built):
+    subject = Subject.open(PublicSets(built), "tiny", Stack.needs)
+    meta, test = subject.meta_train(progress=False), subject.observations("test", progress=False)
+    truth = np.array([row.prediction for row in built.solution()])
+    order = {row.set: i for i, row in enumerate(built.solution())}
+    truth = truth[[order[name] for name in built.sets("test")]]
+    errors = [method.fit(meta).predict(test) - truth for method in (Stack(), Constant())]
+    assert np.mean(errors[0] ** 2) < 0.5 * np.mean(errors[1] ** 2)

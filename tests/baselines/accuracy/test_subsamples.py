@@ -1,0 +1,51 @@
+"""Subsamples: of one size, together the whole set, the same whatever the order of the images."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from observations import featured, seen
+
+from baselines.accuracy.subsamples import COMMON, subsamples
+from starter.observing.observation import Observation
+
+
+def numbered(n):
+    """Every image knows its number, in logits and in features."""
+    logits = np.arange(n)[:, None] * [1.0, -1.0]
+    return seen(logits, features=logits.astype(np.float16))
+
+
+@given(st.integers(1, 40), st.integers(1, 12))
+def test_they_have_one_size_and_hold_every_image(n, size):
+    parts = subsamples(numbered(n), size)
+    assert len(parts) == -(-n // size)
+    images = [part.logits[:, 0].astype(int) for part in parts]
+    assert {len(each) for each in images} == {min(n, size)}
+    assert all(len(set(each)) == len(each) for each in images)
+    assert set(np.concatenate(images)) == set(range(n))
+    for part in parts:
+        np.testing.assert_array_equal(part.features, part.logits)
+
+
+def test_a_set_that_is_no_larger_stays_itself():
+    small = featured(np.zeros((COMMON, 3)))
+    assert subsamples(small) == [small]
+
+
+def test_the_order_of_the_images_does_not_matter():
+    whole = numbered(250)
+    order = np.random.default_rng(0).permutation(250)
+    turned = Observation("s", "c", whole.logits[order], features=whole.features[order])
+    for one, other in zip(subsamples(whole), subsamples(turned), strict=True):
+        np.testing.assert_array_equal(one.logits, other.logits)
+        np.testing.assert_array_equal(one.features, other.features)
+
+
+def test_they_are_drawn_at_random():
+    first, *_ = subsamples(numbered(1000))
+    assert first.logits[:, 0].mean() == pytest.approx(500, abs=100)
+
+
+def test_features_may_be_missing():
+    assert [part.features for part in subsamples(seen(np.zeros((5, 2))), 2)] == [None] * 3

@@ -1,0 +1,77 @@
+"""The regressors against naive computations, what they do beyond their data, and how they are named."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+
+from baselines.contract.regressors import EDGE, REGRESSORS, log_odds, make_regressor, ridge
+from submission.errors import UnusableInput
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.random((80, 2))
+TARGETS = np.clip(0.2 + 0.7 * ROWS[:, 0] + RNG.normal(0, 0.03, 80), 0, 1)
+
+
+@given(st.floats(0, 1))
+def test_log_odds_undo_expit_but_for_the_edges(fraction):
+    assert expit(log_odds(fraction)) == pytest.approx(np.clip(fraction, EDGE, 1 - EDGE))
+
+
+def test_ridge_solves_the_normal_equations_of_standardised_rows():
+    alpha, new = 3.0, RNG.random((5, 2))
+    mean, scale = ROWS.mean(axis=0), ROWS.std(axis=0)
+    z, t = (ROWS - mean) / scale, logit(np.clip(TARGETS, EDGE, 1 - EDGE))
+    weights = np.linalg.solve(z.T @ z + alpha * np.eye(2), z.T @ (t - t.mean()))
+    expected = expit((new - mean) / scale @ weights + t.mean())
+    np.testing.assert_allclose(ridge(alpha).fit(ROWS, TARGETS).predict(new), expected, rtol=1e-9)
+
+
+def test_ridge_stays_between_0_and_1_where_a_line_does_not():
+    far = np.array([[50.0, 0.5], [-50.0, 0.5]])
+    assert np.abs(make_regressor("linear").fit(ROWS, TARGETS).predict(far)).max() > 1
+    inside = make_regressor("ridge").fit(ROWS, TARGETS).predict(far)
+    assert inside.min() >= 0
+    assert inside.max() <= 1
+
+
+def test_lightgbm_fits_a_step_that_no_line_fits_and_is_constant_beyond_the_data():
+    step = (ROWS[:, 0] > 0.5) * 0.4 + 0.3
+    trees = make_regressor("lightgbm").fit(ROWS, step)
+    assert np.abs(trees.predict(ROWS) - step).mean() < 0.01
+    assert np.ptp(trees.predict(np.array([[x, 0.5] for x in (1.0, 2.0, 1e6)]))) == 0
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_fits_twice_to_the_same_numbers_and_survives_a_constant_column(name):
+    rows = np.column_stack([ROWS[:, 0], np.ones(80)])
+    first, again = (make_regressor(name).fit(rows, TARGETS).predict(rows) for _ in range(2))
+    assert (first == again).all()
+    assert np.abs(first - TARGETS).mean() < 0.06
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_learns_something_from_two_sets(name):
+    predicted = make_regressor(name).fit(ROWS[:2], TARGETS[:2]).predict(ROWS[:2])
+    assert np.isfinite(predicted).all()
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(UnusableInput, match="no regressor 'forest'; choose from linear, ridge, lightgbm"):
+        make_regressor("forest")
+
+
+def test_lightgbm_is_imported_only_when_it_is_used_and_after_torch():
+    code = (
+        "import sys, baselines\n"
+        "assert 'lightgbm' not in sys.modules\n"
+        "from baselines.contract.regressors import make_regressor\n"
+        "make_regressor('lightgbm')\n"
+        "names = list(sys.modules)\n"
+        "assert names.index('torch') < names.index('lightgbm')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

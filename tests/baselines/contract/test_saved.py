@@ -1,0 +1,104 @@
+"""Saved methods: what may be held, what comes back, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save
+
+from baselines import BASELINES, Estimator
+from baselines.contract.conformance import example_classifier, example_meta_train, example_observation
+from baselines.contract.saved import read_saved, write_saved
+from starter.observing.observation import MetaTrain, Observation, Source
+from submission.errors import UnusableInput
+
+
+class Keeps(Estimator):
+    """Keeps whatever it is given as learnt."""
+
+    def __init__(self, what: object = None) -> None:
+        self.what = what
+
+    def _fit(self, meta: MetaTrain) -> None:
+        self.kept_ = self.what
+
+    def _predict(self, observation: Observation) -> float:
+        return 0.5
+
+
+@pytest.mark.parametrize("value", [None, True, 3, 0.1, "text", [1, (2.5, "x")], {"a": [None]}, np.float64(2)])
+def test_plain_values_come_back_as_they_were(value: object, tmp_path: Path) -> None:
+    write_saved(tmp_path / "m", "Method", {"p": 1}, {"value": value})
+    assert read_saved(tmp_path / "m", "Method") == ({"p": 1}, {"value": value})
+
+
+def test_arrays_and_observations_come_back_without_their_images(tmp_path: Path) -> None:
+    observation, labels = example_observation("a", 20, 2.0, seed=0)
+    source = Source(observation, labels, observation, np.ones((10, 16)), np.zeros(10), example_classifier())
+    write_saved(tmp_path / "m", "Method", {}, {"source": source})
+    back = read_saved(tmp_path / "m", "Method")[1]["source"]
+    np.testing.assert_array_equal(back.observation.features, observation.features)
+    assert back.observation.features.dtype == np.float16
+    assert back.observation.views.keys() == observation.views.keys()
+    assert back.observation.classifier == "example"
+    assert back.observation.render is None
+    assert back.classifier is None
+
+
+def test_a_classifier_comes_back_with_its_weights(tmp_path: Path) -> None:
+    classifier = example_classifier()
+    write_saved(tmp_path / "m", "Method", {}, {"classifier": classifier})
+    assert read_saved(tmp_path / "m", "Method")[1]["classifier"].digest == classifier.digest
+
+
+def test_the_same_method_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in "ab":
+        BASELINES["fd"].fit(example_meta_train()).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_parameters_are_saved_too(tmp_path: Path) -> None:
+    Keeps([1]).fit(example_meta_train()).save(tmp_path / "m")
+    loaded = Keeps().load(tmp_path / "m")
+    assert (loaded.what, loaded.kept_) == ([1], [1])
+
+
+def test_what_cannot_be_saved_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    method = Keeps().fit(example_meta_train())
+    method.kept_ = {"inner": lambda: 0}
+    with pytest.raises(UnusableInput, match=r"^kept_\.inner is a function, which cannot be saved: keep what"):
+        method.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_saving_needs_a_fit(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Keeps: call fit before save"):
+        Keeps().save(tmp_path / "m")
+
+
+def test_a_file_of_another_method_is_refused(tmp_path: Path) -> None:
+    BASELINES["fd"].fit(example_meta_train()).save(tmp_path / "m")
+    with pytest.raises(UnusableInput, match=r"m holds Regressed\(fd\), not Regressed\(entropy\)"):
+        BASELINES["entropy"].load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no safetensors", save({}, {}), save({}, {"unseen": "{"}), save({}, {"unseen": "[]"})],
+)
+def test_damaged_files_are_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "m").write_bytes(content)
+    with pytest.raises(UnusableInput, match="is no saved method, or damaged"):
+        Keeps().load(tmp_path / "m")
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnusableInput, match="there is no saved method"):
+        Keeps().load(tmp_path / "m")
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    document = '{"format": 2, "method": "Keeps", "parameters": {"dict": {}}, "state": {"dict": {}}}'
+    (tmp_path / "m").write_bytes(save({}, {"unseen": document}))
+    with pytest.raises(UnusableInput, match="was saved by another version of the kit"):
+        Keeps().load(tmp_path / "m")

@@ -1,0 +1,145 @@
+"""Parts, distances and the search for tau against plain loops, scipy and the paper's formulas."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mixes import gaussian_mixes, mix, source
+from numpy.random import default_rng
+from observations import seen, source_of
+from scipy.integrate import quad
+from scipy.stats import norm, wasserstein_distance
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+
+from baselines.ood.gmm import Gmm
+from baselines.ood.gscore import COARSE, DISTANCES, TAUS, Parts, part, search_tau
+from baselines.ood.ude import Ude
+from starter.observing.observation import MetaTrain
+from submission.errors import UnusableInput
+
+PARTS = Parts(*(np.array([value]) for value in (0.5, 1.2, 2.0, 0.7)))
+IND, OOD = norm(0.5, 1.2), norm(2.0, 0.7)
+
+
+def divergence(p, q):
+    return quad(lambda x: p.pdf(x) * (p.logpdf(x) - q.logpdf(x)), -12, 12)[0]
+
+
+def test_distances_of_two_gaussians_against_scipy():
+    assert DISTANCES["kl-from-ind"](PARTS)[0] == pytest.approx(divergence(OOD, IND))
+    assert DISTANCES["kl-from-ood"](PARTS)[0] == pytest.approx(divergence(IND, OOD))
+    assert DISTANCES["wasserstein"](PARTS)[0] ** 2 == pytest.approx(
+        DISTANCES["squared-wasserstein"](PARTS)[0]
+    )
+    quantiles = (np.arange(100_000) + 0.5) / 100_000
+    squared = np.mean((IND.ppf(quantiles) - OOD.ppf(quantiles)) ** 2)
+    assert DISTANCES["squared-wasserstein"](PARTS)[0] == pytest.approx(squared, rel=1e-3)
+    assert DISTANCES["wasserstein"](PARTS)[0] >= wasserstein_distance(IND.ppf(quantiles), OOD.ppf(quantiles))
+
+
+def test_eq_1_as_printed():
+    (m1,), (s1,), (m2,), (s2,) = PARTS.mean_ind, PARTS.sd_ind, PARTS.mean_ood, PARTS.sd_ood
+    printed = np.log(s1 / s2) + (s2**2 + (m1 - m2) ** 2) / (2 * s1**2) - 0.5
+    assert DISTANCES["kl-from-ind"](PARTS)[0] == pytest.approx(printed)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=40), st.integers(0, 10**6))
+@settings(max_examples=50)
+def test_parts_against_a_loop(values, seed):
+    scores = np.array(values, float)
+    likeness = default_rng(seed).integers(0, 101, len(scores)) / 100
+    parts, usable = part(scores, likeness)
+    for i, tau in enumerate(TAUS):
+        ind, ood = scores[likeness > tau], scores[likeness <= tau]
+        assert usable[i] == (len(set(ind)) > 1 and len(set(ood)) > 1)
+        if usable[i]:
+            found = parts.mean_ind[i], parts.sd_ind[i], parts.mean_ood[i], parts.sd_ood[i]
+            assert found == pytest.approx((ind.mean(), ind.std(), ood.mean(), ood.std()), abs=1e-9)
+
+
+def losses(gscores, targets):
+    fits = [LinearRegression().fit(column[:, None], targets) for column in gscores.T]
+    return np.array(
+        [np.mean((fit.predict(x[:, None]) - targets) ** 2) for fit, x in zip(fits, gscores.T, strict=True)]
+    )
+
+
+def test_tau_is_searched_coarsely_then_finely():
+    rng = default_rng(0)
+    targets = rng.random(30)
+    gscores = rng.random((30, len(TAUS)))
+    gscores[:, 40] = targets + 0.1 * rng.random(30)
+    gscores[:, 44] = targets + 0.01 * rng.random(30)
+    gscores[:, 77] = targets
+    usable = np.ones_like(gscores, bool)
+    found = losses(gscores, targets)
+    assert found[::COARSE].argmin() == 4
+    assert found[30:51].argmin() == 14
+    assert search_tau(gscores, usable, targets) == 44
+
+
+def test_a_tau_that_leaves_a_part_empty_is_skipped():
+    rng = default_rng(0)
+    targets, usable = rng.random(30), np.ones((30, len(TAUS)), bool)
+    gscores = targets[:, None] + rng.random((30, len(TAUS)))
+    gscores[:, 50] = targets
+    assert search_tau(gscores, usable, targets) == 50
+    usable[3, 50] = False
+    assert search_tau(gscores, usable, targets) != 50
+    usable[5] = False
+    assert search_tau(gscores, usable, targets) != 50
+    usable[:, ::COARSE] = False
+    assert search_tau(gscores, usable, targets) % COARSE
+
+
+@pytest.mark.parametrize("method", [Ude(), Ude("kl-from-ind"), Ude("kl-from-ood"), Gmm(), Gmm("kl-from-ood")])
+def test_the_unit_of_the_scores_does_not_matter(method):
+    plain, small = gaussian_mixes(), gaussian_mixes(unit=1e-4, start=-0.1)
+    expected = clone(method).fit(plain)
+    found = clone(method).fit(small)
+    assert found.tau_ == expected.tau_
+    assert found.predict(small.sets) == pytest.approx(expected.predict(plain.sets), abs=1e-6)
+
+
+def test_the_literal_form_depends_on_the_unit():
+    plain, small = gaussian_mixes(share=(0.5, 0.5)), gaussian_mixes(share=(0.5, 0.5), unit=1e-4)
+    literal = Ude(form="literal")
+    rms = [
+        np.sqrt(np.mean((clone(literal).fit(meta).predict(meta.sets) - meta.targets) ** 2))
+        for meta in (plain, small)
+    ]
+    assert rms[0] < 0.1 < 0.2 < rms[1]
+    mu, sigma = plain.source.scores.mean(), plain.source.scores.std()
+    likeness = clone(literal).fit(plain)._likeness(plain.sets[0].scores)
+    assert likeness == pytest.approx(np.exp(-((plain.sets[0].scores - mu) ** 2) / (2 * sigma)))
+
+
+@pytest.mark.parametrize("method", [Ude(), Gmm(), Ude("squared-wasserstein")])
+def test_gscore_tells_separable_mixes_from_others(method):
+    meta, test = gaussian_mixes(share=(0.5, 0.5)), gaussian_mixes(share=(0.5, 0.5), seed=1)
+    errors = clone(method).fit(meta).predict(test.sets) - test.targets
+    assert np.sqrt(np.mean(errors**2)) < 0.4 * test.targets.std()
+
+
+def test_a_test_mix_whose_part_is_empty_takes_the_nearest_tau():
+    meta = gaussian_mixes()
+    method = Ude().fit(meta)
+    rows = method._measure(mix(np.concatenate([np.zeros(50), [0.4, 9.0, 9.5]])))
+    gscores, usable = rows[: len(TAUS)], rows[len(TAUS) :] > 0
+    assert 0 < usable.sum() < len(TAUS)
+    assert set(gscores) == set(gscores[usable])
+    assert method._measure(mix([1.0])).tolist() == [0.0] * 2 * len(TAUS)
+
+
+def test_what_cannot_be_used_is_told():
+    meta = gaussian_mixes(sets=4)
+    with pytest.raises(UnusableInput, match="no 'chi'; choose from wasserstein"):
+        Ude("chi").fit(meta)
+    with pytest.raises(UnusableInput, match="choose from standardised, literal"):
+        Ude(form="raw").fit(meta)
+    with pytest.raises(UnusableInput, match="no spread"):
+        Ude().fit(MetaTrain(source(np.ones(9)), meta.sets, meta.targets, (), meta.families, meta.ood))
+    accuracy = source_of([[1.0, 0.0]], [0])
+    with pytest.raises(UnusableInput, match="OOD track"):
+        Ude().fit(MetaTrain(accuracy, [seen([[1.0, 0.0]])], np.ones(1), [np.ones(1, bool)], [frozenset()]))

@@ -1,0 +1,107 @@
+"""gscore-best: what it rests on, what it draws, and that it corrects its plug-in estimate."""
+
+import numpy as np
+import pytest
+from mixes import gaussian_mixes
+from sklearn.base import clone
+
+from baselines.ood.gscore_best import GscoreBest, by_size, evidence, resample
+from baselines.ood.mixture_proportion import ind_share, plug_in
+from baselines.ood.plugin import PluginMpe
+from baselines.ood.ude import Ude
+from submission.errors import UnusableInput
+
+RNG = np.random.default_rng(0)
+REFERENCE, SCORES = np.sort(RNG.normal(size=500)), RNG.normal(1, 2, 200)
+
+
+def test_the_evidence_begins_with_the_plug_in_estimate_and_rests_on_ranks():
+    row = evidence(SCORES, REFERENCE, "fpr95")
+    assert row.shape == (27,)
+    assert row[0] == plug_in("fpr95", SCORES, REFERENCE, ind_share(SCORES, REFERENCE))
+    assert evidence(np.exp(SCORES), np.exp(REFERENCE), "fpr95") == pytest.approx(row, abs=1e-12)
+    assert evidence(SCORES[::-1], REFERENCE, "fpr95") == pytest.approx(row, abs=1e-12)
+    assert np.isfinite(evidence(np.full(1, 9.0), REFERENCE, "auroc")).all()
+    assert np.isfinite(evidence(np.full(50, -9.0), np.zeros(9), "aupr-in")).all()
+
+
+@pytest.mark.parametrize(("ind", "ood"), [(300, 500), (20, 400), (30, 25), (8, 5)])
+def test_resampled_mixes_hold_no_image_twice_and_enough_of_either_kind(ind, ood):
+    is_ood = RNG.permutation(np.arange(ind + ood) >= ind)
+    for _ in range(50):
+        rows = resample(is_ood, (0.2, 0.8), RNG)
+        assert len(set(rows)) == len(rows) <= ind + ood
+        assert (~is_ood[rows]).sum() >= min(20, ind)
+        assert is_ood[rows].sum() >= min(20, ood)
+
+
+def test_resampled_mixes_have_the_shares_asked_for():
+    is_ood = np.arange(1000) >= 500
+    drawn = [is_ood[resample(is_ood, (0.5, 0.5), RNG)] for _ in range(30)]
+    assert all(abs(2 * each.sum() - len(each)) <= 1 for each in drawn)
+    assert min(map(len, drawn)) < 100 < 500 < max(map(len, drawn))
+
+
+def test_resampled_mixes_are_known_by_the_mix_that_they_are_drawn_from():
+    meta = gaussian_mixes(sets=20)
+    table = GscoreBest(resamples=3)
+    table._prepare(meta.source)
+    found = table._tabulate(meta)
+    assert found.rows.shape[0] == len(found.targets) == len(found.families) == 80
+    assert (found.targets[:20] == meta.targets).all()
+    for i, family, target in zip(found.of, found.families, found.targets, strict=True):
+        assert family == meta.families[i]
+        assert target == pytest.approx(meta.targets[i], abs=0.25)
+    known = np.concatenate([mix.scores[~ood] for mix, ood in zip(meta.sets, meta.ood, strict=True)])
+    assert set(table.reference_) == {*meta.source.scores, *known}
+
+
+def rmse(method, meta, test):
+    return np.sqrt(np.mean((clone(method).fit(meta).predict(test.sets) - test.targets) ** 2))
+
+
+def test_it_beats_ude_and_the_plug_in_estimate_under_a_hidden_share():
+    meta, test = gaussian_mixes(sets=100), gaussian_mixes(sets=50, n=150, seed=1)
+    best = rmse(GscoreBest(), meta, test)
+    assert best < rmse(PluginMpe(), meta, test)
+    assert best < 0.75 * rmse(Ude(), meta, test)
+
+
+def learnt(errors, log_n):
+    """A method that learnt these errors (m,) of a plug-in estimate from meaningless evidence of ten families."""
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([rng.uniform(0.4, 0.6, len(errors)), errors * (log_n < 5), log_n])
+    method = GscoreBest()
+    method._learn(rows, rows[:, 0] + errors, [frozenset({f"f{i % 10}"}) for i in range(len(errors))])
+    return method, rows
+
+
+def test_what_cannot_be_learnt_is_left_alone():
+    """The evidence tells the errors of small mixes, nothing those of large ones."""
+    rng = np.random.default_rng(2)
+    log_n = np.log(np.where(np.arange(400) < 200, 50, 800))
+    method, rows = learnt(rng.normal(0, 0.1, 400), log_n)
+    assert (method.weights_ >= 0).all()
+    changes = method._estimate(rows) - rows[:, 0]
+    assert np.sqrt(np.mean(changes[:200] ** 2)) == pytest.approx(0.1, rel=0.2)
+    assert np.sqrt(np.mean(changes[200:] ** 2)) < 0.02
+
+
+def test_corrections_of_either_kind_count_by_size():
+    rows = np.log([[50], [200], [800], [5000], [20]])
+    found = by_size(np.tile([1.0, 2.0], (5, 1)), rows)
+    assert found.tolist() == [
+        pytest.approx(row)
+        for row in ([1, 2, 0, 0], [0.5, 1, 0.5, 1], [0, 0, 1, 2], [0, 0, 1, 2], [1, 2, 0, 0])
+    ]
+
+
+def test_too_few_mixes_weigh_both_models_alike():
+    method = GscoreBest(resamples=0).fit(gaussian_mixes(sets=2))
+    assert method.weights_.tolist() == [0.5] * 4
+
+
+@pytest.mark.parametrize("wrong", [{"resamples": -1}, {"alpha": 0.0}, {"seed": -1}])
+def test_parameters_are_checked(wrong):
+    with pytest.raises(UnusableInput, match="gscore-best"):
+        GscoreBest(**wrong).fit(gaussian_mixes(sets=3))

@@ -1,0 +1,116 @@
+"""The report: its numbers are those of a plain computation, its intervals draw families, its page is safe."""
+
+import csv
+import io
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+from sklearn.metrics import mean_squared_error
+
+from baselines import BASELINES
+from baselines.report.html import write_report
+from baselines.report.report import ALL, Report, Run, family_interval, run_report
+from submission import UnusableInput
+
+METHODS = ("constant", "confscore", "atc", "fd")
+
+
+@pytest.fixture(scope="module")
+def report(built):
+    return run_report(built, {name: BASELINES[name] for name in METHODS}, progress=False)
+
+
+def test_a_line_is_what_scikit_learn_and_scipy_compute(report):
+    lines = {(line.method, line.group): line for line in report.lines()}
+    assert {group for _, group in lines} == {ALL, *(group for group, _ in report.groups)}
+    for run in report.runs:
+        true, line = report.val["tiny"], lines[run.method, ALL]
+        assert line.sets == 6
+        np.testing.assert_allclose(line.rmse, 100 * math.sqrt(mean_squared_error(true, run.predicted)))
+        if run.method != "constant":
+            np.testing.assert_allclose(line.spearman, spearmanr(run.predicted, true).statistic)
+    best = lines["constant", ALL]
+    assert best.skill == 0
+    assert math.isnan(best.spearman)
+    for method in METHODS:
+        parts = [lines[method, group] for group in {group for group, _ in report.groups}]
+        pooled = sum(part.rmse**2 * part.sets for part in parts) / sum(part.sets for part in parts)
+        np.testing.assert_allclose(lines[method, ALL].rmse, math.sqrt(pooled))
+
+
+def test_predictions_are_those_of_predict(contest, report):
+    from baselines.run.predict import predict
+    from submission import validate
+
+    files = predict(contest, {"atc": BASELINES["atc"]}, progress=False)
+    assert list(validate(contest, files["atc"]["val"], "val").values()) == pytest.approx(
+        next(run for run in report.runs if run.method == "atc").predicted.tolist()
+    )
+
+
+def test_only_regressions_on_one_indicator_have_a_curve(report):
+    curves = {run.method: run.curve for run in report.runs}
+    assert [method for method, curve in curves.items() if curve is not None] == ["confscore", "fd"]
+    curve = curves["confscore"]
+    slope, intercept = np.polyfit(curve.train, report.train["tiny"], 1)
+    np.testing.assert_allclose(curve.line, np.clip(slope * curve.grid + intercept, 0, 1), atol=1e-9)
+
+
+@given(st.lists(st.floats(-50, 50), min_size=3, max_size=12), st.integers(0, 9))
+def test_an_interval_lies_between_the_best_and_the_worst_family(errors, split):
+    families = [i % max(3, split) for i in range(len(errors))]
+    low, high = family_interval(np.array(errors), families)
+    worst = max(
+        math.sqrt(np.mean([error**2 for error, name in zip(errors, families, strict=True) if name == family]))
+        for family in set(families)
+    )
+    assert 0 <= low <= high <= worst + 1e-9
+
+
+def test_copies_of_a_family_do_not_narrow_the_interval():
+    rng = np.random.default_rng(0)
+    errors = rng.normal(size=8)
+    narrow = family_interval(np.repeat(errors, 50), list(range(400)))
+    wide = family_interval(np.repeat(errors, 50), [i // 50 for i in range(400)])
+    assert np.diff(wide) > 3 * np.diff(narrow)
+    assert wide == pytest.approx(family_interval(errors, list(range(8))))
+    assert all(math.isnan(end) for end in family_interval(errors, [0, 0, 0, 0, 1, 1, 1, 1]))
+
+
+def test_files_hold_every_line_and_the_same_bytes_each_time(report, tmp_path):
+    html, table = write_report(report, tmp_path)
+    rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))))
+    assert [(row["method"], row["group"]) for row in rows] == [(x.method, x.group) for x in report.lines()]
+    assert float(rows[0]["rmse"]) == pytest.approx(report.lines()[0].rmse, abs=1e-4)
+    before = html.read_bytes(), table.read_bytes()
+    write_report(report, tmp_path)
+    assert (html.read_bytes(), table.read_bytes()) == before
+    assert before[0].count(b"<figure>") == len(METHODS)
+    assert b'src="data:image/png;base64,iVBOR' in before[0]
+    assert b"http://" not in before[0]
+
+
+def test_names_are_escaped(report, tmp_path):
+    run = replace(report.runs[0], method="<script>alert(1)</script>")
+    html, _ = write_report(replace(report, runs=(run,)), tmp_path)
+    assert "<script>" not in html.read_text(encoding="utf-8")
+
+
+def test_without_the_constant_skill_is_unknown(report):
+    left = Report(report.competition, report.groups, report.train, report.val, report.runs[1:])
+    assert all(math.isnan(line.skill) for line in left.lines())
+    assert isinstance(left.runs[0], Run)
+
+
+def test_nothing_hidden_is_needed_and_validation_sets_are(contest):
+    for path in sorted(contest.private.iterdir()):
+        path.unlink()
+    run_report(contest, {"atc": BASELINES["atc"]}, progress=False)
+    empty = replace(contest, sizes={**contest.sizes, "val": {}})
+    with pytest.raises(UnusableInput, match="has no validation sets to report on"):
+        run_report(empty, {"atc": BASELINES["atc"]}, progress=False)

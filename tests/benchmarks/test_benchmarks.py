@@ -1,0 +1,33 @@
+"""Small runs of the benchmarks of publishing and of probing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+def printed(script: str, *options: object) -> dict[str, list[str]]:
+    """The lines by what they begin with, and their columns."""
+    command = [sys.executable, FOLDER / script, *map(str, options)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {line[:24].strip(): line[24:].split() for line in text.splitlines()}
+
+
+def test_publishing_reads_only_what_is_new_and_the_made_up_ledger_is_whole() -> None:
+    lines = printed("speed/publish.py", "--teams", 30, "--each", 3, "--verify")
+    assert lines["problems that `unseen ve"] == ["rify`", "finds:", "0"]
+    assert lines["first"][-6:-4] == ["30", "lines,"]
+    assert lines["rewritten after it"][-6:-4] == ["31", "lines,"]
+
+
+def test_both_attacks_gain_less_the_coarser_the_feedback() -> None:
+    lines = printed("attacks/probing.py", "--runs", 3)
+    labels, public, private = zip(
+        *(map(float, lines[mode][-3:]) for mode in lines if "decimal" in mode), strict=True
+    )
+    assert list(labels) == sorted(labels)
+    assert labels[0] < 0.02 < 0.2 < labels[2] < 1
+    assert labels[-1] > 20
+    assert public[-1] > public[0]
+    assert private[-1] < private[0]

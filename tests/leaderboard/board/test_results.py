@@ -1,0 +1,74 @@
+import math
+import shutil
+
+import pytest
+
+from leaderboard.board.results import results
+from submission import Competition, UnusableInput, write_predictions
+
+
+@pytest.fixture
+def scored(competition: Competition) -> Competition:
+    """Targets: seen .9 .7 .8 .8, unseen .5 .3 .6 .1; constant .5; half: twice as near as the constant."""
+    folder = competition.root / "submissions"
+    truth = {row.id: row.prediction for row in competition.solution()}
+    write_predictions(folder / "constant.csv", dict.fromkeys(truth, 0.5))
+    write_predictions(folder / "half.csv", {name: (value + 0.5) / 2 for name, value in truth.items()})
+    (folder / "old.csv").write_text("id,prediction\n")
+    return competition
+
+
+def test_numbers_worked_out_by_hand(scored: Competition) -> None:
+    """The constant's errors in points: seen 40 20 30 30, unseen 0 -20 10 -40; sizes 100 and 400."""
+    found = results(scored)
+    half, constant, floor = found.rows
+    assert [row.method for row in found.rows] == ["half", "constant", "noise floor"]
+    assert constant.rmse == pytest.approx(math.sqrt((1600 + 400 + 900 + 900 + 0 + 400 + 100 + 1600) / 8))
+    assert constant.mae == pytest.approx(190 / 8)
+    assert constant.skill == 0
+    assert math.isnan(constant.spearman)
+    assert dict(constant.groups) == pytest.approx(
+        {"seen": math.sqrt(3800 / 4), "unseen": math.sqrt(2100 / 4)}
+    )
+    assert half.rmse == pytest.approx(constant.rmse / 2)
+    assert half.skill == pytest.approx(0.75)
+    assert half.spearman == pytest.approx(1)
+    seen, unseen = (0.09 + 0.21 + 0.16 + 0.16) / 100, (0.25 + 0.21 + 0.24 + 0.09) / 400
+    assert floor.rmse == pytest.approx(100 * math.sqrt((seen + unseen) / 8))
+    assert dict(floor.groups) == pytest.approx(
+        {"seen": 50 * math.sqrt(seen), "unseen": 50 * math.sqrt(unseen)}
+    )
+    assert [warning.rsplit("/")[-1] for warning in found.warnings] == ["test_0001' is missing (and 7 more)"]
+
+
+def test_the_table_in_a_terminal(scored: Competition) -> None:
+    assert results(scored).table() == (
+        "method        RMSE  skill    MAE  Spearman   seen  unseen\n"
+        "half         13.58   0.75  11.88      1.00  15.41   11.46\n"
+        "constant     27.16   0.00  23.75            30.82   22.91\n"
+        "noise floor   3.20                           3.94    2.22\n"
+        "\n"
+        "RMSE and MAE in percentage points, lower is better; differences under the noise floor are ties."
+    )
+
+
+def test_the_table_in_markdown(scored: Competition) -> None:
+    lines = results(scored).table(markdown=True).splitlines()
+    assert lines[:3] == [
+        "| method | RMSE | skill | MAE | Spearman | seen | unseen |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| half | 13.58 | 0.75 | 11.88 | 1.00 | 15.41 | 11.46 |",
+    ]
+    assert lines[-1].endswith("ties.")
+
+
+def test_without_methods_only_the_noise_floor_is_left(competition: Competition) -> None:
+    found = results(competition)
+    assert [row.method for row in found.rows] == ["noise floor"]
+    assert found.table().splitlines()[1].startswith("noise floor  3.20")
+
+
+def test_it_is_for_the_organizer_only(scored: Competition) -> None:
+    shutil.rmtree(scored.private)
+    with pytest.raises(UnusableInput, match="only the organizer"):
+        results(scored)

@@ -1,0 +1,145 @@
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from rules import with_rules
+
+from leaderboard.board.publish import publish
+from leaderboard.entry.submit import submit
+from leaderboard.ledger.ledger import Ledger
+from submission import Competition, InvalidSubmission, UnusableInput, write_predictions
+from submission.seal import replace_solution
+from submission.solution import solution_bytes
+
+Clock = Callable[[], datetime]
+
+
+def test_a_submission_is_scored_and_entered(competition: Competition, halves: Path, clock: Clock) -> None:
+    found = submit(competition, halves, "Team A", clock)
+    assert (found.number, found.public.rmse, found.public.n, found.left) == (1, 25.5, 4, None)
+    (row,) = Ledger(competition.private / "ledger.sqlite").entries()
+    assert (row.team, row.status, row.scorer) == ("Team A", "scored", "rmse-points/1")
+    assert row.time == datetime(2026, 1, 1, 1, tzinfo=timezone.utc)
+    assert row.digest == hashlib.sha256(halves.read_bytes()).hexdigest()
+    assert row.public == pytest.approx(650**0.5, abs=1e-12)
+    assert row.private == pytest.approx(825**0.5, abs=1e-12)
+
+
+def test_an_invalid_submission_is_entered_and_told(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    halves.write_text(halves.read_text().replace("0.5", "nan"))
+    entered = "8 problems; entered as submission 1; invalid ones count too\n"
+    with pytest.raises(InvalidSubmission, match=entered):
+        submit(competition, halves, "Team A", clock)
+    with halves.open("r+b") as stream:
+        stream.truncate(1 << 30)
+    with pytest.raises(InvalidSubmission, match="too large"):
+        submit(competition, halves, "Team A", clock)
+    rows = Ledger(competition.private / "ledger.sqlite").entries()
+    assert [row.status for row in rows] == ["invalid", "invalid"]
+    assert [len(row.digest) for row in rows] == [64, 0]
+    assert publish(competition).standings == ()
+    assert Ledger(competition.private / "ledger.sqlite").file(rows[0]).read_bytes().count(b"nan") == 8
+
+
+def test_the_scores_of_a_golden_leaderboard(competition: Competition, tmp_path: Path, clock: Clock) -> None:
+    """Public targets .9 .5 .8 .6, predicted .8 .6 .9 .4: errors 10 10 10 20 points."""
+    predicted = dict.fromkeys(competition.ids("test"), 0.0)
+    predicted |= {"cnn/test_0001": 0.8, "cnn/test_0003": 0.6, "vit:b/test_0001": 0.9, "vit:b/test_0003": 0.4}
+    write_predictions(tmp_path / "a.csv", predicted)
+    assert submit(competition, tmp_path / "a.csv", "a", clock).public.rmse == 13.23
+
+
+@pytest.mark.parametrize("team", ["fd", "FD", "F.D.", "constant", "Constant", "ora a", "Ｏｒａ－A"])
+def test_no_team_takes_the_name_of_a_baseline(
+    competition: Competition, halves: Path, clock: Clock, team: str
+) -> None:
+    for name in ("fd", "ora-a"):
+        write_predictions(
+            competition.root / "submissions" / f"{name}.csv", dict.fromkeys(competition.ids("test"), 0.4)
+        )
+    with pytest.raises(UnusableInput, match=r"team name .* reads like the baseline '(fd|constant|ora-a)'"):
+        submit(competition, halves, team, clock)
+    assert Ledger(competition.private / "ledger.sqlite").entries() == ()
+
+
+def test_a_file_for_the_validation_sets_is_told_as_one(
+    competition: Competition, tmp_path: Path, clock: Clock
+) -> None:
+    write_predictions(tmp_path / "val.csv", dict.fromkeys(competition.ids("val"), 0.5))
+    with pytest.raises(InvalidSubmission, match="these are predictions for the validation sets"):
+        submit(competition, tmp_path / "val.csv", "Team", clock)
+
+
+def test_invalid_submissions_count_and_what_is_over_the_limit_is_not_entered(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    limited = with_rules(competition, daily_limit=3, total_limit=100)
+    bad = halves.with_name("bad.csv")
+    bad.write_text("id,prediction\n")
+    entered = "8 problems; entered as submission 1; invalid ones count too, 2 left today\n"
+    with pytest.raises(InvalidSubmission, match=entered):
+        submit(limited, bad, "Team A", clock)
+    assert [submit(limited, halves, team, clock).left for team in ("Team A", "team a", "Team B")] == [1, 0, 2]
+    for path in (halves, bad):
+        with pytest.raises(UnusableInput, match=r"team 'Team A' has made its 3 submissions of 2026-01-01"):
+            submit(limited, path, "Team A", clock)
+    ledger = Ledger(competition.private / "ledger.sqlite")
+    assert [entry.team for entry in ledger.entries()] == ["Team A", "Team A", "team a", "Team B"]
+    tomorrow = datetime(2026, 1, 2, tzinfo=timezone.utc)
+    assert submit(limited, halves, "Team A", lambda: tomorrow).left == 2
+
+
+def test_a_file_over_the_limit_is_not_kept(competition: Competition, halves: Path, clock: Clock) -> None:
+    limited = with_rules(competition, total_limit=1)
+    submit(limited, halves, "a", clock)
+    halves.write_text(halves.read_text().replace("0.5", "0.4"))
+    with pytest.raises(UnusableInput, match="has made all of its 1 submissions"):
+        submit(limited, halves, "a", clock)
+    assert len(list((competition.private / "submissions").iterdir())) == 1
+
+
+def test_messages_and_files_do_not_depend_on_hidden_labels(
+    competition: Competition, halves: Path, clock: Clock, tmp_path: Path
+) -> None:
+    """What a team sees of an invalid file is the same under other labels."""
+    halves.write_text(halves.read_text().replace("0.5", "2", 1))
+    other = Competition.open(shutil.copytree(competition.root, tmp_path / "other"))
+    rows = [replace(row, prediction=1 - row.prediction) for row in other.solution()]
+    replace_solution(other.root, solution_bytes(rows))
+    seen = []
+    for found in (competition, other):
+        with pytest.raises(InvalidSubmission) as caught:
+            submit(found, halves, "Team", clock)
+        seen.append(str(caught.value))
+    assert seen[0] == seen[1]
+
+
+def benchmark(*options: object) -> list[str]:
+    """What a small version of the benchmark of the ledger prints."""
+    script = Path(__file__).parents[3] / "benchmarks/speed/ledger.py"
+    command = [sys.executable, script, *map(str, options)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_many_processes_lose_nothing_double_nothing_and_keep_the_limits() -> None:
+    lines = benchmark("--part", "crowd", "--processes", 8, "--each", 5)
+    assert lines[1:] == [
+        "rows 40, refused 8, of 48",
+        "different files among 32 scored rows: 32",
+        "rows of a team, limit 20: 20 to 20",
+        "verify: 0 problems in 40 rows",
+    ]
+
+
+def test_killed_at_any_time_the_ledger_is_whole_and_the_table_fits_it() -> None:
+    broken, boards = benchmark("--part", "kill", "--rounds", 6)
+    assert broken.startswith("6 rounds of kill -9: 0 broken or shorter ledgers, ")
+    assert boards == "6 of 6 tables fit the ledger"

@@ -1,0 +1,140 @@
+"""Training: it learns, goes on where it stopped to the same bytes, and says what it cannot use."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_array_equal
+
+from starter.classifiers import load_classifier
+from starter.classifiers import train as train_module
+from starter.classifiers.train import PAD, Training, _cropped, _parts, train
+from starter.images.imageset import ImageSet
+from starter.sources.splits import Splits
+from submission import UnusableInput
+
+
+def blobs(name, n=120, seed=0, side=16):
+    """Two classes: bright squares on the left or the right, in noise."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % 2
+    images = rng.integers(100, size=(n, side, side, 3), dtype=np.uint8)
+    for image, label in zip(images, labels, strict=True):
+        image[:, 8 * label : 8 * label + 8] += 120
+    return ImageSet(name, images, labels)
+
+
+@pytest.fixture
+def source(tmp_path):
+    images = blobs("all", 240)
+    np.savez(tmp_path / "blobs.npz", images=images.images, labels=images.labels, classes=["left", "right"])
+    return str(tmp_path / "blobs.npz")
+
+
+def asked(source, **changes):
+    return Training(**{"source": source, "arch": "small", "epochs": 4, "batch": 20, "flip": False, **changes})
+
+
+def test_learns_and_the_file_is_a_classifier(source, tmp_path):
+    result = train(asked(source), tmp_path / "small.safetensors", "cpu")
+    assert result.accuracy > 0.95
+    assert (result.tested, result.where) == (120, "test split")
+    assert "120 images of the test split are classified correctly" in str(result)
+    classifier = load_classifier(f"small={result.path}", ("left", "right"))
+    test = blobs("test", 100, seed=1)
+    assert (classifier(test.images)[0].argmax(1).numpy() == test.labels).mean() > 0.95
+    np.testing.assert_allclose(classifier.mean, 0.43, atol=0.01)
+    assert [path.name for path in tmp_path.iterdir() if "checkpoint" in path.name] == []
+
+
+def test_mirrored_images_would_teach_nothing(source, tmp_path):
+    result = train(asked(source, flip=True), tmp_path / "small.safetensors", "cpu")
+    assert result.accuracy < 0.8
+
+
+def test_an_interrupted_training_goes_on_to_the_same_bytes(source, tmp_path, monkeypatch):
+    whole = train(asked(source), tmp_path / "whole.safetensors", "cpu").path
+    batches = train_module._batches
+
+    def stop_in_the_third(pixels, training, epoch):
+        if epoch == 2:
+            raise KeyboardInterrupt
+        return batches(pixels, training, epoch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train_module, "_batches", stop_in_the_third)
+        with pytest.raises(KeyboardInterrupt):
+            train(asked(source), tmp_path / "half.safetensors", "cpu")
+    assert not (tmp_path / "half.safetensors").exists()
+    with pytest.raises(
+        UnusableInput, match="was begun with --epochs 4: go on with that, or take the file away"
+    ):
+        train(asked(source, epochs=5), tmp_path / "half.safetensors", "cpu")
+    assert train(asked(source), tmp_path / "half.safetensors", "cpu").path.read_bytes() == whole.read_bytes()
+
+
+def test_the_seed_decides(source, tmp_path):
+    files = [
+        train(asked(source, seed=seed, epochs=1), tmp_path / f"{i}.safetensors", "cpu").path
+        for i, seed in enumerate((0, 0, 1))
+    ]
+    one, same, other = (file.read_bytes() for file in files)
+    assert one == same != other
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"arch": "resnet57"}, "--arch 'resnet57' is unknown; there are"),
+        ({"hold_out": -0.1}, r"--hold-out must lie in 0\.\.0\.9, got -0\.1"),
+        ({"hold_out": float("nan")}, "--hold-out must lie in"),
+        ({"epochs": 0}, "--epochs must lie in"),
+        ({"batch": 1}, "--batch must lie in"),
+        ({"rate": float("inf")}, "--rate must lie in"),
+        ({"seed": -1}, "--seed must lie in"),
+    ],
+)
+def test_settings_are_refused_one_by_one(changes, message):
+    with pytest.raises(UnusableInput, match=message):
+        asked("glyphs", **changes)
+
+
+def test_what_cannot_be_used_is_told(source, tmp_path):
+    (tmp_path / "there.safetensors").write_bytes(b"")
+    (tmp_path / "damaged.safetensors.checkpoint").write_bytes(b"PK")
+    for name, message in (
+        ("a.pt", "must end in .safetensors"),
+        ("there.safetensors", "exists already"),
+        ("damaged.safetensors", "checkpoint is damaged: take it away"),
+    ):
+        with pytest.raises(UnusableInput, match=message):
+            train(asked(source), tmp_path / name, "cpu")
+    with pytest.raises(UnusableInput, match="device 'cpux' cannot be used here"):
+        train(asked(source), tmp_path / "x.safetensors", "cpux")
+    with pytest.raises(UnusableInput, match=r"the loss is not finite after epoch \d+: lower --rate 100"):
+        train(asked(source, rate=100.0, epochs=200), tmp_path / "x.safetensors", "cpu")
+
+
+def splits():
+    names = ("train", "reference", "meta_base", "val_base", "test_base")
+    return Splits(("left", "right"), *(blobs(name, seed=seed) for seed, name in enumerate(names)))
+
+
+def test_held_out_images_are_none_of_those_learnt_from():
+    learnt, tested, where = _parts(splits(), asked("x", hold_out=0.2))
+    assert (len(learnt), len(tested), where) == (96, 24, "held-out images")
+    assert tested.labels.sum() == 12
+    together = np.concatenate([learnt.images, tested.images]).reshape(120, -1)
+    assert len(np.unique(together, axis=0)) == 120
+    with pytest.raises(UnusableInput, match="leaves nothing to test on"):
+        _parts(splits(), asked("x", hold_out=0.001))
+
+
+def test_crops_and_flips_are_those_of_a_loop():
+    rng = np.random.default_rng(0)
+    images = rng.integers(256, size=(40, 3, 12, 10), dtype=np.uint8)
+    shift, flips = rng.integers(0, 2 * PAD + 1, (2, 40)), rng.random(40) < 0.5
+    found = _cropped(torch.from_numpy(images), torch.from_numpy(shift), torch.from_numpy(flips)).numpy()
+    for image, down, right, flip, crop in zip(images, *shift, flips, found, strict=True):
+        padded = np.pad(image, ((0, 0), (PAD, PAD), (PAD, PAD)))
+        expected = padded[:, down : down + 12, right : right + 10]
+        assert_array_equal(crop, expected[:, :, ::-1] if flip else expected)

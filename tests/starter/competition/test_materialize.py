@@ -1,0 +1,282 @@
+"""Sets as files: the pixels, labels and accuracies of the competition, the same bytes however often interrupted."""
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from starter.build.accuracy import build
+from starter.build.plan import Settings
+from starter.classifiers import Classifier, save_classifier
+from starter.classifiers.networks.small import Small
+from starter.competition import materialize as module
+from starter.competition.accuracy import PublicSets
+from starter.competition.materialize import LAYOUTS, materialize
+from starter.images.arrays import read_npz
+from starter.sets.recipe import Recipe
+from starter.sources.layouts import load_stored, stored_sets
+from starter.sources.sources import load_images, set_names
+from submission import Competition, UnusableInput, read_predictions
+from submission.files import sha256, write_text
+
+PARTS = ("train", "val", "test")
+
+
+@pytest.fixture(scope="module")
+def competition(tmp_path_factory):
+    """12 + 3 + 2 sets of 50 images of random pixels, and two untrained networks."""
+    folder = tmp_path_factory.mktemp("materialize")
+    rng = np.random.default_rng(0)
+    images = rng.integers(256, size=(1200, 16, 16, 3), dtype=np.uint8)
+    np.savez(folder / "noise.npz", images=images, labels=np.arange(1200) % 3, classes=["b", "a", "c d"])
+    for name in ("net", "net2"):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(len(name))
+            network = Classifier(name, "small", Small(3), ("b", "a", "c d"), (0.5,) * 3, (0.25,) * 3)
+        save_classifier(network, folder / f"{name}.safetensors")
+    settings = Settings(
+        source=str(folder / "noise.npz"),
+        classifiers=tuple(f"{name}={folder / name}.safetensors" for name in ("net", "net2")),
+        train_sets=12,
+        val_sets=3,
+        test_sets=2,
+        set_size=50,
+    )
+    return build(folder / "contest", settings, test_seed=1)
+
+
+@pytest.fixture(scope="module")
+def whole(competition, tmp_path_factory):
+    """The same, but that every meta-train set shows the whole base in its order, as the challenge's do."""
+    root = tmp_path_factory.mktemp("whole") / "contest"
+    shutil.copytree(competition.root, root)
+    recipes = [rendering.recipe for rendering in PublicSets(competition).train]
+    lines = [Recipe(recipe.name, recipe.seed, recipe.ops[1:]).to_json() for recipe in recipes]
+    write_text(root / "public/train/recipes.jsonl", "".join(f"{line}\n" for line in lines))
+    files = {**competition.files, "train/recipes.jsonl": sha256(root / "public/train/recipes.jsonl")}
+    base = len(PublicSets(competition).base)
+    sizes = {**competition.sizes, "train": dict.fromkeys(competition.sets("train"), base)}
+    replace(competition, root=root, files=files, sizes=sizes).save()
+    return Competition.open(root)
+
+
+def expected(competition, part):
+    """The sets as the competition has them, in its order."""
+    if part == "train":
+        return [rendering.recipe.render(rendering.base) for rendering in PublicSets(competition).train]
+    return [read_npz(competition.file(f"{part}/{name}.npz"), name) for name in competition.sets(part)]
+
+
+def assert_same(found, wanted):
+    np.testing.assert_array_equal(found.images, wanted.images)
+    np.testing.assert_array_equal(found.labels, wanted.labels)
+
+
+def listed(folder):
+    """The names in a folder, hidden ones too, sorted."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def contents(folder):
+    """Every file below a folder with its bytes."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_npz_files_hold_the_sets(competition, tmp_path, part):
+    folder = materialize(competition, tmp_path, "npz", part)
+    assert folder == tmp_path / part
+    for wanted in expected(competition, part):
+        assert_same(read_npz(folder / f"{wanted.name}.npz"), wanted)
+    beside = {path.name for path in folder.iterdir()} - {f"{name}.npz" for name in competition.sets(part)}
+    assert beside == (set() if part == "test" else {"targets.csv"})
+
+
+@pytest.mark.parametrize("part", ["train", "val"])
+@pytest.mark.parametrize("layout", ["npz", "folders"])
+def test_sets_and_their_accuracies_are_read_back(competition, tmp_path, part, layout):
+    folder = materialize(competition, tmp_path, layout, part)
+    paths = set_names(folder)
+    assert [path.removeprefix(f"{folder}/").removesuffix(".npz") for path in paths] == list(
+        competition.sets(part)
+    )
+    for path, wanted in zip(paths, expected(competition, part), strict=True):
+        found = load_images(path, competition.classes)
+        order = np.lexsort((np.arange(50), np.array(competition.classes)[wanted.labels]))
+        assert_same(found, wanted if layout == "npz" else wanted.take(order))
+    ids = competition.ids(part)
+    assert read_predictions(folder / "targets.csv", ids, "target") == competition.targets(part)
+
+
+def test_test_sets_are_images_without_a_class(competition, tmp_path):
+    folder = materialize(competition, tmp_path, "folders", "test")
+    assert listed(folder) == list(competition.sets("test"))
+    for wanted in expected(competition, "test"):
+        found = load_images(folder, competition.sets("test"))  # its folders are its classes
+        assert listed(folder / wanted.name) == [f"{i:04d}.png" for i in range(50)]
+        chosen = found.labels == competition.sets("test").index(wanted.name)
+        np.testing.assert_array_equal(found.images[chosen], wanted.images)
+
+
+def test_datacv_has_one_file_of_labels_where_all_sets_show_the_same_images(whole, tmp_path):
+    folder = materialize(whole, tmp_path, "datacv", "train")
+    files = [name for name in listed(folder) if name.startswith("new_data")]  # as its kit finds them
+    assert files == [f"new_data_{i:03d}.npy" for i in range(12)]
+    assert set(listed(folder)) == {*files, "labels.npy"}
+    labels = np.load(folder / "labels.npy", allow_pickle=False)
+    for file, stored, wanted in zip(files, stored_sets(folder), expected(whole, "train"), strict=True):
+        np.testing.assert_array_equal(np.load(folder / file, allow_pickle=False), wanted.images)
+        np.testing.assert_array_equal(labels, wanted.labels)
+        assert_same(load_stored(stored, whole.classes), wanted)
+
+
+def test_datacv_has_a_folder_a_set_where_they_differ(competition, tmp_path):
+    for part in ("train", "val"):
+        folder = materialize(competition, tmp_path, "datacv", part)
+        assert folder == tmp_path / {"train": "train_data", "val": "val"}[part]
+        assert listed(folder) == list(competition.sets(part))
+        for stored, wanted in zip(stored_sets(folder), expected(competition, part), strict=True):
+            found = load_stored(stored, competition.classes)
+            assert found.name == wanted.name
+            assert_same(found, wanted)
+
+
+def test_datacv_test_sets_are_numbered_from_one_in_the_order_of_the_answer(competition, tmp_path):
+    folder = materialize(competition, tmp_path, "datacv", "test")
+    assert listed(folder) == ["001.npy", "002.npy"]
+    for stored, wanted in zip(stored_sets(folder), expected(competition, "test"), strict=True):
+        assert_same(load_stored(stored, competition.classes), wanted)
+    assert not (tmp_path / "temp").exists()
+
+
+@pytest.mark.parametrize(("part", "file"), [("train", "train_data.npy"), ("val", "val_sets.npy")])
+def test_datacv_accuracies_stand_in_the_order_of_the_files(competition, whole, tmp_path, part, file):
+    for number, each in enumerate((competition, whole)):
+        materialize(each, tmp_path / str(number), "datacv", part)
+        targets = list(each.targets(part).values())
+        for i, subject in enumerate(each.subjects):
+            found = np.load(tmp_path / str(number) / "temp" / subject / "acc" / file, allow_pickle=False)
+            wanted = targets[i * len(found) : (i + 1) * len(found)]
+            assert len(found) == len(each.sets(part))
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=5e-7)
+
+
+def test_more_than_a_thousand_files_still_sort_by_their_number(tmp_path):
+    for count, first, last in ((1000, 0, "x999.npy"), (1001, 0, "x1000.npy"), (1000, 1, "x1000.npy")):
+        paths = list(module._numbered(tmp_path, "x", [str(i) for i in range(count)], first).values())
+        assert paths[-1].name == last
+        assert paths == sorted(paths)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_same_bytes_again_and_nothing_is_written_twice(competition, tmp_path, layout):
+    for part in PARTS:
+        folder = materialize(competition, tmp_path / "a", layout, part)
+        times = {path: path.stat().st_mtime_ns for path in folder.iterdir() if path.name != "targets.csv"}
+        materialize(competition, tmp_path / "a", layout, part)
+        assert times == {path: path.stat().st_mtime_ns for path in times}
+        materialize(competition, tmp_path / "b", layout, part)
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_after_a_kill_it_goes_on_and_ends_in_the_same_bytes(competition, tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from submission import Competition\n"
+        "from starter.competition.materialize import materialize\n"
+        "materialize(Competition.open(sys.argv[1]), Path(sys.argv[2]), 'folders')"
+    )
+    out = tmp_path / "killed"
+    process = subprocess.Popen([sys.executable, "-c", code, competition.root, out], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while process.poll() is None and len(list(out.glob("*/*"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    folder = out / "train"
+    (folder / ".train_0009.tmp").mkdir(exist_ok=True)  # in case the kill came between two sets
+    kept = {path: path.stat().st_mtime_ns for path in folder.iterdir() if not path.name.startswith(".")}
+    assert kept
+    materialize(competition, out, "folders")
+    assert kept == {path: path.stat().st_mtime_ns for path in kept}
+    materialize(competition, tmp_path / "whole", "folders")
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_a_write_that_fails_leaves_nothing_behind(competition, tmp_path, monkeypatch):
+    def full(*arguments, **arrays):
+        raise OSError(28, "No space left on device")
+
+    for layout, function in (
+        ("folders", "cv2.imencode"),
+        ("datacv", "numpy.save"),
+        ("npz", "numpy.savez"),
+    ):
+        monkeypatch.setattr(function, full)
+        with pytest.raises(OSError, match="No space left"):
+            materialize(competition, tmp_path / layout, layout, "test")
+        assert [listed(path) for path in (tmp_path / layout).iterdir() if path.is_dir()] == [[]]
+
+
+def test_what_cannot_be_done_is_refused_before_anything_is_written(competition, tmp_path, monkeypatch):
+    def refuses(message, competition=competition, **arguments):
+        with pytest.raises(UnusableInput, match=message):
+            materialize(competition, tmp_path / "new", **arguments)
+        assert not list(tmp_path.glob("new/*/*"))
+
+    refuses("--layout 'png' is unknown; there are npz, folders, datacv", layout="png")
+    refuses("--part 'base' is unknown; there are train, val, test", part="base")
+    without = replace(competition, sizes={**competition.sizes, "val": {}})
+    refuses("contest has no val sets", without, part="val")
+    for name in ("a/b", "a\\b", ".", "..", ".hidden"):
+        renamed = replace(competition, classes=("a", name, "c"))
+        refuses("no folder can be named after the class .*: take --layout npz", renamed, layout="folders")
+    usage = shutil.disk_usage(tmp_path)._replace(free=400_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    refuses(r"new has room for 0 MB, but 0 MB are needed")
+
+
+def test_a_folder_with_something_else_is_left_alone(competition, whole, tmp_path):
+    (tmp_path / "mine/train").mkdir(parents=True)
+    (tmp_path / "mine/train/thesis.txt").write_text("mine")
+    with pytest.raises(UnusableInput, match=r"mine/train holds other files, or another layout: name"):
+        materialize(competition, tmp_path / "mine")
+    materialize(competition, tmp_path / "sets", "npz", "val")
+    before = contents(tmp_path / "sets")
+    for other, layout in ((competition, "folders"), (competition, "datacv"), (whole, "npz")):
+        with pytest.raises(UnusableInput, match=r"sets/val holds other files"):
+            materialize(other, tmp_path / "sets", layout, "val")
+    assert contents(tmp_path / "sets") == before
+    assert contents(tmp_path / "mine") == {"train/thesis.txt": b"mine"}
+
+
+def test_parts_share_a_folder_and_private_is_not_needed(competition, tmp_path):
+    shutil.copytree(competition.public, tmp_path / "copy/public")
+    participant = Competition.open(tmp_path / "copy")
+    for part in PARTS:
+        materialize(participant, tmp_path / "out", "npz", part)
+        materialize(competition, tmp_path / "organizers", "npz", part)
+    assert contents(tmp_path / "out") == contents(tmp_path / "organizers")
+
+
+def test_a_damaged_set_is_named(competition, tmp_path):
+    shutil.copytree(competition.root, tmp_path / "copy")
+    (tmp_path / "copy/public/test/test_0002.npz").write_bytes(b"changed")
+    with pytest.raises(UnusableInput, match=r"test_0002\.npz was changed or is damaged"):
+        materialize(Competition.open(tmp_path / "copy"), tmp_path / "out", part="test")
+    assert listed(tmp_path / "out/test") == ["test_0001.npz"]
+
+
+def test_the_competition_itself_is_no_place_to_write_to(built):
+    for out in (built.root, built.public / "sets"):
+        with pytest.raises(UnusableInput, match="lies in the competition"):
+            materialize(built, out)

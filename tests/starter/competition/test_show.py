@@ -1,0 +1,137 @@
+"""Contact sheets: the images of the sets that were asked for, under captions that tell only what is public."""
+
+import shutil
+from itertools import starmap
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from starter.build.accuracy import build
+from starter.build.plan import Settings
+from starter.classifiers import Classifier, save_classifier
+from starter.classifiers.networks.small import Small
+from starter.competition.accuracy import PublicSets
+from starter.competition.show import COLUMNS, SHOWN_SETS, _caption, contact_sheet
+from starter.images.arrays import read_npz
+from submission import Competition, UnusableInput
+
+CELL, CAPTION, MARGIN = 64, 22, 8
+ROW = CELL + CAPTION + MARGIN
+
+
+@pytest.fixture(scope="module")
+def competition(tmp_path_factory):
+    """14 + 2 + 2 sets of 20 images of random pixels, a test set of 9, and an untrained network."""
+    folder = tmp_path_factory.mktemp("show")
+    rng = np.random.default_rng(0)
+    for name, n in (("noise", 600), ("few", 9)):
+        images = rng.integers(256, size=(n, 16, 16, 3), dtype=np.uint8)
+        np.savez(folder / f"{name}.npz", images=images, labels=np.arange(n) % 3)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = Classifier("net", "small", Small(3), ("0", "1", "2"), (0.5,) * 3, (0.25,) * 3)
+    save_classifier(network, folder / "net.safetensors")
+    settings = Settings(
+        source=str(folder / "noise.npz"),
+        classifiers=(f"net={folder / 'net.safetensors'}",),
+        train_sets=14,
+        val_sets=2,
+        test_sets=2,
+        set_size=20,
+        test_from=(str(folder / "few.npz"),),
+    )
+    return build(folder / "contest", settings, test_seed=1)
+
+
+def cells(path, row):
+    """The images in one row of a sheet, RGB, each shrunk to the 16 x 16 pixels it had."""
+    sheet = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
+    top = row * ROW + CAPTION
+    found = []
+    for column in range(COLUMNS):
+        left = MARGIN + column * (CELL + MARGIN)
+        found.append(sheet[top : top + CELL : 4, left : left + CELL : 4])
+    return np.stack(found)
+
+
+def test_shows_the_first_images_of_each_set_in_the_order_asked_for(competition, tmp_path):
+    names = [competition.sets("test")[1], "train_0002", competition.sets("val")[0]]
+    path = contact_sheet(competition, names, tmp_path / "below" / "sheet.png")
+    assert path == tmp_path / "below" / "sheet.png"
+    train = {rendering.name: rendering for rendering in PublicSets(competition).train}
+    expected = [
+        read_npz(competition.public / f"test/{names[0]}.npz").images,
+        train["train_0002"].images(),
+        read_npz(competition.public / f"val/{names[2]}.npz").images,
+    ]
+    for row, images in enumerate(expected):
+        shown = min(COLUMNS, len(images))
+        np.testing.assert_array_equal(cells(path, row)[:shown], images[:shown])
+
+
+def test_a_row_has_sixteen_places_and_leaves_those_empty_that_it_lacks_images_for(competition, tmp_path):
+    (few,) = (name for name, n in competition.sizes["test"].items() if n == 9)
+    path = contact_sheet(competition, [few, "train_0001"], tmp_path / "sheet.png")
+    height, width, _ = cv2.imread(str(path)).shape
+    assert (height, width) == (2 * ROW, COLUMNS * (CELL + MARGIN) + MARGIN)
+    np.testing.assert_array_equal(cells(path, 0)[:9], read_npz(competition.public / f"test/{few}.npz").images)
+    assert (cells(path, 0)[9:] == 255).all()
+    np.testing.assert_array_equal(cells(path, 1), PublicSets(competition).train[0].images()[:COLUMNS])
+
+
+def test_without_names_the_first_of_each_part(competition, tmp_path):
+    first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
+    assert {name.split("_")[0] for name in first} == {"train", "val", "test"}
+    contact_sheet(competition, [], tmp_path / "all.png")
+    contact_sheet(competition, first, tmp_path / "named.png")
+    assert (tmp_path / "all.png").read_bytes() == (tmp_path / "named.png").read_bytes()
+    assert cv2.imread(str(tmp_path / "all.png")).shape[0] == len(first) * ROW
+
+
+def test_captions_tell_operations_and_accuracy_where_they_are_public(competition):
+    sets = PublicSets(competition)
+    train, val, test = (competition.sets(part)[0] for part in ("train", "val", "test"))
+    operations = ", ".join(name for name, _ in sets.train[0].recipe.ops)
+    accuracies = {part: competition.targets(part) for part in ("train", "val")}
+    assert (
+        _caption(sets, train)
+        == f"{train}   {operations}   net {100 * accuracies['train'][f'net/{train}']:.1f} %"
+    )
+    assert _caption(sets, val) == f"{val}   net {100 * accuracies['val'][f'net/{val}']:.1f} %"
+    assert _caption(sets, test) == test
+
+
+def test_an_unknown_set_is_refused_with_those_there_are(competition, tmp_path):
+    with pytest.raises(UnusableInput) as error:
+        contact_sheet(competition, ["train_0001", "tset_0001"], tmp_path / "sheet.png")
+    ranges = ("train_0001 ... train_0014", "val_0001 ... val_0002", "test_0001 ... test_0003")
+    assert str(error.value) == f"there is no set 'tset_0001'; the competition has {', '.join(ranges)}"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_changed_set_is_refused(competition, tmp_path):
+    shutil.copytree(competition.root, tmp_path / "copy")
+    copy = Competition.open(tmp_path / "copy")
+    (copy.public / "test/test_0002.npz").write_bytes(b"changed")
+    with pytest.raises(UnusableInput, match=r"test_0002\.npz was changed or is damaged"):
+        contact_sheet(copy, ["test_0002"], tmp_path / "sheet.png")
+    assert not (tmp_path / "sheet.png").exists()
+
+
+def test_the_organizers_part_is_not_needed(competition, tmp_path):
+    shutil.copytree(competition.public, tmp_path / "copy" / "public")
+    names = [competition.sets(part)[0] for part in ("train", "val", "test")]
+    pairs = [(competition, tmp_path / "a.png"), (Competition.open(tmp_path / "copy"), tmp_path / "b.png")]
+    one, other = starmap(lambda where, out: contact_sheet(where, names, out).read_bytes(), pairs)
+    assert one == other
+
+
+@pytest.mark.parametrize("place", ["private/solution.csv", "public/val/targets.csv", "sheet.csv"])
+def test_nothing_of_the_competition_is_written_over(competition, place):
+    out = competition.root / place
+    before = out.read_bytes() if out.exists() else None
+    with pytest.raises(UnusableInput, match=r"needs another place|must end in \.png"):
+        contact_sheet(competition, ["test_0001"], out)
+    assert (out.read_bytes() if out.exists() else None) == before

@@ -1,0 +1,115 @@
+"""Detection metrics against scikit-learn, by definition, and what they must not depend on."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
+
+from starter.detectors.metrics import DETECTION_METRICS, aupr, auroc, detection_error, fpr
+
+
+def samples(rounded, seed=0, n=40, m=60):
+    """Scores of IND and OOD images that overlap; rounded to halves, most are ties."""
+    rng = np.random.default_rng(seed)
+    ind, ood = rng.normal(size=n), rng.normal(0.8, 1.5, size=m)
+    return (np.round(2 * ind) / 2, np.round(2 * ood) / 2) if rounded else (ind, ood)
+
+
+def labelled(ind, ood, positive):
+    """Labels and confidence in the positive class, as scikit-learn takes them."""
+    is_ood, values = np.repeat([0, 1], [len(ind), len(ood)]), np.concatenate([ind, ood])
+    return (is_ood, values) if positive == "ood" else (1 - is_ood, -values)
+
+
+WEIGHTS = (np.random.default_rng(5).uniform(0.1, 2, size=40), np.random.default_rng(6).uniform(0.1, 2, 60))
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighed"])
+@pytest.mark.parametrize("positive", ["ind", "ood"])
+@pytest.mark.parametrize("rounded", [False, True], ids=["distinct", "ties"])
+def test_against_scikit_learn(rounded, positive, weights):
+    ind, ood = samples(rounded)
+    labels, confidence = labelled(ind, ood, positive)
+    flat = None if weights is None else np.concatenate(weights)
+    assert auroc(ind, ood, weights) == pytest.approx(roc_auc_score(labels, confidence, sample_weight=flat))
+    expected = average_precision_score(labels, confidence, sample_weight=flat)
+    assert aupr(ind, ood, positive, weights) == pytest.approx(expected)
+    false, true, _ = roc_curve(labels, confidence, sample_weight=flat, drop_intermediate=False)
+    for level in (0.95, 0.8, 0.6, 1.0):
+        at = np.argmax(true >= level - 1e-12)
+        assert fpr(ind, ood, level, positive, weights) == pytest.approx(false[at])
+        error = (1 - true[at] + false[at]) / 2
+        assert detection_error(ind, ood, level, positive, weights) == pytest.approx(error)
+    least = ((1 - true + false) / 2).min()
+    assert detection_error(ind, ood, None, positive, weights) == pytest.approx(least)
+
+
+def test_fpr_by_counting():
+    ind, ood = samples(rounded=False)
+    cut = np.sort(ind)[37]  # 38 of 40 are 95 %
+    assert fpr(ind, ood) == (ood <= cut).mean()
+    cut = np.sort(ood)[::-1][56]  # 57 of 60
+    assert fpr(ind, ood, positive="ood") == (ind >= cut).mean()
+
+
+def test_the_threshold_of_a_pool_is_applied_to_a_mix():
+    pool, ood = samples(rounded=False, n=1000)
+    cut = np.sort(pool)[949]
+    assert fpr(pool, ood[:20]) == (ood[:20] <= cut).mean()
+
+
+@pytest.mark.parametrize("n", [20, 40, 60, 100, 140, 180, 220, 340, 1000])
+@pytest.mark.parametrize("level", [0.95, 0.8, 0.6])
+def test_a_level_that_is_met_exactly_counts_as_met(n, level):
+    """The threshold is the score of the image number level * n, which floats may miss by rounding."""
+    ind = np.arange(n)
+    ood = np.arange(n) + 0.5
+    assert fpr(ind, ood, level) == pytest.approx(level - 1 / n)
+
+
+def test_perfect_and_useless_detectors():
+    for name, metric in DETECTION_METRICS.items():
+        high = name in ("auroc", "aupr-in", "aupr-out")
+        at_95 = 0.025 if name == "detection-error" else 0.0
+        assert metric(np.arange(20), np.arange(20) + 20) == pytest.approx(1.0 if high else at_95), name
+        constant = {"auroc": 0.5, "aupr-in": 0.4, "aupr-out": 0.6, "detection-error": 0.5}.get(name, 1.0)
+        assert metric(np.zeros(20), np.zeros(30)) == pytest.approx(constant), name
+
+
+SCORES = st.lists(st.integers(-4, 4), min_size=1, max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SCORES, SCORES)
+def test_properties(ind, ood):
+    pairs = [(a < b) + (a == b) / 2 for a in ind for b in ood]
+    assert auroc(ind, ood) == pytest.approx(np.mean(pairs))
+    for metric in DETECTION_METRICS.values():
+        value = metric(ind, ood)
+        assert 0 <= value <= 1
+        assert metric(np.exp(ind), np.exp(ood)) == value  # ranks alone count
+        assert metric(ind[::-1], ood[::-1]) == pytest.approx(value)
+    assert fpr(ind, ood, 0.6) <= fpr(ind, ood, 0.8) <= fpr(ind, ood, 0.95)
+    mirrored = fpr(np.negative(ood), np.negative(ind))
+    assert fpr(ind, ood, positive="ood") == mirrored
+    assert detection_error(ind, ood, None) <= detection_error(ind, ood)
+    repeated = auroc(np.repeat(ind, 2), ood), auroc(ind, ood, (np.full(len(ind), 2), np.ones(len(ood))))
+    assert repeated == pytest.approx([auroc(ind, ood)] * 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([], [1.0]), "ind must be one or more finite numbers"),
+        (([1.0], [np.nan]), "ood must be one or more finite numbers"),
+        (([[1.0]], [1.0]), r"ind .* got shape \(1, 1\)"),
+        (([1.0], [1.0], 0.0), "tpr must lie above 0"),
+        (([1.0], [1.0], 0.95, "in"), "positive must be 'ind' or 'ood', got 'in'"),
+        (([1.0], [1.0], 0.95, "ind", ([1.0], [0.0])), "weights of ood must be 1 numbers above 0"),
+        (([1.0], [1.0], 0.95, "ind", ([1.0, 2.0], [1.0])), "weights of ind must be 1 numbers above 0"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        fpr(*arguments)

@@ -1,0 +1,103 @@
+"""The cache: what goes in comes out, entries that are damaged or not what was asked for are as good as none."""
+
+import stat
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from starter.observing.cache import Cache, cache_key
+
+LAYOUT = {"a": (np.float16, (2, 3)), "b": (np.float64, (1,))}
+
+
+def arrays(**changes):
+    return {"a": np.arange(6, dtype=np.float16).reshape(2, 3), "b": np.array([1.5]), **changes}
+
+
+def test_gives_back_what_was_stored(tmp_path):
+    cache = Cache(tmp_path)
+    assert cache.load("logits", "k", LAYOUT) is None
+    cache.store("logits", "k", arrays())
+    found = cache.load("logits", "k", LAYOUT)
+    assert found.keys() == LAYOUT.keys()
+    for name, array in arrays().items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+
+
+def test_a_folder_is_made_for_its_owner_alone_and_one_that_is_there_stays_as_it_is(tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o750)
+    for folder, mode in ((tmp_path / "new/cache", 0o700), (shared, 0o750)):
+        Cache(folder).store("logits", "k", arrays())
+        Cache(folder).put("name", b"")
+        assert stat.S_IMODE(folder.stat().st_mode) == mode
+
+
+def test_stores_views_that_are_not_contiguous(tmp_path):
+    array = np.arange(12.0).reshape(3, 4).T
+    Cache(tmp_path).store("x", "k", {"a": array})
+    found = Cache(tmp_path).load("x", "k", {"a": (np.float64, (4, 3))})
+    np.testing.assert_array_equal(found["a"], array)
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"\xff" * 100])
+def test_a_damaged_entry_counts_as_missing(tmp_path, content):
+    cache = Cache(tmp_path)
+    cache.store("logits", "k", arrays())
+    cache.path("logits", "k").write_bytes(content)
+    assert cache.load("logits", "k", LAYOUT) is None
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {},
+        {"a": arrays()["a"]},
+        arrays(c=np.zeros(1)),
+        arrays(a=np.zeros((3, 2), np.float16)),
+        arrays(a=np.zeros((2, 3), np.float32)),
+        arrays(b=np.array([True])),
+        arrays(b=np.array([np.nan])),
+        arrays(a=np.full((2, 3), np.inf, np.float16)),
+    ],
+)
+def test_an_entry_of_other_names_types_shapes_or_values_counts_as_missing(tmp_path, foreign):
+    cache = Cache(tmp_path)
+    cache.store("logits", "k", foreign)
+    assert cache.load("logits", "k", LAYOUT) is None
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float8_e4m3fn])
+def test_an_entry_of_numbers_that_numpy_does_not_have_counts_as_missing(tmp_path, kind):
+    cache = Cache(tmp_path)
+    cache.path("x", "k").parent.mkdir()
+    save_file({"a": torch.ones(3).to(kind)}, cache.path("x", "k"))
+    assert cache.load("x", "k", {"a": (np.float32, (3,))}) is None
+
+
+def test_a_failed_write_leaves_the_old_entry_and_no_litter(tmp_path):
+    cache = Cache(tmp_path)
+    cache.store("logits", "k", arrays())
+    with pytest.raises(Exception, match="object"):
+        cache.store("logits", "k", {"a": np.array([object()])})
+    np.testing.assert_array_equal(cache.load("logits", "k", LAYOUT)["a"], arrays()["a"])
+    assert [path.name for path in (tmp_path / "logits").iterdir()] == ["k.safetensors"]
+
+
+def test_what_a_killed_write_left_behind_is_never_read(tmp_path):
+    cache = Cache(tmp_path)
+    stray = tmp_path / "logits/.k.safetensors.0123abcd.tmp"
+    stray.parent.mkdir()
+    stray.write_bytes(b"half an ent")
+    assert cache.load("logits", "k", LAYOUT) is None
+    cache.store("logits", "k", arrays())
+    assert cache.load("logits", "k", LAYOUT) is not None
+    assert stray.read_bytes() == b"half an ent"
+
+
+def test_keys_depend_on_every_part_and_their_order():
+    keys = {cache_key(*parts) for parts in [("a", "b"), ("b", "a"), ("ab",), ("a", None), ("a", "b", 1)]}
+    assert len(keys) == 5

@@ -1,0 +1,78 @@
+"""Image statistics against a per-image loop with OpenCV and NumPy."""
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from starter.observing.image_stats import _grey, image_stats
+
+IMAGES = arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(2, 9), st.integers(2, 9), st.just(3)))
+
+
+def one_by_one(images):
+    rows = []
+    for image in images:
+        blur = cv2.Laplacian(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.CV_64F).var()
+        x = image / 256
+        rows.append((image.astype(np.float64).var(), (-x * np.log(x + 1e-6)).mean(), blur))
+    return np.array(rows)
+
+
+def channels_first(images):
+    return torch.from_numpy(images.transpose(0, 3, 1, 2).copy())
+
+
+@given(IMAGES)
+def test_agrees_with_opencv_and_numpy(images):
+    np.testing.assert_allclose(image_stats(channels_first(images)), one_by_one(images), rtol=2e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("value", [0, 255])
+def test_flat_images_have_neither_variance_nor_edges(value):
+    stats = image_stats(torch.full((2, 3, 8, 8), value, dtype=torch.uint8))
+    assert stats[:, 0].tolist() == [0, 0]
+    assert stats[:, 2].tolist() == [0, 0]
+
+
+def test_does_not_depend_on_the_batch():
+    images = torch.from_numpy(np.random.default_rng(0).integers(256, size=(64, 3, 32, 32), dtype=np.uint8))
+    alone = torch.cat([image_stats(image[None]) for image in images])
+    assert torch.equal(image_stats(images), alone)
+
+
+def test_threads_change_nothing():
+    rng = np.random.default_rng(0)
+    images = torch.from_numpy(rng.integers(256, size=(253, 3, 16, 12), dtype=np.uint8))
+    whole, threads = image_stats(images), torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        assert torch.equal(image_stats(images), whole)
+    finally:
+        torch.set_num_threads(threads)
+    np.testing.assert_allclose(whole, one_by_one(images.permute(0, 2, 3, 1).numpy()), rtol=2e-6)
+
+
+def test_large_images_of_the_steepest_edges_do_not_overflow():
+    images = np.zeros((1, 301, 299, 3), np.uint8)
+    images[:, ::2, ::2], images[:, 1::2, 1::2] = 255, 255
+    np.testing.assert_allclose(image_stats(channels_first(images)), one_by_one(images), rtol=2e-6)
+
+
+def test_large_images_of_the_largest_entropy_do_not_overflow():
+    images = np.full((1, 301, 299, 3), 94, np.uint8)
+    np.testing.assert_allclose(image_stats(channels_first(images))[0, 1], 1 / np.e, rtol=1e-4)
+    np.testing.assert_allclose(image_stats(channels_first(images)), one_by_one(images), rtol=2e-6)
+
+
+def test_grey_rounds_as_opencv_on_every_pair_of_values():
+    r, b = np.meshgrid(np.arange(256, dtype=np.uint8), np.arange(256, dtype=np.uint8))
+    images = np.stack([np.stack([r, g, b], -1) for g in (np.full_like(r, 250), r, b, 255 - r)])
+    expected = np.stack([cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in images])
+    grey = np.empty((4, 256 * 256), np.int16)
+    for image, out in zip(channels_first(images).numpy(), grey, strict=True):
+        _grey(image, out)
+    np.testing.assert_array_equal(grey.reshape(4, 256, 256), expected)

@@ -1,0 +1,136 @@
+"""The types that methods see: what they refuse, and what they derive."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from starter.observing.observation import (
+    NEEDS,
+    MetaTrain,
+    Moments,
+    Observation,
+    ScoredMix,
+    ScoredSource,
+    Source,
+)
+
+LOGITS = np.array([[2.0, 0.0, -1.0], [0.0, 3.0, 0.0]], np.float32)
+
+
+def observation(**changes):
+    return Observation(**{"set_name": "s", "classifier": "c", "logits": LOGITS, **changes})
+
+
+def test_probabilities_and_predictions():
+    np.testing.assert_allclose(observation().probabilities, softmax(LOGITS, axis=1), rtol=1e-6)
+    assert observation().predicted.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"logits": np.zeros((0, 3), np.float32)}, "n >= 1"),
+        ({"logits": np.zeros((2, 1), np.float32)}, "k >= 2"),
+        ({"logits": np.zeros(3, np.float32)}, r"\(n, k\)"),
+        ({"logits": np.array([[np.nan, 0.0]], np.float32)}, "logits hold NaN"),
+        ({"features": np.zeros((3, 4), np.float16)}, "features does not fit 2 logits"),
+        ({"image_stats": np.zeros((2, 2), np.float32)}, "image_stats does not fit"),
+        ({"image_stats": np.full((2, 3), np.inf, np.float32)}, "image_stats holds NaN or infinite"),
+        ({"rotation": np.zeros((2, 1), np.float32)}, "rotation does not fit"),
+        ({"views": {"grey": np.zeros((2, 4), np.float32)}}, "view 'grey'"),
+    ],
+)
+def test_refuses_what_does_not_fit(changes, message):
+    with pytest.raises(ValueError, match=message):
+        observation(**changes)
+
+
+def test_views_by_what_methods_call_them():
+    rotated = {name: LOGITS + i for i, name in enumerate(("rotate90", "rotate180", "rotate270"))}
+    views = {**rotated, "grey": LOGITS - 1, "peer:b": LOGITS * 2, "peer:d:e": LOGITS * 3}
+    everything = observation(views=views)
+    assert everything.rotations == rotated
+    assert everything.grey is views["grey"]
+    assert everything.peers == {"b": views["peer:b"], "d:e": views["peer:d:e"]}
+    bare = observation()
+    assert (bare.rotations, bare.grey, bare.peers) == (None, None, None)
+
+
+def test_every_need_is_an_attribute():
+    assert [getattr(observation(), need) for need in NEEDS] == [None] * len(NEEDS)
+
+
+def test_images_only_where_they_were_given():
+    with pytest.raises(ValueError, match="without its images"):
+        observation().images()
+    assert observation(render=lambda: np.ones((2, 4, 4, 3), np.uint8)).images().shape == (2, 4, 4, 3)
+
+
+@pytest.mark.parametrize("n", [50, 2])
+def test_moments_check_their_shapes_and_have_a_factor(n):
+    with pytest.raises(ValueError, match="shapes"):
+        Moments(np.zeros(2), np.zeros((3, 3)), 5)
+    with pytest.raises(ValueError, match="not finite"):
+        Moments(np.zeros(2), np.full((2, 2), np.nan), 5)
+    covariance = np.cov(np.random.default_rng(0).normal(size=(3, n)))
+    factor = Moments(np.zeros(3), covariance, n).factor
+    np.testing.assert_allclose(factor @ factor.T, covariance, atol=1e-12)
+
+
+def test_source_knows_what_is_correct():
+    source = Source(observation(), np.array([0, 2]), observation(), np.zeros((3, 4)), np.zeros(3))
+    assert source.correct.tolist() == [True, False]
+    assert source.accuracy == 0.5
+
+
+@pytest.mark.parametrize("labels", [np.array([0]), np.array([0, 3]), np.array([-1, 0])])
+def test_source_refuses_labels_that_do_not_fit(labels):
+    with pytest.raises(ValueError, match="labels"):
+        Source(observation(), labels, observation(), np.zeros((3, 4)), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("sets", "targets", "message"),
+    [(0, [], "at least one"), (2, [0.5], "as many targets"), (1, [1.5], "fractions")],
+)
+def test_meta_train_refuses_what_does_not_fit(sets, targets, message):
+    source = Source(observation(), np.array([0, 2]), observation(), np.zeros((3, 4)), np.zeros(3))
+    with pytest.raises(ValueError, match=message):
+        MetaTrain(
+            source, [observation()] * sets, np.array(targets), [np.ones(2, bool)] * sets, [frozenset()] * sets
+        )
+
+
+def mix(**changes):
+    scores = np.array([0.5, 2.0])
+    return ScoredMix(
+        **{"set_name": "m", "classifier": "c", "logits": LOGITS, "detector": "msp"}
+        | {"metric": "fpr95", "scores": scores, **changes}
+    )
+
+
+def test_a_scored_mix_is_an_observation_with_scores():
+    assert mix().predicted.tolist() == [0, 1]
+    assert (mix().detector, mix().metric, mix().scores.tolist()) == ("msp", "fpr95", [0.5, 2.0])
+
+
+@pytest.mark.parametrize("scores", [np.zeros(3), np.zeros((2, 1)), np.array([0.0, np.inf])])
+def test_scores_must_fit_and_be_finite(scores):
+    with pytest.raises(ValueError, match="scores"):
+        mix(scores=scores)
+    with pytest.raises(ValueError, match="scores"):
+        scored_source(scores=scores)
+
+
+def scored_source(scores):
+    return ScoredSource(
+        observation(), np.array([0, 2]), observation(), np.zeros((3, 4)), np.zeros(3), scores=scores
+    )
+
+
+def test_meta_train_of_mixes_has_ood_for_correct():
+    source, ood = scored_source(np.zeros(2)), [np.array([True, False])] * 2
+    meta = MetaTrain(source, [mix(), mix()], np.array([0.1, 0.2]), (), [frozenset({"a"})] * 2, ood)
+    assert len(meta.ood) == 2
+    with pytest.raises(ValueError, match="as many targets"):
+        MetaTrain(source, [mix(), mix()], np.array([0.1, 0.2]), (), [frozenset({"a"})] * 2, ood[:1])

@@ -1,0 +1,446 @@
+"""Observing: what the cache gives is what computing gives, whatever was interrupted, damaged or there before."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from starter.classifiers import Classifier
+from starter.classifiers.networks.small import Small
+from starter.images.arrays import write_npz
+from starter.images.imageset import ImageSet
+from starter.observing.cache import Cache
+from starter.observing.image_stats import image_stats
+from starter.observing.observation import NEEDS, ROTATED
+from starter.observing.observe import PARTS, Observer, compute, observe, observe_all, read
+from starter.sets.recipe import Recipe
+from starter.sets.rendering import FromFile, FromRecipe
+from submission.errors import UnusableInput
+
+CLASSES = tuple("abcde")
+TRAIN_REF = ImageSet(
+    "train_ref", np.random.default_rng(1).integers(256, size=(60, 16, 16, 3), dtype=np.uint8)
+)
+
+
+class Counting(Small):
+    """Counts the images it sees, and interrupts where there are none left to see."""
+
+    seen = 0
+    left = 10**9
+
+    def folded(self):
+        return copy.deepcopy(self)
+
+    def stages(self, x):
+        self.seen += len(x)
+        if self.seen > self.left:
+            raise KeyboardInterrupt
+        return super().stages(x)
+
+
+def classifier(seed=0, **changes):
+    """An untrained network with a head that is far from constant."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = Counting(len(CLASSES))
+        torch.nn.init.normal_(network.fc.weight, std=3)
+    return Classifier(
+        **{
+            **dict(name=f"net{seed}", arch="small", network=network, classes=CLASSES),
+            **dict(mean=(0.5,) * 3, std=(0.25,) * 3),
+            **changes,
+        }
+    )
+
+
+def base(seed=0, n=700):
+    return ImageSet("base", np.random.default_rng(seed).integers(256, size=(n, 16, 16, 3), dtype=np.uint8))
+
+
+def rendering(name="s", seed=3, n=520, images=None):
+    """More than one chunk of 500 images."""
+    ops = (("sample", {"n": n}), ("color", {}), ("gaussian_noise", {"severity": 2}))
+    return FromRecipe(Recipe(name, seed, ops), base() if images is None else images)
+
+
+@pytest.fixture
+def observer(tmp_path):
+    return Observer(classifier(), Cache(tmp_path / "cache"))
+
+
+def seen(observer):
+    return observer.classifier.deployed.seen
+
+
+def entries(observer):
+    root = observer.cache.root
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
+
+
+def assert_same(one, other):
+    for name in ("logits", "features", "image_stats", "rotation"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.views.keys() == other.views.keys()
+    for name, logits in one.views.items():
+        np.testing.assert_array_equal(logits, other.views[name])
+    if one.moments or other.moments:
+        np.testing.assert_array_equal(one.moments.mean, other.moments.mean)
+        np.testing.assert_array_equal(one.moments.covariance, other.moments.covariance)
+        assert one.moments.n == other.moments.n
+
+
+def test_gives_what_computing_it_directly_gives(observer):
+    found = read(rendering(), observer, ("moments", "features", "image_stats"))
+    images = rendering().images()
+    logits, features = (values.numpy() for values in observer.classifier(images))
+    assert (found.set_name, found.classifier, len(found)) == ("s", "net0", 520)
+    np.testing.assert_allclose(found.logits, logits, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found.features, features, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(found.moments.mean, features.mean(axis=0, dtype=np.float64), rtol=1e-5)
+    np.testing.assert_allclose(
+        found.moments.covariance, np.cov(features.T.astype(np.float64)), rtol=1e-4, atol=1e-7
+    )
+    assert found.moments.n == 520
+    planar = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous()
+    np.testing.assert_array_equal(found.image_stats, image_stats(planar).numpy())
+    np.testing.assert_array_equal(found.images(), images)
+    assert found.logits.dtype == found.image_stats.dtype == np.float32
+    assert found.features.dtype == np.float16
+    assert found.moments.mean.dtype == found.moments.covariance.dtype == np.float64
+
+
+def test_rotation_is_the_share_of_turns_told_apart(observer):
+    observer = observer.with_rotation_head(TRAIN_REF)
+    found = read(rendering(n=40), observer, ("rotation",))
+    expected = []
+    for image in rendering(n=40).images():
+        right = 0
+        for turns in range(4):
+            _, features = observer.classifier(np.rot90(image, turns)[None])
+            scores = observer.head.weight @ features[0].numpy() + observer.head.bias
+            right += int(scores.argmax() == turns)
+        expected.append(right / 4)
+    np.testing.assert_allclose(found.rotation, expected)
+    assert found.rotation.dtype == np.float32
+    assert 0 < found.rotation.mean() < 1
+
+
+def test_views_are_logits_of_the_images_turned_and_grey(observer):
+    found = read(rendering(n=40), observer, ("rotations", "grey"))
+    images = rendering(n=40).images()
+    expected = {name: np.rot90(images, turns, axes=(1, 2)) for turns, name in enumerate(ROTATED, start=1)}
+    expected["grey"] = np.stack(
+        [np.asarray(Image.fromarray(image).convert("L").convert("RGB")) for image in images]
+    )
+    assert found.views.keys() == expected.keys()
+    for name, view in expected.items():
+        logits = observer.classifier(np.ascontiguousarray(view))[0].numpy()
+        np.testing.assert_allclose(found.views[name], logits, rtol=1e-4, atol=1e-5)
+        assert found.views[name].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("before", "needs", "passes"),
+    [
+        ((), ("rotations",), 4),
+        ((), ("rotations", "grey", "moments", "features", "image_stats"), 5),
+        ((), ("rotation", "rotations"), 4),
+        (("moments",), ("moments", "rotations"), 3),
+        (("moments",), ("moments", "rotation"), 4),
+        (("moments",), ("moments", "grey"), 1),
+        (("moments",), ("moments", "image_stats"), 0),
+    ],
+)
+def test_no_more_forward_passes_than_needed(observer, before, needs, passes):
+    observer = observer.with_rotation_head(TRAIN_REF)
+    if before:
+        observe(rendering(n=30), observer, before)
+    start = seen(observer)
+    observe(rendering(n=30), observer, needs)
+    assert seen(observer) - start == 30 * passes
+
+
+def test_peers_are_other_classifiers_logits_from_their_own_entries(observer):
+    peers = tuple(replace(observer, classifier=classifier(seed)) for seed in (1, 2))
+    expected = {f"peer:net{seed}": read(rendering(), peer).logits for seed, peer in enumerate(peers, 1)}
+    before = [seen(peer) for peer in peers]
+    found = read(rendering(), replace(observer, peers=peers), ("peers",))
+    assert found.views.keys() == expected.keys()
+    for name, logits in expected.items():
+        np.testing.assert_array_equal(found.views[name], logits)
+    assert [seen(peer) for peer in peers] == before
+    assert {name.split("/")[0] for name in entries(observer)} == {"logits"}
+
+
+def test_a_peer_that_has_not_looked_yet_looks_then(observer):
+    peer = replace(observer, classifier=classifier(1))
+    observer = replace(observer, peers=(peer,))
+    read(rendering(), observer)
+    assert seen(peer) == 0
+    assert observe(rendering(), observer, ("peers",))
+    assert seen(peer) == 520
+    assert not observe(rendering(), observer, ("peers",))
+    np.testing.assert_array_equal(
+        read(rendering(), observer, ("peers",)).peers["net1"], read(rendering(), peer).logits
+    )
+
+
+def test_only_what_is_asked_for_is_there(observer):
+    bare = read(rendering(), observer)
+    assert [getattr(bare, need) for need in NEEDS] == [None] * len(NEEDS)
+    some = read(rendering(), observer, ["image_stats"])
+    assert [need for need in NEEDS if getattr(some, need) is not None] == ["image_stats"]
+    assert sorted(path.name for path in observer.cache.root.iterdir()) == ["image_stats", "logits"]
+
+
+def test_a_set_of_one_image(observer):
+    found = read(rendering(n=1), observer, ("moments", "image_stats"))
+    assert len(found) == 1
+    np.testing.assert_array_equal(found.moments.covariance, np.zeros((64, 64)))
+
+
+def test_needs_may_come_one_by_one(observer):
+    """An iterator can be gone through once only."""
+    found = read(rendering(), observer, iter(("image_stats", "moments")))
+    assert found.image_stats is not None
+    assert found.moments is not None
+    again = observe_all([rendering()], observer, iter(("moments",)), progress=False)
+    assert again[0].moments is not None
+
+
+def test_a_second_time_computes_nothing(observer):
+    needs = ("moments", "image_stats")
+    assert observe(rendering(), observer, needs)
+    before, files = seen(observer), entries(observer)
+    assert before == 520
+    assert not observe(rendering(), observer, needs)
+    read(rendering(), observer, needs)
+    observe_all([rendering()], observer, needs, progress=False)[0].images()
+    assert seen(observer) == before
+    assert entries(observer) == files
+
+
+def test_another_need_computes_that_part_alone(observer):
+    observe(rendering(), observer, ("image_stats",))
+    files = entries(observer)
+    assert observe(rendering(), observer, ("image_stats", "moments"))
+    more = entries(observer)
+    assert files.items() <= more.items()
+    assert {name.split("/")[0] for name in more.keys() - files.keys()} == {"moments"}
+
+
+@pytest.mark.parametrize("part", ["logits", "moments", "image_stats"])
+@pytest.mark.parametrize("content", [b"", b"garbage that is no safetensors file"])
+def test_a_damaged_entry_is_made_again(observer, part, content):
+    needs = ("moments", "image_stats")
+    found = read(rendering(), observer, needs)
+    files = entries(observer)
+    observer.cache.path(part, observer.key(part, rendering())).write_bytes(content)
+    assert_same(read(rendering(), observer, needs), found)
+    assert entries(observer) == files
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("change", ["shape", "type", "nan", "names"])
+def test_a_foreign_entry_is_made_again(observer, part, change):
+    """A file that is whole, under the right name, but holds something else."""
+    observer = observer.with_rotation_head(TRAIN_REF)
+    needs = set(PARTS) - {"logits"}
+    found = read(rendering(n=20), observer, needs)
+    files = entries(observer)
+    key = observer.key(part, rendering(n=20))
+    arrays = observer.cache.load(part, key, observer.layout(part, 20))
+    foreign = {
+        "shape": {name: array[:-1] for name, array in arrays.items()},
+        "type": {name: array.astype(np.int32) for name, array in arrays.items()},
+        "nan": {name: array * np.array(np.nan, array.dtype) for name, array in arrays.items()},
+        "names": {f"{name}_": array for name, array in arrays.items()},
+    }[change]
+    observer.cache.store(part, key, foreign)
+    assert_same(read(rendering(n=20), observer, needs), found)
+    assert entries(observer) == files
+
+
+def test_a_foreign_rotation_head_is_fitted_again(observer):
+    head = observer.with_rotation_head(TRAIN_REF).head
+    (path,) = (observer.cache.root / "rotation_head").iterdir()
+    observer.cache.store("rotation_head", path.stem, {"weight": head.weight[:3], "bias": head.bias})
+    assert observer.with_rotation_head(TRAIN_REF).head.digest == head.digest
+
+
+def scaled(factor):
+    """A classifier whose features are as many times as large, and its logits the same."""
+    changed = copy.deepcopy(classifier().network)
+    with torch.no_grad():
+        last = changed.blocks[-1][1]
+        last.weight *= factor
+        last.bias *= factor
+        changed.fc.weight /= factor
+    return classifier(network=changed)
+
+
+def test_features_beyond_float16_are_cut_to_its_range(tmp_path):
+    observer = Observer(scaled(1e8), Cache(tmp_path))
+    found = read(rendering(n=20), observer, ("features", "moments"))
+    assert found.features.max() == np.finfo(np.float16).max
+    assert found.moments.mean.max() > 1e6
+
+
+def test_features_without_finite_moments_are_refused(tmp_path):
+    observer = Observer(scaled(1e25), Cache(tmp_path))
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(UnusableInput, match="gives no finite moments of 20 images for set 's'"),
+    ):
+        read(rendering(n=20), observer, ("moments",))
+
+
+def test_keys_change_with_all_that_an_observation_depends_on(observer):
+    def keys(observer, rendering):
+        return {
+            part: observer.key(part, rendering) for part in ("logits", "moments", "features", "image_stats")
+        }
+
+    one = keys(observer, rendering())
+    assert len(set(one.values())) == 4
+    other_images = [rendering(seed=4), rendering(n=519), rendering(images=base(seed=9))]
+    for other in other_images:
+        assert not set(keys(observer, other).values()) & set(one.values())
+    for changed in (classifier(1), classifier(std=(0.2,) * 3), classifier(precision="bfloat16")):
+        two = keys(replace(observer, classifier=changed), rendering())
+        assert {part for part in one if one[part] == two[part]} == {"image_stats"}
+
+
+def test_keys_do_not_depend_on_names(observer):
+    renamed = replace(observer, classifier=classifier(name="other"))
+    for part in ("logits", "image_stats"):
+        assert renamed.key(part, rendering("t")) == observer.key(part, rendering("s"))
+    read(rendering("s"), observer)
+    found = read(rendering("t"), renamed)
+    assert (found.set_name, found.classifier) == ("t", "other")
+    assert seen(renamed) == 0
+
+
+def test_the_rotation_key_depends_on_the_head(observer):
+    one = observer.with_rotation_head(TRAIN_REF)
+    two = observer.with_rotation_head(TRAIN_REF.take(np.arange(30)))
+    assert one.head.digest != two.head.digest
+    assert one.key("rotation", rendering()) != two.key("rotation", rendering())
+    assert one.key("logits", rendering()) == two.key("logits", rendering())
+
+
+def test_the_rotation_head_comes_from_the_cache(observer):
+    one = observer.with_rotation_head(TRAIN_REF)
+    before = seen(observer)
+    assert before == 4 * len(TRAIN_REF)
+    assert observer.with_rotation_head(TRAIN_REF).head.digest == one.head.digest
+    assert seen(observer) == before
+
+
+def test_image_statistics_are_shared_between_classifiers(observer):
+    other = replace(observer, classifier=classifier(1))
+    one, two = (read(rendering(), each, ("image_stats",)) for each in (observer, other))
+    np.testing.assert_array_equal(one.image_stats, two.image_stats)
+    assert not np.array_equal(one.logits, two.logits)
+    kinds = [name.split("/")[0] for name in entries(observer)]
+    assert (kinds.count("image_stats"), kinds.count("logits")) == (1, 2)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(observer):
+    """Pixels not at all; a convolution may round otherwise where another number of threads divides it."""
+    tolerance = {"image_stats": 0, "features": 1e-3}
+    head = observer.with_rotation_head(TRAIN_REF).head
+    threads = torch.get_num_threads()
+    found = []
+    try:
+        for count in (1, 2, 3):
+            torch.set_num_threads(count)
+            found.append(compute(rendering(), observer.classifier, PARTS, head))
+    finally:
+        torch.set_num_threads(threads)
+    for other in found[1:]:
+        assert other.keys() == found[0].keys() == PARTS.keys()
+        for part, arrays in found[0].items():
+            for name, array in arrays.items():
+                rtol = tolerance.get(part, 1e-5)
+                np.testing.assert_allclose(other[part][name], array, rtol=rtol, atol=rtol / 10)
+
+
+def test_an_interrupted_map_goes_on_to_the_same_files(tmp_path):
+    sets = [rendering(f"s{i}", seed=i) for i in range(3)]
+    needs = ("moments", "features", "image_stats")
+    whole = Observer(classifier(), Cache(tmp_path / "whole"))
+    expected = observe_all(sets, whole, needs, progress=False)
+    stopped = Observer(classifier(), Cache(tmp_path / "stopped"))
+    stopped.classifier.deployed.left = 520 + 500  # in the second chunk of the second set
+    with pytest.raises(KeyboardInterrupt):
+        observe_all(sets, stopped, needs, progress=False)
+    assert 0 < len(entries(stopped)) < len(entries(whole))
+    assert entries(stopped).items() <= entries(whole).items()
+    resumed = replace(stopped, classifier=classifier())
+    found = observe_all(sets, resumed, needs, progress=False)
+    assert seen(resumed) == 2 * 520
+    assert entries(resumed) == entries(whole)
+    for one, other in zip(found, expected, strict=True):
+        assert_same(one, other)
+
+
+def test_observed_sets_are_read_one_by_one_and_sliced(observer):
+    sets = [rendering(f"s{i}", seed=i, n=10) for i in range(4)]
+    observed = observe_all(sets, observer, ("image_stats",), progress=False)
+    assert len(observed) == 4
+    assert [each.set_name for each in observed] == ["s0", "s1", "s2", "s3"]
+    assert observed[-1].set_name == "s3"
+    part = observed[1:3]
+    assert type(part) is type(observed)
+    assert [each.set_name for each in part] == ["s1", "s2"]
+    assert part[0].image_stats is not None
+    with pytest.raises(IndexError):
+        observed[4]
+    for path in observer.cache.root.rglob("*.safetensors"):
+        path.unlink()
+    assert len(observed[:2]) == 2  # nothing is read yet
+    before = seen(observer)
+    assert observed[2].set_name == "s2"
+    assert seen(observer) == before + 10
+
+
+def test_the_bar_counts_the_images_that_are_computed(observer, capsys):
+    observe(rendering(n=30), observer)
+    observe_all([rendering(n=30), rendering(seed=4, n=12)], observer, ())
+    shown = capsys.readouterr().err
+    assert "observe net0" in shown
+    assert "12/12" in shown
+    assert "img/s" in shown
+
+
+def test_no_bar_where_all_is_there(observer, capsys):
+    observe(rendering(), observer, ("moments",))
+    assert len(observe_all([rendering()], observer, ("moments",))) == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_a_set_of_another_size_than_it_says_is_refused(observer, tmp_path):
+    write_npz(tmp_path / "val.npz", base(n=12))
+    declared = FromFile("val", tmp_path / "val.npz", "0" * 64, 13)
+    with pytest.raises(
+        UnusableInput, match=r"no finite logits of 13 images for set 'val': .* how many images"
+    ):
+        read(declared, observer)
+    assert not observer.cache.root.exists()
+
+
+def test_unknown_needs_and_a_missing_head_are_told(observer):
+    with pytest.raises(ValueError, match="unknown need 'labels': an observation holds moments, features"):
+        read(rendering(), observer, ("labels",))
+    with pytest.raises(ValueError, match="`rotation` needs a rotation head: use Observer"):
+        observe(rendering(), observer, ("rotation",))
+    with pytest.raises(ValueError, match="`peers` needs another classifier"):
+        observe(rendering(), observer, ("peers",))
+    assert not observer.cache.root.exists()

@@ -1,0 +1,71 @@
+"""Filters against OpenCV, SciPy and Pillow, image by image; corruptions and groups try them further."""
+
+from io import BytesIO
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from scipy import ndimage
+from tape import photographs, planar
+
+from starter.operations.filters import gaussian, gaussian_each, jpeg, read_at, weighted_sum
+
+
+def noise(*shape: int) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(0).uniform(0, 255, shape).astype(np.float32))
+
+
+def test_gaussian_is_scipys() -> None:
+    values = noise(2, 3, 9, 14)
+    expected = ndimage.gaussian_filter(values.numpy(), (0, 0, 1.3, 1.3), mode="nearest", truncate=4)
+    np.testing.assert_allclose(gaussian(values, 1.3), expected, atol=1e-3)
+
+
+def test_gaussian_each_is_opencvs() -> None:
+    values, sigmas, radii = noise(5, 2, 12, 15), np.array([0, 0.3, 1, 2, 3.0]), np.array([2, 2, 1, 3, 4])
+    result = gaussian_each(values, torch.from_numpy(sigmas), torch.from_numpy(radii))
+    assert torch.equal(result[0], values[0])
+    for row in range(1, 5):
+        size = (2 * radii[row] + 1,) * 2
+        for channel in range(2):
+            expected = cv2.GaussianBlur(
+                values[row, channel].numpy(), size, sigmas[row], borderType=cv2.BORDER_REFLECT_101
+            )
+            np.testing.assert_allclose(result[row, channel], expected, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("outside", "mode"), [("black", "grid-constant"), ("mirror", "mirror"), ("reflect", "reflect")]
+)
+def test_reading_at_places_is_scipys(outside: str, mode: str) -> None:
+    values, rng = noise(3, 2, 8, 11), np.random.default_rng(1)
+    x, y = rng.uniform(-4, 14, (3, 8, 11)), rng.uniform(-4, 11, (3, 8, 11))
+    result = read_at(values, torch.from_numpy(x).float(), torch.from_numpy(y).float(), outside)
+    for row, channel in np.ndindex(3, 2):
+        expected = ndimage.map_coordinates(values[row, channel].numpy(), [y[row], x[row]], order=1, mode=mode)
+        np.testing.assert_allclose(result[row, channel], expected, atol=2e-2)
+
+
+def test_bicubic_reading_passes_through_the_pixels() -> None:
+    values = noise(1, 1, 6, 7)
+    y, x = torch.meshgrid(torch.arange(6.0), torch.arange(7.0), indexing="ij")
+    result = read_at(values, x[None], y[None], "black", "bicubic")
+    np.testing.assert_allclose(result, values, atol=1e-2)
+
+
+def test_jpeg_is_pillows_at_each_images_quality() -> None:
+    images, qualities = photographs(4, 24, 16), [5, 40, 75, 95]
+    result = jpeg(planar(images), qualities).permute(0, 2, 3, 1).numpy().astype(int)
+    for image, quality, mine in zip(images, qualities, result, strict=True):
+        buffer = BytesIO()
+        Image.fromarray(image).save(buffer, "JPEG", quality=quality)
+        assert np.abs(mine - np.asarray(Image.open(buffer)).astype(int)).max() <= 1
+
+
+def test_weights_may_be_numbers_or_one_an_image() -> None:
+    values = noise(2, 3, 4, 4)
+    each = torch.tensor([2.0, 3.0]).view(2, 1, 1, 1)
+    total = weighted_sum([(each, values), (0.5, values)])
+    np.testing.assert_allclose(total[1], 3.5 * values[1], rtol=1e-6)

@@ -1,0 +1,83 @@
+"""Parameters, magnitudes at a strength, and what all operations share."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.random import Generator, Philox
+
+from starter.operations.operation import TILE, Operation, Parameter, by_tiles, to_uint8
+
+
+def philox(key: int = 0) -> Generator:
+    return Generator(Philox(key=key))
+
+
+def test_parameters_say_what_they_take() -> None:
+    severity = Parameter(int, 1, 5)
+    assert severity.problem(3) is None
+    assert severity.problem(6) == "must be an integer from 1 to 5, got 6"
+    assert "an integer" in str(severity.problem(True))
+    for value in (float("nan"), float("inf"), 10**400):
+        assert "a number of at least 0.5" in str(Parameter(float, 0.5).problem(value))
+
+
+def test_parameters_are_drawn_from_their_weaker_part() -> None:
+    severity, share = Parameter(int, 1, 5), Parameter(float, 2, 4)
+    assert {severity.draw(philox(key)) for key in range(60)} == {1, 2, 3, 4, 5}
+    assert {severity.draw(philox(key), 0.5) for key in range(60)} == {1, 2, 3}
+    assert {severity.draw(philox(key), 0.1) for key in range(60)} == {1}
+    drawn = [share.draw(philox(key), 0.25) for key in range(200)]
+    assert 2 <= min(drawn) < 2.05
+    assert 2.45 < max(drawn) <= 2.5
+
+
+DRAWN = {
+    "factor": np.array([0.5, 3], np.float32),
+    "steps": np.array([10, 5]),
+    "applied": np.array([True, False]),
+}
+BLEND = Operation(
+    "blend",
+    lambda images, magnitudes, params, noise: images,
+    lambda rng, n, params: DRAWN,
+    {},
+    {"factor": 1, "steps": 0},
+)
+
+
+def test_a_strength_moves_magnitudes_towards_neutral_and_keeps_their_types() -> None:
+    weaker = BLEND.magnitudes(philox(), 2, {"strength": 0.5})
+    np.testing.assert_array_equal(weaker["factor"], [0.75, 2])
+    np.testing.assert_array_equal(weaker["steps"], [5, 2])
+    np.testing.assert_array_equal(weaker["applied"], [True, False])
+    assert all(weaker[name].dtype == DRAWN[name].dtype for name in DRAWN)
+    np.testing.assert_array_equal(BLEND.magnitudes(philox(), 2, {"strength": 0})["factor"], [1, 1])
+    assert BLEND.magnitudes(philox(), 2, {}) is DRAWN
+
+
+def test_params_are_drawn_with_a_strength_where_there_is_one_to_have() -> None:
+    plain = Operation("plain", BLEND.apply, parameters={"severity": Parameter(int, 1, 5)})
+    assert BLEND.draw_params(philox()) == {}
+    assert BLEND.draw_params(philox(), 0.25) == {"strength": 0.25}
+    assert plain.draw_params(philox(), 0.1) == {"severity": 1}
+    assert set(BLEND.optional) == {"strength"}
+    assert plain.optional == {}
+
+
+@pytest.mark.parametrize("n", [1, TILE, 2 * TILE + 7])
+def test_tiles_come_to_the_same_as_the_whole(n: int) -> None:
+    images = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (n, 3, 2, 2), dtype=np.uint8))
+    factors, sizes = torch.rand(n, 1, 1, 1) * 2, []
+
+    def step(images: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+        sizes.append(len(images))
+        return images * factors
+
+    assert torch.equal(by_tiles(step, images, factors), to_uint8(images * factors))
+    assert max(sizes) <= TILE
+    assert sum(sizes) == n
+
+
+def test_fractions_are_cut_off_and_values_clamped() -> None:
+    values = torch.tensor([-3000.0, -0.5, 0, 0.999, 254.999, 255, 256, 30000])
+    assert to_uint8(values).tolist() == [0, 0, 0, 0, 254, 255, 255, 255]

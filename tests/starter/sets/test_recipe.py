@@ -1,0 +1,312 @@
+"""Recipes: their JSON, their checks, what they select, and that a set's bytes depend on nothing else."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starter.images.imageset import ImageSet
+from starter.operations import GROUPS, OPERATIONS
+from starter.sets.recipe import CHUNK, Recipe, draw_recipes
+from submission.errors import UnusableInput
+
+
+def make_base(n: int = 1300, size: int = 8, classes: int = 10) -> ImageSet:
+    rng = np.random.default_rng(n)
+    images = rng.integers(0, 256, (n, size, size, 3), dtype=np.uint8)
+    return ImageSet("base", images, rng.integers(0, classes, n))
+
+
+def valid_params(name: str) -> dict[str, float]:
+    return {key: parameter.kind(parameter.low) for key, parameter in OPERATIONS[name].parameters.items()}
+
+
+def test_identity_is_the_base() -> None:
+    base = make_base()
+    rendered = Recipe("clean", 0, (("identity", {}),)).render(base)
+    np.testing.assert_array_equal(rendered.images, base.images)
+    np.testing.assert_array_equal(rendered.labels, base.labels)
+    assert rendered.name == "clean"
+
+
+def test_sample_draws_without_replacement_in_random_order_with_its_labels() -> None:
+    base, recipe = make_base(), Recipe("some", 3, (("sample", {"n": 700}),))
+    indices, rendered = recipe.indices(base), recipe.render(base)
+    assert len(set(indices)) == 700 == recipe.size(base) == len(rendered.images)
+    assert indices.dtype == np.int64
+    assert np.any(np.diff(indices) < 0)
+    np.testing.assert_array_equal(rendered.images, base.images[indices])
+    assert base.labels is not None
+    np.testing.assert_array_equal(rendered.labels, base.labels[indices])
+    assert set(Recipe("all", 3, (("sample", {"n": 1300}),)).indices(base)) == set(range(1300))
+
+
+def test_labels_stay_unknown() -> None:
+    base = ImageSet("base", make_base().images)
+    assert Recipe("some", 3, (("sample", {"n": 9}),)).render(base).labels is None
+    with pytest.raises(UnusableInput, match=r"'some'.*'base' has no labels"):
+        Recipe("some", 3, (("resample_classes", {"n": 9, "concentration": 1}),)).indices(base)
+
+
+def test_resampled_classes_follow_a_dirichlet_distribution() -> None:
+    """Shares of a symmetric Dirichlet with k classes have mean 1/k and variance (k-1) / (k^2 (k a + 1))."""
+    labels = np.repeat([0, 1, 2], [6000, 3000, 1000])  # unequal classes must not matter
+    base = ImageSet("base", np.zeros((10000, 1, 1, 3), np.uint8), labels)
+    for a in (0.5, 4.0):
+        shares = []
+        for seed in range(400):
+            chosen = Recipe("r", seed, (("resample_classes", {"n": 100, "concentration": a}),)).indices(base)
+            assert len(set(chosen)) == 100
+            shares.append(np.bincount(labels[chosen], minlength=3) / 100)
+        np.testing.assert_allclose(np.mean(shares, axis=0), 1 / 3, atol=0.05)
+        variance = 2 / (9 * (3 * a + 1))
+        expected = variance + (1 / 3 - 1 / 9 - variance) / 100  # of the priors, and of 100 draws by them
+        np.testing.assert_allclose(np.var(shares, axis=0), expected, rtol=0.25)
+
+
+def test_resampled_classes_are_not_ordered_by_class() -> None:
+    base = make_base(4000, 1)
+    recipe = Recipe("r", 1, (("resample_classes", {"n": 400, "concentration": 0.5}),))
+    labels = recipe.render(base).labels
+    assert labels is not None
+    common = labels == np.bincount(labels).argmax()
+    assert abs(common[:200].mean() - common[200:].mean()) < 0.15
+
+
+def test_a_tiny_concentration_still_draws() -> None:
+    base = make_base(100, 1)
+    recipe = Recipe("r", 1, (("resample_classes", {"n": 100, "concentration": 0.001}),))
+    assert set(recipe.indices(base)) == set(range(100))
+
+
+def test_too_small_a_base_is_named_with_both_numbers() -> None:
+    for name, extra in (("sample", {}), ("resample_classes", {"concentration": 1.0})):
+        with pytest.raises(UnusableInput, match=r"'big' draws 51 .* 'base' has only 50"):
+            Recipe("big", 0, ((name, {"n": 51, **extra}),)).render(make_base(50))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_set_is_the_same_whatever_the_threads_and_each_chunk_its_own(name: str) -> None:
+    base, recipe = make_base(size=8), Recipe("set", 5, ((name, valid_params(name)), ("contrast", {})))
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        whole = recipe.render(base)
+        torch.set_num_threads(3)
+        chunks = list(recipe.chunks(base))
+    finally:
+        torch.set_num_threads(threads)
+    assert [len(chunk) for chunk in chunks] == [CHUNK, CHUNK, 300]
+    assert all(chunk.dtype == torch.uint8 for chunk in chunks)
+    np.testing.assert_array_equal(torch.cat(chunks).permute(0, 2, 3, 1).numpy(), whole.images)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_pixels_of_a_chunk_need_no_other_chunk(name: str) -> None:
+    """The second chunk comes out the same when the images of the first are others."""
+    base, recipe = make_base(800), Recipe("set", 5, ((name, valid_params(name)),))
+    other = ImageSet("other", np.concatenate([255 - base.images[:CHUNK], base.images[CHUNK:]]))
+    assert torch.equal(list(recipe.chunks(base))[1], list(recipe.chunks(other))[1])
+
+
+def test_seed_operations_and_their_order_matter_and_the_name_does_not() -> None:
+    base = make_base(60)
+    ops: tuple[tuple[str, dict[str, int]], ...] = (("brightness", {}), ("affine", {}), ("solarize", {}))
+    first = Recipe("a", 1, ops)
+    np.testing.assert_array_equal(first.render(base).images, Recipe("b", 1, ops).render(base).images)
+    assert first.digest == Recipe("b", 1, ops).digest
+    for other in (Recipe("a", 2, ops), Recipe("a", 1, ops[::-1]), Recipe("a", 1, ops[:2])):
+        assert other.digest != first.digest
+        assert np.any(other.render(base).images != first.render(base).images)
+
+
+def test_the_same_operation_twice_draws_twice() -> None:
+    base = make_base(30)
+    once = Recipe("once", 1, (("brightness", {}),)).render(base).images.astype(float)
+    twice = Recipe("twice", 1, (("brightness", {}), ("brightness", {}))).render(base).images
+    factors = once.sum((1, 2, 3)) / base.images.sum((1, 2, 3))
+    again = twice.sum((1, 2, 3)) / once.sum((1, 2, 3))
+    assert abs(np.corrcoef(factors, again)[0, 1]) < 0.8
+
+
+@pytest.mark.parametrize(
+    ("ops", "families"),
+    [
+        ((), {"identity"}),
+        ((("identity", {}),), {"identity"}),
+        ((("sample", {"n": 5}),), {"identity"}),
+        ((("resample_classes", {"n": 5, "concentration": 1}),), {"class_prior"}),
+        ((("resample_classes", {"n": 5, "concentration": 1}), ("color", {})), {"color"}),
+        ((("sample", {"n": 5}), ("color", {}), ("affine", {}), ("color", {})), {"color", "affine"}),
+        ((("haze", {}), ("fog", {"severity": 1}), ("rain", {})), {"fog", "rain"}),
+    ],
+)
+def test_families_are_the_pixel_operations(ops: tuple, families: set[str]) -> None:
+    assert Recipe("r", 0, ops).families == families
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "one line of JSON.*{"),
+        ("[1]", "name, seed and ops"),
+        ('{"name": "a", "seed": 1}', "name, seed and ops"),
+        ('{"name": "a/b", "seed": 1, "ops": []}', "'a/b': name must be letters"),
+        ('{"name": "a", "seed": -1, "ops": []}', "'a': seed must be a non-negative integer, got -1"),
+        ('{"name": "a", "seed": true, "ops": []}', "seed must be"),
+        ('{"name": "a", "seed": 1, "ops": {}}', "ops must be a list"),
+        ('{"name": "a", "seed": 1, "ops": ["color"]}', "operation 1 must be a name and its params"),
+        (
+            '{"name": "a", "seed": 1, "ops": [["colour", {}]]}',
+            "unknown operation 'colour'; choose from sample, .*color",
+        ),
+        (
+            '{"name": "a", "seed": 1, "ops": [["color", {"x": 1}]]}',
+            "'x' is not a parameter of it \\(strength\\)",
+        ),
+        ('{"name": "a", "seed": 1, "ops": [["sample", {}]]}', "'sample': 'n' is missing"),
+        (
+            '{"name": "a", "seed": 1, "ops": [["sample", {"n": 0}]]}',
+            "'n' must be an integer of at least 1, got 0",
+        ),
+        ('{"name": "a", "seed": 1, "ops": [["sample", {"n": 2.0}]]}', "'n' must be an integer"),
+        (
+            '{"name": "a", "seed": 1, "ops": [["color", {}], ["sample", {"n": 2}]]}',
+            "operation 2: 'sample'.*first",
+        ),
+        (
+            '{"name": "a", "seed": 1, "ops": [["resample_classes", {"n": 2, "concentration": NaN}]]}',
+            "'concentration' must be a number of at least 0.001, got nan",
+        ),
+        (
+            '{"name": "a", "seed": 1, "ops": [["blur", {"strength": 1}]]}',
+            "'strength' is not a parameter of it",
+        ),
+        (
+            '{"name": "a", "seed": 1, "ops": [["rain", {"strength": 2}]]}',
+            "'strength' must be a number from 0 to 1",
+        ),
+        ('{"name": "a", "seed": 1, "ops": [["blur", {"x": 1}]]}', "'x' is not a parameter of it \\(none\\)"),
+        (
+            json.dumps({"name": "a", "seed": 1, "ops": [["blur", {}]] * 101}),
+            "at most 100 operations, got 101",
+        ),
+        (json.dumps({"name": "a" * 101, "seed": 1, "ops": []}), "name must be"),
+        ('{"name": "a", "seed": 1' + "0" * 5000 + ', "ops": []}', "not a recipe"),
+        ("[" * 100_000, "not a recipe"),
+    ],
+)
+def test_a_faulty_line_is_refused_by_what_is_wrong_with_it(line: str, message: str) -> None:
+    with pytest.raises(UnusableInput, match=message):
+        Recipe.from_json(line)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    group=st.sampled_from(sorted(GROUPS)),
+    seed=st.integers(0, 2**64),
+    n=st.integers(1, 10**6),
+    low=st.integers(0, 4),
+    prior_share=st.floats(0, 1),
+    concentration=st.floats(0.001, 100),
+)
+def test_json_round_trip(
+    group: str, seed: int, n: int, low: int, prior_share: float, concentration: float
+) -> None:
+    for recipe in draw_recipes(
+        group, 3, seed, n, ops_per_set=(low, 7), prior_share=prior_share, concentration=concentration
+    ):
+        line = recipe.to_json()
+        assert "\n" not in line
+        assert list(json.loads(line)) == ["name", "ops", "seed"]
+        assert Recipe.from_json(line) == recipe
+        assert Recipe.from_json(line).digest == recipe.digest
+
+
+def test_drawn_recipes_keep_to_what_was_asked() -> None:
+    recipes = draw_recipes("default", 300, 7, 500, prefix="wide", ops_per_set=(1, 3), prior_share=0.25)
+    assert recipes[0].name == "wide_0001"
+    assert recipes[-1].name == "wide_0300"
+    assert len({recipe.digest for recipe in recipes}) == 300
+    counts = np.bincount([len(recipe.ops) - 1 for recipe in recipes], minlength=5)
+    assert counts[[0, 4]].sum() == 0
+    assert counts[1:4].min() > 70
+    assert all(len(recipe.families) == len(recipe.ops) - 1 for recipe in recipes)
+    assert {name for recipe in recipes for name in recipe.families} == set(GROUPS["default"])
+    assert 50 < sum(recipe.ops[0][0] == "resample_classes" for recipe in recipes) < 100
+    assert len({tuple(name for name, _ in recipe.ops[1:]) for recipe in recipes}) > 100
+
+
+def test_more_recipes_begin_with_the_same() -> None:
+    assert draw_recipes("default", 9, 7, 500)[:4] == draw_recipes("default", 4, 7, 500)
+    assert draw_recipes("default", 4, 8, 500) != draw_recipes("default", 4, 7, 500)
+
+
+@pytest.mark.parametrize(
+    ("group", "ops_per_set", "prior_share", "message"),
+    [
+        ("defualt", (3, 3), 0.0, "unknown group 'defualt'; choose from default"),
+        ("default", (2, 8), 0.0, r"ops_per_set must lie in 0\.\.7"),
+        ("default", (3, 2), 0.0, "ops_per_set"),
+        ("default", (3, 3), 1.5, r"prior_share must lie in \[0, 1\], got 1.5"),
+    ],
+)
+def test_drawing_refuses_what_it_cannot_do(
+    group: str, ops_per_set: tuple[int, int], prior_share: float, message: str
+) -> None:
+    with pytest.raises(UnusableInput, match=message):
+        draw_recipes(group, 2, 0, 100, ops_per_set=ops_per_set, prior_share=prior_share)
+
+
+def test_wide_sets_have_few_operations_of_all_kinds_some_weak_and_some_with_other_classes() -> None:
+    recipes = draw_recipes("wide", 600, 7, 500)
+    counts = np.bincount([len(recipe.ops) - 1 for recipe in recipes])
+    assert len(counts) == 4
+    assert counts.min() > 110
+    assert {name for recipe in recipes for name, _ in recipe.ops[1:]} == set(GROUPS["wide"])
+    assert 140 < sum(recipe.ops[0][0] == "resample_classes" for recipe in recipes) < 220
+    strengths = [{params["strength"] for _, params in r.ops if "strength" in params} for r in recipes]
+    assert all(len(strength) <= 1 for strength in strengths)
+    drawn = [value for strength in strengths for value in strength]
+    assert len(drawn) > 100
+    assert 0 <= min(drawn) < 0.1
+    assert 0.9 < max(drawn) < 1
+    severities = [params["severity"] for r in recipes for _, params in r.ops if "severity" in params]
+    assert np.mean(severities) < 2.7
+    assert set(severities) == {1, 2, 3, 4, 5}
+
+
+def test_a_groups_policy_gives_way_to_what_is_asked_for() -> None:
+    recipes = draw_recipes("wide", 60, 7, 500, ops_per_set=(2, 2), prior_share=0, weak_share=0)
+    assert {len(recipe.ops) for recipe in recipes} == {3}
+    assert not any("strength" in params for recipe in recipes for _, params in recipe.ops)
+    assert {recipe.ops[0][0] for recipe in recipes} == {"sample"}
+    assert any("strength" in p for r in draw_recipes("a", 9, 7, 500, weak_share=1) for _, p in r.ops)
+    with pytest.raises(UnusableInput, match=r"weak_share must lie in \[0, 1\], got -1"):
+        draw_recipes("a", 9, 7, 500, weak_share=-1)
+
+
+def test_default_recipes_are_those_of_the_first_version() -> None:
+    """Competitions out there name their sets by these lines."""
+    ops = '[["sample", {"n": 500}], ["affine", {}], ["sharpen", {}], ["brightness", {}]]'
+    expected = f'{{"name": "train_0001", "ops": {ops}, "seed": 2778960489868155}}'
+    assert draw_recipes("default", 1, seed=0, n=500)[0].to_json() == expected
+
+
+def test_a_weaker_set_lies_between_the_images_and_the_whole() -> None:
+    base = make_base(300, 16)
+
+    def change(strength: float) -> float:
+        recipe = Recipe("r", 1, (("brightness", {"strength": strength}), ("soften", {"strength": strength})))
+        return float(np.abs(recipe.render(base).images.astype(int) - base.images).mean())
+
+    assert change(0) == 0
+    assert 0 < change(0.3) < change(0.7) < change(1)
+    whole = Recipe("r", 1, (("brightness", {}), ("soften", {}))).render(base).images
+    weak = (
+        Recipe("r", 1, (("brightness", {"strength": 1}), ("soften", {"strength": 1.0}))).render(base).images
+    )
+    np.testing.assert_array_equal(weak, whole)

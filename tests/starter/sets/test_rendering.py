@@ -1,0 +1,132 @@
+"""Renderings: the same images whether they come from a recipe or from the file that they were written to."""
+
+import numpy as np
+import pytest
+
+from starter.competition.accuracy import PublicSets, Subject
+from starter.images.arrays import read_npz, write_npz
+from starter.images.imageset import ImageSet
+from starter.sets.recipe import Recipe
+from starter.sets.rendering import FromFile, FromRecipe
+from submission import UnusableInput
+from submission.files import sha256
+
+RECIPE = Recipe("train_0001", 5, (("sample", {"n": 620}), ("brightness", {})))
+
+
+def base(seed=0, n=700):
+    rng = np.random.default_rng(seed)
+    return ImageSet("base", rng.integers(256, size=(n, 8, 6, 3), dtype=np.uint8), rng.integers(4, size=n))
+
+
+def pixels(rendering):
+    chunks = list(rendering.chunks())
+    assert [len(chunk) for chunk in chunks[:-1]] == [500] * (len(chunks) - 1)
+    return np.concatenate([chunk.permute(0, 2, 3, 1).numpy() for chunk in chunks])
+
+
+@pytest.fixture
+def stored(tmp_path):
+    images = RECIPE.render(base())
+    write_npz(tmp_path / "a.npz", images)
+    return FromFile("val_0001", tmp_path / "a.npz", sha256(tmp_path / "a.npz"), len(images))
+
+
+def test_a_recipe_renders_as_it_does_by_itself():
+    rendering = FromRecipe(RECIPE, base())
+    assert (rendering.name, len(rendering)) == ("train_0001", 620)
+    np.testing.assert_array_equal(rendering.images(), RECIPE.render(base()).images)
+    np.testing.assert_array_equal(pixels(rendering), rendering.images())
+
+
+def test_a_whole_set_is_the_set():
+    rendering = FromRecipe.whole(base())
+    assert (rendering.name, len(rendering)) == ("base", 700)
+    np.testing.assert_array_equal(rendering.images(), base().images)
+    np.testing.assert_array_equal(pixels(rendering), base().images)
+
+
+def test_a_file_renders_as_what_was_written(stored):
+    assert (stored.name, len(stored)) == ("val_0001", 620)
+    np.testing.assert_array_equal(stored.images(), FromRecipe(RECIPE, base()).images())
+    np.testing.assert_array_equal(pixels(stored), stored.images())
+
+
+def test_digests_tell_pixels_apart_and_not_names(stored):
+    one = FromRecipe(RECIPE, base())
+    assert FromRecipe(Recipe("other", RECIPE.seed, RECIPE.ops), base()).digest == one.digest
+    others = [
+        FromRecipe(RECIPE, base(seed=1)),
+        FromRecipe(Recipe("train_0001", 6, RECIPE.ops), base()),
+        FromRecipe(Recipe("train_0001", 5, RECIPE.ops[:1]), base()),
+        FromRecipe.whole(base()),
+        stored,
+    ]
+    assert len({one.digest, *(other.digest for other in others)}) == 6
+    assert FromFile("b", stored.path, stored.sha256, 3).digest == stored.digest
+    assert FromFile("val_0001", stored.path, "0" * 64, 620).digest != stored.digest
+
+
+def test_a_file_is_read_only_when_its_pixels_are_needed(tmp_path):
+    missing = FromFile("val_0001", tmp_path / "no.npz", "0" * 64, 12)
+    assert (missing.name, len(missing), len(missing.digest)) == ("val_0001", 12, 32)
+    for pixels_of in (missing.images, lambda: next(missing.chunks())):
+        with pytest.raises(UnusableInput, match=r"no\.npz: no such file"):
+            pixels_of()
+
+
+def test_a_base_too_small_is_told():
+    with pytest.raises(UnusableInput, match="draws 620 images without replacement, but the base 'base' has"):
+        len(FromRecipe(RECIPE, base(n=600)))
+
+
+@pytest.mark.parametrize("select", ["sample", "resample_classes"])
+def test_images_are_those_of_the_recipe_though_labels_choose_them(select):
+    params = {"n": 120} if select == "sample" else {"n": 120, "concentration": 0.5}
+    recipe = Recipe("a", 3, ((select, params), ("affine", {}), ("color", {})))
+    np.testing.assert_array_equal(FromRecipe(recipe, base()).images(), recipe.render(base()).images)
+
+
+def reachable(value, found=None):
+    """Every object that attributes, closure cells, defaults and containers lead to from `value`, by id."""
+    found = {} if found is None else found
+    if id(value) in found or isinstance(value, type):
+        return found
+    found[id(value)] = value
+    leads = [getattr(value, name, None) for name in ("__self__", "__func__", "__closure__", "__defaults__")]
+    leads += [getattr(value, name, None) for name in ("func", "args", "keywords", "cell_contents", "base")]
+    leads += vars(value).values() if hasattr(value, "__dict__") else ()
+    leads += value.values() if isinstance(value, dict) else ()
+    leads += value if isinstance(value, list | tuple) else ()
+    for lead in leads:
+        reachable(lead, found)
+    return found
+
+
+def arrays(value):
+    return [array for array in reachable(value).values() if isinstance(array, np.ndarray)]
+
+
+def holds(value, wanted):
+    return any(np.array_equal(array, wanted) for array in arrays(value))
+
+
+def test_what_renders_an_observation_leads_to_no_label(built):
+    sets = PublicSets(built)
+    subject = Subject.open(sets, "tiny", ())
+    train, val = subject.meta_train(progress=False).sets, subject.observations("val", progress=False)
+    assert holds(sets.train[0], sets.base.labels), "the walk misses what is there"
+    assert holds(train[0].render, sets.base.images), "the walk misses what is there"
+    for i in range(3):
+        assert not holds(train[i].render, sets.base.labels)
+        assert not holds(train[i].render, sets.train[i].labels())
+        val[i].images()
+        assert not arrays(val[i].render)
+
+
+def test_validation_sets_are_read_without_their_labels(built):
+    sets = PublicSets(built)
+    rendering = sets.stored("val")[0]
+    assert read_npz(rendering.path).labels is not None
+    assert not arrays(rendering)
+    assert rendering._read().labels is None

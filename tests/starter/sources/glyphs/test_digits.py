@@ -1,0 +1,140 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.ndimage import map_coordinates
+from sklearn.datasets import load_digits
+
+from starter.sources.glyphs.backdrops import BACKDROPS, draw_backdrops
+from starter.sources.glyphs.digits import CLASSES, NATURAL, PARTS, glyph_splits, natural_set
+from starter.sources.glyphs.typefaces import CELL, DRAWN, FONT_FILES, Typeface, handwriting, typeface
+from starter.sources.splits import Splits
+
+
+@pytest.fixture(scope="module")
+def splits() -> Splits:
+    return glyph_splits(seed=0)
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(seed))
+
+
+def test_parts_have_their_sizes_and_every_digit_equally(splits: Splits) -> None:
+    assert splits.classes == CLASSES
+    for name, (n, _) in PARTS.items():
+        part = getattr(splits, name)
+        assert part.images.shape == (n, 32, 32, 3)
+        assert np.bincount(part.labels).tolist() == [n // 10] * 10
+
+
+def test_no_image_stands_twice_in_the_parts(splits: Splits) -> None:
+    images = np.concatenate([getattr(splits, name).images for name in PARTS])
+    assert len({image.tobytes() for image in images}) == len(images)
+
+
+def test_seed_decides(splits: Splits) -> None:
+    assert glyph_splits(seed=0).val_base.digest == splits.val_base.digest
+    assert glyph_splits(seed=1).val_base.digest != splits.val_base.digest
+
+
+def test_handwriting_of_the_parts_lies_in_disjoint_blocks() -> None:
+    rows = [block for _, block in PARTS.values()]
+    assert rows[0][0] == 0
+    assert rows[-1][1] == len(load_digits().target)
+    assert all(stop == start for (_, stop), (start, _) in pairwise(rows))
+
+
+@pytest.mark.parametrize("family", NATURAL)
+def test_natural_set_is_balanced_and_decided_by_its_seed(family: str) -> None:
+    made = natural_set(family, 105, 2**70, "hidden")
+    assert (made.name, made.images.shape) == ("hidden", (105, 32, 32, 3))
+    assert np.ptp(np.bincount(made.labels, minlength=10)) == 1
+    assert (np.diff(made.labels) < 0).any()
+    assert natural_set(family, 105, 2**70, "hidden").digest == made.digest
+    other = natural_set(family, 105, 2**70 + 1, "hidden")
+    assert other.digest != made.digest
+    assert (other.labels != made.labels).any()
+
+
+def test_families_of_one_seed_differ() -> None:
+    made = [natural_set(family, 20, 5, family) for family in NATURAL]
+    assert len({images.digest for images in made}) == len(NATURAL) >= 6
+    assert len({tuple(images.labels) for images in made}) == len(NATURAL)
+
+
+def test_faint_digits_are_fainter() -> None:
+    spreads = [natural_set(family, 500, 0, family).images.std((1, 2)).mean() for family in ("faint", "stix")]
+    assert spreads[0] < spreads[1] - 4
+
+
+def test_unknown_family_lists_the_known() -> None:
+    with pytest.raises(ValueError, match=r"no natural family 'gothic'; there are computer-modern, .*terrain"):
+        natural_set("gothic", 10, 0, "x")
+
+
+def test_no_images_are_refused() -> None:
+    with pytest.raises(ValueError, match="n must be 1 or more, got 0"):
+        natural_set("stix", 0, 0, "x")
+
+
+@pytest.mark.parametrize("name", [*FONT_FILES, *DRAWN])
+def test_digits_of_a_face_stand_whole_and_apart_in_their_cells(name: str) -> None:
+    face = typeface(name)
+    inside = face.fields > 0
+    areas = inside.mean((1, 2))
+    assert (areas > 0.01).all()
+    assert (areas < 0.5).all()
+    edge = np.concatenate(
+        [inside[:, [0, -1]].reshape(len(inside), -1), inside[:, :, [0, -1]].reshape(len(inside), -1)], 1
+    )
+    assert not edge.any()
+    heights = inside.any(2).sum(1)
+    assert (heights > 25).all()
+    firsts = inside[np.cumsum(face.counts) - face.counts]
+    different = (firsts[:, None] ^ firsts[None]).mean((2, 3)) + np.eye(10)
+    assert different.min() > 0.002
+
+
+def test_handwriting_keeps_its_rows_and_shapes() -> None:
+    bunch = load_digits()
+    face = handwriting(1000, 1100)
+    np.testing.assert_array_equal(face.counts, np.bincount(bunch.target[1000:1100]))
+    first_zero = 1000 + int(np.flatnonzero(bunch.target[1000:] == 0)[0])
+    coarse = (face.fields[0, 12:52, 12:52] > 0).reshape(8, 5, 8, 5).mean((1, 3))
+    assert np.corrcoef(coarse.ravel(), bunch.images[first_zero].ravel())[0, 1] > 0.9
+
+
+def test_typeface_draws_shapes_of_the_wanted_digit() -> None:
+    face = handwriting(0, 200)
+    owners = np.repeat(np.arange(10), face.counts)
+    digits = generator().integers(10, size=3000)
+    shapes = face.draw(digits, generator(1))
+    np.testing.assert_array_equal(owners[shapes], digits)
+    assert len(set(shapes)) == 200
+
+
+def test_field_values_agree_with_scipy() -> None:
+    face = typeface("stix")
+    points = generator().uniform(0, CELL - 1.01, (3, 4, 5, 2))
+    shapes = np.array([0, 7, 19])
+    for got, shape, places in zip(face.at(shapes, points), shapes, points, strict=True):
+        expected = map_coordinates(face.fields[shape], [places[..., 1], places[..., 0]], order=1)
+        np.testing.assert_allclose(got, expected, atol=1e-4)
+
+
+def test_typeface_names_the_bad_field() -> None:
+    with pytest.raises(ValueError, match=r"fields must be \(10, 64, 64\)"):
+        Typeface(np.zeros((9, CELL, CELL), np.float32), np.ones(10, np.int64))
+    with pytest.raises(ValueError, match="counts must give every character a shape"):
+        Typeface(np.zeros((9, CELL, CELL), np.float32), np.array([0] + [1] * 9))
+
+
+@pytest.mark.parametrize("name", BACKDROPS)
+def test_backdrops_are_images(name: str) -> None:
+    images = draw_backdrops((name,), 50, generator())
+    assert images.shape == (50, 32, 32, 3)
+    assert images.dtype == np.float32
+    assert images.min() >= 0
+    assert images.max() <= 1
+    assert len({image.tobytes() for image in images}) == 50

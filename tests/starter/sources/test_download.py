@@ -1,0 +1,104 @@
+import hashlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from starter.sources.download import OFFICIAL, Release, cache_folder, fetch
+from submission.errors import UnusableInput
+
+WEIGHTS = bytes(range(256)) * 2048
+SHA256 = hashlib.sha256(WEIGHTS).hexdigest()
+
+
+class Handler(BaseHTTPRequestHandler):
+    requests: list[str]
+
+    def do_GET(self) -> None:
+        self.requests.append(self.path)
+        if self.path == "/gone.pt":
+            self.send_error(404)
+            return
+        page = self.path == "/page.pt"
+        body = b"<!doctype html><title>Sign in</title>" if page else WEIGHTS
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8" if page else "application/octet-stream")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: len(body) // 2] if self.path == "/cut.pt" else body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    Handler.requests = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_good_file_is_downloaded_once(server: str, tmp_path: Path) -> None:
+    release = Release(f"{server}/good.pt", len(WEIGHTS), SHA256)
+    path = fetch(release, tmp_path / "new")
+    assert path == tmp_path / "new" / "good.pt"
+    assert path.read_bytes() == WEIGHTS
+    assert fetch(release, tmp_path / "new") == path
+    assert Handler.requests == ["/good.pt"]
+    path.write_bytes(b"damaged")
+    assert fetch(release, tmp_path / "new").read_bytes() == WEIGHTS
+    assert Handler.requests == ["/good.pt"] * 2
+
+
+def test_the_start_of_a_hash_and_the_size_are_checked(server: str, tmp_path: Path) -> None:
+    assert fetch(Release(f"{server}/good.pt", len(WEIGHTS), SHA256[:8]), tmp_path).is_file()
+    with pytest.raises(UnusableInput, match=f"{len(WEIGHTS)} bytes instead of 12"):
+        fetch(Release(f"{server}/good.pt", 12, SHA256[:8]), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "message"),
+    [
+        ("good.pt", "0" * 64, f"its SHA-256 is {SHA256}, expected 0000"),
+        ("page.pt", SHA256, "other than the published file, a web page"),
+        ("cut.pt", SHA256, "its SHA-256 is"),
+        ("gone.pt", SHA256, "404"),
+    ],
+)
+def test_anything_else_leaves_no_file(
+    server: str, tmp_path: Path, name: str, expected: str, message: str
+) -> None:
+    with pytest.raises(UnusableInput, match=message) as caught:
+        fetch(Release(f"{server}/{name}", None, expected), tmp_path)
+    assert f"{server}/{name}" in str(caught.value)
+    assert "NAME=PATH" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_network_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as closed:
+        port = closed.server_port
+    with pytest.raises(UnusableInput, match=f"cannot download http://127.0.0.1:{port}/x.pt .*NAME=PATH"):
+        fetch(Release(f"http://127.0.0.1:{port}/x.pt", None, SHA256), tmp_path)
+
+
+def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "unseen"
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "unseen"
+
+
+def test_published_names_carry_the_start_of_their_hash() -> None:
+    for release in OFFICIAL.values():
+        assert release.url.startswith("https://")
+        assert release.filename.endswith(f"-{release.sha256[:8]}.pt")

@@ -1,0 +1,115 @@
+"""OOD sets: one folder each, zipped or not, overlap left out, every image once."""
+
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+
+from starter.images.imageset import ImageSet
+from starter.sources.oodsets import CIFAR10, load_ood_sets, set_name, without_shared
+from submission import UnusableInput
+
+CLASSES = ("x", "y")
+
+
+def test_a_folder_and_a_zip_give_the_same_sets(ood_folder, tmp_path):
+    archive = tmp_path / "ood.zip"
+    with zipfile.ZipFile(archive, "w") as zipped:
+        for path in sorted(ood_folder.rglob("*.png")):
+            zipped.write(path, path.relative_to(ood_folder))
+    mine, zipped = (load_ood_sets(str(path), CLASSES, (32, 32)) for path in (ood_folder, archive))
+    assert list(mine) == list(zipped) == ["a_1", "a_2", "b", "c", "d", "e", "f", "g"]
+    for name, images in mine.items():
+        np.testing.assert_array_equal(images.images, zipped[name].images)
+        assert images.labels is None
+
+
+def test_images_are_limited_and_resized(ood_folder):
+    sets = load_ood_sets(str(ood_folder), CLASSES, (16, 24), limit=20)
+    assert {images.images.shape for images in sets.values()} == {(20, 16, 24, 3)}
+    again = load_ood_sets(str(ood_folder), CLASSES, (16, 24), limit=20, seed=1)
+    assert (again["c"].images != sets["c"].images).any()
+
+
+def test_sets_are_left_out_by_name(ood_folder):
+    assert list(load_ood_sets(str(ood_folder), CLASSES, (8, 8), ["A_1", "g"])) == [
+        "a_2",
+        "b",
+        "c",
+        "d",
+        "e",
+        "f",
+    ]
+    with pytest.raises(UnusableInput, match="--exclude z: no such OOD set; there are a_1, a_2"):
+        load_ood_sets(str(ood_folder), CLASSES, (8, 8), ["z"])
+
+
+def test_sets_that_overlap_with_cifar10_are_left_out(ood_folder, tmp_path):
+    mine = tmp_path / "ood"
+    shutil.copytree(ood_folder, mine)
+    (mine / "c").rename(mine / "cifar100_vehicles")
+    assert "cifar100_vehicles" not in load_ood_sets(str(mine), CIFAR10, (8, 8))
+    assert "cifar100_vehicles" in load_ood_sets(str(mine), CLASSES, (8, 8))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda root: (root / "empty").mkdir(), "empty: no images in it: remove the folder, or fill it"),
+        (lambda root: (root / ".hidden").mkdir(), None),
+        (lambda root: (root / "notes").mkdir() or (root / "notes/a.txt").write_text("x"), "notes: no images"),
+        (lambda root: shutil.copytree(root / "c", root / "C"), "reads like"),
+        (lambda root: shutil.copytree(root / "c", root / "!!"), "rename the folder"),
+        (lambda root: (root / "c/bad.png").write_bytes(b"no image"), "bad.png"),
+    ],
+)
+def test_folders_that_are_no_sets_are_named(ood_folder, tmp_path, make, message):
+    mine = tmp_path / "ood"
+    shutil.copytree(ood_folder, mine)
+    make(mine)
+    if message is None:
+        assert len(load_ood_sets(str(mine), CLASSES, (8, 8))) == 8
+        return
+    with pytest.raises(UnusableInput, match=message):
+        load_ood_sets(str(mine), CLASSES, (8, 8))
+
+
+@pytest.mark.parametrize("path", ["", "sub/none.zip"])
+def test_a_path_without_sets_is_named(tmp_path, path):
+    with pytest.raises(UnusableInput, match=str(tmp_path)):
+        load_ood_sets(str(tmp_path / path), CLASSES, (8, 8))
+
+
+def test_names_become_those_of_sets():
+    assert set_name("Rock Paper Scissors") == "Rock-Paper-Scissors"
+    assert set_name("ImageNet-A") == "ImageNet-A"
+
+
+def test_no_image_stands_twice(capsys):
+    rng = np.random.default_rng(0)
+    ind, first, second = (ImageSet(n, rng.integers(256, size=(5, 8, 8, 3), dtype=np.uint8)) for n in "iab")
+    second.images[:2], second.images[2] = first.images[:2], ind.images[4]
+    same = ImageSet("c", ind.images[:3])
+    kept = without_shared({"a": first, "b": second, "c": same}, [ind])
+    assert kept["a"] is first
+    np.testing.assert_array_equal(kept["b"].images, second.images[3:])
+    assert list(kept) == ["a", "b"]
+    assert "OOD set b: 3 of 5 images left out" in capsys.readouterr().err
+
+
+def test_the_embedded_sets_are_many_and_of_many_families():
+    from starter.sets.mix import family
+
+    sets = load_ood_sets("", tuple("0123456789"), (32, 32))
+    assert len(sets) >= 20
+    assert len({family(name) for name in sets}) >= 20
+    assert {images.images.shape for images in sets.values()} == {(400, 32, 32, 3)}
+
+
+def test_an_error_stands_on_a_line_of_its_own(ood_folder, tmp_path, capsys):
+    shutil.copytree(ood_folder, tmp_path / "sets")
+    (tmp_path / "sets/a_1/000.png").write_bytes(b"no image")
+    with pytest.raises(UnusableInput, match="not an image"):
+        load_ood_sets(str(tmp_path / "sets"), ("a", "b"), (32, 32))
+    assert capsys.readouterr().err.endswith("\n")

@@ -1,0 +1,365 @@
+import os
+import zipfile
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torchvision.datasets
+
+from starter.images.imageset import ImageSet
+from starter.sources.sources import SOURCES, load_images, load_source, set_names
+from submission.errors import UnusableInput
+
+PARTS = ("train", "reference", "meta_base", "val_base", "test_base")
+CLASSES = ("bird", "cat", "dog")
+
+
+def pixels(key: str, side: int = 8) -> np.ndarray:
+    return np.random.default_rng(list(os.fsencode(key))).integers(256, size=(side, side, 3), dtype=np.uint8)
+
+
+def write_tree(folder: Path, counts: dict[str, int], side: int = 8) -> Path:
+    """`counts` images of each class folder, each of random pixels that its path determines."""
+    for label, count in counts.items():
+        (folder / label).mkdir(parents=True)
+        for i in range(count):
+            image = pixels(f"{label}/{i:03d}", side)
+            (folder / label / f"{i:03d}.png").write_bytes(cv2.imencode(".png", image[..., ::-1])[1])
+    return folder
+
+
+def write_zip(path: Path, folder: Path) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(folder.rglob("*.*"), reverse=True):
+            archive.write(file, file.relative_to(folder))
+    return path
+
+
+def unpublished() -> Path:
+    if not os.environ.get("UNSEEN_DATA"):
+        pytest.skip("UNSEEN_DATA names no folder with cifar10.zip and natural.zip")
+    return Path(os.environ["UNSEEN_DATA"])
+
+
+def test_sources_by_name() -> None:
+    assert list(SOURCES) == ["cifar10", "glyphs"]
+    splits = load_source("glyphs", seed=3)
+    assert splits.classes == tuple("0123456789")
+    assert [len(getattr(splits, part)) for part in PARTS] == [16000, 2000, 4000, 1000, 3000]
+
+
+def test_tree_with_train_and_test(tmp_path: Path) -> None:
+    write_tree(tmp_path / "x" / "train", {"cat": 3, "bird": 5})
+    write_tree(tmp_path / "x" / "test", {"cat": 10, "bird": 20})
+    splits = load_source(str(tmp_path / "x"))
+    assert splits.classes == ("bird", "cat")
+    assert [len(getattr(splits, part)) for part in PARTS] == [8, 6, 12, 3, 9]
+    np.testing.assert_array_equal(splits.train.labels, [0] * 5 + [1] * 3)
+    np.testing.assert_array_equal(splits.train.images[5], pixels("cat/000"))
+    from_zip = load_source(str(write_zip(tmp_path / "x.zip", tmp_path / "x")))
+    for part in PARTS:
+        assert getattr(from_zip, part).digest == getattr(splits, part).digest
+        np.testing.assert_array_equal(getattr(from_zip, part).labels, getattr(splits, part).labels)
+    assert load_source(str(tmp_path / "x"), seed=1).test_base.digest != splits.test_base.digest
+
+
+def test_tree_without_a_test_split_holds_half_out(tmp_path: Path) -> None:
+    splits = load_source(str(write_tree(tmp_path / "x", {"cat": 20, "bird": 41})))
+    assert np.bincount(splits.train.labels).tolist() == [21, 10]
+    assert [len(getattr(splits, part)) for part in PARTS[1:]] == [6, 12, 3, 9]
+    everything = {image.tobytes() for part in PARTS for image in getattr(splits, part).images}
+    assert len(everything) == 61
+
+
+def test_npz_is_a_source_with_or_without_names(tmp_path: Path) -> None:
+    images = np.stack([pixels(str(i)) for i in range(40)])
+    labels = np.arange(40, dtype=np.uint8) % 2
+    np.savez(tmp_path / "bare.npz", images=images, labels=labels)
+    np.savez(tmp_path / "named.npz", images=images, labels=labels, classes=["dog", "cat"])
+    bare, named = load_source(str(tmp_path / "bare.npz")), load_source(str(tmp_path / "named.npz"))
+    assert bare.classes == ("0", "1")
+    assert named.classes == ("dog", "cat")
+    lookup = {image.tobytes(): label for image, label in zip(images, labels, strict=True)}
+    for part in PARTS:
+        assert getattr(bare, part).digest == getattr(named, part).digest
+        found = [lookup[image.tobytes()] for image in getattr(bare, part).images]
+        np.testing.assert_array_equal(getattr(bare, part).labels, found)
+
+
+GOOD = {"images": np.zeros((40, 4, 4, 3), np.uint8), "labels": np.arange(40) % 2}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"images": np.zeros((40, 4, 4), np.uint8)}, r"images must be \(n, h, w, 3\)"),
+        ({"images": np.zeros((40, 4, 4, 3))}, "images must be a uint8 array, got float64"),
+        ({"images": np.zeros((0, 4, 4, 3), np.uint8), "labels": np.zeros(0, int)}, "images must be"),
+        ({"labels": np.zeros(40)}, "labels must be whole numbers, got float64"),
+        ({"labels": np.zeros(39, int)}, "40 images need labels"),
+        ({"labels": np.full(40, -1)}, "labels must be 0 or more, got -1"),
+        ({"labels": np.arange(40) % 2 * 2**33}, "label 8589934592 of 40 images"),
+        ({"labels": np.arange(40) % 2 * 40}, "label 40 of 40 images"),
+        ({"labels": np.full(40, 2**64 - 1, np.uint64)}, "got 18446744073709551615"),
+        ({"labels": np.zeros(40, int)}, "two or more different classes are needed"),
+        ({"classes": np.array(["cat"])}, "label 1 of 1 classes"),
+        ({"classes": np.array([1, 2])}, r"classes must be names \(k,\)"),
+        ({"classes": np.array(["cat", "cat"])}, "two or more different classes"),
+        ({"classes": np.array(["cat", ""])}, "the class '' needs a printable name"),
+        ({"classes": np.array(["cat", "c\nat"])}, r"the class 'c\\nat' needs a printable name"),
+        (
+            {"classes": np.array(["cat", "c" * 201])},
+            "the class '" + "c" * 40 + r"'\.\.\. needs a printable name",
+        ),
+        ({"classes": np.zeros(100_001, "U1")}, r"classes must be names \(k,\), k at most 100,000"),
+        ({"images": np.zeros((40, 8, 7, 3), np.uint8)}, "images of 7 x 8 pixels; 8 x 8 or more are needed"),
+    ],
+)
+def test_unfit_arrays_are_named(tmp_path: Path, change: dict[str, np.ndarray], message: str) -> None:
+    np.savez(tmp_path / "x.npz", **{**GOOD, **change})
+    with pytest.raises(UnusableInput, match=rf"x\.npz.*{message}"):
+        load_source(str(tmp_path / "x.npz"))
+
+
+def test_missing_array_is_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", images=GOOD["images"])
+    with pytest.raises(UnusableInput, match=r"x\.npz: no array 'labels'; there are images"):
+        load_source(str(tmp_path / "x.npz"))
+
+
+def test_wrong_names_and_paths_list_what_there_is() -> None:
+    with pytest.raises(
+        UnusableInput, match="cifar: no such file or folder; sources with a name are cifar10, glyphs"
+    ):
+        load_source("cifar")
+    with pytest.raises(UnusableInput, match="cannot be read"):
+        load_source("x" * 300)
+
+
+def test_unfit_trees_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UnusableInput, match=r"one: two or more different classes are needed, got cat"):
+        load_source(str(write_tree(tmp_path / "one", {"cat": 30})))
+    write_tree(tmp_path / "x" / "train", {"cat": 10, "bird": 10})
+    with pytest.raises(UnusableInput, match="must be train/ and test/, got train"):
+        load_source(str(tmp_path / "x"))
+    write_tree(tmp_path / "x" / "test", {"cat": 10, "bird": 10, "cow": 1})
+    with pytest.raises(UnusableInput, match=r"test/cow: no class 'cow'; the classes are bird, cat"):
+        load_source(str(tmp_path / "x"))
+    write_tree(tmp_path / "y" / "train", {"cat": 10, "bird": 10})
+    write_tree(tmp_path / "y" / "test", {"cat": 10, "bird": 10}, side=5)
+    with pytest.raises(UnusableInput, match=r"y/test: images of 5 x 5 pixels, but train/ has 8 x 8"):
+        load_source(str(tmp_path / "y"))
+    write_tree(tmp_path / "few", {"cat": 30, "bird": 10})
+    with pytest.raises(UnusableInput, match="5 test images of class 'bird'"):
+        load_source(str(tmp_path / "few"))
+
+
+class FakeCIFAR10:
+    """Stands in for torchvision's: 40 images of two classes in either part."""
+
+    classes = ("airplane", "automobile")
+    asked: list[tuple[str, bool, bool]] = []  # noqa: RUF012
+
+    def __init__(self, root: str, train: bool, download: bool) -> None:
+        self.asked.append((root, train, download))
+        self.data = np.stack([pixels(f"{train}{i}") for i in range(40)])
+        self.targets = [i % 2 for i in range(40)]
+
+
+def test_cifar10_is_downloaded_or_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torchvision.datasets, "CIFAR10", FakeCIFAR10)
+    splits = load_source("cifar10", tmp_path)
+    assert [len(getattr(splits, part)) for part in PARTS] == [40, 8, 16, 4, 12]
+    assert FakeCIFAR10.asked == [(str(tmp_path), True, True), (str(tmp_path), False, True)]
+    (tmp_path / "cifar-10-batches-py").mkdir()
+    assert load_source(str(tmp_path)).meta_base.digest == splits.meta_base.digest
+    assert FakeCIFAR10.asked[2:] == [(str(tmp_path), True, False), (str(tmp_path), False, False)]
+
+
+def test_cifar10_that_is_damaged_or_out_of_reach_says_what_to_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cifar-10-batches-py").mkdir()
+    with pytest.raises(UnusableInput, match=r"cifar10: not whole in .*pass the path of a folder"):
+        load_source("cifar10", tmp_path)
+
+    def offline(root: str, train: bool, download: bool) -> None:
+        raise OSError("no network")
+
+    monkeypatch.setattr(torchvision.datasets, "CIFAR10", offline)
+    with pytest.raises(UnusableInput, match=r"no download \(no network\); pass the path"):
+        load_source("cifar10", tmp_path / "none")
+
+
+def test_set_names_and_images_of_a_collection(tmp_path: Path) -> None:
+    write_tree(tmp_path / "x" / "kaggle", {"cat": 2, "dog": 3})
+    write_tree(tmp_path / "x" / "caltech", {"bird": 4})
+    path = write_zip(tmp_path / "x.zip", tmp_path / "x")
+    for root in (path, tmp_path / "x"):
+        assert set_names(root) == [str(root / "caltech"), str(root / "kaggle")]
+        caltech, kaggle = (load_images(name, CLASSES) for name in set_names(str(root)))
+        assert (caltech.name, kaggle.name) == ("caltech", "kaggle")
+        assert caltech.labels.tolist() == [0] * 4
+        assert kaggle.labels.tolist() == [1, 1, 2, 2, 2]
+        np.testing.assert_array_equal(kaggle.images[2], pixels("dog/000"))
+        with pytest.raises(
+            UnusableInput, match=r"holds several sets \(caltech, kaggle\); name one, as in .*caltech"
+        ):
+            load_images(root, CLASSES)
+
+
+def test_set_names_of_single_sets(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "v1.0", {"cat": 2})
+    assert set_names(tree) == [str(tree)]
+    assert load_images(tree, CLASSES).name == "v1.0"
+    archive = write_zip(tmp_path / "cats.zip", tree)
+    assert set_names(archive) == [str(archive)]
+    assert load_images(archive, CLASSES).name == "cats"
+    for name in "ba":
+        np.savez(tmp_path / f"{name}.npz", **GOOD)
+    assert set_names(tmp_path / "a.npz") == [str(tmp_path / "a.npz")]
+    assert set_names(tmp_path) == [str(tmp_path / "a.npz"), str(tmp_path / "b.npz")]
+    with pytest.raises(UnusableInput, match="nowhere: no such file or folder"):
+        set_names(tmp_path / "nowhere")
+
+
+def test_limit_draws_by_seed(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "x", {"cat": 20, "dog": 20})
+    whole = load_images(tree, CLASSES)
+    drawn: list[ImageSet] = [load_images(tree, CLASSES, limit=15, seed=seed) for seed in (0, 0, 1)]
+    assert [len(images) for images in drawn] == [15] * 3
+    assert drawn[0].digest == drawn[1].digest != drawn[2].digest
+    assert {image.tobytes() for image in drawn[0].images} < {image.tobytes() for image in whole.images}
+    assert load_images(tree, CLASSES, limit=40).digest == whole.digest
+    with pytest.raises(ValueError, match="limit must be 1 or more, got 0"):
+        load_images(tree, CLASSES, limit=0)
+
+
+def test_other_sizes_are_resized_only_when_asked(tmp_path: Path) -> None:
+    write_tree(tmp_path / "x", {"cat": 2}, side=8)
+    write_tree(tmp_path / "x2", {"dog": 2}, side=6)
+    (tmp_path / "x2" / "dog").rename(tmp_path / "x" / "dog")
+    with pytest.raises(UnusableInput, match=r"dog/000\.png: 6 x 6 pixels, but cat/000\.png has 8 x 8"):
+        load_images(tmp_path / "x", CLASSES)
+    resized = load_images(tmp_path / "x", CLASSES, image_size=(4, 4))
+    halved = pixels("cat/000", 8).reshape(4, 2, 4, 2, 3).mean((1, 3))
+    assert abs(resized.images[0] - halved).max() <= 0.5
+
+
+def test_unknown_class_folder_lists_the_classes(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "x", {"cat": 2, "kitten": 1})
+    with pytest.raises(UnusableInput, match=r"x/kitten: no class 'kitten'; the classes are bird, cat, dog"):
+        load_images(tree, CLASSES)
+
+
+LONG = "n" * 201
+
+
+@pytest.mark.parametrize("name", [" ", "c\nat", "\u202f", os.fsdecode(b"\xff")])
+def test_class_folders_need_names_that_can_be_printed(tmp_path: Path, name: str) -> None:
+    tree = write_tree(tmp_path / "x", {name: 20, "dog": 20})
+    with pytest.raises(
+        UnusableInput, match=r"/x: the class '.*' needs a printable name of 1 to 200"
+    ) as error:
+        load_source(str(tree))
+    assert str(error.value).isprintable()
+    with pytest.raises(UnusableInput, match="no class") as error:
+        load_images(tree, CLASSES)
+    assert str(error.value).isprintable()
+
+
+def test_names_have_at_most_200_characters(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "x", {LONG: 20, "dog": 20})
+    for source in (tree, write_zip(tmp_path / "x.zip", tree)):
+        with pytest.raises(UnusableInput, match=r"the class 'n{40}'\.\.\. needs a printable name"):
+            load_source(str(source))
+    (tree / LONG).rename(tree / LONG[1:])
+    assert load_source(str(tree)).classes == ("dog", LONG[1:])
+
+
+@pytest.mark.parametrize("name", ["two\nlines", LONG, os.fsdecode(b"\xff"), " "])
+def test_sources_and_sets_need_names_too(tmp_path: Path, name: str) -> None:
+    tree = write_tree(tmp_path / "x" / name, {"cat": 20, "dog": 20})
+    np.savez(tmp_path / f"{name}.npz", **GOOD)
+    for path in (tree, tmp_path / f"{name}.npz"):
+        with pytest.raises(UnusableInput, match=r"the source '.*needs a printable name") as error:
+            load_source(str(path if name != " " else tree))
+        assert str(error.value).isprintable()
+        with pytest.raises(UnusableInput, match=r"the set '.*needs a printable name") as error:
+            load_images(path, CLASSES)
+        assert str(error.value).isprintable()
+    (listed,) = set_names(tmp_path / "x")
+    with pytest.raises(UnusableInput, match=r"the set '.*needs a printable name"):
+        load_images(listed, CLASSES)
+
+
+def test_messages_name_any_path_on_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / "two\nlines"
+    trees = [write_tree(folder / "x", {"cat": 30, "dog": 3}), write_tree(folder / "y", {"cat": 30})]
+    for images in ("images", "labels"):
+        np.savez(folder / f"{images}.npz", **{images: GOOD[images]})
+    for path in (*trees, *folder.glob("*.npz"), folder / "none"):
+        with pytest.raises(UnusableInput, match=r"two\\nlines/") as error:
+            load_source(str(path))
+        assert "\n" not in str(error.value)
+
+
+def test_the_working_folder_can_be_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(write_tree(tmp_path / "x", {"cat": 20, "dog": 20}))
+    assert load_source(".").classes == ("cat", "dog")
+
+
+def test_pipes_are_no_sources(tmp_path: Path) -> None:
+    for name in ("x", "x.npz"):
+        os.mkfifo(tmp_path / name)
+        for load in (lambda path: load_source(str(path)), set_names, lambda path: load_images(path, CLASSES)):
+            with pytest.raises(UnusableInput, match=rf"{name}: not a regular file or folder"):
+                load(tmp_path / name)
+
+
+def test_small_images_are_no_source_but_can_be_enlarged(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "x", {"cat": 20, "dog": 20}, side=1)
+    with pytest.raises(UnusableInput, match=r"x: images of 1 x 1 pixels; 8 x 8 or more are needed"):
+        load_source(str(tree))
+    assert load_images(tree, CLASSES, image_size=(8, 8)).images.shape == (40, 8, 8, 3)
+
+
+def test_hidden_npz_files_are_passed_over(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", **GOOD)
+    (tmp_path / "._a.npz").write_bytes(b"of macOS")
+    assert set_names(tmp_path) == [str(tmp_path / "a.npz")]
+
+
+def test_npz_sets_follow_the_given_classes(tmp_path: Path) -> None:
+    np.savez(tmp_path / "named.npz", **GOOD, classes=["dog", "bird", "cow"])
+    assert load_images(tmp_path / "named.npz", CLASSES).labels.tolist() == [2, 0] * 20
+    np.savez(tmp_path / "bare.npz", **GOOD)
+    bare = load_images(tmp_path / "bare.npz", CLASSES, limit=10, image_size=(2, 2))
+    assert bare.images.shape == (10, 2, 2, 3)
+    assert bare.name == "bare"
+    np.savez(tmp_path / "far.npz", images=GOOD["images"], labels=np.full(40, 3))
+    with pytest.raises(UnusableInput, match=r"far\.npz: label 3 of 3 classes"):
+        load_images(tmp_path / "far.npz", CLASSES)
+    np.savez(tmp_path / "other.npz", **GOOD, classes=["dog", "cow"])
+    with pytest.raises(UnusableInput, match=r"other\.npz: no class 'cow'; the classes are bird, cat, dog"):
+        load_images(tmp_path / "other.npz", CLASSES)
+    np.savez(tmp_path / "huge.npz", images=GOOD["images"], labels=np.full(40, 2**33))
+    with pytest.raises(UnusableInput, match=r"huge\.npz: label 8589934592 of 3 classes"):
+        load_images(tmp_path / "huge.npz", CLASSES)
+
+
+def test_real_cifar10_is_split_as_designed() -> None:
+    splits = load_source(str(unpublished() / "cifar10.zip"))
+    assert splits.classes[:3] == ("airplane", "automobile", "bird")
+    assert [len(getattr(splits, part)) for part in PARTS] == [50000, 2000, 4000, 1000, 3000]
+    np.testing.assert_allclose(splits.train.images.mean((0, 1, 2)) / 255, [0.4914, 0.4822, 0.4465], atol=1e-4)
+
+
+def test_real_natural_sets_are_named_and_labelled() -> None:
+    root = unpublished()
+    classes = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+    names = set_names(root / "natural.zip")
+    assert str(root / "natural.zip" / "caltech101") in names
+    dogs = load_images(root / "natural.zip" / "catsdogs_kaggle", classes, limit=100)
+    assert set(dogs.labels) == {3, 5}

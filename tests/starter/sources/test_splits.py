@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starter.images.imageset import ImageSet
+from starter.sources.splits import Splits, hold_out, split
+from submission.errors import UnusableInput
+
+PARTS = ("reference", "meta_base", "val_base", "test_base")
+
+
+def numbered(counts: list[int], name: str = "made", side: int = 2) -> ImageSet:
+    """Images of `counts[i]` of class i, each holding its own number, in class order."""
+    n = sum(counts)
+    pixels = np.arange(n, dtype=np.uint32).view(np.uint8).reshape(n, 4)
+    images = np.zeros((n, side, side, 3), np.uint8)
+    images.reshape(n, -1)[:, :4] = pixels
+    return ImageSet(name, images, np.repeat(np.arange(len(counts)), counts).astype(np.int64))
+
+
+def numbers(images: ImageSet) -> np.ndarray:
+    return np.ascontiguousarray(images.images.reshape(len(images), -1)[:, :4]).view(np.uint32)[:, 0]
+
+
+def classes(k: int) -> tuple[str, ...]:
+    return tuple(f"class {i}" for i in range(k))
+
+
+def test_cifar10_sizes_are_the_designs() -> None:
+    splits = split(classes(10), numbered([1] * 10), numbered([1000] * 10), seed=0)
+    assert [len(getattr(splits, part)) for part in PARTS] == [2000, 4000, 1000, 3000]
+    for part in PARTS:
+        per_class = np.bincount(getattr(splits, part).labels)
+        assert (per_class == per_class[0]).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(10, 80), min_size=2, max_size=5), st.integers(0, 2**64))
+def test_parts_are_disjoint_complete_and_stratified(counts: list[int], seed: int) -> None:
+    test = numbered(counts)
+    splits = split(classes(len(counts)), numbered([1] * len(counts)), test, seed)
+    parts = [getattr(splits, part) for part in PARTS]
+    assert sorted(np.concatenate([numbers(part) for part in parts])) == list(range(len(test)))
+    for part, share in zip(parts, (0.2, 0.4, 0.1, 0.3), strict=True):
+        np.testing.assert_array_equal(part.labels, test.labels[numbers(part)])
+        assert (abs(np.bincount(part.labels, minlength=len(counts)) - share * np.array(counts)) <= 1).all()
+
+
+def test_seed_decides_and_no_part_is_ordered_by_class() -> None:
+    made = [split(classes(3), numbered([1] * 3), numbered([100] * 3), seed) for seed in (1, 1, 2)]
+    for part in PARTS:
+        same, again, other = (numbers(getattr(splits, part)) for splits in made)
+        np.testing.assert_array_equal(same, again)
+        assert set(same) != set(other)
+        assert (np.diff(getattr(made[0], part).labels) < 0).any()
+
+
+def test_too_few_images_of_a_class_are_named() -> None:
+    with pytest.raises(UnusableInput, match=r"photos: 9 test images of class 'class 1'; 10 of each"):
+        split(classes(2), numbered([1, 1]), numbered([20, 9], "photos"), seed=0)
+
+
+def test_ten_images_a_class_give_every_part_one() -> None:
+    splits = split(classes(2), numbered([1, 1]), numbered([10, 10]), seed=0)
+    assert [len(getattr(splits, part)) for part in PARTS] == [4, 8, 2, 6]
+
+
+def test_hold_out_halves_every_class() -> None:
+    whole = numbered([7, 10])
+    train, test = hold_out(whole, seed=3)
+    assert np.bincount(train.labels).tolist() == [4, 5]
+    assert np.bincount(test.labels).tolist() == [3, 5]
+    assert sorted([*numbers(train), *numbers(test)]) == list(range(17))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (ImageSet("x", np.zeros((1, 2, 2, 3), np.uint8)), "val_base must be labelled"),
+        (numbered([0, 0, 1]), "val_base: label 2 of 2 classes"),
+        (numbered([1, 1], side=4), r"val_base: images \(4, 4, 3\), train \(2, 2, 3\)"),
+    ],
+)
+def test_splits_name_the_bad_part(bad: ImageSet, message: str) -> None:
+    good = numbered([1, 1])
+    with pytest.raises(ValueError, match=message):
+        Splits(classes(2), good, good, good, bad, good)
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "a")])
+def test_splits_want_two_different_classes(names: tuple[str, ...]) -> None:
+    good = numbered([1])
+    with pytest.raises(ValueError, match="two or more distinct names"):
+        Splits(names, good, good, good, good, good)
+
+
+def test_datacv_has_every_test_image_in_every_base() -> None:
+    splits = split(classes(2), numbered([3, 3]), numbered([20, 30]), seed=1)
+    datacv = splits.as_in_datacv()
+    for part in ("meta_base", "val_base", "test_base"):
+        whole = getattr(datacv, part)
+        assert whole.name == part
+        assert sorted(numbers(whole)) == list(range(50))
+        assert np.bincount(whole.labels).tolist() == [20, 30]
+        assert (np.diff(whole.labels) < 0).any()
+    assert datacv.reference is splits.reference
+    assert datacv.train is splits.train

@@ -1,0 +1,122 @@
+"""The random-network check on digits: random networks do tell shifts apart, a detector of nothing does not."""
+
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from starter.detectors import DETECTORS, Detector
+from starter.images.imageset import ImageSet
+from starter.sources.glyphs.digits import CLASSES, glyph_splits
+from starter.studies.sanity import SHIFTS, chosen, ood_sets, random_classifier, sanity, sanity_table, shown
+from submission.errors import UnusableInput
+
+
+@dataclass
+class Chance(Detector):
+    """Scores that have nothing to do with the image."""
+
+    def _score(self, observation):
+        return np.random.default_rng(len(observation)).uniform(size=len(observation))
+
+
+@dataclass
+class Infinite(Detector):
+    def _score(self, observation):
+        return np.full(len(observation), np.inf)
+
+
+@pytest.fixture(scope="module")
+def images():
+    flat = np.full((70, 32, 32, 3), 128, np.uint8)
+    return shown(glyph_splits(0), {"flat": ImageSet("flat", flat)}, images=60)
+
+
+@pytest.fixture(scope="module")
+def found(images):
+    chosen = {name: DETECTORS[name] for name in ("msp", "energy", "vim")}
+    detectors = {**chosen, "chance": Chance(), "infinite": Infinite()}
+    return sanity("small", CLASSES, images, detectors, initialisations=2, progress=False)
+
+
+def test_what_is_shown(images):
+    assert [kind for kind, _ in images.sets] == ["noise"] * 4 + ["blur"] * 5 + ["ood"]
+    assert {rendering.name for _, rendering in images.sets} == {"flat", *SHIFTS["noise"], *SHIFTS["blur"]}
+    assert {len(rendering) for _, rendering in images.sets} == {60} == {len(images.ind)}
+    assert (len(images.reference), len(images.train_ref)) == (60, 120)
+
+
+def test_detectors_by_name_and_without():
+    assert list(chosen(["vim", "odin"])) == ["vim", "odin"]
+    assert set(DETECTORS) - set(chosen([])) == {"odin", "ip_ts_mls", "rankfeat", "oodl"}
+    with pytest.raises(UnusableInput, match="no detector is called 'max'; there are msp, ts, odin"):
+        chosen(["max"])
+
+
+def test_ood_sets_are_the_folders_of_a_path(tmp_path):
+    for name, count in (("b & c", 3), ("a", 60)):
+        (tmp_path / name).mkdir()
+        for i in range(count):
+            cv2.imwrite(str(tmp_path / name / f"{i}.png"), np.full((8, 8, 3), i, np.uint8))
+    found = ood_sets(tmp_path, (32, 32), limit=50)
+    assert {name: len(each) for name, each in found.items()} == {"a": 50, "b-c": 3}
+    assert [image[0, 0, 0] for image in found["b-c"].images] == [0, 1, 2]
+
+
+def test_sources_of_any_name_are_shown():
+    splits = glyph_splits(0)
+    parts = {
+        part: replace(getattr(splits, part), name="/a path/of images") for part in ("train", "test_base")
+    }
+    assert shown(replace(splits, **parts), {}, images=50).ind.name == "ind"
+
+
+def test_every_detector_set_and_initialisation_has_a_row(found):
+    assert len(found) == 5 * 10 * 2
+    assert not found.duplicated(["detector", "set", "initialisation"]).any()
+
+
+def test_a_detector_of_nothing_passes_and_vim_does_not(found):
+    by_kind = found.groupby(["detector", "kind"])["auroc"].mean()
+    np.testing.assert_allclose(by_kind["chance"], 0.5)
+    assert by_kind["vim", "noise"] > 0.7
+    assert by_kind["vim", "blur"] < 0.45
+
+
+def test_a_detector_without_finite_scores_is_told_as_nan(found):
+    assert found.loc[found.detector == "infinite", "auroc"].isna().all()
+    assert found.loc[found.detector != "infinite", "auroc"].between(0, 1).all()
+
+
+def test_random_classifiers_come_from_their_seed_and_do_not_saturate(images):
+    a, b, c = (random_classifier("small", CLASSES, seed, images.reference) for seed in (3, 3, 4))
+    assert a.digest == b.digest != c.digest
+    logits = a(images.reference.images)[0]
+    assert logits.std() == pytest.approx(1, rel=0.01)
+    state = torch.random.get_rng_state()
+    random_classifier("small", CLASSES, 3, images.reference)
+    assert torch.equal(state, torch.random.get_rng_state())
+
+
+def test_labels_do_not_reach_the_ind_images(images):
+    assert images.ind.base.labels is None
+
+
+def test_the_table_gives_mean_and_deviation_over_initialisations(found):
+    energy = (
+        found[(found.detector == "energy") & (found.kind == "blur")].groupby("initialisation")["auroc"].mean()
+    )
+    table = sanity_table(found)
+    row = next(line for line in table.splitlines() if line.startswith("energy"))
+    assert f"{energy.mean():.2f} ± {energy.std(ddof=0):.2f}" in row
+    assert table.splitlines()[0].split() == ["kind", "noise", "blur", "ood"]
+
+
+def test_the_same_seed_gives_the_same_rows(images):
+    few = replace(images, sets=images.sets[:1])
+    runs = [
+        sanity("small", CLASSES, few, {"mls": DETECTORS["mls"]}, 1, seed=5, progress=False) for _ in range(2)
+    ]
+    assert runs[0].equals(runs[1])
