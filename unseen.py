@@ -226,8 +226,7 @@ def build(
     """
     from starter.build.accuracy import build as make
     from starter.build.estimate import estimate
-    from starter.build.presets import with_preset
-    from starter.build.settings import settings_of
+    from starter.build.settings import settings_of, with_preset
     from starter.classifiers import use_network
     from starter.competition.cluster import connected
 
@@ -309,11 +308,9 @@ def classes(
 
     Example: unseen classes similarity --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
-    from starter.meaning.assign import similarity_benchmark
-    from starter.meaning.classlists import match_all, read_overrides
-    from starter.meaning.labels import write_matches
+    from starter.meaning.assign import ORGANISM, prune, similarity_benchmark
+    from starter.meaning.labels import match_all, read_overrides, write_matches
     from starter.meaning.manifest import summary, write_manifest
-    from starter.meaning.pruning import ORGANISM, prune
     from starter.meaning.wordnet import load_wordnet
 
     if builder not in ("similarity", "pruning"):
@@ -352,7 +349,7 @@ def halves(
 
     Example: unseen halves manifest.csv --images . --out halves --limit 1000
     """
-    from starter.meaning.halves import write_halves
+    from starter.meaning.images import write_halves
     from starter.meaning.oodsets import manifest_entries
 
     entries = manifest_entries(manifest, id_up_to)
@@ -386,7 +383,7 @@ def prediction_graph(
     from starter.meaning.manifest import read_manifest
     from starter.meaning.wordnet import load_wordnet
     from starter.studies.confusions import predicted_graph
-    from starter.studies.prediction_figures import plot_graph, plot_similarities
+    from starter.studies.figures import plot_graph, plot_similarities
 
     for spec in network or ():
         use_network(spec)
@@ -439,8 +436,7 @@ def show(
 
     Example: unseen show contest train_0001 test_0003
     """
-    from starter.competition.distribution import plot_accuracies, summary
-    from starter.competition.show import contact_sheet
+    from starter.competition.show import contact_sheet, plot_accuracies, summary
 
     competition, sheet = Competition.open(folder), out or folder / "sheet.png"
     echo(contact_sheet(competition, sets or [], sheet))
@@ -477,8 +473,7 @@ def gbench(
 
     Example: unseen gbench
     """
-    from starter.sources.gbench import listing
-    from starter.sources.oodsets import ood_folders
+    from starter.sources.oodsets import listing, ood_folders
 
     echo(listing(None if folder is None else ood_folders(str(folder))))
 
@@ -678,9 +673,8 @@ def grid(
     Example: unseen grid contest --images 10000
     """
     from starter.classifiers import use_network
-    from starter.shift.referee import open_referee
-    from starter.studies.grid import Asked, run_grid
-    from starter.studies.gridreport import summary, write_grid
+    from starter.shift.ruler import open_referee
+    from starter.studies.grid import Asked, run_grid, summary, write_grid
 
     for spec in network or ():
         use_network(spec)
@@ -725,8 +719,7 @@ def laid(
     Example: unseen laid referee
     """
     from starter.encoders.choose import load_encoder
-    from starter.shift.laid import train_laid
-    from starter.shift.pca import text_pca
+    from starter.shift.laid import text_pca, train_laid
     from starter.shift.prompts import choose_prompts
     from starter.sources.sources import load_images, load_source, set_names
     from starter.studies.zeroshot import describe, shown_sets, zero_shot_table
@@ -768,7 +761,7 @@ def shift(
 
     Example: unseen shift referee unseen-demo --out degrees.csv
     """
-    from starter.shift.referee import read_referee
+    from starter.shift.ruler import read_referee
     from starter.studies.degrees import degree_table, measured_sets
     from submission.files import write_text
 
@@ -814,10 +807,10 @@ def syn_is(
 
     Example: unseen syn-is synis --referee referee --per-cell 20
     """
-    from starter.shift.referee import read_referee
+    from starter.shift.ruler import read_referee
     from starter.sources.sources import load_source
     from starter.synis.build import Referee, build_grid
-    from starter.synis.choose import choose_generator, choose_prompts
+    from starter.synis.generators import choose_generator, choose_prompts
 
     chosen, matrix = read_referee(referee, encoder, device)
     splits, identity = load_source(source, data_root, seed), f"training images of {Path(source).name}"

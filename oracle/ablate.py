@@ -23,13 +23,12 @@ from tqdm import tqdm
 from baselines.contract.estimator import Estimator
 from baselines.contract.guard import guarded, predict_one
 from baselines.report.report import ALL, family_interval
-from oracle.choice import CV
 from oracle.indicators import SIX
 from oracle.ora_a import OraA
 from oracle.ora_b import OraB
+from oracle.oracle import CV
 from oracle.syp import Syp
-from starter.competition.accuracy import PublicSets, Subject
-from starter.competition.groups import read_groups
+from starter.competition.accuracy import PublicSets, Subject, read_groups
 from starter.observing.observation import MetaTrain, Observation
 from submission import Competition, UnusableInput, make_id
 from submission.files import replacing, write_text

@@ -1,14 +1,66 @@
-"""The indicators of every image of the meta-train sets in one float32 table."""
+"""The indicators of every image of the meta-train sets in one float32 table.
 
+Scaling of indicators to [0, 1] (SYP eqs. 17-18 and table 5).
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle.indicators import indicator_table
-from oracle.normalisation import Normalisation
+from oracle.indicators import INDICATORS, indicator_table
 from starter.observing.observation import MetaTrain
+from submission.errors import UnusableInput
+
+KINDS = ("set", "global", "none")
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Normalisation:
+    """Min-max scaling; values outside the range are clamped to it, a column without range becomes 0.
+
+    Attributes:
+        kind: "set" scales by the set's own range (the paper's), "global" by that of all meta-train images,
+            "none" not at all. What all images of a set share, as FD, has no range in a set: "set" scales it
+            by the meta-train sets' too.
+        shared: which of the p columns are shared by a set's images, bool (p,).
+        low, high: of the meta-train tables, float32 (p,).
+    """
+
+    kind: str
+    shared: NDArray[np.bool_]
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, kind: str, names: Iterable[str], tables: Iterable[FloatArray]) -> "Normalisation":
+        """The ranges of the meta-train sets' raw tables (n, p), read one by one.
+
+        Raises:
+            UnusableInput: the kind is unknown.
+        """
+        if kind not in KINDS:
+            raise UnusableInput(f"normalisation must be {', '.join(KINDS)}, got {kind!r}")
+        ends = np.array([(table.min(axis=0), table.max(axis=0)) for table in tables])
+        shared = np.array([INDICATORS[name].of_set for name in names])
+        return cls(kind, shared, ends[:, 0].min(axis=0), ends[:, 1].max(axis=0))
+
+    def apply(self, table: FloatArray) -> FloatArray:
+        """Scale a set's table (n, p) in place; it is returned."""
+        if self.kind == "none":
+            return table
+        low, high = self.low, self.high
+        if self.kind == "set":
+            low = np.where(self.shared, low, table.min(axis=0))
+            high = np.where(self.shared, high, table.max(axis=0))
+        span = high - low
+        table -= low
+        table /= np.where(span > 0, span, 1)
+        table[:, span <= 0] = 0
+        return np.clip(table, 0, 1, out=table)
 
 
 @dataclass(frozen=True)

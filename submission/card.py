@@ -11,7 +11,7 @@ from string import Template
 
 from submission.competition import PARTS, Competition
 from submission.files import sha256, write_text
-from submission.markdown import escaped
+from submission.page import escaped
 from submission.tracks import TRACKS
 
 CARD, CROISSANT = "card.md", "croissant.json"

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from submission.errors import InvalidSubmission
 from submission.files import replacing
-from submission.predictions import NUMBER, decoded, like_percentages, shown
-from submission.zipped import ANSWER
+from submission.predictions import ANSWER, NUMBER, decoded, like_percentages, shown
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 

@@ -1,6 +1,7 @@
 """The two errors that are the user's to mend; everything else is a bug and keeps its traceback."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 SHOWN_PROBLEMS = 20
 
@@ -31,3 +32,23 @@ class InvalidSubmission(ValueError):
         if count > SHOWN_PROBLEMS:
             lines.append(f"  ... and {count - SHOWN_PROBLEMS} more")
         super().__init__("\n".join(lines))
+
+
+def printable(text: object) -> str:
+    """`text` on one line: what cannot be printed is escaped as `repr` does.
+
+    >>> print(printable("two\\nlines"))
+    two\\nlines
+    """
+    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in str(text))
+
+
+def unusable(path: Path | str, reason: str) -> UnusableInput:
+    """The error that `path` cannot be used for this `reason`, in one printable line."""
+    return UnusableInput(printable(f"{path}: {reason}"))
+
+
+def why(error: Exception) -> str:
+    """What an error of the system or a library says, on one line of at most 200 characters."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(text.split())[:200]

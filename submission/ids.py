@@ -1,6 +1,12 @@
-"""Names of subjects and sets, and the ids made of them: the keys of every file that holds predictions."""
+"""Names of subjects and sets, and the ids made of them: the keys of every file that holds predictions.
+
+Telling a file of another competition or track by its ids, in a line in the place of one for each id.
+"""
 
 import re
+from collections.abc import Sequence
+
+from submission.tracks import TRACKS
 
 _SUBJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,79}")
 _SET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -58,3 +64,40 @@ def _check(name: str, pattern: re.Pattern[str], noun: str, marks: str) -> str:
             "a letter or digit first"
         )
     return name
+
+
+SHOWN = 3
+"""Subjects that a message names."""
+
+
+def foreign(ids: Sequence[str], own: Sequence[str], own_track: str) -> str:
+    """What a file with these ids seems to be, where no subject of theirs is the competition's; else "".
+
+    An id that is none says nothing. `own` are the competition's subjects, `own_track` is its track.
+    """
+    subjects = dict.fromkeys(subject for name in ids if (subject := _subject(name)))
+    if not subjects or not subjects.keys().isdisjoint(own):
+        return ""
+    named = _shown(list(subjects))
+    track = "ood" if all(map(_of_a_detector, subjects)) else "accuracy"
+    if track != own_track:
+        return f"its ids are of the {track} track ({named}), this competition of the {own_track} track"
+    return f"its ids are of another competition: they are about {named}, and this one is about {_shown(own)}"
+
+
+def _subject(name: str) -> str:
+    try:
+        return split_id(name)[0]
+    except ValueError:
+        return ""
+
+
+def _of_a_detector(subject: str) -> bool:
+    try:
+        return bool(TRACKS["ood"].split(subject))
+    except ValueError:
+        return False
+
+
+def _shown(subjects: Sequence[str]) -> str:
+    return ", ".join([*subjects[:SHOWN], *(["..."] if len(subjects) > SHOWN else [])])

@@ -1,5 +1,9 @@
-"""Jinja, as all pages and texts of the kit are filled in: an unknown name is an error, values are escaped."""
+"""Jinja, as all pages and texts of the kit are filled in: an unknown name is an error, values are escaped.
 
+Text of others in Markdown.
+"""
+
+import re
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -20,3 +24,13 @@ def templates(folder: Path, escape: bool = True) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+def escaped(text: str) -> str:
+    """`text` as Markdown shows it, whatever it holds: one line, no mark-up, no HTML, no link.
+
+    >>> print(escaped("a_b | <i>"))
+    a\\_b \\| \\<i\\>
+    """
+    line = "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return re.sub(r"([!-&(-,./:-@\[-`{-~])", r"\\\1", line)

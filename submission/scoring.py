@@ -7,13 +7,11 @@ from pathlib import Path
 from submission.competition import Competition
 from submission.datacv import parse_answer, starts_with_number
 from submission.errors import InvalidSubmission, UnusableInput
-from submission.foreign import foreign
-from submission.ids import split_id
+from submission.ids import foreign, split_id
 from submission.metrics import Score, score, skill
-from submission.predictions import most_bytes, named_ids, parse_predictions, read_bytes
+from submission.predictions import is_zip, most_bytes, named_ids, parse_predictions, read_bytes, unzipped
 from submission.solution import SolutionRow
 from submission.tracks import TRACKS
-from submission.zipped import is_zip, unzipped
 
 SCORER = "rmse-points/1"
 """The name of the way submissions are scored; a change that alters any score gives it another number."""
@@ -64,7 +62,9 @@ def parse_submission(
         names = {"test": "test sets (submissions/)", "val": "validation sets (validation/)"}
         if _fits(parse, data, competition.ids(other)):
             problem = f"these are predictions for the {names[other]}, not for the {names[part]}"
-        elif is_answer or not (problem := foreign(competition, named_ids(data, name))):
+        elif is_answer or not (
+            problem := foreign(named_ids(data, name), competition.subjects, competition.track)
+        ):
             raise
         raise InvalidSubmission(name, [problem]) from error
 

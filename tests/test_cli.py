@@ -22,7 +22,7 @@ import unseen
 from starter.build.accuracy import build as BUILD
 from starter.classifiers import read_classifier, save_classifier
 from starter.encoders.two_tower import LENGTH
-from starter.meaning.classlists import load_classes
+from starter.meaning.labels import load_classes
 from starter.shift.laid import Laid
 from starter.sources.glyphs.digits import glyph_splits
 from submission import Competition
@@ -73,7 +73,7 @@ def test_the_examples_of_the_help_run(arguments, folder, weights, monkeypatch, r
     if arguments[0] in ("demo", "build"):
         (folder / "elsewhere").mkdir()
         monkeypatch.chdir(folder / "elsewhere")
-        monkeypatch.setattr("starter.build.parts.train_small", trained(weights))
+        monkeypatch.setattr("starter.build.folder.train_small", trained(weights))
         monkeypatch.setattr("starter.build.accuracy.build", smaller)
         monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     if arguments[0] == "audit":
@@ -224,7 +224,7 @@ def test_a_report_holds_the_methods_asked_for(folder):
 
 
 def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch):
-    monkeypatch.setattr("starter.build.parts.train_small", trained(weights))
+    monkeypatch.setattr("starter.build.folder.train_small", trained(weights))
     monkeypatch.setattr("starter.build.accuracy.build", smaller)
     monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     text = run("demo").text
@@ -234,7 +234,7 @@ def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch
 
 
 def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeypatch):
-    monkeypatch.setattr("starter.build.parts.train_small", trained(weights))
+    monkeypatch.setattr("starter.build.folder.train_small", trained(weights))
     monkeypatch.setattr("starter.build.accuracy.build", smaller)
     monkeypatch.setattr("starter.build.ood.DRAWS", 2)
     text = run("demo", "mixes", "--track", "ood").text
@@ -491,7 +491,7 @@ def test_what_is_mistyped_is_told_before_anything_is_made_and_leaves_nothing(
 ):
     Laid(np.eye(LENGTH, dtype=np.float32), "another").save(folder / "laid")
     monkeypatch.setattr(
-        "starter.build.parts.train_small", lambda *arguments, **options: pytest.fail("trained")
+        "starter.build.folder.train_small", lambda *arguments, **options: pytest.fail("trained")
     )
     if "--source" not in options:
         for module in ("build", "buildmixes"):

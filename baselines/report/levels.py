@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from baselines.report.report import Report, Run
 from starter.shift.degrees import LEVELS
 from starter.shift.grid import AXES, along, cell_of
-from starter.studies.gridfigures import lines, maps
+from starter.studies.figures import lines, maps
 
 FAR = 50.0
 """Percentage points at either end of a map's colours."""

@@ -1,4 +1,7 @@
-"""Does unsupervised evaluation hold on near OOD? Every method's error on near and on far mixes apart."""
+"""Does unsupervised evaluation hold on near OOD? Every method's error on near and on far mixes apart.
+
+What chance alone gives to the truths of the OOD track's meta-train mixes.
+"""
 
 from collections.abc import Mapping
 
@@ -11,11 +14,28 @@ from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator, FloatArray
 from baselines.contract.families import Fold
 from baselines.contract.held_out import held_out
-from baselines.report.noise_floor import FLOOR, deviations
+from baselines.ood.scored import mix_scores, reference_scores
+from starter.build.ood import deviation
 from starter.observing.observation import MetaTrain
 from starter.studies.failure_report import ood_kind
 from submission.metrics import deviation_floor
 from submission.tracks import TRACKS
+
+FLOOR = "noise floor"
+"""The name of its line in tables of methods."""
+
+
+def deviations(meta: MetaTrain, metric: str) -> FloatArray:
+    """The standard deviation, a fraction, that the draw of images gives to each mix's metric (m,).
+
+    Args:
+        meta: mixes; where their FPR takes its threshold from the pool, the reference stands for it.
+        metric: as in `starter.detectors.metrics.METRICS`.
+    """
+    reference, rng = reference_scores(meta.source), np.random.default_rng(0)
+    mixes = zip(meta.sets, meta.ood, strict=True)
+    return np.array([deviation(metric, meta.fpr, reference, mix_scores(mix), ood, rng) for mix, ood in mixes])
+
 
 DRAWS, FOLDS = 1000, 5
 

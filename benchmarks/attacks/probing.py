@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.board.ladder import ladder
+from leaderboard.board.feedback import ladder
 from leaderboard.board.statistics import Families, uncertainty
 
 FloatArray = NDArray[np.float64]

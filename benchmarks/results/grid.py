@@ -20,9 +20,8 @@ from baselines.run.predict import predict
 from leaderboard import tables
 from starter.build.accuracy import build
 from starter.build.settings import settings_of
-from starter.shift.referee import open_referee
-from starter.studies.grid import Asked, run_grid
-from starter.studies.gridreport import summary, write_grid
+from starter.shift.ruler import open_referee
+from starter.studies.grid import Asked, run_grid, summary, write_grid
 from submission import Competition
 
 SIZES: dict[str, object] = {"train_sets": 60, "val_sets": 16, "test_sets": 96, "set_size": 100}

@@ -19,8 +19,7 @@ import pandas as pd
 
 from starter.encoders.embedded import embedded_encoder
 from starter.encoders.two_tower import TwoTowerEncoder
-from starter.shift.laid import MARGIN, STEPS, train_laid
-from starter.shift.pca import text_pca
+from starter.shift.laid import MARGIN, STEPS, text_pca, train_laid
 from starter.shift.prompts import caption_prompts, choose_prompts
 from starter.sources.sources import load_source
 from starter.studies.zeroshot import Decomposition, describe, shown_sets, zero_shot_table

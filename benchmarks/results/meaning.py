@@ -32,11 +32,10 @@ from starter.classifiers import load_classifier
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc, detection_error, fpr
 from starter.images.imageset import ImageSet
-from starter.meaning.assign import T40, T45, T50, similarity_benchmark
-from starter.meaning.classlists import load_classes
+from starter.meaning.assign import T40, T45, T50, prune, similarity_benchmark
 from starter.meaning.images import load_class_images
+from starter.meaning.labels import load_classes
 from starter.meaning.manifest import ClassEntry
-from starter.meaning.pruning import prune
 from starter.meaning.wordnet import load_wordnet
 from starter.observing.cache import Cache
 from starter.observing.observation import Observation, Source

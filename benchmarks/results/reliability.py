@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
-from starter.competition.accuracy import PublicSets, Subject
-from starter.competition.groups import read_groups
+from starter.competition.accuracy import PublicSets, Subject, read_groups
 from starter.images.arrays import read_npz
 from starter.observing.observation import Observation
 from submission import Competition

@@ -22,7 +22,7 @@ from starter.observing.observation import Observation, Source
 from starter.observing.observe import Observer, observe_all
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe
-from starter.shift.severity import trend
+from starter.shift.grid import trend
 from starter.sources.sources import load_images
 from starter.studies.sanity import SHIFTS, chosen
 

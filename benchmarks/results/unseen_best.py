@@ -33,7 +33,7 @@ from baselines import BASELINES, Estimator
 from baselines.contract.families import subset
 from baselines.run.predict import predict
 from leaderboard import results
-from leaderboard.board.methods import read_methods
+from leaderboard.board.results import read_methods
 from oracle import OraA, OraB, OraL, Syp, UnseenBest
 from starter.build.accuracy import build
 from starter.competition.accuracy import PublicSets, Subject

@@ -23,10 +23,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from starter.meaning.assign import T40, T45, T50, similarity_benchmark
-from starter.meaning.classlists import load_classes
-from starter.meaning.labels import Matches
-from starter.meaning.pruning import ORGANISM, Pruning, prune
+from starter.meaning.assign import ORGANISM, T40, T45, T50, Pruning, prune, similarity_benchmark
+from starter.meaning.labels import Matches, load_classes
 from starter.meaning.similarity import leacock_chodorow, mean_similarity, path_similarity, wu_palmer
 from starter.meaning.wordnet import WordNet, load_wordnet
 

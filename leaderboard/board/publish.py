@@ -6,11 +6,10 @@ from datetime import datetime
 from pathlib import Path
 
 from leaderboard.board.contenders import after_end, by_team, while_running
-from leaderboard.board.markdown import leaderboard_markdown
-from leaderboard.board.methods import method_files, read_methods
-from leaderboard.board.pages import leaderboard_html
+from leaderboard.board.pages import leaderboard_html, leaderboard_markdown
 from leaderboard.board.part import Part
 from leaderboard.board.probing import probing_warning
+from leaderboard.board.results import method_files, read_methods
 from leaderboard.board.statistics import FloatArray
 from leaderboard.board.table import CONSTANT, FEW, Board, Standing, leaderboard_csv, standings
 from leaderboard.ledger.kept import kept_table

@@ -1,16 +1,66 @@
-"""How the kit's own methods do on all test sets, by group: a table for organizers and for the docs."""
+"""How the kit's own methods do on all test sets, by group: a table for organizers and for the docs.
+
+The kit's own methods in a competition: what `unseen predict` wrote to ``submissions/``.
+"""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from leaderboard.board.methods import read_methods
 from leaderboard.board.part import sampling_noise
 from leaderboard.board.table import CONSTANT, shown
 from submission.competition import Competition
+from submission.errors import InvalidSubmission, UnusableInput
 from submission.metrics import skill
-from submission.scoring import score_rows
+from submission.scoring import score_rows, validate
 from submission.solution import SolutionRow
+
+
+@dataclass(frozen=True)
+class Methods:
+    """The valid files of predictions in ``submissions/``.
+
+    Attributes:
+        predictions: {method: {id: fraction}}; a method's name is its file's.
+        warnings: one printable line for every file that was left out, saying why.
+    """
+
+    predictions: dict[str, dict[str, float]]
+    warnings: tuple[str, ...]
+
+
+def method_files(competition: Competition) -> list[Path]:
+    """The files in ``submissions/``, valid or not, sorted by name."""
+    return sorted((competition.root / "submissions").glob("*.csv"))
+
+
+def read_methods(competition: Competition) -> Methods:
+    """Every method's predictions for the test sets, sorted by name.
+
+    Left out are files that are not valid or cannot be read, whose name cannot be shown, and links into
+    ``private/``.
+    """
+    predictions = {}
+    warnings = []
+    private = competition.private.resolve()
+    for path in method_files(competition):
+        if not path.name.isprintable():
+            warnings.append(f"left out {str(path)!r}: its name cannot be shown; rename it")
+            continue
+        if Path(os.path.realpath(path)).is_relative_to(private):  # resolve() fails on a loop
+            warnings.append(f"left out {path}: it leads into {competition.private}")
+            continue
+        try:
+            predictions[path.stem] = validate(competition, path)
+        except InvalidSubmission as error:
+            more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+            warnings.append(f"left out {path}: {error.problems[0]}{more}")
+        except UnusableInput as error:
+            warnings.append(f"left out {error}")
+    return Methods(predictions, tuple(warnings))
+
 
 NOISE = "noise floor"
 GROUPS = ("seen", "unseen", "natural", "natural-few")

@@ -7,7 +7,7 @@ from pathlib import Path
 from leaderboard.export.codabench import write_codabench
 from leaderboard.export.datacv import write_datacv
 from leaderboard.export.kaggle import write_kaggle
-from leaderboard.export.texts import filled
+from leaderboard.export.program import filled
 from submission import Competition, UnusableInput
 from submission.files import claim_folder, replacing, sha256
 

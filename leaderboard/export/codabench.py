@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from leaderboard.export.program import Files, reference, scoring_program
-from leaderboard.export.texts import filled
+from leaderboard.export.program import Files, filled, reference, scoring_program
 from submission import Competition, UnusableInput, pack
 from submission.files import replacing
 

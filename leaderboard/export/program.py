@@ -1,12 +1,19 @@
 """What scores an exported competition on another host: the program, and what it scores with.
 
 The program is the kit's own code, copied, so that its messages and numbers are the kit's.
+
+Texts of exports that are filled in with a competition's facts.
 """
 
+import json
+from datetime import datetime
 from pathlib import Path
 
 import submission
 from submission import Competition
+from submission.card import LICENCES
+from submission.competition import VISIBILITIES
+from submission.page import templates
 from submission.seal import DESCRIPTION, SEAL, SOLUTION
 
 Files = dict[str, bytes]
@@ -30,3 +37,22 @@ def reference(competition: Competition, usage: str) -> Files:
     competition.solution()
     files = {name: (competition.root / name).read_bytes() for name in (DESCRIPTION, SOLUTION, SEAL)}
     return {"usage": f"{usage}\n".encode(), **files}
+
+
+EXAMPLES = {"accuracy": "fd", "ood": "plugin-mpe"}
+"""A method of the kit that texts name, by track."""
+
+
+def filled(name: str, competition: Competition, **times: datetime) -> bytes:
+    """The text of the file `name` in ``templates/``, as UTF-8."""
+    page = templates(Path(__file__).with_name("templates"), escape=False)  # YAML quotes every value
+    page.filters["quoted"] = lambda value: json.dumps(str(value), ensure_ascii=False)
+    listed = LICENCES in competition.files
+    text = page.get_template(name).render(
+        competition=competition,
+        method=EXAMPLES[competition.track],
+        visibility=VISIBILITIES[competition.visibility],
+        licences=competition.file(LICENCES).read_text(encoding="utf-8").rstrip() if listed else "Not stated.",
+        **times,
+    )
+    return text.encode()

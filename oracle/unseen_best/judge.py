@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from oracle.indicators import named
 from oracle.networks import Mlp
-from oracle.normalisation import Normalisation
 from oracle.ora_l import grow, read_trees
+from oracle.table import Normalisation
 from oracle.training import Training
 
 if TYPE_CHECKING:

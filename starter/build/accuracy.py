@@ -10,22 +10,28 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.build.cells import grid_input, open_ruler, plan_grid
-from starter.build.folder import Claim, claimed, remove_strays
-from starter.build.licences import licences
+from starter.build.folder import (
+    Claim,
+    claimed,
+    given_classifiers,
+    hashes,
+    licences,
+    public_sets,
+    remove_strays,
+    write_bases,
+    write_classifiers,
+)
 from starter.build.ood import build_mixes
-from starter.build.parts import given_classifiers, hashes, public_sets, write_bases, write_classifiers
 from starter.build.plan import Planned, Settings, plan_part, plan_train
 from starter.classifiers import Classifier, check_device
-from starter.competition.accuracy import PublicSets, Subject
+from starter.competition.accuracy import GROUPS_FILE, PublicSets, Subject, write_groups
 from starter.competition.cluster import Cluster
-from starter.competition.groups import GROUPS_FILE, write_groups
 from starter.encoders.choose import EMBEDDED, load_encoder
 from starter.images.arrays import write_npz
-from starter.images.imageset import ImageSet
-from starter.images.overlap import shared_images
-from starter.observing.cache import cache_key, keep_elsewhere
+from starter.images.imageset import ImageSet, shared_images
+from starter.observing.cache import keep_elsewhere
 from starter.sets.rendering import FromRecipe
-from starter.shift.referee import read_referee
+from starter.shift.ruler import read_referee
 from starter.sources.sources import load_source
 from starter.sources.splits import Splits
 from submission import (
@@ -38,7 +44,7 @@ from submission import (
     write_solution,
 )
 from submission.card import LICENCES
-from submission.files import write_text
+from submission.files import digest_of, write_text
 
 LEAKED_SHARE = 0.05
 """A natural test set of which more than this is public is refused; where images are hidden, any."""
@@ -195,13 +201,13 @@ def _inputs(
 ) -> dict[str, str]:
     """A hash of everything that the build reads, by the option that named it."""
     parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
-    inputs = {f"--source {settings.source}": cache_key(splits.classes, *(part.digest for part in parts))}
+    inputs = {f"--source {settings.source}": digest_of(splits.classes, *(part.digest for part in parts))}
     for part, planned in plans.items():
         read = [plan for plan in planned if plan.base.startswith("path:") and plan.images is not None]
         natural = sorted((plan.base, plan.images.digest) for plan in read if plan.images is not None)
         inputs |= {f"--{part}-from {base.removeprefix('path:')}": digest for base, digest in natural}
     if settings.recipes:
-        inputs[f"--recipes {settings.recipes}"] = cache_key(
+        inputs[f"--recipes {settings.recipes}"] = digest_of(
             *(each.to_json() for each in plan_train(settings))
         )
     return inputs | {f"--classifier {name}": classifier.digest for name, classifier in given.items()}

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.build.folder import Claim
-from starter.build.parts import train_ref
+from starter.build.folder import Claim, train_ref
 from starter.build.plan import Planned, Settings
 from starter.build.settings import MixSettings
 from starter.images.imageset import ImageSet
@@ -16,8 +15,7 @@ from starter.sets.recipe import Recipe, generator
 from starter.shift.degrees import ShiftGrid, usual_range
 from starter.shift.grid import cell_name
 from starter.shift.images import IND, Joined, embedded_shifts, is_embedded, shifted
-from starter.shift.referee import kept_in, open_referee
-from starter.shift.ruler import Ruler
+from starter.shift.ruler import Ruler, kept_in, open_referee
 from starter.sources.splits import Splits
 from submission import UnusableInput
 

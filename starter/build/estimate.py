@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from starter.build.cells import candidates
-from starter.build.parts import TRAIN_REF
+from starter.build.folder import TRAIN_REF
 from starter.build.plan import Settings, plan_train
 from starter.build.settings import MixSettings
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network

@@ -10,26 +10,30 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.build.cells import cell_pools, cells_of, grid_input, open_ruler
-from starter.build.folder import Claim, remove_strays
-from starter.build.licences import licences
-from starter.build.parts import given_classifiers, hashes, public_sets, write_bases, write_classifiers
+from starter.build.folder import (
+    Claim,
+    given_classifiers,
+    hashes,
+    licences,
+    public_sets,
+    remove_strays,
+    write_bases,
+    write_classifiers,
+)
 from starter.build.plan import Settings
 from starter.build.settings import MixSettings
 from starter.classifiers import Classifier
+from starter.competition.accuracy import GROUPS_FILE, write_groups
 from starter.competition.cluster import Cluster
-from starter.competition.groups import GROUPS_FILE, write_groups
 from starter.competition.ood import MIXES_FILE, MixSets, Scores, View, picked, true_metric
 from starter.images.arrays import write_npz
-from starter.images.imageset import ImageSet
-from starter.images.overlap import shared_images
+from starter.images.imageset import ImageSet, shared_images
 from starter.meaning.oodsets import load_class_sets
-from starter.observing.cache import cache_key
 from starter.sets.mix import FromPools, Mix, draw_mixes, family, part_sets
 from starter.sets.recipe import generator
 from starter.sets.rendering import FromRecipe
 from starter.shift.ruler import Ruler
-from starter.sources.gbench import gbench, missing
-from starter.sources.oodsets import load_ind_images, load_ood_sets, without_shared
+from starter.sources.oodsets import gbench, load_ind_images, load_ood_sets, missing, without_shared
 from starter.sources.sources import load_source
 from starter.sources.splits import Splits
 from submission import (
@@ -43,7 +47,7 @@ from submission import (
 )
 from submission.card import LICENCES
 from submission.competition import NOISE
-from submission.files import write_text
+from submission.files import digest_of, write_text
 from submission.tracks import TRACKS
 
 DRAWS = 32
@@ -196,8 +200,8 @@ def _inputs(
     own = {f"--test-ind {settings.test_ind}": test_ind.digest} if settings.test_ind else {}
     return {
         **own,
-        f"--source {settings.source}": cache_key(splits.classes, *(part.digest for part in parts)),
-        option: cache_key(*((name, images.digest) for name, images in ood.items())),
+        f"--source {settings.source}": digest_of(splits.classes, *(part.digest for part in parts)),
+        option: digest_of(*((name, images.digest) for name, images in ood.items())),
         **{f"--classifier {name}": classifier.digest for name, classifier in given.items()},
     }
 

@@ -12,8 +12,7 @@ import numpy as np
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS, POLICIES, Policy, unseen_operations
 from starter.operations.operation import Params
-from starter.sets.recipe import Recipe, draw_recipes
-from starter.sets.recipefile import read_recipes
+from starter.sets.recipe import Recipe, draw_recipes, read_recipes
 from starter.sources.glyphs.digits import NATURAL, natural_set
 from starter.sources.sources import load_images, set_names
 from starter.sources.splits import Splits

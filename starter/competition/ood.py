@@ -14,12 +14,13 @@ from starter.competition.accuracy import PublicSets, Subject
 from starter.detectors import DETECTORS, Detector
 from starter.detectors.metrics import DETECTION_METRICS
 from starter.images.imageset import ImageSet
-from starter.observing.cache import Layout, cache_key
+from starter.observing.cache import Layout
 from starter.observing.observation import MetaTrain, Moments, Observation, ScoredMix, ScoredSource, Source
 from starter.observing.observe import observe_all, read
 from starter.sets.mix import FromPools, Mix, family
 from starter.sets.rendering import FromRecipe, Rendering
 from submission import Competition, UnusableInput
+from submission.files import digest_of
 from submission.tracks import TRACKS
 
 VERSION = 1
@@ -171,10 +172,10 @@ class View:
     @cached_property
     def _reference(self) -> str:
         sets, classifier = self.subject.sets, self.subject.observer.classifier
-        return cache_key(classifier.digest, classifier.device, sets.reference.digest, sets.train_ref.digest)
+        return digest_of(classifier.digest, classifier.device, sets.reference.digest, sets.train_ref.digest)
 
     def _key(self, detector: str, rendering: Rendering) -> str:
-        return cache_key(VERSION, repr(self.detectors[detector]), self._reference, rendering.digest)
+        return digest_of(VERSION, repr(self.detectors[detector]), self._reference, rendering.digest)
 
 
 @dataclass(frozen=True)

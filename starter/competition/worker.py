@@ -24,11 +24,11 @@ from starter.classifiers import use_network
 from starter.competition.accuracy import PublicSets, Subject
 from starter.competition.ood import MixSets, View, detectors_of
 from starter.competition.subjects import SETS
-from starter.observing.cache import ELSEWHERE, at, cache_key, cache_of
+from starter.observing.cache import ELSEWHERE, at, cache_of
 from starter.observing.observe import observe
 from starter.sets.rendering import Rendering
 from submission import Competition, UnusableInput
-from submission.files import replacing, sha256, write_text
+from submission.files import digest_of, replacing, sha256, write_text
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -124,7 +124,7 @@ def problem(work: Work, dask_worker: "Worker | None" = None) -> str:
 @cache
 def versions() -> dict[str, str]:
     """What an observation depends on beside its inputs: libraries, and the kit's own code."""
-    code = cache_key(*(sha256(path) for path in sorted(Path(__file__).parent.rglob("*.py"))))
+    code = digest_of(*(sha256(path) for path in sorted(Path(__file__).parent.rglob("*.py"))))
     libraries = {name: version(name).partition("+")[0] for name in ("dask", "distributed", "numpy", "torch")}
     return {"Python": platform.python_version(), **libraries, "unseen's code": code[:12]}
 

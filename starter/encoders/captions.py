@@ -1,10 +1,30 @@
-"""Captioned images: what each shows and in what style, in phrases; what the kit's encoders learn from."""
+"""Captioned images: what each shows and in what style, in phrases; what the kit's encoders learn from.
+
+The embedded glyphs with captions: a digit or another sign, its face, backdrop and look, an operation.
+
+As the paper's referee has seen all kinds of images that it judges, these hold all embedded signs, faces,
+backdrops and operations; the handwriting is that of the training part alone.
+
+Labelled photographs with captions: the class's name, and the operation that was applied.
+
+The operations that captioned images are shown under, and what captions say of them.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
+from tqdm import tqdm
+
+from starter.images.imageset import ImageSet
+from starter.operations import GROUPS, OPERATIONS
+from starter.sets.recipe import Recipe, generator
+from starter.sources.glyphs.digits import CLASSES, NATURAL, PARTS, Look, draw_glyphs
+from starter.sources.glyphs.signs import PICTURES, SCRIPTS
+from starter.sources.glyphs.typefaces import handwriting, script, typeface
+from submission.errors import UnusableInput
 
 ABSENT = -1
 
@@ -50,3 +70,169 @@ def join(parts: Sequence[Captioned]) -> Captioned:
     values = np.concatenate([part.values for part in parts])
     easy = np.concatenate([part.easy for part in parts])
     return Captioned(images, values, parts[0].phrases, easy)
+
+
+SHIFTS = ("identity", *GROUPS["default"], *GROUPS["corruptions"])
+SHIFT_PHRASES = ("untouched", *(f"with {name.replace('_', ' ')}" for name in SHIFTS[1:]))
+
+
+def shifted(images: NDArray[np.uint8], shift: int, rng: Generator) -> NDArray[np.uint8]:
+    """Images (n, h, w, 3) under one of SHIFTS; a severity is drawn from 2 to 5."""
+    name = SHIFTS[shift]
+    params = {"severity": int(rng.integers(2, 6))} if "severity" in OPERATIONS[name].parameters else {}
+    recipe = Recipe(name, int(rng.integers(2**53)), ((name, params),))
+    return recipe.render(ImageSet(name, images)).images
+
+
+GROUP = 50
+"""Images of one style."""
+# Of each covariate, the usual values come first.
+FACES = (
+    "handwriting",
+    "dejavu",
+    "computer-modern",
+    "computer-modern-sans",
+    "dot-matrix",
+    "opencv",
+    "seven-segment",
+    "stix",
+    "stix-italic",
+)
+BACKDROPS = ("gradient", "china", "flower", "portrait", "terrain")
+LOOKS = {
+    "plain": Look(),
+    "inverted": Look(inverted=1.0),
+    "outline": NATURAL["outline"],
+    "crowded": NATURAL["crowded"],
+    "faint": NATURAL["faint"],
+    "clear": Look(height=(13, 20), inverted=0.0, contrast=(0.35, 0.7)),
+}
+USUAL = (2, 3, 1, 1)
+"""How many values of face, backdrop, look and operation the embedded data show most."""
+CLEAR = (FACES.index("dejavu"), BACKDROPS.index("gradient"), list(LOOKS).index("clear"), 0)
+"""What training begins with: from usual images it takes many times longer to tell any digits apart."""
+VARIED = 0.5
+"""The share of each covariate that is drawn from all values in varied images."""
+KINDS = (0.75, 0.15, 0.1)
+"""Shares of digits, of other signs and of pictures without any."""
+PHRASES = (
+    (*CLASSES, *(name.replace("_", " ") for name in (*SCRIPTS, *PICTURES))),
+    tuple(f"{name.replace('-', ' ')} face" for name in FACES),
+    tuple(f"on {name}" for name in BACKDROPS),
+    tuple(f"{name} look" for name in LOOKS),
+    SHIFT_PHRASES,
+)
+
+
+def captioned_glyphs(images: int, seed: int, progress: bool = True) -> Captioned:
+    """That many images to the next 250: a fifth clear, two fifths as the embedded data, two fifths varied."""
+    groups = range(5 * -(-images // (5 * GROUP)))
+    bar = tqdm(groups, desc="draw glyphs", unit="group", disable=not progress)
+    return join([_group(generator(seed, "captions", number), number % 5) for number in bar])
+
+
+def _group(rng: Generator, kind: int) -> Captioned:
+    """Images of one style; other signs have one face, pictures have neither face nor look."""
+    share = VARIED if kind > 2 else 0
+    style = list(CLEAR)
+    if kind:
+        sizes = (len(FACES), len(BACKDROPS), len(LOOKS), len(SHIFTS))
+        style = [
+            int(rng.integers(size if rng.random() < share else usual))
+            for size, usual in zip(sizes, USUAL, strict=True)
+        ]
+    meanings = _DRAWN[rng.choice(len(KINDS), p=KINDS)](rng)
+    images = drawn(meanings, style, rng)
+    values = np.column_stack([meanings, np.broadcast_to(_shown(meanings[0], style), (GROUP, len(style)))])
+    return Captioned(shifted(images, style[3], rng), values, PHRASES, np.full(GROUP, kind == 0))
+
+
+def _digits(rng: Generator) -> NDArray[np.int64]:
+    return rng.permutation(np.arange(GROUP) % len(CLASSES))
+
+
+def _signs(rng: Generator) -> NDArray[np.int64]:
+    return np.full(GROUP, len(CLASSES) + rng.integers(len(SCRIPTS)))
+
+
+def _pictures(rng: Generator) -> NDArray[np.int64]:
+    return np.full(GROUP, len(CLASSES) + len(SCRIPTS) + rng.integers(len(PICTURES)))
+
+
+_DRAWN = (_digits, _signs, _pictures)
+
+
+def drawn(meanings: NDArray[np.int64], style: Sequence[int], rng: Generator) -> NDArray[np.uint8]:
+    """Draw digits, characters of one script or one kind of picture, before any operation.
+
+    Args:
+        meanings: (n,), numbers of `PHRASES`' first; all digits, or all the same.
+        style: numbers of face, backdrop and look; pictures have none of them, scripts no face.
+        rng: of everything drawn.
+
+    Returns: uint8 (n, 32, 32, 3).
+    """
+    n, other = len(meanings), int(meanings[0]) - len(CLASSES)
+    if other >= len(SCRIPTS):
+        pictures = list(PICTURES.values())[other - len(SCRIPTS)](n, rng)
+        return np.rint(np.clip(pictures, 0, 1) * 255).astype(np.uint8)
+    look = replace(list(LOOKS.values())[style[2]], backdrops=(BACKDROPS[style[1]],))
+    if other >= 0:
+        characters = list(SCRIPTS.values())[other]
+        numbers = rng.integers(len(characters), size=n)
+        return draw_glyphs("signs", numbers, look, [script(characters)], rng).images
+    face = FACES[style[0]]
+    written = handwriting(*PARTS["train"][1]) if face == "handwriting" else typeface(face)
+    return draw_glyphs("digits", meanings, look, [written], rng).images
+
+
+def _shown(meaning: int, style: Sequence[int]) -> list[int]:
+    """What of the style an image of this meaning shows."""
+    face, backdrop, look, shift = style
+    other = meaning - len(CLASSES)
+    if other < 0:
+        return [face, backdrop, look, shift]
+    if other < len(SCRIPTS):
+        return [FACES.index("dejavu"), backdrop, look, shift]
+    photo = list(PICTURES)[other - len(SCRIPTS)].split("_")[0]
+    return [ABSENT, BACKDROPS.index(photo) if photo in BACKDROPS else ABSENT, ABSENT, shift]
+
+
+PHOTOS_OF_A_STYLE = 100
+"""Images under one operation."""
+
+
+def captioned_photos(
+    sets: Sequence[tuple[ImageSet, Sequence[str]]], seed: int, progress: bool = True
+) -> Captioned:
+    """Every image once; half are left as they are, the others under one of 26 operations each.
+
+    Args:
+        sets: labelled images of one size, and the names of their classes in label order; classes of the same
+            name are one.
+        seed: of the operations.
+        progress: show a tqdm bar.
+
+    Raises:
+        UnusableInput: the sets' images differ in size.
+    """
+    sizes = {images.images.shape[1:3] for images, _ in sets}
+    if len(sizes) > 1:
+        raise UnusableInput(f"images of one size are needed, got {sorted(sizes)}")
+    named = [[name.replace("_", " ") for name in classes] for _, classes in sets]
+    names = tuple(dict.fromkeys(name for classes in named for name in classes))
+    pixels = np.concatenate([images.images for images, _ in sets])
+    meanings = np.concatenate(
+        [
+            np.array([names.index(name) for name in classes])[images.labels]
+            for classes, (images, _) in zip(named, sets, strict=True)
+        ]
+    )
+    rng, parts = generator(seed, "photos"), []
+    groups = np.split(rng.permutation(len(pixels)), range(PHOTOS_OF_A_STYLE, len(pixels), PHOTOS_OF_A_STYLE))
+    for number, chosen in enumerate(tqdm(groups, desc="shift photos", unit="group", disable=not progress)):
+        shift = int(rng.integers(1, len(SHIFTS))) if number % 2 else 0
+        values = np.column_stack([meanings[chosen], np.full(len(chosen), shift)])
+        easy = np.full(len(chosen), shift == 0)
+        parts.append(Captioned(shifted(pixels[chosen], shift, rng), values, (names, SHIFT_PHRASES), easy))
+    return join(parts)

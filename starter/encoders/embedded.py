@@ -4,11 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from starter.encoders.captions import Captioned
-from starter.encoders.contrastive import EPOCHS, train_encoder
-from starter.encoders.glyphs import captioned_glyphs
-from starter.encoders.photos import captioned_photos
-from starter.encoders.two_tower import WIDTHS, TwoTowerEncoder
+from starter.encoders.captions import Captioned, captioned_glyphs, captioned_photos
+from starter.encoders.two_tower import EPOCHS, WIDTHS, TwoTowerEncoder, train_encoder
 from starter.images.imageset import ImageSet
 
 IMAGES = 24_000

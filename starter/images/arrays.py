@@ -1,12 +1,23 @@
-"""A set of images as an ``.npz`` file, written the same to the last byte and read without unpickling."""
+"""A set of images as an ``.npz`` file, written the same to the last byte and read without unpickling.
 
-from collections.abc import Mapping
+A .npy file: its header checked against its size before anything is allocated, and never unpickled.
+
+The format is NumPy's (NEP 1, versions 1.0 and 2.0), for arrays of plain numbers, truth values and strings.
+"""
+
+import math
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
-from starter.images.files import read_arrays, unusable
+from starter.images.files import BLOCK, MAX_BYTES, container, unzipped
 from starter.images.imageset import ImageSet
+from submission.errors import UnusableInput, unusable, why
 from submission.files import replacing
 
 _MAX_LABEL = np.iinfo(np.int64).max
@@ -47,3 +58,130 @@ def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray]) -> ImageSet:
         return ImageSet(name, arrays["images"], labels)
     except ValueError as error:
         raise unusable(path, str(error)) from error
+
+
+_LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}  # of the header's length, by format version
+_MAX_HEADER = 10_000  # bytes; NumPy reads no longer ones either
+# A header is a Python dict of three keys in any order. It is matched, not evaluated.
+_HEADER = re.compile(
+    rb"\{(?=.*'descr': *'([<>|=]?[?biufcSUVO]\d{0,9})')"
+    rb"(?=.*'fortran_order': *(True|False))"
+    rb"(?=.*'shape': *\(((?:(?:0|[1-9]\d*), ?)+(?:0|[1-9]\d*)?|)\))"
+    rb".*\}\s*",
+    re.DOTALL,
+)
+
+
+def map_npy(path: Path) -> np.ndarray:
+    """The array in `path`, read-only and mapped: only what is indexed is read.
+
+    Raises:
+        UnusableInput: there is no such file, it cannot be read, is no .npy of a plain array, or has more or
+            fewer bytes than its header declares; the message names it.
+    """
+    if not path.is_file():
+        raise UnusableInput(f"{path}: no such file")
+    try:
+        with path.open("rb") as stream:
+            shape, fortran, dtype = read_header(stream, path.stat().st_size)
+            start = stream.tell()
+        if not math.prod(shape):
+            return np.empty(shape, dtype)
+        return np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
+    except OSError as error:
+        raise UnusableInput(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, OverflowError) as error:
+        raise UnusableInput(f"{path}: not a .npy file that can be read ({error})") from error
+
+
+def read_npy(path: Path, rows: NDArray[np.integer] | None = None) -> np.ndarray:
+    """The array in `path`, in memory; or only its `rows`, indices (m,) of the first axis, in their order.
+
+    Raises:
+        UnusableInput: as `map_npy`, the array has no axis, or what is asked for takes more than 8 GiB.
+        IndexError: an index lies beyond the array.
+    """
+    mapped = map_npy(path)
+    if not mapped.ndim:
+        raise UnusableInput(f"{path}: a single value, not an array")
+    count = len(mapped) if rows is None else len(rows)
+    if count * math.prod(mapped.shape[1:]) * mapped.itemsize > MAX_BYTES:
+        raise UnusableInput(f"{path}: {count:,} rows take over {MAX_BYTES >> 30} GiB")
+    return np.array(mapped) if rows is None else np.asarray(mapped)[rows]
+
+
+def read_header(stream: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, Fortran order and dtype of a .npy of `size` bytes; then `stream` stands where its data begin.
+
+    Raises:
+        ValueError: it is no .npy of a plain array, or its data do not take the bytes that are there.
+    """
+    magic = stream.read(8)
+    if magic[:6] != b"\x93NUMPY":
+        raise ValueError("the magic string of a .npy is not there")
+    length_bytes = _LENGTH_BYTES.get((*magic[6:],))
+    if length_bytes is None:
+        raise ValueError(f"format version {'.'.join(map(str, magic[6:]))}; 1.0 and 2.0 are read")
+    length = int.from_bytes(stream.read(length_bytes), "little")
+    found = _HEADER.fullmatch(stream.read(length)) if length <= _MAX_HEADER else None
+    if not found:
+        raise ValueError("its header is not a valid one of a plain array")
+    descr, fortran, sides = found.groups()
+    shape = tuple(int(side) for side in sides.split(b",") if side.strip())
+    try:
+        dtype = np.dtype(descr.decode())
+    except TypeError as error:
+        raise ValueError(f"unknown type {descr.decode()}") from error
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects")
+    room = size - stream.tell()
+    if not dtype.itemsize or math.prod(shape) * dtype.itemsize != room:
+        raise ValueError(f"{shape} {dtype} does not fit its {room:,} bytes")
+    return shape, fortran == b"True", dtype
+
+
+MAX_RATIO = 256  # of a set's arrays to their file, which may always unpack to 256 MiB
+
+
+def read_arrays(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> dict[str, np.ndarray]:
+    """The `required` arrays of an .npz file, and those of the `optional` ones that it has; none is pickled.
+
+    No other array is read. Each header is compared with the room its data take in the file, and all arrays
+    with the size of the file, before any memory is set aside.
+
+    Raises:
+        UnusableInput: the file is missing or damaged, lacks an array, or has one that holds Python objects;
+            the arrays take over 8 GiB, or over 256 MiB and 256 times the file.
+    """
+    container(path)
+    with unzipped(path, "an .npz file") as zipped:
+        stored = {info.filename.removesuffix(".npy"): info for info in zipped.infolist()}
+        for name in required:
+            if name not in stored:
+                there = ", ".join(sorted(stored))[:200] or "none"
+                raise unusable(path, f"no array {name!r}; there are {there}")
+        wanted = {name: stored[name] for name in (*required, *optional) if name in stored}
+        total = sum(info.file_size for info in wanted.values())
+        limit = min(MAX_BYTES, MAX_RATIO * max(path.stat().st_size, 1 << 20))
+        if total > limit:
+            raise unusable(path, f"{total >> 20} MiB of arrays; such a file may hold {limit >> 20}")
+        arrays = {}
+        for name, info in wanted.items():
+            try:
+                arrays[name] = _array(zipped, info)
+            except Exception as error:  # a damaged, encrypted or strangely compressed member
+                raise unusable(path, f"array {name!r} cannot be read ({why(error)})") from error
+        return arrays
+
+
+def _array(zipped: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+    with zipped.open(info) as stream:
+        shape, fortran, dtype = read_header(stream, info.file_size)
+        data = np.empty(info.file_size - stream.tell(), np.uint8)
+        for start in range(0, len(data), BLOCK):
+            part = data[start : start + BLOCK]
+            block = stream.read(len(part))
+            if len(block) < len(part):
+                raise EOFError("it ends early")
+            part[:] = np.frombuffer(block, np.uint8)
+    return data.view(dtype).reshape(shape, order="F" if fortran else "C")

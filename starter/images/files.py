@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from PIL import Image
 from tqdm import tqdm
 
-from starter.images.npyfile import MAX_BYTES, read_header
-from submission.errors import UnusableInput
+from submission.errors import unusable, why
 
-MAX_RATIO = 256  # of a set's arrays to their file, which may always unpack to 256 MiB
+MAX_BYTES = 8 << 30  # of one array in memory
 MAX_FILE_BYTES = 64 << 20  # of one image file
 MAX_PIXELS = 64 * 10**6  # of one image
 MAX_DEPTH = 8  # folders in folders: what is deeper is taken for a link that leads back
-_BLOCK = 1 << 20  # bytes that are unpacked at a time
+BLOCK = 1 << 20  # bytes that are unpacked at a time
 _SUFFIXES = {
     ".bmp",
     ".gif",
@@ -39,25 +38,6 @@ _SUFFIXES = {
     ".tiff",
     ".webp",
 }
-
-
-def printable(text: object) -> str:
-    """`text` on one line: what cannot be printed is escaped as `repr` does.
-
-    >>> print(printable("two\\nlines"))
-    two\\nlines
-    """
-    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in str(text))
-
-
-def unusable(path: Path | str, reason: str) -> UnusableInput:
-    """The error that `path` cannot be used for this `reason`, in one printable line."""
-    return UnusableInput(printable(f"{path}: {reason}"))
-
-
-def _why(error: Exception) -> str:
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return " ".join(text.split())[:200]
 
 
 @dataclass(frozen=True)
@@ -143,18 +123,23 @@ def open_tree(path: Path) -> Iterator[Tree]:
     if whole.is_dir():
         yield Tree(whole, tuple(sorted(_walk(whole))), _reader(whole))
         return
-    with _unzipped(whole, "a folder, a zip or an .npz") as zipped:
+    with unzipped(whole, "a folder, a zip or an .npz") as zipped:
         inside = path.relative_to(whole).as_posix()
         tree = Tree(whole, _members(whole, zipped), _zip_reader(whole, zipped))
         yield tree if inside == "." else tree.below(inside)
 
 
 @contextmanager
-def _unzipped(path: Path, expected: str) -> Iterator[zipfile.ZipFile]:
+def unzipped(path: Path, expected: str) -> Iterator[zipfile.ZipFile]:
+    """The zip at `path`, open.
+
+    Raises:
+        UnusableInput: it is no zip that can be read; `expected` says what was asked for.
+    """
     try:
         opened = zipfile.ZipFile(path)
     except Exception as error:  # a damaged zip makes zipfile raise whatever it meets
-        raise unusable(path, f"not {expected} that can be read ({_why(error)})") from error
+        raise unusable(path, f"not {expected} that can be read ({why(error)})") from error
     with opened as zipped:
         yield zipped
 
@@ -181,14 +166,14 @@ def _mode(path: Path) -> int:
     except (FileNotFoundError, NotADirectoryError, ValueError):  # the last of a null byte
         return 0
     except OSError as error:
-        raise unusable(path, f"cannot be read ({_why(error)})") from error
+        raise unusable(path, f"cannot be read ({why(error)})") from error
 
 
 def _walk(folder: Path) -> Iterator[str]:
     """The files below `folder` that are not hidden, by their paths from there."""
 
     def refuse(error: OSError) -> None:
-        raise unusable(error.filename, f"cannot be read ({_why(error)})") from error
+        raise unusable(error.filename, f"cannot be read ({why(error)})") from error
 
     for here, below, names in os.walk(folder, onerror=refuse, followlinks=True):
         below[:] = sorted(filter(_is_visible, below))
@@ -224,7 +209,7 @@ def _reader(folder: Path) -> Callable[[str], bytes]:
             _check_size(path, path.stat().st_size)
             return path.read_bytes()
         except OSError as error:
-            raise unusable(path, f"cannot be read ({_why(error)})") from error
+            raise unusable(path, f"cannot be read ({why(error)})") from error
 
     return read
 
@@ -235,7 +220,7 @@ def _zip_reader(archive: Path, zipped: zipfile.ZipFile) -> Callable[[str], bytes
         try:
             return zipped.read(file)
         except Exception as error:  # a damaged, encrypted or strangely compressed member
-            raise unusable(archive / file, f"cannot be read ({_why(error)})") from error
+            raise unusable(archive / file, f"cannot be read ({why(error)})") from error
 
     return read
 
@@ -317,52 +302,8 @@ def _check_image(path: Path, data: bytes) -> None:
     try:
         image.verify()
     except Exception as error:
-        raise unusable(path, f"not an image that is whole ({_why(error)})") from error
+        raise unusable(path, f"not an image that is whole ({why(error)})") from error
 
 
 def _side(image: NDArray[np.uint8]) -> str:
     return f"{image.shape[1]} x {image.shape[0]}"
-
-
-def read_arrays(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> dict[str, np.ndarray]:
-    """The `required` arrays of an .npz file, and those of the `optional` ones that it has; none is pickled.
-
-    No other array is read. Each header is compared with the room its data take in the file, and all arrays
-    with the size of the file, before any memory is set aside.
-
-    Raises:
-        UnusableInput: the file is missing or damaged, lacks an array, or has one that holds Python objects;
-            the arrays take over 8 GiB, or over 256 MiB and 256 times the file.
-    """
-    container(path)
-    with _unzipped(path, "an .npz file") as zipped:
-        stored = {info.filename.removesuffix(".npy"): info for info in zipped.infolist()}
-        for name in required:
-            if name not in stored:
-                there = ", ".join(sorted(stored))[:200] or "none"
-                raise unusable(path, f"no array {name!r}; there are {there}")
-        wanted = {name: stored[name] for name in (*required, *optional) if name in stored}
-        total = sum(info.file_size for info in wanted.values())
-        limit = min(MAX_BYTES, MAX_RATIO * max(path.stat().st_size, 1 << 20))
-        if total > limit:
-            raise unusable(path, f"{total >> 20} MiB of arrays; such a file may hold {limit >> 20}")
-        arrays = {}
-        for name, info in wanted.items():
-            try:
-                arrays[name] = _array(zipped, info)
-            except Exception as error:  # a damaged, encrypted or strangely compressed member
-                raise unusable(path, f"array {name!r} cannot be read ({_why(error)})") from error
-        return arrays
-
-
-def _array(zipped: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
-    with zipped.open(info) as stream:
-        shape, fortran, dtype = read_header(stream, info.file_size)
-        data = np.empty(info.file_size - stream.tell(), np.uint8)
-        for start in range(0, len(data), _BLOCK):
-            part = data[start : start + _BLOCK]
-            block = stream.read(len(part))
-            if len(block) < len(part):
-                raise EOFError("it ends early")
-            part[:] = np.frombuffer(block, np.uint8)
-    return data.view(dtype).reshape(shape, order="F" if fortran else "C")

@@ -23,11 +23,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from starter.images.files import unusable
 from starter.meaning.labels import MAX_LABEL
 from starter.meaning.wordnet import SYNSET_ID
-from submission.files import write_text
-from submission.textfile import read_rows
+from submission.errors import unusable
+from submission.files import read_rows, write_text
 
 ASSIGNMENTS = ("ID", "near", "far", "dropped")
 OODNESS = range(4)

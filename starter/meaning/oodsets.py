@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from starter.images.files import unusable
 from starter.images.imageset import ImageSet
 from starter.meaning.images import class_files, load_class_images
 from starter.meaning.manifest import T1, T2, ClassEntry, read_manifest
 from starter.sources.oodsets import kept_sets, set_name
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, unusable
 from submission.ids import check_set_name
 
 READINGS = {"": None, "T1": T1, "T2": T2}

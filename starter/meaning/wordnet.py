@@ -13,8 +13,8 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from starter.images.files import open_tree, unusable
-from submission.errors import UnusableInput
+from starter.images.files import open_tree
+from submission.errors import UnusableInput, unusable
 
 VERSION = "3.0"
 PACKAGED = Path("/usr/share/wordnet")

@@ -15,13 +15,14 @@ from tqdm import tqdm
 
 from starter.classifiers import Classifier
 from starter.images.imageset import ImageSet
-from starter.observing.cache import Arrays, Cache, Layout, cache_key, fits
+from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import IMAGE_STATS, NEEDS, PEER, ROTATED, Moments, Observation
 from starter.observing.rotation import ROTATIONS, RotationHead, fit_rotation_head, turned
 from starter.operations.default import luma
 from starter.sets.rendering import FromRecipe, Rendering
 from submission.errors import UnusableInput
+from submission.files import digest_of
 
 VERSION = 3
 """Part of every cache key: raise it when this module, image_stats or the rendering changes what they give."""
@@ -57,7 +58,7 @@ class Observer:
 
     def with_rotation_head(self, train_ref: ImageSet) -> "Observer":
         """This observer with a rotation head fitted on `train_ref` (from the cache when it is there)."""
-        key = cache_key(VERSION, self.classifier.digest, self.classifier.device, train_ref.digest)
+        key = digest_of(VERSION, self.classifier.digest, self.classifier.device, train_ref.digest)
         shape = (len(ROTATIONS), self.classifier.head_weight.shape[1])
         layout: Layout = {"weight": (np.float32, shape), "bias": (np.float32, shape[:1])}
         found = self.cache.load("rotation_head", key, layout)
@@ -76,9 +77,9 @@ class Observer:
         """The cache key of one part of an observation; image statistics do not depend on the classifier."""
         common = (VERSION, part, rendering.digest)
         if part == "image_stats":
-            return cache_key(*common)
+            return digest_of(*common)
         head = self.head.digest if part == "rotation" and self.head else None
-        return cache_key(*common, self.classifier.digest, self.classifier.device, head)
+        return digest_of(*common, self.classifier.digest, self.classifier.device, head)
 
     def layout(self, part: str, n: int) -> Layout:
         """What the cache holds of one part of an observation of n images."""

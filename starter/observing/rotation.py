@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from starter.observing.cache import cache_key
+from submission.files import digest_of
 
 ROTATIONS = (0, 1, 2, 3)
 """Quarter turns, counter-clockwise."""
@@ -25,7 +25,7 @@ class RotationHead:
     @cached_property
     def digest(self) -> str:
         """Identifies the head by its numbers."""
-        return cache_key(self.weight.tolist(), self.bias.tolist())
+        return digest_of(self.weight.tolist(), self.bias.tolist())
 
     def told_apart(self, features: torch.Tensor) -> torch.Tensor:
         """Which rotations are recognised: features (4, n, d), rotation by rotation -> bool (4, n)."""

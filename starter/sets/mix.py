@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
-from starter.observing.cache import cache_key
 from starter.sets.recipe import generator
 from starter.sets.rendering import FromRecipe, Images
 from submission.errors import UnusableInput
+from submission.files import digest_of
 from submission.ids import check_set_name
 
 LEAST = 20
@@ -106,7 +106,7 @@ class FromPools:
     @property
     def digest(self) -> str:
         drawn = self.mix.seed, self.mix.ind, self.mix.ood
-        return cache_key("mix", *drawn, self.ind.digest, self.ood.digest)
+        return digest_of("mix", *drawn, self.ind.digest, self.ood.digest)
 
     def __len__(self) -> int:
         return len(self.mix)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
-from starter.observing.cache import cache_key
 from starter.sets.recipe import SELECTIONS, Recipe
+from submission.files import digest_of
 
 Images = Callable[[], NDArray[np.uint8]]
 """Gives a set's images in order, uint8 (n, h, w, 3)."""
@@ -56,7 +56,7 @@ class FromRecipe:
 
     @property
     def digest(self) -> str:
-        return cache_key(self.recipe.digest, self.base.digest)
+        return digest_of(self.recipe.digest, self.base.digest)
 
     def __len__(self) -> int:
         return self.recipe.size(self.base)
@@ -97,7 +97,7 @@ class FromFile:
 
     @property
     def digest(self) -> str:
-        return cache_key(self.sha256)
+        return digest_of(self.sha256)
 
     def __len__(self) -> int:
         return self.size

@@ -8,13 +8,13 @@ import torch
 from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
-from starter.observing.cache import cache_key
 from starter.operations import GROUPS, OPERATIONS
 from starter.operations.operation import Params
 from starter.sets.recipe import Recipe, generator
 from starter.sets.rendering import FromRecipe, Images
 from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from submission.errors import UnusableInput
+from submission.files import digest_of
 
 STRENGTHS = (0.25, 0.5, 0.75, 1.0)
 IND = "ind"
@@ -40,7 +40,7 @@ class Joined:
 
     @property
     def digest(self) -> str:
-        return cache_key("joined", *(part.digest for part in self.parts))
+        return digest_of("joined", *(part.digest for part in self.parts))
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))

@@ -2,6 +2,8 @@
 
 Source: Long et al., Rethinking the Evaluation of OOD Detection: A Sorites Paradox, NeurIPS 2024, sections 2.1
 and appendix B. The matrix is learnt from texts alone: a meaning times a covariate (style, operation) each.
+
+PCA of text features in the direction of meaning and of covariates: the rival of LAID's table 3.
 """
 
 from dataclasses import dataclass
@@ -183,3 +185,44 @@ def _start(features: Floats) -> Floats:
             raise UnusableInput(f"LAID: the encoder tells no {told} of the texts apart: give others")
         scatters.append(rows.T @ rows / (rows**2).sum())
     return np.ascontiguousarray(np.linalg.eigh(scatters[0] - scatters[1])[1][:, ::-1], np.float32)
+
+
+SHARE = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class TextPCA:
+    """Directions along which texts differ that differ in meaning alone, or in covariates alone.
+
+    Attributes:
+        semantic: float32 (l, p), orthonormal columns.
+        covariate: float32 (l, q), likewise.
+    """
+
+    semantic: Floats
+    covariate: Floats
+
+    def decompose(self, features: Floats) -> tuple[Floats, Floats]:
+        """Features (n, l) -> their semantic (n, p) and covariate (n, q) parts."""
+        return features @ self.semantic, features @ self.covariate
+
+
+def text_pca(features: Floats, share: float = SHARE) -> TextPCA:
+    """The components that hold `share` of the variance, for each direction (Long et al. 2024, appendix B).
+
+    Args:
+        features: (s, c, l), of the text of each of s meanings under each of c covariates.
+        share: in (0, 1].
+    """
+    meaning = features - features.mean(0, keepdims=True)
+    covariate = features - features.mean(1, keepdims=True)
+    return TextPCA(_components(meaning, share), _components(covariate, share))
+
+
+def _components(deviations: Floats, share: float) -> Floats:
+    """The main directions (l, p) of deviations (s, c, l)."""
+    rows = deviations.reshape(-1, deviations.shape[-1]).astype(np.float64)
+    variances, directions = np.linalg.eigh(rows.T @ rows)
+    variances, directions = variances[::-1].clip(0), directions[:, ::-1]
+    held = np.cumsum(variances) / variances.sum()
+    return directions[:, : int(np.searchsorted(held, share - 1e-12)) + 1].astype(np.float32)

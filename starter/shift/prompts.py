@@ -13,7 +13,7 @@ from starter.encoders import Encoder, TwoTowerEncoder
 from starter.encoders.clip import clip_templates
 from starter.sets.recipe import generator
 from submission.errors import UnusableInput
-from submission.textfile import read_text
+from submission.files import read_text
 
 _TEXTS = 1000
 COVARIATES = 150

@@ -1,20 +1,30 @@
-"""Ruler: how far images are from a competition's ID images, in meaning and in style."""
+"""Ruler: how far images are from a competition's ID images, in meaning and in style.
+
+The referee of a grid: an encoder by name, and its LAID matrix, trained on the spot where none is given.
+
+"Referee" is what Long et al. (NeurIPS 2024, appendix A) call the model that tells how far images are.
+"""
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.encoders import Encoder
+from starter.encoders import Encoder, TwoTowerEncoder
+from starter.encoders.choose import EMBEDDED, load_encoder
 from starter.images.imageset import ImageSet
-from starter.observing.cache import Cache, Layout, cache_key
+from starter.observing.cache import Cache, Layout
 from starter.sets.rendering import FromRecipe, Rendering
 from starter.shift.degrees import NEIGHBOUR, shift_degrees
-from starter.shift.laid import Laid
+from starter.shift.laid import MARGIN, STEPS, Laid, train_laid
+from starter.shift.prompts import choose_prompts
+from submission.errors import UnusableInput
+from submission.files import digest_of
 
 VERSION = 1
 """Part of every key of cached degrees: raise it when what is computed changes."""
@@ -48,12 +58,12 @@ class Ruler:
             UnusableInput: the encoder cannot encode the images.
         """
         matrix = hashlib.sha256(laid.matrix.tobytes()).hexdigest()
-        digest = cache_key(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
+        digest = digest_of(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
         return cls(encoder, laid, _halves(FromRecipe.whole(ind), encoder, laid), digest, device)
 
     def degrees(self, rendering: Rendering, cache: Cache | None = None) -> tuple[Floats, Floats]:
         """Semantic and covariate degrees of a set's images, float32 (n,) each, from the cache when there."""
-        key = cache_key(self.digest, rendering.digest)
+        key = digest_of(self.digest, rendering.digest)
         shape = (np.float32, (len(rendering),))
         layout: Layout = {"semantic": shape, "covariate": shape}
         found = cache.load("degrees", key, layout) if cache else None
@@ -82,3 +92,73 @@ def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[Floats,
 
 def _channels_last(images: torch.Tensor) -> NDArray[np.uint8]:
     return np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
+
+
+def kept_in(root: Path) -> Path:
+    """Where the competition in `root` keeps a referee of its own: below its cache, which is made."""
+    Cache(root / "cache").make()
+    return root / "cache/referee"
+
+
+def open_referee(
+    spec: str,
+    referee: str,
+    classes: Sequence[str],
+    kept: Path,
+    seed: int = 0,
+    device: str = "cpu",
+    progress: bool = True,
+) -> tuple[Encoder, Laid]:
+    """The encoder that `spec` names, and its matrix.
+
+    Args:
+        spec: as for `load_encoder`.
+        referee: the folder of `unseen laid`, or its file; "" to train a matrix here, on the texts that
+            `choose_prompts` chooses.
+        classes: the ID classes.
+        kept: a folder where what is trained here is kept, and found again.
+        seed: of the training.
+        device: where encoder and training run.
+        progress: show tqdm bars.
+
+    Raises:
+        UnusableInput: as `load_encoder`, `choose_prompts` and `read_referee`.
+    """
+    if referee:
+        return read_referee(Path(referee), spec, device)
+    encoder = load_encoder(spec, kept, seed, device, progress)
+    path = kept / f"laid-{digest_of(encoder.name, list(classes), seed, STEPS, MARGIN)}.safetensors"
+    if path.exists():
+        return encoder, Laid.load(path, encoder)
+    texts = choose_prompts(encoder, classes, seed=seed).features(encoder, progress)
+    found = train_laid(texts, encoder.name, seed, device=device, progress=progress)
+    found.save(path)
+    return encoder, found
+
+
+def read_referee(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, Laid]:
+    """The matrix that `unseen laid` wrote, and its encoder; nothing is trained.
+
+    Args:
+        path: the folder, or the matrix's file.
+        spec: the encoder, as for `load_encoder`; "embedded" for the one that `unseen laid` left beside the
+            matrix, whatever its seed.
+        device: where CLIP runs.
+
+    Raises:
+        UnusableInput: matrix or encoder cannot be read, or do not belong together.
+    """
+    laid = Laid.load(path)
+    if spec != EMBEDDED:
+        encoder = load_encoder(spec, path, device=device)
+        laid.require(encoder, str(path))
+        return encoder, laid
+    folder = path if path.is_dir() else path.parent
+    beside = (TwoTowerEncoder.load(file) for file in sorted(folder.glob("encoder-*.safetensors")))
+    for found in beside:
+        if found.name == laid.encoder:
+            return found, laid
+    raise UnusableInput(
+        f"{path} belongs to the encoder {laid.encoder}, which is not beside it: name that encoder "
+        "(--encoder, or --grid of build)"
+    )

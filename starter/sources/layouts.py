@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.images.files import resize, unusable
+from starter.images.arrays import map_npy, read_npy
+from starter.images.files import resize
 from starter.images.imageset import ImageSet
-from starter.images.npyfile import map_npy, read_npy
+from submission.errors import unusable
 
 SEVERITIES = 5
 """Blocks of equal length in a file of CIFAR-10-C, mildest first."""

@@ -7,22 +7,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.images.arrays import as_set
-from starter.images.files import (
-    Tree,
-    container,
-    open_tree,
-    printable,
-    read_arrays,
-    read_images,
-    resize,
-    unusable,
-)
+from starter.images.arrays import as_set, read_arrays
+from starter.images.files import Tree, container, open_tree, read_images, resize
 from starter.images.imageset import ImageSet
 from starter.sources.glyphs.digits import glyph_splits
 from starter.sources.layouts import load_stored, stored_set, stored_sets
 from starter.sources.splits import Splits, hold_out, split
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, printable, unusable
 
 LEAST_SIDE = 8  # pixels: networks halve an image three times
 MAX_NAME = 200  # characters; a competition takes no longer ones

@@ -1,14 +1,27 @@
-"""Figures of the tables of `starter.studies.failure` and `starter.studies.matched`."""
+"""Figures of the tables of `starter.studies.failure` and `starter.studies.matched`.
 
+Pictures of a grid: heat maps and curves of the detectors, and how many images each cell has.
+
+Pictures of a prediction graph: the graph itself, and the classes nearest and farthest in meaning.
+"""
+
+import io
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from starter.shift.grid import AXES, Grid, along
+from starter.studies.confusions import PredictionGraph
 from submission.files import replacing
+from submission.tracks import TRACKS
 
 ACROSS = 4
 """Panels beside each other."""
@@ -98,3 +111,196 @@ def _draw_levels(axis: Axes, rows: pd.DataFrame) -> None:
 
 DRAW = {"group": _draw_boxes, "low": _draw_intervals, "distance": _draw_matched, "level": _draw_levels}
 """How a table with this column is drawn; others are bars."""
+
+
+SHEETS_ACROSS = 6
+"""Heat maps beside each other."""
+TITLES = TRACKS["ood"].metrics
+
+
+def heat_maps(grid: Grid, metric: str) -> bytes:
+    """A PNG with a map for each detector, in % (figures 5, 7, 10 to 12, 14, 16 and 18)."""
+    return maps({name: 100 * found[metric] for name, found in grid.values.items()}, f"{TITLES[metric]}, %")
+
+
+def maps(
+    panels: dict[str, NDArray[np.float64]],
+    label: str,
+    colours: str = "viridis",
+    ends: tuple[float, float] = (0, 100),
+) -> bytes:
+    """A PNG with a map for each of `panels`, of arrays (count, count), rows covariate; nan is N/A.
+
+    Args:
+        panels: by title.
+        label: of the colours.
+        colours: a name of Matplotlib's.
+        ends: the values of the colours' ends.
+    """
+    across = min(SHEETS_ACROSS, len(panels))
+    down = -(-len(panels) // across)
+    count = max(map(len, panels.values()))
+    drawn = _figure(0.32 * count * across + 1.5, 0.32 * count * down + 0.5)
+    cells = drawn.subplots(down, across, squeeze=False)
+    for axes, (title, found) in zip(cells.ravel(), panels.items(), strict=False):
+        texts = np.where(np.isnan(found), "N/A", np.vectorize("{:.0f}".format)(found)).astype(object)
+        _map(axes, found, texts, colours, ends, size=5)
+        axes.set_title(title, fontsize=8)
+    for axes in cells.ravel()[len(panels) :]:
+        axes.set_axis_off()
+    scale = ScalarMappable(Normalize(*ends), colours)
+    drawn.colorbar(scale, ax=cells, label=label, shrink=0.8)
+    return _png(drawn)
+
+
+def curves(grid: Grid, metric: str) -> bytes:
+    """A PNG of each detector's mean at each level of either axis (figures 6, 8, 13, 15, 17 and 19)."""
+    return lines({name: 100 * found[metric] for name, found in grid.values.items()}, f"{TITLES[metric]}, %")
+
+
+def lines(grids: dict[str, NDArray[np.float64]], label: str) -> bytes:
+    """A PNG with the mean of each array (count, count) along either axis; nan counts in no mean.
+
+    Args:
+        grids: by name, rows covariate.
+        label: of the values.
+    """
+    drawn = _figure(11, max(4.2, 0.2 * len(grids)))
+    both = drawn.subplots(1, 2, sharey=True)
+    for axes, axis in zip(both, AXES, strict=True):
+        for number, (name, found) in enumerate(grids.items()):
+            values, colour = along(found, axis), matplotlib.colormaps["tab20"](number % 20)
+            levels = np.arange(1, len(values) + 1)
+            axes.plot(levels, values, marker="o", markersize=3, label=name, color=colour)
+        axes.set(xlabel=f"{axis} shift level", ylabel=label)
+    drawn.legend(*both[0].get_legend_handles_labels(), loc="outside right center", fontsize=7)
+    return _png(drawn)
+
+
+def cell_images(grid: Grid) -> bytes:
+    """A PNG of how many images each cell has (figure 9)."""
+    drawn = _figure(0.55 * len(grid.counts) + 1.5, 0.45 * len(grid.counts) + 0.8)
+    axes = drawn.subplots()
+    shown = np.log10(np.maximum(grid.counts, 1).astype(np.float64))
+    texts = np.vectorize("{:,}".format)(grid.counts).astype(object)
+    _map(axes, shown, texts, "Blues", (0.0, max(1.6 * float(shown.max()), 1.0)), size=7)
+    return _png(drawn)
+
+
+def _map(
+    axes: Axes,
+    values: NDArray[np.float64],
+    texts: NDArray[np.object_],
+    colours: str,
+    ends: tuple[float, float],
+    size: int,
+) -> None:
+    """One map of values, with a text in each cell; nan is grey."""
+    axes.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=ends[0], vmax=ends[1])
+    axes.set_facecolor("#d8dee4")
+    levels = [str(level) for level in range(1, len(values) + 1)]
+    axes.set_xticks(np.arange(len(values)), levels, fontsize=6)
+    axes.set_yticks(np.arange(len(values)), levels, fontsize=6)
+    axes.set_xlabel("semantic shift level", fontsize=6)
+    axes.set_ylabel("covariate shift level", fontsize=6)
+    palette = matplotlib.colormaps[colours]
+    for place in np.ndindex(values.shape):
+        share = (values[place] - ends[0]) / (ends[1] - ends[0])
+        light = np.isnan(share) or np.dot(palette(share)[:3], (0.3, 0.59, 0.11)) > 0.55
+        ink = "black" if light else "white"
+        axes.text(place[1], place[0], texts[place], size=size, ha="center", va="center", color=ink)
+
+
+def _figure(width: float, height: float) -> Figure:
+    drawn = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(drawn)
+    return drawn
+
+
+def _png(drawn: Figure) -> bytes:
+    encoded = io.BytesIO()
+    drawn.savefig(encoded, format="png", dpi=110, metadata={"Software": None})
+    return encoded.getvalue()
+
+
+SHOWN = 10
+"""Classes at either end of the bars."""
+
+
+def plot_graph(graph: PredictionGraph, out: Path) -> Path:
+    """Write a PNG of the pruned graph: OOD classes on the outer circle, what they are taken for inside.
+
+    A line is as wide as its share of the class's images, and coloured by the similarity of the two classes.
+    """
+    edges = graph.pruned
+    figure = Figure(figsize=(12, 12), layout="constrained")
+    FigureCanvasAgg(figure)
+    axis = figure.subplots()
+    axis.set(title=graph.sizes(), aspect="equal", xlim=(-1.25, 1.25), ylim=(-1.25, 1.25))
+    axis.set_axis_off()
+    outer, inner = _angles(edges)
+    colours = matplotlib.colormaps["viridis"]
+    for edge in edges.to_dict("records"):
+        ends = _point(outer[edge["source"], edge["true"]], 1.0), _point(inner[edge["predicted"]], 0.5)
+        similarity = 0.0 if pd.isna(edge["similarity"]) else edge["similarity"]
+        axis.plot(*zip(*ends, strict=True), color=colours(similarity), linewidth=4 * edge["share"], alpha=0.7)
+    words = dict(zip(zip(edges["source"], edges["true"], strict=True), edges["word"], strict=True))
+    for key, angle in outer.items():
+        turn = np.degrees(angle) % 360
+        flipped = 90 < turn < 270
+        axis.text(
+            *_point(angle, 1.01), words[key], size=5, rotation=turn - 180 * flipped, rotation_mode="anchor",
+            ha="right" if flipped else "left", va="center",
+        )  # fmt: skip
+    for name, angle in inner.items():
+        box = {"boxstyle": "round", "facecolor": "white"}
+        axis.text(*_point(angle, 0.5), name, size=10, ha="center", va="center", bbox=box)
+    scale = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(0, 1), colours)
+    figure.colorbar(scale, ax=axis, shrink=0.5, label="similarity of the two classes")
+    return _write(figure, out)
+
+
+def plot_similarities(graph: PredictionGraph, out: Path) -> Path:
+    """Write a PNG with the mean similarity of the classes at either end: true classes, and predicted ones."""
+    true, predicted = graph.per_class(), graph.per_prediction()
+    true["name"] = true["word"] + " (" + true["assignment"] + ")"
+    tables = {
+        "by true class": true,
+        "by predicted class, OOD images": predicted.assign(name=predicted["predicted"]),
+    }
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    FigureCanvasAgg(figure)
+    for axis, (title, table) in zip(figure.subplots(1, 2), tables.items(), strict=True):
+        ranked = table.dropna(subset="similarity").sort_values("similarity", ascending=False, kind="stable")
+        shown = ranked if len(ranked) <= 2 * SHOWN else pd.concat([ranked[:SHOWN], ranked[-SHOWN:]])
+        axis.barh(np.arange(len(shown)), shown["similarity"], color="tab:blue")
+        axis.set_yticks(np.arange(len(shown)), shown["name"])
+        axis.invert_yaxis()
+        axis.set(title=title, xlim=(0, 1), xlabel="mean similarity of true and predicted class")
+    return _write(figure, out)
+
+
+def _angles(edges: pd.DataFrame) -> tuple[dict[tuple[str, str], float], dict[str, float]]:
+    """Where classes stand: true ones evenly, by what they are most taken for, and that at their middle."""
+    by_share = edges.sort_values("share", kind="stable")
+    strongest = by_share.drop_duplicates(["source", "true"], keep="last")
+    strongest = strongest.sort_values(["predicted", "source", "true"])
+    turns = np.linspace(0, 2 * np.pi, len(strongest), endpoint=False)
+    keys = zip(strongest["source"], strongest["true"], strict=True)
+    names = sorted(set(edges["predicted"]))
+    evenly = dict(zip(names, np.linspace(0, 2 * np.pi, len(names), endpoint=False), strict=True))
+    own = {name: turns[(strongest["predicted"] == name).to_numpy()] for name in names}
+    inner = {name: float(own[name].mean()) if len(own[name]) else float(evenly[name]) for name in names}
+    return dict(zip(keys, map(float, turns), strict=True)), inner
+
+
+def _point(angle: float, radius: float) -> tuple[float, float]:
+    return radius * float(np.cos(angle)), radius * float(np.sin(angle))
+
+
+def _write(figure: Figure, out: Path) -> Path:
+    encoded = io.BytesIO()
+    figure.savefig(encoded, format="png", dpi=130, metadata={"Software": None})
+    with replacing(out) as temporary:
+        temporary.write_bytes(encoded.getvalue())
+    return out

@@ -1,9 +1,19 @@
-"""Building Syn-IS: measure every prompt, divide them into the grid, draw, generate and write."""
+"""Building Syn-IS: measure every prompt, divide them into the grid, draw, generate and write.
 
+The datasheet of a generated grid, under the headings of Gebru et al., Datasheets for Datasets (2021).
+
+Writing Syn-IS: a folder a cell, the prompts and a datasheet; an interrupted run goes on.
+"""
+
+import csv
+import hashlib
+import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
@@ -11,12 +21,161 @@ from tqdm import tqdm
 from starter.encoders import Encoder
 from starter.shift.degrees import ShiftGrid, shift_degrees
 from starter.shift.laid import Laid
-from starter.synis.datasheet import Origin, datasheet
-from starter.synis.generators import ImageGenerator
-from starter.synis.prompts import collect, plan
-from starter.synis.styles import Style
-from starter.synis.write import write_grid
+from starter.synis.generators import ImageGenerator, generated
+from starter.synis.prompts import PlannedImage, Style, collect, plan
 from submission.errors import UnusableInput
+from submission.files import claim_folder, replacing, write_text
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a generated set comes from.
+
+    Attributes:
+        generator: the generator's name.
+        encoder: the encoder's name, in whose features degrees were measured.
+        identity: what the in-distribution images are, and how many.
+        ranges: the lowest and highest degree on the semantic and on the covariate axis.
+        licence: of the images, which follows from the generator's; "" where not stated.
+        seed: of the draws.
+    """
+
+    generator: str
+    encoder: str
+    identity: str
+    ranges: tuple[tuple[float, float], tuple[float, float]]
+    licence: str
+    seed: int
+
+
+def datasheet(images: Sequence[PlannedImage], origin: Origin) -> str:
+    """The datasheet as Markdown; figures are counted from the plan.
+
+    Args:
+        images: every image of the set.
+        origin: where it comes from.
+    """
+    labels, styles = {image.label for image in images}, {image.style for image in images}
+    cells = Counter(image.file.partition("/")[0] for image in images)
+    return f"""# Datasheet
+
+## Motivation
+A grid of generated images whose distance from the in-distribution data grows step by step in meaning
+(semantic shift) and in style (covariate shift), to see how OOD detectors and label-free estimators respond
+(Long et al., NeurIPS 2024: Syn-IS). It was generated with Unseen.
+
+## Composition
+{len(images):,} images, generated whole: not a sample of a larger set, and of no real scene or person.
+{len(labels):,} labels in {len(styles)} styles. A folder a cell, `s<semantic level>_c<covariate level>`,
+levels 1 to 8; `prompts.csv` has the prompt and the seed of each image. A label says what was asked
+for; nobody checked what is shown. Images of a cell (rows: semantic level; "-": no prompt falls there):
+
+{_counts(cells)}
+
+No split is recommended: each cell is one set. Nothing is confidential. Whether an image may offend depends on
+the labels and styles that were given: nobody looked at the images.
+
+## Collection
+Each label was put into each style's prompt. A prompt's degree on an axis is the cosine distance of its text
+features to the 10th nearest image of the in-distribution data in that half of the features.
+
+- In-distribution data: {origin.identity}
+- Encoder: {origin.encoder}
+- Range of the semantic axis: {_range(origin.ranges[0])}; of the covariate axis: {_range(origin.ranges[1])}
+- Generator: {origin.generator}
+- Seed: {origin.seed}
+
+The degree is that of the prompt, not of the image that came out: measure it again on the images.
+
+## Preprocessing
+None: images are stored as they were generated, as lossless PNG.
+
+## Uses
+Measuring OOD detectors and label-free estimators by shift. Not for training anything that is judged on it,
+and not for statements about real photographs: generated images differ from these in more than style.
+
+## Distribution
+Licence: {origin.licence or "not stated; it follows from the generator's"}
+
+## Maintenance
+By whoever generated it. The same command gives the same files on the same machine.
+"""
+
+
+def _range(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.4f} to {ends[1]:.4f}"
+
+
+def _counts(cells: Counter[str]) -> str:
+    head = "| | " + " | ".join(f"c{covariate}" for covariate in range(1, 9)) + " |"
+    rows = [
+        f"| s{semantic} | "
+        + " | ".join(
+            f"{cells[f's{semantic}_c{c}']:,}" if cells[f"s{semantic}_c{c}"] else "-" for c in range(1, 9)
+        )
+        + " |"
+        for semantic in range(1, 9)
+    ]
+    return "\n".join((head, "|---" * 9 + "|", *rows))
+
+
+PROMPTS = "prompts.csv"
+DATASHEET = "DATASHEET.md"
+
+
+def write_grid(
+    out: Path, images: Sequence[PlannedImage], generator: ImageGenerator, datasheet: str, batch: int = 8
+) -> Path:
+    """Write every image as ``<cell>/<number>.png``, with ``prompts.csv`` and ``DATASHEET.md`` beside them.
+
+    Batches are fixed by the plan: one of which an image is missing is generated whole, so that a run that was
+    interrupted ends with the same bytes.
+
+    Args:
+        out: a new folder, or that of an interrupted run of the same plan and generator.
+        images: what `plan` drew.
+        generator: what makes them.
+        datasheet: Markdown, as `datasheet.datasheet` writes it.
+        batch: prompts a call.
+
+    Returns: `out`.
+
+    Raises:
+        UnusableInput: the folder holds something else, or the generator's output is no images.
+        OSError: no room.
+    """
+    table = _table(images)
+    digest = hashlib.sha256(f"{batch}\n{generator.name}\n{table}".encode()).hexdigest()
+    claim_folder(out, f"Syn-IS {digest}\n")
+    write_text(out / PROMPTS, table)
+    batches = [images[start : start + batch] for start in range(0, len(images), batch)]
+    missing = [each for each in batches if not all((out / image.file).is_file() for image in each)]
+    with tqdm(total=len(images), unit="image", desc="Syn-IS") as bar:
+        bar.update(len(images) - sum(map(len, missing)))
+        for each in missing:
+            arrays = generated(generator, [image.prompt for image in each])
+            for image, array in zip(each, arrays, strict=True):
+                _write_png(out / image.file, array)
+            bar.update(len(each))
+    write_text(out / DATASHEET, datasheet)
+    return out
+
+
+def _write_png(path: Path, image: NDArray[np.uint8]) -> None:
+    encoded = cv2.imencode(".png", image[:, :, ::-1])[1]
+    with replacing(path) as temporary:
+        temporary.write_bytes(encoded.tobytes())
+
+
+def _table(images: Sequence[PlannedImage]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("file", "label", "style", "prompt", "negative", "seed"))
+    for image in images:
+        prompt = image.prompt
+        writer.writerow((image.file, image.label, image.style, prompt.text, prompt.negative, prompt.seed))
+    return text.getvalue()
+
 
 Range = tuple[float, float]
 _TEXTS = 4096
@@ -101,12 +260,12 @@ def build_grid(
     images = plan(labels, styles, np.column_stack([grid.semantic, grid.covariate]), per_cell, seed)
     if not images:
         raise UnusableInput("no prompt lies in the ranges that were given: give wider ones, or none")
-    ranges = _range(grid.semantic_edges), _range(grid.covariate_edges)
+    ranges = _rounded_range(grid.semantic_edges), _rounded_range(grid.covariate_edges)
     identity = f"{len(referee.known):,} {referee.identity}"
     origin = Origin(generator.name, referee.encoder.name, identity, ranges, licence, seed)
     write_grid(out, images, generator, datasheet(images, origin), batch)
     return grid
 
 
-def _range(edges: NDArray[np.float64]) -> Range:
+def _rounded_range(edges: NDArray[np.float64]) -> Range:
     return float(edges[0]), float(edges[-1])

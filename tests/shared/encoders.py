@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from starter.encoders.contrastive import train_encoder
-from starter.encoders.glyphs import captioned_glyphs
+from starter.encoders.captions import captioned_glyphs
+from starter.encoders.two_tower import train_encoder
 
 
 @cache

@@ -1,9 +1,12 @@
-"""How templates are filled in."""
+"""How templates are filled in.
+
+Names of others in Markdown.
+"""
 
 import pytest
 from jinja2 import UndefinedError
 
-from submission.page import templates
+from submission.page import escaped, templates
 
 
 @pytest.mark.parametrize(("escape", "shown"), [(True, "&lt;b&gt;\n"), (False, "<b>\n")])
@@ -16,3 +19,15 @@ def test_an_unknown_name_is_an_error(tmp_path):
     (tmp_path / "page.html").write_text("{{ other }}")
     with pytest.raises(UndefinedError, match="other"):
         templates(tmp_path).get_template("page.html").render(value=1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a|b", "<script>", "![x](http://a.b)", "`code`", "*x*_y_", "www.example.com", "a\nb", "# x", "\u202ex"],
+)
+def test_no_name_is_mark_up(name: str) -> None:
+    shown = escaped(name)
+    bare = shown.replace("\\\\", "")
+    for character in "|<>![]()`*_.#":
+        assert bare.count(character) == bare.count("\\" + character)
+    assert shown.isprintable()

@@ -6,11 +6,9 @@ from starter.classifiers.networks.dla import DLA34
 from starter.classifiers.networks.network import Network
 from starter.classifiers.networks.repvgg import RepVGGA0
 from starter.classifiers.networks.resnet import ResNet56
-from starter.classifiers.networks.resnet_imagenet import ResNet18, ResNet101
 from starter.classifiers.networks.small import Small
-from starter.classifiers.networks.torchvision import DenseNet121
+from starter.classifiers.networks.torchvision import VGG16, DenseNet121, ResNet18, ResNet101
 from starter.classifiers.networks.user import UserNetwork
-from starter.classifiers.networks.vgg import VGG16
 from submission.errors import UnusableInput
 
 #: Architecture -> network for a number of classes.

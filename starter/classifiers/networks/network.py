@@ -1,11 +1,65 @@
-"""Network: what every architecture of the kit offers besides its logits."""
+"""Network: what every architecture of the kit offers besides its logits.
 
+Folding batch normalisation into the convolution before it: the same maps in fewer operations.
+"""
+
+import copy
 from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
+from torch.fx import Node, Tracer
 
-from starter.classifiers.networks.folding import folded
+
+def folded(network: "Network") -> "Network":
+    """A copy in which every BatchNorm2d that alone reads a convolution's output is part of that convolution.
+
+    In evaluation mode both give the same maps, up to rounding. No module may be called twice in one pass.
+    """
+    root = _Stages(copy.deepcopy(network))
+    modules = dict(root.named_modules())
+    for node in Tracer().trace(root).nodes:
+        bn, before = modules.get(str(node.target)), node.args[0] if node.args else None
+        if not isinstance(bn, nn.BatchNorm2d) or not isinstance(before, Node):
+            continue
+        conv = modules.get(str(before.target))
+        if isinstance(conv, nn.Conv2d) and len(before.users) == 1:
+            replace_weights(conv, *merged(conv.weight, conv.bias, bn))
+            replace_module(root, str(node.target), nn.Identity())
+    return root.network
+
+
+def merged(kernel: Tensor, bias: Tensor | None, bn: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
+    """Kernel (c, i, h, w) and bias (c,), float64, of a convolution followed by `bn` in evaluation mode."""
+    assert bn.running_mean is not None
+    assert bn.running_var is not None
+    scale = bn.weight.double() / (bn.running_var.double() + bn.eps).sqrt()
+    shift = -bn.running_mean.double() if bias is None else bias.double() - bn.running_mean.double()
+    return kernel.double() * scale.view(-1, 1, 1, 1), bn.bias.double() + shift * scale
+
+
+def replace_weights(conv: nn.Conv2d, kernel: Tensor, bias: Tensor) -> None:
+    """Give `conv` a kernel and a bias, in its own dtype and without gradients."""
+    dtype = conv.weight.dtype
+    conv.weight = nn.Parameter(kernel.to(dtype), requires_grad=False)
+    conv.bias = nn.Parameter(bias.to(dtype), requires_grad=False)
+
+
+def replace_module(root: nn.Module, target: str, module: nn.Module) -> None:
+    """Put `module` where `root` has the submodule of the dotted name `target`."""
+    parent, _, name = target.rpartition(".")
+    setattr(root.get_submodule(parent), name, module)
+
+
+class _Stages(nn.Module):
+    """What is traced: every map that the network shows is an output, so that none is folded away."""
+
+    def __init__(self, network: "Network") -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return self.network.stages(x)
 
 
 class Network(nn.Module, ABC):

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from starter.classifiers.networks.folding import merged, replace_module, replace_weights
-from starter.classifiers.networks.network import Network
+from starter.classifiers.networks.network import Network, merged, replace_module, replace_weights
 
 # Blocks, channels and first stride of each stage; stage 0 and stage 1 keep the 32 x 32 resolution.
 STAGES = ((1, 48, 1), (2, 48, 1), (4, 96, 2), (14, 192, 2), (1, 1280, 2))

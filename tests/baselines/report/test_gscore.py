@@ -14,7 +14,7 @@ from baselines.contract.families import subset
 from baselines.contract.held_out import family_folds, held_out, random_folds
 from baselines.ood.ude import Ude
 from baselines.report.gscore import METHODS, SIZES, TABLES, ablate, pooled, write_table
-from baselines.report.noise_floor import FLOOR, deviations
+from baselines.report.near_far import FLOOR, deviations
 from starter.build.accuracy import build
 from starter.classifiers import read_classifier, save_classifier
 from submission.errors import UnusableInput

@@ -1,4 +1,7 @@
-"""The table of near and far mixes, against errors taken one by one."""
+"""The table of near and far mixes, against errors taken one by one.
+
+What chance gives to a mix's FPR, with either threshold.
+"""
 
 from dataclasses import replace
 
@@ -9,10 +12,11 @@ from scipy.stats import pearsonr
 
 from baselines import OOD_BASELINES
 from baselines.contract.held_out import held_out
+from baselines.ood.scored import mix_scores
 from baselines.ood.ude import Ude
 from baselines.report.gscore import TABLES, write_table
-from baselines.report.near_far import FOLDS, folds, near_far_table
-from baselines.report.noise_floor import FLOOR
+from baselines.report.near_far import FLOOR, FOLDS, deviations, folds, near_far_table
+from starter.detectors.metrics import fpr
 from submission.metrics import noise_floor
 
 PLAIN = gaussian_mixes(sets=40, n=400, share=(0.5, 0.5))
@@ -53,3 +57,29 @@ def test_folds_test_every_family_once():
 def test_it_is_a_table_of_the_track():
     assert TABLES["near-far"] is near_far_table
     assert "constant" in OOD_BASELINES
+
+
+META_OF_NOISE_FLOOR = gaussian_mixes(sets=6, n=400)
+
+
+@pytest.mark.parametrize("threshold", ["pool", "mix"])
+def test_deviations_are_those_of_drawing_the_images_again(threshold):
+    rng = np.random.default_rng(1)
+    wanted = []
+    for mix, ood in zip(META_OF_NOISE_FLOOR.sets, META_OF_NOISE_FLOOR.ood, strict=True):
+        scores, values = mix_scores(mix), []
+        for _ in range(300):
+            kept, new = (rng.choice(scores[part], part.sum()) for part in (~ood, ood))
+            pool = rng.choice(META_OF_NOISE_FLOOR.source.scores, len(META_OF_NOISE_FLOOR.source.scores))
+            values.append(fpr(pool if threshold == "pool" else kept, new))
+        wanted.append(np.std(values))
+    found = deviations(replace(META_OF_NOISE_FLOOR, fpr=threshold), "fpr95")
+    np.testing.assert_allclose(found, wanted, rtol=0.25)
+
+
+def test_a_threshold_from_few_images_adds_to_chance():
+    pool, mix = (
+        deviations(replace(META_OF_NOISE_FLOOR, fpr=threshold), "fpr95").mean()
+        for threshold in ("pool", "mix")
+    )
+    assert mix > 1.2 * pool

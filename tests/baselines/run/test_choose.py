@@ -1,16 +1,21 @@
-"""Choosing methods: settings as lines of text, what they set, and every way to get one of them wrong."""
+"""Choosing methods: settings as lines of text, what they set, and every way to get one of them wrong.
+
+The summaries of methods, which stand in the command line's list and in the docs.
+"""
 
 import contextlib
 import math
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from baselines import BASELINES, Estimator
-from baselines.run.choose import choose, listing, parsed, set_parameters
+from baselines import BASELINES, OOD_BASELINES, Estimator
+from baselines.run.choose import SUMMARIES, choose, listing, parsed, set_parameters
 from oracle import ORACLES
 from submission import UnusableInput
 
@@ -188,3 +193,20 @@ def test_the_listing_tells_what_is_read_and_what_can_be_set():
     assert lines[3] == ["runs", "only", "by", "name:", "long"]
     assert "ora-a.iterations=30000" in lines[4]
     assert len(lines) == 5
+
+
+HOW_TO = Path(__file__).parents[3] / "docs/how-to/methods.md"
+
+
+def test_every_method_of_the_kit_has_a_summary_and_no_other():
+    assert SUMMARIES.keys() == {*BASELINES, *ORACLES, *OOD_BASELINES}
+
+
+def test_the_tables_of_the_docs_name_the_same_methods():
+    cells = re.findall(r"^\| (`.+?) \|", HOW_TO.read_text(encoding="utf-8"), re.MULTILINE)
+    named = {name for cell in cells for name in re.findall("`(.+?)`", cell)}
+    assert named == SUMMARIES.keys()
+
+
+def test_a_summary_fits_on_a_line_of_a_terminal():
+    assert {name: text for name, text in SUMMARIES.items() if len(text) > 110 or "\n" in text} == {}

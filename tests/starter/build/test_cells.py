@@ -8,11 +8,9 @@ from laids import random_laid
 
 from starter.build.accuracy import build
 from starter.build.cells import Candidates, cell_pools, plan_cells
-from starter.competition.accuracy import PublicSets, Subject
-from starter.competition.groups import read_groups
+from starter.competition.accuracy import PublicSets, Subject, read_groups
 from starter.images.arrays import read_npz
-from starter.images.imageset import ImageSet
-from starter.images.overlap import pixel_hashes
+from starter.images.imageset import ImageSet, pixel_hashes
 from starter.observing.cache import Cache
 from starter.sets.mix import Mix
 from starter.shift.grid import cell_of

@@ -9,7 +9,7 @@ from baselines.run.predict import predict
 from starter.build import estimate as estimate_module
 from starter.build.accuracy import build
 from starter.build.estimate import NAMED, Estimate, estimate
-from starter.build.parts import TRAIN_REF
+from starter.build.folder import TRAIN_REF
 from starter.build.plan import Settings
 from starter.build.settings import MixSettings
 from starter.classifiers import Classifier, save_classifier

@@ -1,16 +1,24 @@
-"""Claiming: one build at a time, the same settings and inputs, a record that is checked."""
+"""Claiming: one build at a time, the same settings and inputs, a record that is checked.
+
+Every source has its line, the test sets' own names stay hidden, and the archive holds the file.
+
+What the builds share: which test sets count for the public score.
+"""
 
 import json
 import multiprocessing
 import os
 import stat
+import zipfile
+from dataclasses import replace
 
 import pytest
 
-from starter.build.folder import claimed
-from starter.build.plan import Settings
+from starter.build.folder import NAMED, UNKNOWN, claimed, licences, public_sets
+from starter.build.plan import Settings, plan_part
 from starter.observing.cache import keep_elsewhere
-from submission import UnusableInput
+from starter.sources.sources import SOURCES
+from submission import UnusableInput, pack
 from submission.files import write_text
 
 SETTINGS = Settings(train_sets=5)
@@ -139,3 +147,79 @@ def test_temporary_files_of_a_killed_build_are_removed_wherever_they_are(tmp_pat
         stray.write_bytes(b"")
     begin(tmp_path / "a")
     assert not any(stray.exists() for stray in strays)
+
+
+def test_every_source_with_a_name_has_a_line():
+    assert NAMED.keys() == SOURCES.keys()
+    for name, licence in NAMED.items():
+        assert licences(Settings(source=name)) == f"{name}: {licence}\n"
+
+
+def test_paths_have_what_the_organizer_states(tmp_path):
+    asked = Settings(
+        source=str(tmp_path / "photos"), val_from=("a/val1", "b/val2"), test_from=("x/sketches",)
+    )
+    assert licences(asked).splitlines() == [
+        f"photos: {UNKNOWN}",
+        f"val1: {UNKNOWN}",
+        f"val2: {UNKNOWN}",
+        f"test sets from elsewhere: {UNKNOWN}",
+    ]
+    stated = licences(Settings(val_from=("a/val1",), test_from=("x/sketches",), licence="CC BY 4.0"))
+    assert stated.splitlines()[1:] == ["val1: CC BY 4.0", "test sets from elsewhere: CC BY 4.0"]
+    assert "sketches" not in stated
+
+
+@pytest.mark.parametrize("licence", ["two\nlines", "x" * 501])
+def test_a_licence_is_one_line(licence):
+    with pytest.raises(UnusableInput, match="--licence must be a line of at most 500 printable characters"):
+        Settings(licence=licence)
+
+
+def test_the_archive_holds_the_licences(built, tmp_path):
+    with zipfile.ZipFile(pack(built, tmp_path / "a.zip")) as archive:
+        text = archive.read("contest/public/LICENCES.txt").decode()
+    assert text == f"glyphs: {NAMED['glyphs']}\n"
+
+
+def planned(*families):
+    return [(f"test_{i:04d}", *key) for i, key in enumerate(families)]
+
+
+@pytest.mark.parametrize(
+    ("families", "most"),
+    [
+        ([("seen", f"f{i}") for i in range(10)] + [("unseen", f"g{i}") for i in range(10)], 6),
+        ([("natural", "a"), ("unseen", "b")], 1),
+        ([("natural", "a")] * 3, 1),
+        ([("natural", "a"), ("natural", "a"), ("natural", "b")], 2),
+    ],
+)
+def test_every_split_has_a_public_and_a_private_part(families, most):
+    for seed in range(20):
+        public = public_sets(planned(*families), seed)
+        assert 0 < len(public) <= most
+        assert len(public) < len(families)
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings("cifar10"), Settings("cifar10", group="wide")])
+@pytest.mark.parametrize("sets", [100, 101, 137, 400])
+def test_a_hundred_sets_have_thirty_public_and_seventy_private_in_every_group_alike(settings, sets):
+    for seed in range(10):
+        plan = plan_part(replace(settings, test_sets=sets), "test", None, seed)
+        public = public_sets([each.key for each in plan], seed)
+        assert len(public) == round(0.3 * sets) >= 30
+        assert sets - len(public) >= 70
+        straddling = {entry.family for entry in plan if entry.recipe.name in public} & {
+            entry.family for entry in plan if entry.recipe.name not in public
+        }
+        assert not straddling
+        for group in {entry.group for entry in plan}:
+            names = [entry.recipe.name for entry in plan if entry.group == group]
+            assert 0.15 < len(public.intersection(names)) / len(names) < 0.45
+
+
+def test_one_large_family_is_worked_around():
+    plan = planned(*[("natural", "big")] * 40, *[("natural", f"f{i % 7}") for i in range(60)])
+    sizes = {len(public_sets(plan, seed)) for seed in range(20)}
+    assert all(20 <= size <= 30 for size in sizes)

@@ -15,8 +15,7 @@ from starter.competition.accuracy import PublicSets, Subject
 from starter.competition.audit import audit
 from starter.detectors import DETECTORS
 from starter.images.arrays import read_npz
-from starter.images.imageset import ImageSet
-from starter.images.overlap import pixel_hashes
+from starter.images.imageset import ImageSet, pixel_hashes
 from starter.sets.mix import Mix, family
 from starter.sets.rendering import FromRecipe
 from starter.sources.oodsets import load_ind_images, load_ood_sets

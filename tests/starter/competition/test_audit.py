@@ -9,8 +9,7 @@ import pytest
 from audits import unguessable
 
 from starter.competition.accuracy import PublicSets, Subject
-from starter.competition.audit import audit
-from starter.competition.audit_images import alike_neighbours
+from starter.competition.audit import alike_neighbours, audit
 from starter.images.arrays import read_npz, write_npz
 from starter.images.imageset import ImageSet
 from starter.observing.cache import keep_elsewhere

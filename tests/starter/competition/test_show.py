@@ -1,4 +1,7 @@
-"""Contact sheets: the images of the sets that were asked for, under captions that tell only what is public."""
+"""Contact sheets: the images of the sets that were asked for, under captions that tell only what is public.
+
+The distribution of accuracies: the numbers are the targets', the picture is one, the same each time.
+"""
 
 import shutil
 from itertools import starmap
@@ -13,7 +16,15 @@ from starter.build.plan import Settings
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.networks.small import Small
 from starter.competition.accuracy import PublicSets
-from starter.competition.show import COLUMNS, SHOWN_SETS, _caption, contact_sheet
+from starter.competition.show import (
+    COLUMNS,
+    SHOWN_SETS,
+    _caption,
+    accuracies,
+    contact_sheet,
+    plot_accuracies,
+    summary,
+)
 from starter.images.arrays import read_npz
 from submission import Competition, UnusableInput
 
@@ -135,3 +146,28 @@ def test_nothing_of_the_competition_is_written_over(competition, place):
     with pytest.raises(UnusableInput, match=r"needs another place|must end in \.png"):
         contact_sheet(competition, ["test_0001"], out)
     assert (out.read_bytes() if out.exists() else None) == before
+
+
+def test_accuracies_are_the_targets_in_percent(built):
+    targets = built.targets("train")
+    np.testing.assert_allclose(
+        accuracies(built, "tiny", "train"), [100 * value for value in targets.values()]
+    )
+    assert len(accuracies(built, "tiny", "val")) == 6
+    assert len(accuracies(built, "another", "val")) == 0
+
+
+def test_the_summary_tells_the_spread_of_each_public_part(built):
+    train = accuracies(built, "tiny", "train")
+    first, second = summary(built).splitlines()
+    assert first.startswith(f"tiny: 12 meta-train sets, accuracy {train.min():.1f} to {train.max():.1f} %")
+    assert f"median {np.median(train):.1f}, standard deviation {train.std():.1f}" in first
+    assert second.startswith("tiny: 6 validation sets")
+
+
+def test_the_picture_shows_bars_and_is_the_same_each_time(built, tmp_path):
+    one, two = (plot_accuracies(built, tmp_path / name).read_bytes() for name in ("a.png", "b.png"))
+    assert one == two
+    image = cv2.imdecode(np.frombuffer(one, np.uint8), cv2.IMREAD_COLOR)
+    assert image.shape[1] == 770
+    assert len(np.unique(image.reshape(-1, 3), axis=0)) > 10

@@ -1,17 +1,39 @@
-"""Tests for `starter.encoders.captions`: captions, and what does not fit."""
+"""Tests for `starter.encoders.captions`: captions, and what does not fit.
+
+Tests for `starter.encoders.captions`: captioned glyphs show what is said of them.
+
+Tests for `starter.encoders.captions`: every image once, named by its class, half of them untouched.
+"""
 
 import numpy as np
 import pytest
+from encoders import few_glyphs
 
-from starter.encoders.captions import ABSENT, Captioned, join
+from starter.encoders.captions import (
+    ABSENT,
+    CLEAR,
+    FACES,
+    GROUP,
+    PHRASES,
+    SHIFT_PHRASES,
+    SHIFTS,
+    Captioned,
+    captioned_glyphs,
+    captioned_photos,
+    join,
+)
+from starter.images.imageset import ImageSet
+from starter.operations import GROUPS
+from starter.sources.glyphs.digits import CLASSES, NATURAL
+from submission import UnusableInput
 
-PHRASES = (("a cat", "a dog"), ("in fog", "in snow"), ("small",))
+WORDS = (("a cat", "a dog"), ("in fog", "in snow"), ("small",))
 
 
 def captioned(values, easy=None):
     values = np.array(values, np.int64)
     images = np.zeros((len(values), 8, 8, 3), np.uint8)
-    return Captioned(images, values, PHRASES, np.zeros(len(values), bool) if easy is None else easy)
+    return Captioned(images, values, WORDS, np.zeros(len(values), bool) if easy is None else easy)
 
 
 def test_a_caption_says_what_is_told_and_applies():
@@ -37,3 +59,81 @@ def test_a_value_without_a_phrase_is_refused(values):
 def test_shapes_must_fit():
     with pytest.raises(ValueError, match=r"values must be \(1, 3\) and easy \(1,\), got \(1, 2\)"):
         captioned([[0, 0]])
+
+
+def test_half_and_half_and_a_fifth_of_them_clear():
+    found = captioned_glyphs(501, 1, progress=False)
+
+    assert len(found.images) == 750
+    assert found.easy.sum() == 150
+    covariates = found.values[found.easy, 1:]
+    assert set(covariates[covariates[:, 2] != ABSENT][:, 2]) <= {CLEAR[2]}
+    assert (found.values[found.easy, 4] == 0).all()
+
+
+def test_a_seed_gives_the_images():
+    first, again, other = (captioned_glyphs(250, seed, progress=False) for seed in (0, 0, 1))
+
+    assert (first.images == again.images).all()
+    assert (first.values == again.values).all()
+    assert (first.images != other.images).any()
+
+
+def test_all_digits_come_in_a_group_and_more_of_them_begin_with_the_same():
+    few, more = few_glyphs(), captioned_glyphs(500, 0, progress=False)
+
+    assert (more.images[:250] == few.images).all()
+    groups = few.values[:, 0].reshape(-1, GROUP)
+    digits = groups[(groups < len(CLASSES)).all(1)]
+    assert len(digits)
+    assert (np.sort(digits, 1) == np.repeat(range(10), GROUP // 10)).all()
+
+
+def test_every_face_operation_and_class_has_a_phrase():
+    assert PHRASES[0][:10] == CLASSES
+    assert len(set(PHRASES[0])) == len(PHRASES[0])
+    assert len(PHRASES[1]) == len(FACES)
+    assert len(PHRASES[4]) == len(SHIFTS)
+    assert {name for look in NATURAL.values() for name in look.faces} <= set(FACES)
+    assert {*GROUPS["default"], *GROUPS["corruptions"]} < set(SHIFTS)
+
+
+def photos(n, side=16, seed=0):
+    rng = np.random.default_rng(seed)
+    images = rng.integers(0, 256, (n, side, side, 3), np.uint8)
+    return ImageSet("photos", images, np.arange(n) % 2)
+
+
+def test_classes_of_the_same_name_are_one():
+    first, second = photos(300), photos(100, seed=1)
+
+    found = captioned_photos([(first, ("cat", "red fox")), (second, ("red_fox", "dog"))], 0, progress=False)
+
+    assert found.phrases == (("cat", "red fox", "dog"), SHIFT_PHRASES)
+    assert np.bincount(found.values[:, 0]).tolist() == [150, 200, 50]
+    assert found.easy.sum() == 200
+    assert (found.values[found.easy, 1] == 0).all()
+    assert (found.values[~found.easy, 1] > 0).all()
+    untouched = {image.tobytes() for image in found.images[found.easy]}
+    known = {image.tobytes(): label for image, label in zip(first.images, first.labels, strict=True)}
+    known |= {image.tobytes(): label + 1 for image, label in zip(second.images, second.labels, strict=True)}
+    assert untouched < set(known)
+    for image, value in zip(found.images[found.easy], found.values[found.easy, 0], strict=True):
+        assert known[image.tobytes()] == value
+
+
+def test_a_seed_gives_the_images_of_photos():
+    sets = [(photos(200), ("cat", "dog"))]
+    first, again, other = (captioned_photos(sets, seed, progress=False) for seed in (0, 0, 1))
+
+    assert (first.images == again.images).all()
+    assert (first.images != other.images).any()
+
+
+def test_images_of_several_sizes_are_refused():
+    with pytest.raises(UnusableInput, match=r"images of one size are needed, got \[\(16, 16\), \(24, 24\)\]"):
+        captioned_photos([(photos(4), ("a", "b")), (photos(4, 24), ("a", "b"))], 0)
+
+
+def test_every_operation_has_a_phrase():
+    assert len(SHIFT_PHRASES) == len(SHIFTS) == len(set(SHIFT_PHRASES))

@@ -1,10 +1,25 @@
-"""Tests for `starter.encoders.two_tower`: features, words, files."""
+"""Tests for `starter.encoders.two_tower`: features, words, files.
+
+Tests for `starter.encoders.two_tower`: the loss against a loop, training from a seed.
+"""
+
+import math
 
 import numpy as np
 import pytest
+import torch
 from encoders import few_glyphs, hasty_encoder
+from torch.nn.functional import cross_entropy, normalize
 
-from starter.encoders.two_tower import LENGTH, TwoTowerEncoder, vocabulary, words_of
+from starter.encoders.captions import Captioned
+from starter.encoders.two_tower import (
+    LENGTH,
+    TwoTowerEncoder,
+    contrastive_loss,
+    train_encoder,
+    vocabulary,
+    words_of,
+)
 from submission import UnusableInput
 
 
@@ -56,3 +71,59 @@ def test_other_files_are_refused(tmp_path):
     for name in ("bad.safetensors", "none.safetensors"):
         with pytest.raises(UnusableInput, match=f"{name} is no encoder of the kit"):
             TwoTowerEncoder.load(tmp_path / name)
+
+
+def unit(n, seed):
+    return normalize(torch.randn(n, 6, generator=torch.Generator().manual_seed(seed)))
+
+
+def test_with_one_caption_an_image_it_is_clips_loss():
+    images, texts = unit(5, 0), unit(5, 1)
+    logits = 7.0 * images @ texts.T
+    expected = (cross_entropy(logits, torch.arange(5)) + cross_entropy(logits.T, torch.arange(5))) / 2
+
+    found = contrastive_loss(images, texts, torch.eye(5, dtype=torch.bool), torch.tensor(7.0))
+
+    torch.testing.assert_close(found, expected)
+
+
+def test_all_captions_that_fit_share_an_image():
+    images, texts = unit(3, 0), unit(3, 1)
+    fits = torch.tensor([[True, True, False], [True, True, False], [False, False, True]])
+    total = 0.0
+    for rows, wanted in ((images @ texts.T, fits), (texts @ images.T, fits.T)):
+        for row, fit in zip(rows.tolist(), wanted.tolist(), strict=True):
+            whole = math.log(sum(math.exp(value) for value in row))
+            own = [whole - value for value, yes in zip(row, fit, strict=True) if yes]
+            total += sum(own) / len(own) / 6
+
+    found = contrastive_loss(images, texts, fits, torch.tensor(1.0))
+
+    assert float(found) == pytest.approx(total, abs=1e-6)
+
+
+def test_a_seed_gives_the_weights_and_leaves_the_global_generator_alone():
+    torch.manual_seed(5)
+    first = train_encoder(few_glyphs(), epochs=(0, 1), progress=False)
+    drawn = torch.rand(1)
+    torch.manual_seed(5)
+
+    assert torch.rand(1) == drawn
+    assert first.name == hasty_encoder().name
+    assert train_encoder(few_glyphs(), seed=1, epochs=(0, 1), progress=False).name != first.name
+
+
+def test_training_learns_colours_from_captions():
+    """Red and green, light and dark: two meanings and two styles."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(2, size=(256, 2))
+    images = rng.integers(0, 40, (256, 8, 8, 3))
+    images[np.arange(256), :, :, values[:, 0]] += 120 + 90 * values[:, 1, None, None]
+    data = Captioned(
+        images.astype(np.uint8), values, (("red", "green"), ("dark", "light")), np.ones(256, bool)
+    )
+
+    found = train_encoder(data, epochs=(0, 10), progress=False)
+
+    images, texts = found.encode_images(data.images), found.encode_texts(["red", "green"])
+    assert ((images @ texts.T).argmax(1) == values[:, 0]).mean() > 0.95

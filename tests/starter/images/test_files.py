@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from PIL import Image, UnidentifiedImageError
 
 from starter.images import files as imagefiles
-from starter.images.files import open_tree, read_arrays, read_images, resize
+from starter.images.arrays import read_arrays
+from starter.images.files import open_tree, read_images, resize
 from submission.errors import UnusableInput
 
 

@@ -1,4 +1,7 @@
-"""Cells and curves against plain loops, scikit-learn and the paper's own table."""
+"""Cells and curves against plain loops, scikit-learn and the paper's own table.
+
+Correlation and sensitivity against SciPy's regression.
+"""
 
 import numpy as np
 import pytest
@@ -8,9 +11,9 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import linregress, pearsonr
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
+from starter.detectors.metrics import aupr, auroc, fpr
 from starter.shift.degrees import ShiftGrid
-from starter.shift.grid import along, cell_name, cell_of, effects, measure
-from starter.shift.severity import Trend
+from starter.shift.grid import Trend, along, cell_name, cell_of, effects, measure, trend
 
 # Figure 9 of the paper: images of ImageNet-21K by covariate level (rows) and semantic level.
 FIGURE_9 = [
@@ -140,3 +143,43 @@ def test_names_of_cells_are_read_back(semantic, covariate):
     assert cell_of(cell_name(semantic, covariate)) == (semantic, covariate)
     assert cell_of(f"{cell_name(semantic, covariate)}x") is None
     assert cell_of("s0c1") is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_against_scipy(seed):
+    values = np.random.default_rng(seed).uniform(size=8)
+    found, levels = Trend(values), np.arange(1, 9)
+    assert found.correlation == pytest.approx(pearsonr(levels, values).statistic)
+    assert found.sensitivity == pytest.approx(abs(linregress(levels, values).slope))
+
+
+def test_levels_that_tell_nothing_keep_their_place():
+    values = np.array([0.2, np.nan, 0.4, 0.5, np.nan])
+    told = [1, 3, 4]
+    assert Trend(values).correlation == pytest.approx(pearsonr(told, [0.2, 0.4, 0.5]).statistic)
+    assert Trend(values).sensitivity == pytest.approx(linregress(told, [0.2, 0.4, 0.5]).slope)
+
+
+def test_what_is_undefined_is_nan():
+    for values in ([], [0.5], [np.nan, np.nan], [np.nan, 0.5]):
+        assert np.isnan(Trend(np.array(values)).correlation)
+        assert np.isnan(Trend(np.array(values)).sensitivity)
+    constant = Trend(np.full(3, 0.1))
+    assert np.isnan(constant.correlation)
+    assert constant.sensitivity == 0
+
+
+def test_a_detector_that_sees_a_growing_shift():
+    rng = np.random.default_rng(0)
+    ind = rng.normal(size=400)
+    levels = [rng.normal(shift, 1, size=300) for shift in (0.5, 1.0, 1.5, 2.0)]
+    for name, metric in (("auroc", auroc), ("fpr95", fpr), ("aupr-out", lambda i, o: aupr(i, o, "ood"))):
+        found = trend(ind, levels, name)
+        np.testing.assert_array_equal(found.values, [metric(ind, level) for level in levels])
+        assert found.correlation * (-1 if name == "fpr95" else 1) > 0.9
+    assert np.isnan(trend(ind, [levels[0][:9], *levels[1:]]).values[0])
+
+
+def test_an_unknown_metric_lists_those_there_are():
+    with pytest.raises(ValueError, match=r"one of fpr95, auroc, .* got 'auc'"):
+        trend([0.0], [[1.0]], "auc")

@@ -1,13 +1,17 @@
-"""Tests for `starter.shift.laid`: the losses against a loop over the paper's formulas, training, files."""
+"""Tests for `starter.shift.laid`: the losses against a loop over the paper's formulas, training, files.
+
+Tests for `starter.shift.laid`: components against scikit-learn's, the share that they hold.
+"""
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.decomposition import PCA
 
 from starter.encoders import EncoderPair
-from starter.shift.laid import Laid, orthogonality, train_laid, triplet_losses
+from starter.shift.laid import Laid, orthogonality, text_pca, train_laid, triplet_losses
 from submission import UnusableInput
 
 # Six numbers a text, so that either half is three long: the standard one, another meaning, another style.
@@ -159,3 +163,29 @@ def test_a_gpu_gives_the_same_within_rounding(learnt):
     found = train_laid(texts(), "made up", steps=50, device="cuda", progress=False)
     here = train_laid(texts(), "made up", steps=50, progress=False)
     np.testing.assert_allclose(found.matrix, here.matrix, atol=1e-3)
+
+
+def texts_of_pca(seed=0):
+    rng = np.random.default_rng(seed)
+    first, second = rng.standard_normal((7, 1, 12)), rng.standard_normal((1, 5, 12))
+    return (first + second + 0.1 * rng.standard_normal((7, 5, 12))).astype(np.float32)
+
+
+def test_components_are_scikit_learns():
+    features = texts_of_pca()
+    found = text_pca(features, 0.9)
+
+    for part, axis in ((found.semantic, 0), (found.covariate, 1)):
+        deviations = (features - features.mean(axis, keepdims=True)).reshape(-1, 12)
+        reference = PCA(0.9, svd_solver="full").fit(deviations.astype(np.float64)).components_
+        assert part.shape == reference.T.shape
+        np.testing.assert_allclose(part @ part.T, reference.T @ reference, atol=1e-5)
+
+
+def test_a_part_is_what_lies_along_its_directions():
+    found = text_pca(texts_of_pca())
+    semantic, covariate = found.decompose(texts_of_pca(1).reshape(-1, 12))
+
+    assert semantic.shape == (35, found.semantic.shape[1])
+    assert covariate.shape == (35, found.covariate.shape[1])
+    np.testing.assert_allclose(found.semantic.T @ found.semantic, np.eye(semantic.shape[1]), atol=1e-6)

@@ -1,13 +1,17 @@
-"""OOD sets: one folder each, zipped or not, overlap left out, every image once."""
+"""OOD sets: one folder each, zipped or not, overlap left out, every image once.
+
+Gbench's manifest: every data set with an address, and what is missing by name.
+"""
 
 import shutil
 import zipfile
+from urllib.parse import urlparse
 
 import numpy as np
 import pytest
 
 from starter.images.imageset import ImageSet
-from starter.sources.oodsets import CIFAR10, load_ood_sets, set_name, without_shared
+from starter.sources.oodsets import CIFAR10, gbench, listing, load_ood_sets, missing, set_name, without_shared
 from submission import UnusableInput
 
 CLASSES = ("x", "y")
@@ -113,3 +117,33 @@ def test_an_error_stands_on_a_line_of_its_own(ood_folder, tmp_path, capsys):
     with pytest.raises(UnusableInput, match="not an image"):
         load_ood_sets(str(tmp_path / "sets"), ("a", "b"), (32, 32))
     assert capsys.readouterr().err.endswith("\n")
+
+
+def test_every_data_set_has_a_name_and_an_address():
+    assert len(gbench()) == 201  # the appendix counts 200 and lists 201
+    assert len({each.folder for each in gbench()}) == 201
+    for each in gbench():
+        address = urlparse(each.address)
+        assert address.scheme in ("http", "https")
+        assert address.netloc
+        assert address.path
+        assert not set(each.address) & set(" \"<>'")
+
+
+def test_overlaps_are_as_many_as_the_paper_counts():
+    counts = {
+        ind: sum(ind in each.overlaps for each in gbench()) for ind in ("clothing1m", "face", "medical")
+    }
+    assert counts == {"clothing1m": 3, "face": 11, "medical": 12}
+    assert sum("cifar100" in each.overlaps for each in gbench()) == 53
+
+
+def test_what_is_missing_is_told_by_name():
+    folders = [each.name for each in gbench()[2:]]
+    assert [each.name for each in missing(folders)] == ["Rock", "Faces age detection"]
+    assert [each.name for each in missing(["rock", "FACES-age detection", *folders])] == []
+    lines = listing(folders).splitlines()
+    assert lines[0].startswith("missing  Rock")
+    assert lines[2].startswith("here     MIML")
+    assert lines[-1] == "201 data sets, 2 missing"
+    assert listing().splitlines()[0].startswith("Rock ")

@@ -10,7 +10,7 @@ from starter.meaning.manifest import ClassEntry
 from starter.meaning.similarity import path_similarity, wu_palmer
 from starter.meaning.wordnet import load_wordnet
 from starter.studies.confusions import predicted_graph, prediction_graph
-from starter.studies.prediction_figures import plot_graph, plot_similarities
+from starter.studies.figures import plot_graph, plot_similarities
 from submission import UnusableInput
 
 

@@ -13,9 +13,8 @@ from starter.competition.ood import MixSets
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc
 from starter.encoders import EncoderPair
-from starter.images.overlap import pixel_hashes
-from starter.studies.grid import Asked, grid_images, run_grid
-from starter.studies.gridreport import summary, write_grid
+from starter.images.imageset import pixel_hashes
+from starter.studies.grid import Asked, grid_images, run_grid, summary, write_grid
 from submission import Competition, UnusableInput
 
 FEW = ("msp", "energy", "knn")

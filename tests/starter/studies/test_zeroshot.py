@@ -5,7 +5,7 @@ import pytest
 
 from starter.encoders import EncoderPair
 from starter.images.imageset import ImageSet
-from starter.shift.pca import text_pca
+from starter.shift.laid import text_pca
 from starter.sources.glyphs.digits import glyph_splits
 from starter.studies.zeroshot import describe, shown_sets, zero_shot, zero_shot_table
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from large import SETS, large_competition
 
-from leaderboard.board.families import families_of
+from leaderboard.board.part import families_of
 from starter.build.plan import Planned
 from starter.sets.recipe import Recipe
 from submission import UnusableInput

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.preprocessing import MinMaxScaler
 
-from oracle.normalisation import KINDS, Normalisation
+from oracle.table import KINDS, Normalisation
 from submission import UnusableInput
 
 NAMES = ("entropy", "fd", "variance")

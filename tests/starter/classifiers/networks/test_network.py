@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from starter.classifiers import ARCHITECTURES, Network
-from starter.classifiers.networks.folding import folded, merged
+from starter.classifiers.networks.network import folded, merged
 
 
 class Branching(Network):

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starter.images.imageset import ImageSet
-from starter.images.overlap import pixel_hashes, shared_images
+from starter.images.imageset import ImageSet, pixel_hashes, shared_images
 
 
 def some(name, seed, n=6):

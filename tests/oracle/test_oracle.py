@@ -6,7 +6,7 @@ from sklearn.base import clone
 from baselines.contract.conformance import example_meta_train
 from baselines.contract.families import folds, root_mean_square, subset
 from oracle import OraA, OraL
-from oracle.choice import choose, cross_validate
+from oracle.oracle import choose, cross_validate
 
 META = example_meta_train(sets=12)
 

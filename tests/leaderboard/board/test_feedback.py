@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from leaderboard.board.ladder import ladder, standard_error
+from leaderboard.board.feedback import ladder, standard_error
 from leaderboard.board.statistics import Families
 
 
