@@ -1,18 +1,33 @@
 """The command line: one function a command, in the order of the work. Everything heavy is imported inside."""
 
 import os
-import shlex
 from datetime import datetime, timezone
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Context, Exit, Option, Typer, echo
+from typer import Argument, Exit, Option, Typer, echo
 
 import submission
+from starter.build.commands import build, train
 from submission import Competition, UnusableInput
 from submission.exits import run as run_to_exit
+from submission.options import (
+    CachePlace,
+    DataRoot,
+    Device,
+    Folder,
+    IdUpTo,
+    Many,
+    Network,
+    Predictions,
+    TrackName,
+    Workers,
+    now,
+    repeated,
+    tell_next,
+)
 
 if TYPE_CHECKING:
     from baselines import Estimator
@@ -37,36 +52,15 @@ EXPENSIVE = {
 DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
 """ORA-A in the demo: enough for 60,000 images, in seconds."""
 
-Many = list[str] | None
-Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
-Predictions = Annotated[
-    Path, Argument(metavar="FILE", help="CSV with id,prediction, answer.txt, or a zip of one.")
-]
 Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")]
 Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated.")]
-Device = Annotated[str, Option(help="Where classifiers run: cpu, cuda, cuda:1, mps.")]
-Network = Annotated[Many, Option(help="module:function of a network of your own: its code runs.")]
-TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OOD detectors work).")]
 WordNetFolder = Annotated[
     Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
-]
-Workers = Annotated[
-    str | None,
-    Option(
-        "--cluster", metavar="ADDRESS|local:N", help="A Dask cluster of yours that observes. [this process]"
-    ),
-]
-CachePlace = Annotated[
-    str, Option("--cache", metavar="PATH|URL", help="Where observations are, from now on. [DIR/cache]")
 ]
 EncoderSpec = Annotated[
     str,
     Option("--encoder", help="embedded, a file, clip:MODEL=WEIGHTS, or module:function: its code runs."),
 ]
-IdUpTo = Annotated[
-    str, Option(metavar="T1|T2", help="A manifest's oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
-]
-DataRoot = Annotated[Path | None, Option(help="Where a named source is, or is downloaded to.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -113,165 +107,10 @@ def demo(
     if "ora-a" in chosen:
         echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
-    _next("new-method", "my_method", *_of_track(track))
+    tell_next("new-method", "my_method", *_of_track(track))
 
 
-@app.command()
-def build(
-    context: Context,
-    folder: Annotated[Path, Argument(metavar="DIR", help="A new folder, or one to finish building.")],
-    preset: Annotated[
-        str | None, Option(help="small or datacv2023: what other options are where they are not given.")
-    ] = None,
-    source: Annotated[str, Option(help="glyphs, cifar10, or a path: class folders, zip or npz.")] = "glyphs",
-    classifier: Annotated[
-        Many, Option(help="NAME, or NAME=WEIGHTS: a file, official or module:function. Repeatable. [small]")
-    ] = None,
-    train_sets: Annotated[int, Option(help="How many meta-train sets.")] = 120,
-    val_sets: Annotated[int, Option(help="How many labelled validation sets are made.")] = 24,
-    test_sets: Annotated[int, Option(help="How many hidden test sets are made.")] = 48,
-    set_size: Annotated[int, Option(help="Images in a set.")] = 500,
-    group: Annotated[
-        str, Option(help="Operations of the meta-train sets: default, a, b, corruptions, wide.")
-    ] = "default",
-    ops_per_set: Annotated[
-        tuple[int, int] | None,
-        Option(metavar="LOW HIGH", help="Operations a meta-train set gets. [3 3; wide 0 3; the demo 1 3]"),
-    ] = None,
-    recipes: Annotated[
-        str, Option(help="A file of your own recipes for the meta-train sets, a line of JSON each.")
-    ] = "",
-    val_from: Annotated[
-        Many, Option(help="Natural-shift sets to add to validation: a path; may be repeated.")
-    ] = None,
-    test_from: Annotated[
-        Many,
-        Option(
-            help="Natural-shift sets to add to the test; repeatable. OOD track: OOD sets of the test alone."
-        ),
-    ] = None,
-    seed: Annotated[int, Option(help="Of the public part.")] = 0,
-    test_seed: Annotated[
-        int | None, Option(help="Of the test sets: keep it secret. Random unless given.")
-    ] = None,
-    precision: Annotated[str, Option(help="float32, or bfloat16 (faster where the CPU has it).")] = "float32",
-    grid: Annotated[
-        str,
-        Option(metavar="ENCODER", help="Validation and test sets are cells of a grid of shifts, as in grid."),
-    ] = "",
-    referee: Annotated[
-        str, Option(metavar="REFEREE", help="With --grid: the folder that laid wrote. [trained here]")
-    ] = "",
-    hidden: Annotated[bool, Option("--hidden", help="Declare the test images published nowhere.")] = False,
-    datacv_splits: Annotated[
-        bool, Option("--datacv-splits", help="Make all sets from all test images, as DataCV does.")
-    ] = False,
-    licence: Annotated[
-        str, Option(metavar="TEXT", help="Of the images at paths, for the participants. [not stated]")
-    ] = "",
-    track: TrackName = "accuracy",
-    ood: Annotated[
-        str, Option(help="OOD track: a folder or zip of one folder per OOD data set. [embedded ones]")
-    ] = "",
-    classes: Annotated[
-        str, Option(metavar="MANIFEST", help="OOD track: its near and far classes are the OOD sets.")
-    ] = "",
-    images: Annotated[
-        str, Option(metavar="ROOT", help="With --classes: the folder of ROOT/SOURCE or ROOT/SOURCE.zip.")
-    ] = "",
-    id_up_to: IdUpTo = "",
-    classes_per_set: Annotated[
-        int, Option(metavar="N", help="With --classes: OOD sets of N classes that are related.")
-    ] = 1,
-    exclude: Annotated[Many, Option(help="OOD track: an OOD set to leave out. Repeatable.")] = None,
-    detector: Annotated[Many, Option(help="OOD track: as msp. Repeatable. [msp, odin, energy, mls]")] = None,
-    metric: Annotated[
-        Many, Option(help="OOD track: fpr95, auroc, fpr80, ...; fpr95 ranks. Repeatable. [fpr95, auroc]")
-    ] = None,
-    ratio: Annotated[
-        str, Option(help="OOD track: hidden (IND share drawn from .2 to .8), IND:OOD as 1:1, or any.")
-    ] = "hidden",
-    sizes: Annotated[
-        tuple[int, int] | None,
-        Option(metavar="LOW HIGH", help="OOD track: a mix's images (with --ratio any of each kind)."),
-    ] = None,
-    fpr: Annotated[
-        str, Option(help="OOD track: whose IND images set FPR's threshold: the whole pool's, or the mix's.")
-    ] = "pool",
-    test_ind: Annotated[
-        str, Option(help="OOD track: IND images of the test alone, a folder or zip. [the source's]")
-    ] = "",
-    daily_limit: Annotated[int, Option(help="Submissions a team may make a day (UTC). [any number]")] = 0,
-    total_limit: Annotated[int, Option(help="Submissions a team may make in all. [any number]")] = 0,
-    deadline: Annotated[
-        str, Option(metavar="TIME", help="The end, as 2026-12-31T23:59 (UTC, or with an offset). [none]")
-    ] = "",
-    feedback: Annotated[
-        str, Option(help="What a team is told: rounded, its public score; ladder, only what is news.")
-    ] = "rounded",
-    decimals: Annotated[int, Option(help="Of published scores.")] = 2,
-    data_root: DataRoot = None,
-    network: Network = None,
-    device: Device = "cpu",
-    cluster: Workers = None,
-    cache: CachePlace = "",
-    dry_run: Annotated[bool, Option("--dry-run", help="Only print images, time and disk.")] = False,
-) -> None:
-    """Build a competition, or finish an interrupted build.
-
-    With --cluster, workers observe: they see DIR, or the --cache (as s3://bucket/path). Dask runs whatever
-    its scheduler is sent: keep that inside your own network, or use TLS (docs/results/scaling.md).
-
-    Example: unseen build contest --train-sets 20 --val-sets 4 --test-sets 8 --set-size 100
-    """
-    from starter.build.accuracy import build as make
-    from starter.build.estimate import estimate
-    from starter.build.settings import settings_of, with_preset
-    from starter.classifiers import use_network
-    from starter.competition.cluster import connected
-
-    for spec in network or ():
-        use_network(spec)
-    options: dict[str, object] = {
-        "source": source,
-        "classifiers": tuple(classifier or ["small"]),
-        "train_sets": train_sets,
-        "val_sets": val_sets,
-        "test_sets": test_sets,
-        "set_size": set_size,
-        "group": group,
-        "ops_per_set": ops_per_set or (),
-        "recipes": recipes,
-        "val_from": tuple(val_from or ()),
-        "test_from": tuple(test_from or ()),
-        "seed": seed,
-        "precision": precision,
-        "grid": grid,
-        "referee": referee,
-        "hidden": hidden,
-        "datacv_splits": datacv_splits,
-        "licence": licence,
-        "daily_limit": daily_limit,
-        "total_limit": total_limit,
-        "deadline": deadline,
-        "feedback": feedback,
-        "decimals": decimals,
-    }
-    mixed: dict[str, object] = {"ood": ood, "exclude": tuple(exclude or ()), "ratio": ratio, "fpr": fpr}
-    mixed |= {name: tuple(found) for name, found in (("detectors", detector), ("metrics", metric)) if found}
-    mixed |= {"test_ind": test_ind, "sizes": tuple(sizes or ()), "classes": classes, "images": images}
-    mixed |= {"id_up_to": id_up_to, "classes_per_set": classes_per_set}
-    given = _given(context)
-    settings = settings_of(track, with_preset(preset, {**options, **mixed}, given, track), given)
-    if not (folder / "private/build.json").exists():
-        settings.check_deadline(_now())
-    if dry_run:
-        echo(estimate(settings, device))
-        return
-    with connected(cluster) as workers:
-        competition = make(folder, settings, test_seed, device, data_root, workers, cache)
-    echo(competition.describe())
-    _next("predict", folder, *_repeated("--network", network))
+app.command()(build)
 
 
 @app.command()
@@ -329,7 +168,7 @@ def classes(
         echo(f"\n{pruning.describe()}")
     write_manifest(out, entries)
     echo(f"\n{summary(entries)}\n\n{out}")
-    _next("build", "DIR", "--track", "ood", "--classes", out, "--images", "FOLDER")
+    tell_next("build", "DIR", "--track", "ood", "--classes", out, "--images", "FOLDER")
 
 
 @app.command()
@@ -394,35 +233,7 @@ def prediction_graph(
     echo("\n".join((graph.describe(), *map(str, written))))
 
 
-@app.command()
-def train(
-    out: Annotated[Path, Option(help="The .safetensors file to write.")],
-    arch: Annotated[str, Option(help="resnet56, repvgg_a0, resnet18, ..., or module:function.")],
-    source: Annotated[str, Option(help="As for build: its training images are learnt from.")] = "cifar10",
-    hold_out: Annotated[float, Option(help="Share of the training images to test on instead.")] = 0.0,
-    epochs: Annotated[int, Option(help="Passes over the images.")] = 60,
-    batch: Annotated[int, Option(help="Images in a step.")] = 128,
-    rate: Annotated[float, Option(help="The peak of the learning rate.")] = 0.2,
-    flip: Annotated[bool, Option(help="Mirror images at random: not for digits.")] = True,
-    seed: Annotated[int, Option(help="Of everything random; give build the same.")] = 0,
-    data_root: DataRoot = None,
-    network: Network = None,
-    device: Annotated[str | None, Option(help="cpu, cuda, ...; a GPU where there is one.")] = None,
-) -> None:
-    """Train a classifier for build's --classifier. Interrupted, the same command goes on.
-
-    Example: unseen train --source glyphs --arch small --no-flip --epochs 1 --out small.safetensors
-    """
-    from starter.classifiers import use_network
-    from starter.classifiers.train import Training
-    from starter.classifiers.train import train as run
-
-    for spec in network or ():
-        use_network(spec)
-    asked = Training(source, arch, hold_out, epochs, batch, rate, flip, seed)
-    echo(run(asked, out, device, data_root))
-    named = f"{out.stem if ':' in arch else arch}={out}"
-    _next("build", "DIR", "--source", source, "--classifier", named, *_repeated("--network", network))
+app.command()(train)
 
 
 @app.command()
@@ -501,7 +312,7 @@ def new_method(
     from baselines.run import user_method
 
     echo(user_method.new_method(name, Path.cwd(), track))
-    _next("check-method", f"{name}:{user_method.class_name(name)}", *_of_track(track))
+    tell_next("check-method", f"{name}:{user_method.class_name(name)}", *_of_track(track))
 
 
 @app.command("check-method")
@@ -521,7 +332,7 @@ def check_method(
     echo("\n".join(map(str, checks)))
     if any(result.problem for result in checks):
         raise Exit(1)
-    _next("predict", "DIR", method, *_repeated("--set", settings))
+    tell_next("predict", "DIR", method, *repeated("--set", settings))
 
 
 @app.command()
@@ -553,7 +364,7 @@ def predict(
     checked = (
         ("score", folder, paths["val"], "--val") if "val" in paths else ("validate", folder, paths["test"])
     )
-    _next(*checked)
+    tell_next(*checked)
 
 
 @app.command()
@@ -898,7 +709,7 @@ def validate(folder: Folder, file: Predictions) -> None:
     submission.validate(competition, file)
     echo("valid")
     if competition.private.exists():
-        _next("score", folder, file, "--team", "NAME")
+        tell_next("score", folder, file, "--team", "NAME")
 
 
 @app.command()
@@ -919,11 +730,11 @@ def score(
     if team is None:
         echo(submission.validation_report(competition, file))
         if (handed_in := folder / "submissions" / file.name).exists():
-            _next("validate", folder, handed_in)
+            tell_next("validate", folder, handed_in)
         return
     from leaderboard import left_text, publish, submit
 
-    receipt = submit(competition, file, team, _now)
+    receipt = submit(competition, file, team, now)
     board = publish(competition)
     public, of = receipt.public, len(competition.ids("test"))
     points = f"{public.rmse:.{competition.decimals}f}"
@@ -934,7 +745,7 @@ def score(
     echo(f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now")
     echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
     echo(f"updated {board.csv} and {board.html}")
-    _next("leaderboard", folder)
+    tell_next("leaderboard", folder)
 
 
 @app.command()
@@ -953,7 +764,7 @@ def leaderboard(
     from leaderboard import publish, tables
 
     competition = Competition.open(folder)
-    published = publish(competition, _now() if final else None)
+    published = publish(competition, now() if final else None)
     for warning in published.warnings:
         echo(f"warning: {warning}", err=True)
     echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
@@ -983,7 +794,7 @@ def select(
         raise UnusableInput("give numbers of submissions, or --clear, not both")
     competition = Competition.open(folder)
     if clear or numbers:
-        choose(competition, team, numbers or [], _now)
+        choose(competition, team, numbers or [], now)
     for entry in submissions_of(competition, team):
         final = "  counts at the end" if entry.final else ""
         echo(f"{entry.number:>6}  {entry.time:%Y-%m-%d %H:%M:%S}  {entry.digest[:12]}  {entry.status}{final}")
@@ -1021,7 +832,7 @@ def rescore(
     from leaderboard import rescore as correct
 
     competition = Competition.open(folder)
-    done = correct(competition, _labels(label or []), set(void or []), reason, _now)
+    done = correct(competition, _labels(label or []), set(void or []), reason, now)
     board = publish(competition)
     echo(f"{done.entries:,} submissions were scored anew; the ledger's head is {done.head}")
     echo(f"updated {board.csv} and {board.html}")
@@ -1060,7 +871,7 @@ def pack(
     competition = Competition.open(folder)
     echo(submission.pack(competition, out or Path(f"{folder.resolve()}.zip")))
     if competition.private.exists():
-        _next("score", folder, "FILE", "--team", "NAME")
+        tell_next("score", folder, "FILE", "--team", "NAME")
 
 
 @app.command()
@@ -1094,7 +905,7 @@ def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> No
     echo(f"errors: {len(errors)}, warnings: {len(found) - len(errors)}")
     if errors:
         raise Exit(1)
-    _next("pack", folder)
+    tell_next("pack", folder)
 
 
 @app.command("verify-entry")
@@ -1139,7 +950,7 @@ def export(
     from leaderboard.export import export as write
 
     competition = Competition.open(folder)
-    first = start or _now().replace(hour=0, minute=0, second=0, microsecond=0)
+    first = start or now().replace(hour=0, minute=0, second=0, microsecond=0)
     write(competition, platform, out, first.replace(tzinfo=timezone.utc))
     if platform == "datacv":
         from starter.competition.materialize import materialize as write_sets
@@ -1150,23 +961,9 @@ def export(
     echo(out / "README.md")
 
 
-def _next(*command: object) -> None:
-    """Tell which command usually follows: as a hint, beside the output."""
-    echo(f"Next: unseen {shlex.join(map(str, command))}", err=True)
-
-
-def _repeated(option: str, values: Many) -> list[str]:
-    """An option as it was given, however often."""
-    return [word for value in values or () for word in (option, value)]
-
-
 def _of_track(track: str) -> tuple[str, ...]:
     """The option that names a track, where it must be named."""
     return () if track == "accuracy" else ("--track", track)
-
-
-def _now() -> datetime:
-    return datetime.now(timezone.utc)
 
 
 def _labels(texts: list[str]) -> dict[str, float]:
@@ -1217,13 +1014,6 @@ def _gscore_table(
         )
     frame, paths = ablate(competition, table, splits, device, subjects)
     return "\n".join([frame.to_string(index=False, float_format="{:.3f}".format), "", *map(str, paths)])
-
-
-def _given(context: Context) -> set[str]:
-    """The options of this command that the user gave, by the names of settings."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    given = {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
-    return given | {f"{name}s" for name in ("classifier", "detector", "metric") if name in given}
 
 
 def _opened(

@@ -1,0 +1,49 @@
+"""What commands share: arguments and options of the same meaning, and the hint of what comes next.
+
+Needs Typer only.
+"""
+
+import shlex
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option, echo
+
+Many = list[str] | None
+Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
+Predictions = Annotated[
+    Path, Argument(metavar="FILE", help="CSV with id,prediction, answer.txt, or a zip of one.")
+]
+TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OOD detectors work).")]
+Device = Annotated[str, Option(help="Where classifiers run: cpu, cuda, cuda:1, mps.")]
+Network = Annotated[Many, Option(help="module:function of a network of your own: its code runs.")]
+DataRoot = Annotated[Path | None, Option(help="Where a named source is, or is downloaded to.")]
+Workers = Annotated[
+    str | None,
+    Option(
+        "--cluster", metavar="ADDRESS|local:N", help="A Dask cluster of yours that observes. [this process]"
+    ),
+]
+CachePlace = Annotated[
+    str, Option("--cache", metavar="PATH|URL", help="Where observations are, from now on. [DIR/cache]")
+]
+IdUpTo = Annotated[
+    str, Option(metavar="T1|T2", help="A manifest's oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
+]
+
+
+def tell_next(*command: object) -> None:
+    """Tell which command usually follows: as a hint, beside the output."""
+    echo(f"Next: unseen {shlex.join(map(str, command))}", err=True)
+
+
+def repeated(option: str, values: Iterable[str] | None) -> list[str]:
+    """Returns an option as it was given, however often."""
+    return [word for value in values or () for word in (option, value)]
+
+
+def now() -> datetime:
+    """Returns the present time, in UTC."""
+    return datetime.now(timezone.utc)
