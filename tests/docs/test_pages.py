@@ -1,11 +1,11 @@
 """Every code block of the README and of docs/ runs, in a folder of its own; every command named there exists."""
 
-import shutil
 import sys
 from dataclasses import replace
 
 import pytest
 from audits import unguessable
+from built import linked
 from pages import PAGES, ROOT, Block, blocks, named_commands, run_page, unknown
 
 import unseen
@@ -55,7 +55,7 @@ def smaller(folder, settings, *others):
 def test_the_blocks_of_a_page_run(name, folder, built, quick, monkeypatch):
     monkeypatch.setattr("starter.build.accuracy.build", smaller)
     if name in BUILT:
-        shutil.copytree(built.root, folder / BUILT[name])
+        linked(built.root, folder / BUILT[name])
         unguessable(folder / BUILT[name])
     run_page(ROOT / name, folder)
 

@@ -56,14 +56,14 @@ def test_a_file_of_the_other_track_is_told_as_one(competition, tmp_path):
     )
 
 
-def test_a_file_of_the_accuracy_track_is_told_in_the_other(ood_built, tmp_path):
+def test_a_file_of_the_accuracy_track_is_told_in_the_other(ood_competition, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("id,prediction\nsmall/test_0001,0.5\n")
     for part in ("test", "val"):
         with pytest.raises(
             InvalidSubmission, match=r"problem\n  its ids are of the accuracy track \(small\), "
         ):
-            validate(ood_built, path, part)
+            validate(ood_competition, path, part)
 
 
 def test_a_file_about_other_classifiers_is_of_another_competition(competition):

@@ -34,12 +34,6 @@ def test_holds_the_listed_files_and_the_description_as_they_are(
             assert archive.read(name) == (competition.root.parent / name).read_bytes()
 
 
-def test_nothing_else_of_a_build_goes_in(ood_built: Competition, tmp_path: Path) -> None:
-    assert {"cache", "private", "public"} <= {path.name for path in ood_built.root.iterdir()}
-    found = {Path(name).parts[1] for name in names(pack(ood_built, tmp_path / "a.zip"))}
-    assert found == {"public", "card.md", "croissant.json"}
-
-
 def test_repeated_it_has_the_same_bytes(competition: Competition, packed: Path, tmp_path: Path) -> None:
     """Whatever the files' times and modes, and wherever the folder is opened from."""
     for name in LISTED:

@@ -1,12 +1,9 @@
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from starter.build.accuracy import build
-from starter.build.plan import Settings
 from submission import Competition, UnusableInput, score_submission, write_predictions
 from submission import competition as competition_module
 
@@ -80,16 +77,3 @@ def test_stopped_between_seal_and_description_the_competition_is_not_finished(
         Competition.open(competition.root)
     competition.save()
     assert len(Competition.open(competition.root).solution()) == 8
-
-
-def test_the_advice_brings_back_what_was_built(
-    contest: Competition, settings: Callable[..., Settings]
-) -> None:
-    solution, description = contest.private / "solution.csv", contest.public / "competition.json"
-    before = solution.read_bytes(), description.read_bytes()
-    solution.write_bytes(before[0].replace(b"Public", b"Private", 1))
-    (contest.private / "seal.sha256").unlink()
-    description.unlink()
-    build(contest.root, settings())
-    assert (solution.read_bytes(), description.read_bytes()) == before
-    assert Competition.open(contest.root).solution()

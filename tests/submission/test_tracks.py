@@ -5,26 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from starter.detectors.metrics import DETECTION_METRICS
 from submission import Competition, UnusableInput, write_predictions
 from submission.seal import DESCRIPTION, write_seal
-from submission.tracks import TRACKS
-
-OOD_SUBJECTS = ("vit:b:msp:auroc", "vit:b:msp:fpr95", "cnn:energy:auroc", "cnn:energy:fpr95")
 
 
 def sealed_anew(competition):
     write_seal(competition.root, (competition.root / DESCRIPTION).read_text())
-
-
-@pytest.fixture
-def ood(fields) -> Competition:
-    """An OOD competition that nothing was written of."""
-    return Competition(**{**fields, "track": "ood", "subjects": OOD_SUBJECTS})
-
-
-def test_every_metric_of_the_ood_track_can_be_computed():
-    assert list(TRACKS["ood"].metrics) == list(DETECTION_METRICS)
 
 
 @pytest.mark.parametrize(
@@ -36,13 +22,16 @@ def test_an_ood_subject_names_classifier_detector_and_metric(fields, subject, me
         Competition(**{**fields, "track": "ood", "subjects": (subject,)})
 
 
-def test_fpr95_ranks_and_ids_are_told_apart_by_metric(ood):
-    assert ood.metrics == ("fpr95", "auroc")
-    groups = ood.by_metric(ood.ids("test"))
+def test_fpr95_ranks_and_ids_are_told_apart_by_metric(ood_competition):
+    assert ood_competition.metrics == ("fpr95", "auroc")
+    groups = ood_competition.by_metric(ood_competition.ids("test"))
     assert {len(names) for names in groups.values()} == {8}
     assert all(name.split("/")[0].endswith(metric) for metric, names in groups.items() for name in names)
-    assert ood.classifiers == ("vit:b", "cnn")
-    assert (ood.quantity("cnn:energy:fpr95"), ood.labels) == ("FPR@95", ("ind", "ood"))
+    assert ood_competition.classifiers == ("vit:b", "cnn")
+    assert (ood_competition.quantity("cnn:energy:fpr95"), ood_competition.labels) == (
+        "FPR@95",
+        ("ind", "ood"),
+    )
 
 
 def test_an_accuracy_competition_has_one_metric(competition):
@@ -52,29 +41,29 @@ def test_an_accuracy_competition_has_one_metric(competition):
     assert competition.labels == competition.classes
 
 
-def test_the_solution_of_a_metric_is_its_rows_alone(ood_contest):
-    rows = {metric: ood_contest.solution(metric) for metric in ood_contest.metrics}
-    assert ood_contest.solution() == rows["fpr95"]
+def test_the_solution_of_a_metric_is_its_rows_alone(ood_competition):
+    rows = {metric: ood_competition.solution(metric) for metric in ood_competition.metrics}
+    assert ood_competition.solution() == rows["fpr95"]
     for metric, found in rows.items():
         assert {row.subject.split(":")[-1] for row in found} == {metric}
-    assert sum(map(len, rows.values())) == len(ood_contest.ids("test"))
+    assert sum(map(len, rows.values())) == len(ood_competition.ids("test"))
 
 
-def test_the_noise_floor_comes_from_measured_deviations(ood_contest):
-    names = ood_contest.by_metric(ood_contest.ids("test"))["fpr95"]
-    path = ood_contest.private / "noise.csv"
-    spread = dict.fromkeys(ood_contest.ids("test"), 0.01) | dict.fromkeys(names, 0.03)
+def test_the_noise_floor_comes_from_measured_deviations(ood_competition):
+    names = ood_competition.by_metric(ood_competition.ids("test"))["fpr95"]
+    path = ood_competition.private / "noise.csv"
+    spread = dict.fromkeys(ood_competition.ids("test"), 0.01) | dict.fromkeys(names, 0.03)
     write_predictions(path, spread, column="deviation")
     with pytest.raises(UnusableInput, match=r"noise\.csv is not the file that the build sealed"):
-        ood_contest.noise_floor("test", dict.fromkeys(names, 0.5))
-    sealed_anew(ood_contest)
-    assert ood_contest.noise_floor("test", dict.fromkeys(names, 0.5)) == pytest.approx(3.0)
+        ood_competition.noise_floor("test", dict.fromkeys(names, 0.5))
+    sealed_anew(ood_competition)
+    assert ood_competition.noise_floor("test", dict.fromkeys(names, 0.5)) == pytest.approx(3.0)
     path.write_text("id,deviation\n")
-    sealed_anew(ood_contest)
+    sealed_anew(ood_competition)
     with pytest.raises(UnusableInput, match=r"noise\.csv is damaged"):
-        ood_contest.noise_floor("test", dict.fromkeys(names, 0.5))
+        ood_competition.noise_floor("test", dict.fromkeys(names, 0.5))
     path.unlink()
-    assert np.isnan(ood_contest.noise_floor("test", dict.fromkeys(names, 0.5)))
+    assert np.isnan(ood_competition.noise_floor("test", dict.fromkeys(names, 0.5)))
 
 
 def test_the_noise_floor_of_accuracies_is_binomial(competition):

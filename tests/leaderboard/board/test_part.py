@@ -1,12 +1,9 @@
-import json
 from pathlib import Path
 
 import pytest
-from large import SETS, large_competition
+from large import large_competition
 
 from leaderboard.board.part import families_of
-from starter.build.plan import Planned
-from starter.sets.recipe import Recipe
 from submission import UnusableInput
 
 
@@ -31,10 +28,3 @@ def test_a_damaged_record_is_named(tmp_path: Path, text: str) -> None:
     (competition.private / "build.json").write_text(text)
     with pytest.raises(UnusableInput, match=r"build\.json is damaged .*: restore it from a backup"):
         families_of(competition, competition.solution())
-
-
-def test_the_record_that_a_build_writes_is_read(tmp_path: Path) -> None:
-    competition = large_competition(tmp_path / "contest")
-    planned = [Planned("base", Recipe(name, 7, (("sample", {"n": 500}),)), "seen", "one") for name in SETS]
-    (competition.private / "build.json").write_text(json.dumps({"test": [plan.record() for plan in planned]}))
-    assert len(families_of(competition, competition.solution())) == 2  # in two groups

@@ -135,10 +135,10 @@ def test_six_decimals_are_enough_for_a_label(competition: Competition, clock: Cl
     assert (found.id, found.prediction) == ("cnn/test_0001", 0.533333)
 
 
-def test_targets_of_the_other_track_are_no_shares(ood_built: Competition) -> None:
-    rows = ood_built.whole_solution()
+def test_targets_of_the_other_track_are_no_shares(ood_competition: Competition) -> None:
+    rows = ood_competition.whole_solution()
     name = rows[0].id
-    assert corrected(ood_built, rows, {name: 0.1234567}, set())[0].prediction == 0.1234567
+    assert corrected(ood_competition, rows, {name: 0.1234567}, set())[0].prediction == 0.1234567
 
 
 def test_every_format_is_scored_anew_as_it_was_handed_in(

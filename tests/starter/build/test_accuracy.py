@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from built import spoil
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
@@ -199,7 +200,7 @@ def test_a_finished_competition_is_never_built_again(contest, settings, monkeypa
     """Not even where the weights behind the same path have changed: the solution stays what it was scored with."""
     monkeypatch.setattr(build_module, "load_source", interrupt_after(0, None))
     assert build(contest.root, settings()) == contest
-    (contest.public / "base.npz").write_bytes(b"changed")
+    spoil(contest.public / "base.npz")
     with pytest.raises(UnusableInput, match="was changed or is damaged"):
         build(contest.root, settings())
 
@@ -246,3 +247,14 @@ def test_weights_that_changed_since_an_interruption_are_refused(weights, setting
     save_file(changed, mine, metadata=safe_open(mine, "numpy").metadata())
     with pytest.raises(UnusableInput, match="--classifier tiny has changed since"):
         build(tmp_path / "contest", asked, SEED)
+
+
+def test_the_advice_on_a_broken_seal_brings_back_what_was_built(contest, settings):
+    solution, description = contest.private / "solution.csv", contest.public / "competition.json"
+    before = solution.read_bytes(), description.read_bytes()
+    solution.write_bytes(before[0].replace(b"Public", b"Private", 1))
+    (contest.private / "seal.sha256").unlink()
+    description.unlink()
+    build(contest.root, settings())
+    assert (solution.read_bytes(), description.read_bytes()) == before
+    assert Competition.open(contest.root).solution()

@@ -3,6 +3,7 @@
 import json
 import shutil
 import stat
+import zipfile
 
 import cv2
 import numpy as np
@@ -20,7 +21,7 @@ from starter.sets.mix import Mix, family
 from starter.sets.rendering import FromRecipe
 from starter.sources.oodsets import load_ind_images, load_ood_sets
 from starter.sources.sources import load_source
-from submission import Competition, UnusableInput, read_predictions
+from submission import Competition, UnusableInput, pack, read_predictions
 from submission.seal import replace_solution
 
 SEED = 11
@@ -285,3 +286,10 @@ def test_public_images_are_refused_as_hidden_ones(kept_back, mix_settings, ood_f
     none = mix_settings(test_from=(str(kept_back / "ood"),), test_ind=str(tmp_path / "none"))
     with pytest.raises(UnusableInput, match="no images in it"):
         build(tmp_path / "c", none, SEED)
+
+
+def test_the_archive_holds_nothing_else_of_a_build(ood_built, tmp_path):
+    assert {"cache", "private", "public"} <= {path.name for path in ood_built.root.iterdir()}
+    with zipfile.ZipFile(pack(ood_built, tmp_path / "a.zip")) as archive:
+        found = {name.split("/")[1] for name in archive.namelist()}
+    assert found == {"public", "card.md", "croissant.json"}

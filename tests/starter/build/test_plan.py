@@ -8,11 +8,13 @@ from datetime import datetime, timezone
 
 import numpy as np
 import pytest
+from large import SETS, large_competition
 
-from starter.build.plan import FEW_CLASSES, Settings, plan_part, plan_train
+from leaderboard.board.part import families_of
+from starter.build.plan import FEW_CLASSES, Planned, Settings, plan_part, plan_train
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS
-from starter.sets.recipe import draw_recipes
+from starter.sets.recipe import Recipe, draw_recipes
 from starter.sources.glyphs.digits import NATURAL
 from starter.sources.splits import Splits
 from submission import UnusableInput
@@ -347,3 +349,10 @@ def test_a_deadline_that_has_passed_is_refused():
     for passed in ("2026-05-10T12:00", "2026-05-10T13:30+02:00"):
         with pytest.raises(UnusableInput, match=f"--deadline {re.escape(passed)} has passed: name a time to"):
             Settings(deadline=passed).check_deadline(noon)
+
+
+def test_the_record_that_a_build_writes_is_read(tmp_path):
+    competition = large_competition(tmp_path / "contest")
+    planned = [Planned("base", Recipe(name, 7, (("sample", {"n": 500}),)), "seen", "one") for name in SETS]
+    (competition.private / "build.json").write_text(json.dumps({"test": [plan.record() for plan in planned]}))
+    assert len(families_of(competition, competition.solution())) == 2  # in two groups

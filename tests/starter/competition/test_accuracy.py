@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from built import spoil
 
 from starter.build.plan import Planned
 from starter.classifiers import Classifier, save_classifier
@@ -87,7 +88,7 @@ def test_peers_are_the_other_classifiers(contest):
 )
 def test_a_changed_file_is_refused_by_name(contest, name):
     path = contest.public / name
-    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    spoil(path, path.read_bytes()[:-1] + b"!")
     with pytest.raises(UnusableInput, match=f"{name} was changed or is damaged"):
         everything(contest)
 

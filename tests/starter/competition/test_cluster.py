@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 from bucket import BUCKET, s3_server
+from built import spoil
 
 from baselines import BASELINES, OOD_BASELINES
 from baselines.run.predict import predict
@@ -87,7 +88,7 @@ def test_what_a_classifier_must_learn_first_is_learnt_once(workers, contest):
 
 def test_a_poisoned_set_fails_alone_and_by_name(workers, contest):
     shutil.rmtree(contest.root / "cache")
-    (contest.public / "test/test_0002.npz").write_bytes(b"broken")
+    spoil(contest.public / "test/test_0002.npz")
     with pytest.raises(UnusableInput) as told:
         predict(contest, {"atc": BASELINES["atc"]}, progress=False, cluster=workers)
     message = str(told.value)

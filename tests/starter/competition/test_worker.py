@@ -4,6 +4,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from built import spoil
 
 from starter.competition.accuracy import PublicSets, Subject
 from starter.competition.ood import MixSets, View
@@ -59,7 +60,7 @@ def test_with_the_cache_elsewhere_public_files_are_read_from_copies(bare, tmp_pa
 
 def test_a_broken_file_is_told_and_nothing_else_is_read(bare):
     contest, _ = bare
-    (contest.public / "test/test_0002.npz").write_bytes(b"broken")
+    spoil(contest.public / "test/test_0002.npz")
     asked = work(contest, "broken")
     assert "test_0002.npz was changed or is damaged" in run(
         "observe", "tiny", "test", "test_0002", work=asked

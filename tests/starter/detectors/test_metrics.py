@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 from starter.detectors.metrics import DETECTION_METRICS, aupr, auroc, detection_error, fpr
+from submission.tracks import TRACKS
 
 
 def samples(rounded, seed=0, n=40, m=60):
@@ -113,3 +114,7 @@ def test_properties(ind, ood):
 def test_what_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         fpr(*arguments)
+
+
+def test_every_metric_of_the_ood_track_can_be_computed():
+    assert list(TRACKS["ood"].metrics) == list(DETECTION_METRICS)

@@ -1,11 +1,11 @@
 """A grid of a built competition: from its images to the page, on a small scale."""
 
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from built import linked
 from laids import given_laid, random_laid
 
 from starter.classifiers import read_classifier
@@ -28,9 +28,7 @@ def asked(ood_folder):
 @pytest.fixture(scope="module")
 def built(built, tmp_path_factory):
     """A copy: a grid writes to its cache."""
-    root = tmp_path_factory.mktemp("grid") / "contest"
-    shutil.copytree(built.root, root)
-    return Competition.open(root)
+    return Competition.open(linked(built.root, tmp_path_factory.mktemp("grid") / "contest"))
 
 
 @pytest.fixture(scope="module")
