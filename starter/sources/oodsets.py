@@ -213,7 +213,7 @@ class DataSet:
 @cache
 def gbench() -> tuple[DataSet, ...]:
     """Every data set, in the paper's order."""
-    with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as stream:
+    with Path(__file__).with_name("gbench.csv").open(encoding="utf-8", newline="") as stream:
         return tuple(
             DataSet(row["name"], row["address"], tuple(row["overlaps"].split()))
             for row in csv.DictReader(stream)
