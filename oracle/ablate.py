@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from sklearn.base import clone
 from tqdm import tqdm
 
@@ -31,6 +30,7 @@ from oracle.syp import Syp
 from starter.competition.accuracy import PublicSets, Subject, read_groups
 from starter.observing.observation import MetaTrain, Observation
 from submission import Competition, UnusableInput, make_id
+from submission.arrays import FloatArray
 from submission.files import replacing, write_text
 from submission.metrics import noise_floor
 
@@ -41,7 +41,6 @@ METHODS = ("rotation", "confscore", "entropy", "atc+lr", "fd", "ora-a", "ora-b",
 """What the tables compare: the five baselines of table 1, and the oracles."""
 HEADER = ("row", "subject", "group", "sets", "seeds", "rmse", "sd", "low", "high", "noise")
 
-FloatArray = NDArray[np.float64]
 Runs = dict[tuple[str, str], list[FloatArray]]
 """(row, subject) -> the predictions (v,) of each seed."""
 Fitted = dict[str, Estimator]

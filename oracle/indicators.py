@@ -12,9 +12,9 @@ from baselines.accuracy.ei import invariance
 from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
 from starter.observing.observation import IMAGE_STATS, Observation, Source
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
-FloatArray = NDArray[np.floating]
 SIX = "entropy,atc,fd,variance,image_entropy,laplacian"
 """The paper's (eq. 12)."""
 NEIGHBOURS = 10

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from oracle.indicators import INDICATORS, indicator_table
 from starter.observing.observation import MetaTrain
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 KINDS = ("set", "global", "none")
-FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,12 @@
-"""Imports run one way, and the light commands load nothing heavy."""
+"""What import-linter cannot say (its contracts stand in pyproject.toml): what a command loads when it runs."""
 
 import ast
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
-ALLOWED = {
-    "submission": {"submission"},
-    "starter": {"submission", "starter"},
-    "baselines": {"submission", "starter", "baselines"},
-    "oracle": {"submission", "starter", "baselines", "oracle"},
-    "leaderboard": {"submission", "leaderboard"},
-}
+PACKAGES = ("submission", "starter", "baselines", "oracle", "leaderboard")
 HEAVY = {"torch", "torchvision", "sklearn", "lightgbm", "scipy", "matplotlib", "cv2", "pytorch_ood"}
 
 
@@ -25,22 +17,8 @@ def imported(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
             found.add((node.module or "").partition(".")[0])
     return found
-
-
-@pytest.mark.parametrize("package", ALLOWED)
-def test_imports_run_one_way(package):
-    for path in (ROOT / package).rglob("*.py"):
-        ours = imported(path) & {*ALLOWED, "unseen"}
-        assert ours <= ALLOWED[package], f"{path} imports {ours - ALLOWED[package]}"
-
-
-@pytest.mark.parametrize("package", ["submission", "leaderboard"])
-def test_the_scoring_host_needs_nothing_heavy(package):
-    for path in (ROOT / package).rglob("*.py"):
-        assert not imported(path) & HEAVY, path
 
 
 def loaded_by(*arguments: str) -> set[str]:
@@ -81,7 +59,7 @@ def test_light_commands_load_nothing_heavy(contest):
 
 
 def test_no_pickle_eval_or_extractall():
-    for package in (*ALLOWED, "unseen.py"):
+    for package in (*PACKAGES, "unseen.py"):
         path = ROOT / package
         for module in [path] if path.is_file() else path.rglob("*.py"):
             tree = ast.parse(module.read_text(encoding="utf-8"))

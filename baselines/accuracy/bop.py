@@ -6,8 +6,9 @@ import numpy as np
 from scipy.spatial.distance import jensenshannon
 
 from baselines.accuracy.subsamples import subsamples
-from baselines.contract.estimator import FloatArray, Regressed
+from baselines.contract.estimator import Regressed
 from starter.observing.observation import Observation, Source
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 

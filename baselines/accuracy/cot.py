@@ -4,14 +4,12 @@ import math
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source
 from starter.observing.temperature import scaled_probabilities, temperature
+from submission.arrays import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 SWEEPS = 20
 SLACK = 1e-12
 """A path counts as shorter only by more than this, so that rounding cannot close a cycle."""

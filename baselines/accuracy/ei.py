@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.special import softmax
 
-from starter.observing.observation import FloatArray, Observation, Source
+from starter.observing.observation import Observation, Source
+from submission.arrays import FloatArray
 
 
 def ei(target: Observation, source: Source) -> float:

@@ -2,12 +2,11 @@
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dsygst
 
 from starter.observing.observation import Moments, Observation, Source
+from submission.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 TINY = np.finfo(np.float64).tiny
 
 

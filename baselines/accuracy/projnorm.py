@@ -11,8 +11,9 @@ from sklearn.linear_model import LinearRegression
 from torch.nn.functional import cross_entropy
 from tqdm import trange
 
-from baselines.contract.estimator import FloatArray, Measured
+from baselines.contract.estimator import Measured
 from starter.observing.observation import Observation, Source
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 

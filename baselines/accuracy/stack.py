@@ -27,9 +27,8 @@ from baselines.contract.families import folds
 from baselines.contract.regressors import lightgbm, log_odds, ridge
 from starter.observing.observation import MetaTrain, Observation, Source
 from starter.observing.temperature import temperature
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
-
-FloatArray = NDArray[np.float64]
 
 
 def norm(target: Observation, source: Source) -> float:

@@ -15,8 +15,8 @@ from baselines.contract.intervals import CrossConformal, CrossFit
 from baselines.contract.regressors import make_regressor
 from baselines.contract.saved import read_saved, write_saved
 from starter.observing.observation import MetaTrain, Observation, Source
+from submission.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 Indicator = Callable[[Observation, Source], float]
 """A set-level indicator: one number about an unlabelled set, given the labelled source."""
 MADE_OF = ("indicator", "needs")

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.base import clone
 
-from baselines.contract.estimator import Estimator, FloatArray, Measured
+from baselines.contract.estimator import Estimator, Measured
 from baselines.contract.families import Fold, subset
 from starter.observing.observation import MetaTrain
+from submission.arrays import FloatArray
 
 
 def family_folds(meta: MetaTrain, test: MetaTrain) -> list[Fold]:

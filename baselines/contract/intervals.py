@@ -4,11 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.observing.observation import Observation
-
-FloatArray = NDArray[np.float64]
+from submission.arrays import FloatArray
 
 
 @dataclass(frozen=True)

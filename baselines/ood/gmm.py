@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from baselines.contract.estimator import FloatArray
 from baselines.ood.gscore import Gscore
 from baselines.ood.kmeans import two_means
+from submission.arrays import FloatArray
 
 LEAST_VARIANCE = 1e-6
 """Added to every variance, as scikit-learn does."""

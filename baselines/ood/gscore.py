@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.contract.estimator import FloatArray, Measured
+from baselines.contract.estimator import Measured
 from baselines.contract.regressors import make_regressor
 from baselines.ood.scored import mix_scores, reference_scores
 from starter.observing.observation import Observation, Source
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 TAUS = np.linspace(0, 1, 101)

@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from baselines.contract.estimator import FloatArray, Measured, Table
+from baselines.contract.estimator import Measured, Table
 from baselines.contract.families import FEWEST, blocks
 from baselines.contract.regressors import lightgbm
 from baselines.ood.gscore import part, wasserstein
@@ -21,6 +21,7 @@ from baselines.ood.mixture_proportion import detection_metric, ind_share, plug_i
 from baselines.ood.scored import mix_scores, reference_scores, scored_mix
 from starter.observing.observation import MetaTrain, Observation, Source
 from starter.sets.mix import LEAST
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 DELTAS = (0.9, 0.1, 0.001)

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from baselines.contract.estimator import FloatArray
 from starter.detectors.metrics import DETECTION_METRICS
+from submission.arrays import FloatArray
 
 DELTA = 0.9
 """How likely a bound in `ind_share` may fail: of 0.001, 0.1 (as published) and 0.9, the best on meta-train

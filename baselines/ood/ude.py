@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from baselines.contract.estimator import FloatArray
 from baselines.ood.gscore import Gscore
+from submission.arrays import FloatArray
 
 
 class Ude(Gscore):

@@ -23,7 +23,7 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.base import clone
 
 from baselines import OOD_BASELINES
-from baselines.contract.estimator import Estimator, FloatArray
+from baselines.contract.estimator import Estimator
 from baselines.contract.families import Fold, subset
 from baselines.contract.held_out import family_folds, held_out, random_folds
 from baselines.ood.gmm import Gmm
@@ -37,6 +37,7 @@ from starter.competition.ood import open_mix_subjects
 from starter.observing.observation import MetaTrain
 from starter.sets.mix import LEAST
 from submission import Competition
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import replacing, write_text
 from submission.metrics import deviation_floor
@@ -335,7 +336,7 @@ def _swept(
 
 
 def best_correlation(
-    prototype: Gscore, reference: FloatArray, mixes: list[FloatArray], targets: FloatArray
+    prototype: Gscore, reference: FloatArray, mixes: Sequence[FloatArray], targets: FloatArray
 ) -> float:
     """Pearson's |r| of Gscore with the targets (m,), tau found on these mixes; nan for fewer than three."""
     if len(mixes) < 3:

@@ -5,17 +5,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from baselines.report.report import Report, Run
 from starter.shift.degrees import LEVELS
 from starter.shift.grid import AXES, along, cell_of
 from starter.studies.figures import lines, maps
+from submission.arrays import FloatArray
 
 FAR = 50.0
 """Percentage points at either end of a map's colours."""
-
-FloatArray = NDArray[np.float64]
 
 
 def on_grid(report: Report) -> bool:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from scipy.stats import pearsonr
 
 from baselines import OOD_BASELINES
-from baselines.contract.estimator import Estimator, FloatArray
+from baselines.contract.estimator import Estimator
 from baselines.contract.families import Fold
 from baselines.contract.held_out import held_out
 from baselines.ood.scored import mix_scores, reference_scores
 from starter.build.ood import deviation
 from starter.observing.observation import MetaTrain
 from starter.studies.failure_report import ood_kind
+from submission.arrays import FloatArray
 from submission.metrics import deviation_floor
 from submission.tracks import TRACKS
 

@@ -19,6 +19,7 @@ from starter.competition.accuracy import read_groups
 from starter.competition.subjects import open_subjects
 from starter.observing.observation import MetaTrain, Observation
 from submission import Competition, UnusableInput, make_id
+from submission.arrays import FloatArray
 from submission.metrics import skill, spearman
 
 CONSTANT = "constant"
@@ -29,8 +30,6 @@ LEVEL = 0.95
 ALL = "all"
 """The line over every group."""
 GRID = 100
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,11 @@ import argparse
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leaderboard.board.feedback import ladder
 from leaderboard.board.statistics import Families, uncertainty
+from submission.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 Feedback = Callable[[FloatArray], float]
 """The errors (n,) of a submission -> what the team hears, in points; the Ladder's depends on those before."""
 LABELS, PUBLIC, CLIMBS = 200, 60, 100

@@ -28,8 +28,8 @@ from starter.operations import GROUPS, OPERATIONS
 from starter.operations.default import inverse_affine
 from starter.operations.operation import Magnitudes
 from starter.sets.recipe import CHUNK, Recipe, draw_recipes, generator
+from submission.arrays import Pixels
 
-Pixels = NDArray[np.uint8]
 Row = dict[str, Any]
 Step = Callable[[Any], Any]
 

@@ -14,21 +14,19 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from starter.shift.degrees import NEIGHBOUR, kth_distance
+from submission.arrays import FloatArray
 
-Floats = NDArray[np.float32]
 
-
-def by_cosine(queries: Floats, reference: Floats) -> Floats:
+def by_cosine(queries: FloatArray, reference: FloatArray) -> FloatArray:
     """scikit-learn's cosine distance."""
     nearest = NearestNeighbors(n_neighbors=NEIGHBOUR, metric="cosine", algorithm="brute").fit(reference)
     return nearest.kneighbors(queries)[0][:, -1]
 
 
-def by_euclid(queries: Floats, reference: Floats) -> Floats:
+def by_euclid(queries: FloatArray, reference: FloatArray) -> FloatArray:
     """scikit-learn's Euclidean distance of rows of length 1, as cosine distance."""
     first, second = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (queries, reference))
     nearest = NearestNeighbors(n_neighbors=NEIGHBOUR, metric="euclidean", algorithm="brute").fit(second)
@@ -48,11 +46,11 @@ def main() -> None:
     rng = np.random.default_rng(0)
     shapes = ((options.queries, options.length), (options.reference, options.length))
     queries, reference = (rng.standard_normal(shape, np.float32) for shape in shapes)
-    ways: dict[str, Callable[[Floats, Floats], Floats]] = {"unseen": kth_distance}
+    ways: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {"unseen": kth_distance}
     if not options.alone:
         ways |= {"scikit-learn, cosine": by_cosine, "scikit-learn, Euclidean": by_euclid}
     times: dict[str, list[float]] = {name: [] for name in ways}
-    found: dict[str, Floats] = {}
+    found: dict[str, FloatArray] = {}
     for _ in range(options.rounds):
         for name, way in ways.items():
             start = time.perf_counter()

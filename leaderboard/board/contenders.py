@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from leaderboard.board.feedback import standing
 from leaderboard.board.part import Part
-from leaderboard.board.statistics import FloatArray
 from leaderboard.board.table import Contender, Standing
 from leaderboard.ledger.ledger import Entry
+from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.metrics import Score
 

@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from leaderboard.board.part import Part
-from leaderboard.board.statistics import Families, FloatArray
+from leaderboard.board.statistics import Families
 from leaderboard.ledger.kept import kept_table
 from leaderboard.ledger.ledger import Entry, Ledger
+from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.metrics import Score
 

@@ -11,7 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.board.statistics import Families, FloatArray
+from leaderboard.board.statistics import Families
+from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import read_head

@@ -5,8 +5,8 @@ Changing one row, or a few, and reading the change of the score solves for their
 
 from collections.abc import Sequence
 
-from leaderboard.board.statistics import FloatArray
 from leaderboard.ledger.ledger import Entry
+from submission.arrays import FloatArray
 
 FEW_ROWS = 0.1
 """Of all rows: an honest change of a method moves most of them."""

@@ -10,12 +10,12 @@ from leaderboard.board.pages import leaderboard_html, leaderboard_markdown
 from leaderboard.board.part import Part
 from leaderboard.board.probing import probing_warning
 from leaderboard.board.results import method_files, read_methods
-from leaderboard.board.statistics import FloatArray
 from leaderboard.board.table import CONSTANT, FEW, Board, Standing, leaderboard_csv, standings
 from leaderboard.ledger.kept import kept_table
 from leaderboard.ledger.ledger import Entry, Ledger
 from leaderboard.ledger.teams import plain
 from leaderboard.ledger.versions import settle_interrupted
+from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import write_text

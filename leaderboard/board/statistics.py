@@ -10,15 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from submission.arrays import FloatArray, IntArray
+
 DRAWS = 1000
 """Of the bootstrap, and of the signs of the paired test."""
 LEVEL = 0.95
 FEWEST_FAMILIES = 6
 """With fewer, no sign test can fall below .05, and an interval would be too narrow: nothing is said then."""
 _BLOCK = 200  # draws at a time, which bounds the memory
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leaderboard.board.statistics import Families, FloatArray, Uncertainty, uncertainty
+from leaderboard.board.statistics import Families, Uncertainty, uncertainty
 from leaderboard.ledger.teams import team_id
+from submission.arrays import FloatArray
 from submission.metrics import Score, skill
 
 COLUMNS = (

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.board.statistics import FloatArray
 from leaderboard.ledger.ledger import Entry, Ledger
 from leaderboard.ledger.rescore import kept_predictions
+from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.errors import UnusableInput
 

@@ -24,9 +24,9 @@ from oracle.unseen_best.judge import SYP, Judge, Tables, scaled
 from oracle.unseen_best.priors import few_classes, nearest_prior, sure
 from starter.observing.observation import MetaTrain, Observation, Source
 from starter.observing.temperature import temperature
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
-FloatArray = NDArray[np.float64]
 RICH = "entropy,confidence,energy,margin,logit_norm,knn,turned,grey,rotation"
 """What the trees read: nothing that all images of a set share, and nothing of the pixels themselves."""
 EVIDENCE = ("knn", "rotation", "turned", "confidence")

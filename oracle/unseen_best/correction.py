@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from baselines.contract.regressors import log_odds
+from submission.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 REACH = 1.0
 """How many standard deviations beyond the known rows a column is taken at its word."""
 

@@ -13,6 +13,7 @@ from oracle.networks import Mlp
 from oracle.ora_l import grow, read_trees
 from oracle.table import Normalisation
 from oracle.training import Training
+from submission.arrays import FloatArray
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -21,7 +22,6 @@ SYP = "entropy,atc,variance,image_entropy,laplacian"
 """The oracle's indicators: SYP's without the Frechet distance, which takes other class shares for shift."""
 BATCH = 1000
 EXPANSION = 8
-FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@ copies of labelled sets with other priors.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from submission.arrays import FloatArray, IntArray
+
 HALVINGS = 60
 
 

@@ -12,6 +12,7 @@ from starter.build.folder import TRAIN_REF
 from starter.build.plan import Settings, plan_train
 from starter.build.settings import MixSettings
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network
+from starter.classifiers.train import duration
 from starter.meaning.oodsets import count_class_images
 from starter.sets.mix import part_sets
 from starter.sources.glyphs.digits import CLASSES
@@ -172,14 +173,3 @@ def _seconds_per_image(classifier: Classifier, size: tuple[int, int]) -> float:
     start = time.perf_counter()
     classifier(images)[0].cpu()
     return (time.perf_counter() - start) / len(images)
-
-
-def duration(seconds: float) -> str:
-    """In hours, below half an hour in minutes, below two minutes in seconds.
-
-    >>> duration(5400), duration(600), duration(7)
-    ('1.50 h', '10 min', '7 s')
-    """
-    if seconds >= 1800:
-        return f"{seconds / 3600:.2f} h"
-    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"

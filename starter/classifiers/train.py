@@ -18,7 +18,6 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 from tqdm import tqdm
 
-from starter.build.estimate import duration
 from starter.classifiers import ARCHITECTURES, Classifier, Network, check_device, new_network, save_classifier
 from starter.images.imageset import ImageSet
 from starter.sources.sources import load_source
@@ -289,3 +288,14 @@ def _right(classifier: Classifier, images: ImageSet) -> int:
         logits, _ = classifier(images.images[start : start + 500])
         right += int((logits.argmax(1).cpu() == labels[start : start + 500]).sum())
     return right
+
+
+def duration(seconds: float) -> str:
+    """In hours, below half an hour in minutes, below two minutes in seconds.
+
+    >>> duration(5400), duration(600), duration(7)
+    ('1.50 h', '10 min', '7 s')
+    """
+    if seconds >= 1800:
+        return f"{seconds / 3600:.2f} h"
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.nn.functional import linear
 
 from starter.observing.observation import Observation, Source
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
-FloatArray = NDArray[np.float64]
 Scores = FloatArray | Tensor
 
 

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
 
-from starter.detectors.detector import Detector, FloatArray, Scores
+from starter.detectors.detector import Detector, Scores
 from starter.observing.observation import Observation, Source
+from submission.arrays import FloatArray
 
 
 @dataclass

@@ -12,9 +12,10 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from submission.arrays import FloatArray
+
 Positive = Literal["ind", "ood"]
 Weights = tuple[ArrayLike, ArrayLike]
 SLACK = 1e-12
@@ -117,7 +118,7 @@ def _kept(
     if positive not in ("ind", "ood"):
         raise ValueError(f"positive must be 'ind' or 'ood', got {positive!r}")
     samples = {"ind": _sample("ind", ind), "ood": _sample("ood", ood)}
-    weighed = {name: np.ones(len(sample)) for name, sample in samples.items()}
+    weighed: dict[str, FloatArray] = {name: np.ones(len(sample)) for name, sample in samples.items()}
     if weights is not None:
         weighed = {
             name: _sample(f"weights of {name}", given) for name, given in zip(samples, weights, strict=True)

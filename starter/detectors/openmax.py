@@ -7,8 +7,9 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from scipy.stats import weibull_min
 
-from starter.detectors.detector import Detector, FloatArray, Scores
+from starter.detectors.detector import Detector, Scores
 from starter.observing.observation import Observation, Source
+from submission.arrays import FloatArray
 
 SHIFT = 10_000.0
 """Added to distances before the fit, as the authors' libMR does."""

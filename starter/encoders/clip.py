@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from starter.encoders.encoder import Floats, unit_rows
+from starter.encoders.encoder import unit_rows
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import sha256
 
@@ -34,7 +35,7 @@ class ClipEncoder:
     device: str
 
     @torch.inference_mode()
-    def encode_images(self, images: NDArray[np.uint8]) -> Floats:
+    def encode_images(self, images: NDArray[np.uint8]) -> FloatArray:
         """See `Encoder`."""
         rows = []
         for start in range(0, len(images), _BATCH):
@@ -43,7 +44,7 @@ class ClipEncoder:
         return unit_rows(np.concatenate(rows), len(images), f"{self.name}: image features")
 
     @torch.inference_mode()
-    def encode_texts(self, texts: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
         """See `Encoder`."""
         rows = []
         for start in range(0, len(texts), _BATCH):

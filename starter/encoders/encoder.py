@@ -7,10 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from submission.arrays import FloatArray, Pixels
 from submission.errors import UnusableInput
-
-Floats = NDArray[np.float32]
-Images = NDArray[np.uint8]
 
 
 class Encoder(Protocol):
@@ -20,10 +18,10 @@ class Encoder(Protocol):
     def name(self) -> str:
         """What tells it from other encoders, its weights too: a LAID matrix belongs to one."""
 
-    def encode_images(self, images: Images) -> Floats:
+    def encode_images(self, images: Pixels) -> FloatArray:
         """uint8 RGB images (n, h, w, 3) -> float32 (n, l), rows of length 1."""
 
-    def encode_texts(self, texts: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
         """m texts -> float32 (m, l), rows of length 1."""
 
 
@@ -38,19 +36,19 @@ class EncoderPair:
     """
 
     name: str
-    image_function: Callable[[Images], NDArray[np.floating]]
+    image_function: Callable[[Pixels], NDArray[np.floating]]
     text_function: Callable[[list[str]], NDArray[np.floating]]
 
-    def encode_images(self, images: Images) -> Floats:
+    def encode_images(self, images: Pixels) -> FloatArray:
         """See `Encoder`. Raises UnusableInput where the function gives no finite (n, l)."""
         return unit_rows(self.image_function(images), len(images), f"{self.name}: image features")
 
-    def encode_texts(self, texts: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
         """See `Encoder`. Raises UnusableInput where the function gives no finite (m, l)."""
         return unit_rows(self.text_function(list(texts)), len(texts), f"{self.name}: text features")
 
 
-def unit_rows(features: NDArray[np.floating], n: int, what: str) -> Floats:
+def unit_rows(features: NDArray[np.floating], n: int, what: str) -> FloatArray:
     """`features` as float32 (n, l) with rows of length 1.
 
     Raises:

@@ -25,8 +25,8 @@ from tqdm import tqdm
 
 from starter.classifiers.weights import with_sorted_header
 from starter.encoders.captions import Captioned
-from starter.encoders.encoder import Floats
 from starter.sets.recipe import generator
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import replacing
 
@@ -96,14 +96,14 @@ class TwoTowerEncoder:
         return f"two-tower-{hashlib.sha256(self._bytes()).hexdigest()[:12]}"
 
     @torch.inference_mode()
-    def encode_images(self, images: NDArray[np.uint8]) -> Floats:
+    def encode_images(self, images: NDArray[np.uint8]) -> FloatArray:
         """See `Encoder`; images of any size from 8 x 8."""
         parts = np.split(images, range(_BATCH, len(images), _BATCH))
         pixels = (torch.from_numpy(part.copy()).permute(0, 3, 1, 2) for part in parts)
         return torch.cat([self.network.images(part) for part in pixels]).numpy()
 
     @torch.inference_mode()
-    def encode_texts(self, texts: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
         """See `Encoder`. Word order does not count, nor do unknown words.
 
         Raises:

@@ -16,10 +16,9 @@ from starter.images.arrays import write_npz
 from starter.images.files import Tree, open_tree, read_images
 from starter.images.imageset import ImageSet
 from starter.meaning.manifest import ClassEntry
+from submission.arrays import IntArray
 from submission.errors import UnusableInput, unusable
 from submission.files import write_text
-
-Indices = NDArray[np.int64]
 
 
 def load_class_images(
@@ -136,7 +135,7 @@ def balanced_halves(
     )
 
 
-def even_shares(counts: NDArray[np.integer], total: int) -> Indices:
+def even_shares(counts: NDArray[np.integer], total: int) -> IntArray:
     """How many of each class (k) to take, int64: as evenly as `counts` (k) allow, `total` in all.
 
     >>> even_shares(np.array([2, 10, 10]), 9).tolist()
@@ -154,7 +153,7 @@ def _read(
     entries: Sequence[ClassEntry],
     root: Path,
     files: Sequence[tuple[str, ...]],
-    chosen: Sequence[Indices],
+    chosen: Sequence[IntArray],
     name: str,
     image_size: tuple[int, int] | None,
 ) -> ImageSet:

@@ -19,23 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starter.meaning.wordnet import WordNet
+from submission.arrays import FloatArray
 
-Matrix = NDArray[np.float64]
 _NONE = 10_000
 """Edges where there is no way; twice that is still an int16."""
 
 
-def path_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> Matrix:
+def path_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
     """1 / (1 + edges) of the shortest way between each of `first` (n) and each of `second` (m): (n, m)."""
     return 1 / (1.0 + _Ways(wordnet, first, second).shortest())
 
 
-def leacock_chodorow(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> Matrix:
+def leacock_chodorow(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
     """Leacock & Chodorow's similarity of each of `first` (n) and each of `second` (m): (n, m)."""
     return _depth(wordnet) - np.log(1.0 + _Ways(wordnet, first, second).shortest())
 
 
-def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> Matrix:
+def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
     """Wu & Palmer's similarity of each of `first` (n) and each of `second` (m): (n, m).
 
     The deepest synset above both is the one whose shortest way to the root is longest, its own depth its
@@ -44,7 +44,7 @@ def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> 
     return _Ways(wordnet, first, second).wu_palmer()
 
 
-def mean_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> Matrix:
+def mean_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
     """The mean of the three measures (n, m), in (0, 1]: Leacock & Chodorow's is divided by log 2D.
 
     Source: Recalcati et al. 2023 (Toward a Realistic Benchmark for OOD Detection), section IV, which does not
@@ -91,7 +91,7 @@ class _Ways:
             found[row] = (self.other[:, shared] + up[shared]).min(1)
         return found
 
-    def wu_palmer(self) -> Matrix:
+    def wu_palmer(self) -> FloatArray:
         """Wu & Palmer's similarity of each pair (n, m)."""
         found = np.empty((len(self.up), len(self.other)))
         for row, (up, own) in enumerate(zip(self.up, self.own, strict=True)):

@@ -9,7 +9,8 @@ from numba import njit
 from numpy import int16, int32, int64, uint32
 from numpy.typing import NDArray
 
-Pixels = NDArray[np.uint8]
+from submission.arrays import Pixels
+
 Edges = NDArray[np.int16]
 
 _LEVELS = np.arange(256) / 256

@@ -3,16 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from submission.arrays import FloatArray
+
 if TYPE_CHECKING:
     from starter.classifiers import Classifier
 
-FloatArray = NDArray[np.floating[Any]]
 
 #: What an observation can hold beyond the logits, and so what a method may name in its `needs`.
 NEEDS = ("moments", "features", "image_stats", "rotation", "rotations", "grey", "peers")

@@ -10,14 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.random import Generator
-from numpy.typing import NDArray
 from torch import Tensor
 
 from starter.operations.default import blend, luma
 from starter.operations.filters import gaussian_each, read_at, weighted_sum
 from starter.operations.operation import Magnitudes, Operation, Params, by_tiles, per_image, to_uint8
-
-FloatArray = NDArray[np.float64]
+from submission.arrays import FloatArray
 
 
 def _draw_grayscale(rng: Generator, n: int, params: Params) -> Magnitudes:

@@ -10,13 +10,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Pixels = NDArray[np.uint8]
-Floats = NDArray[np.float32]
-Integers = NDArray[np.int64]
+from submission.arrays import FloatArray, IntArray, Pixels
 
 
 @njit(cache=True, nogil=True)
-def to_planes(base: Pixels, rows: Integers, out: Pixels) -> None:
+def to_planes(base: Pixels, rows: IntArray, out: Pixels) -> None:
     """The images `rows` (b,) of base uint8 (n, h, w, 3)."""
     for i, row in enumerate(rows):
         pixels, planes = base[row].reshape(-1), out[i].reshape(-1)
@@ -28,7 +26,7 @@ def to_planes(base: Pixels, rows: Integers, out: Pixels) -> None:
 
 
 @njit(cache=True, nogil=True)
-def scale_about(images: Pixels, factor: Floats, centre: float, out: Pixels) -> None:
+def scale_about(images: Pixels, factor: FloatArray, centre: float, out: Pixels) -> None:
     """Distances from `centre` times factor (b, 3), rounded."""
     about, above = np.float32(centre), np.float32(centre + 0.5)
     for i in range(len(images)):
@@ -45,7 +43,7 @@ def _stretch(values: Pixels, low: float, factor: float, offset: float, out: Pixe
 
 
 @njit(cache=True, nogil=True)
-def stretch_between_ranks(images: Pixels, cut: Integers, out: Pixels) -> None:
+def stretch_between_ranks(images: Pixels, cut: IntArray, out: Pixels) -> None:
     """Each channel's values stretched to 0..255 after dropping `cut` (b,) pixels at either end."""
     counts = np.empty((4, 256), np.int32)
     for i in range(len(images)):
@@ -91,7 +89,7 @@ def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def blend_with_grey(images: Pixels, factor: Floats, out: Pixels) -> None:
+def blend_with_grey(images: Pixels, factor: FloatArray, out: Pixels) -> None:
     """`factor` (b,) 0 is grey (Pillow's, in 16-bit fixed point), 1 the image and 2 as far beyond; cut off."""
     for i in range(len(images)):
         pixels, result = images[i].reshape(3, -1), out[i].reshape(3, -1)
@@ -105,7 +103,7 @@ def blend_with_grey(images: Pixels, factor: Floats, out: Pixels) -> None:
 
 
 @njit(cache=True, nogil=True)
-def invert_from(images: Pixels, threshold: Integers, applied: NDArray[np.bool_], out: Pixels) -> None:
+def invert_from(images: Pixels, threshold: IntArray, applied: NDArray[np.bool_], out: Pixels) -> None:
     """Values from `threshold` (b,) on inverted, where `applied` (b,)."""
     for i in range(len(images)):
         values, result = images[i].reshape(-1), out[i].reshape(-1)
@@ -115,7 +113,7 @@ def invert_from(images: Pixels, threshold: Integers, applied: NDArray[np.bool_],
 
 
 @njit(cache=True, nogil=True)
-def warp_affine(images: Pixels, inverse: Floats, applied: NDArray[np.bool_], out: Pixels) -> None:
+def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_], out: Pixels) -> None:
     """Bilinear reading at inverse (b, 2, 3) of each pixel (x, y, 1), where `applied` (b,), rounded; black is
     outside.
     """
@@ -168,7 +166,9 @@ def _within(place: float, n: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _between(corners: NDArray[np.int32], shift: int, far_x: Floats, far_y: Floats, out: Pixels) -> None:
+def _between(
+    corners: NDArray[np.int32], shift: int, far_x: FloatArray, far_y: FloatArray, out: Pixels
+) -> None:
     """The colour at `shift` bits, bilinear between corners (4, w), rounded."""
     byte = np.int32(255)
     for x in range(out.size):
@@ -180,7 +180,7 @@ def _between(corners: NDArray[np.int32], shift: int, far_x: Floats, far_y: Float
 
 
 @njit(cache=True, nogil=True)
-def less_square(images: Pixels, centre: Floats, share: Floats, out: Pixels) -> None:
+def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixels) -> None:
     """`centre` (b,) times each value less `share` (b,) times the sum of the 3 x 3 about it, rounded; borders
     are reflected without repeating the edge.
     """
@@ -206,7 +206,7 @@ def less_square(images: Pixels, centre: Floats, share: Floats, out: Pixels) -> N
 
 
 @njit(cache=True, nogil=True)
-def _frame(plane: Pixels, out: Floats) -> None:
+def _frame(plane: Pixels, out: FloatArray) -> None:
     """A plane (h, w) in the middle of (h + 2, w + 2), as one row; reflected without repeating the edge."""
     h, w = plane.shape
     framed = out.reshape(h + 2, w + 2)

@@ -7,7 +7,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
-FloatArray = NDArray[np.float64]
+from submission.arrays import FloatArray
 
 
 def plasma(noise: Generator, n: int, side: int, decay: float) -> FloatArray:

@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch.nn.functional import normalize
 from tqdm import tqdm
 
+from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput
-
-Floats = NDArray[np.float32]
-Levels = NDArray[np.int64]
 
 NEIGHBOUR = 10
 LEVELS = 8
@@ -26,13 +24,13 @@ _ROWS, _COLUMNS = 256, 1 << 17
 
 
 def kth_distance(
-    queries: Floats,
-    reference: Floats,
+    queries: FloatArray,
+    reference: FloatArray,
     k: int = NEIGHBOUR,
     leave_out: NDArray[np.int64] | None = None,
     device: str = "cpu",
     progress: bool = False,
-) -> Floats:
+) -> FloatArray:
     """The cosine distance of each query to its k-th nearest reference row, exact: float32 (n,) in [0, 2].
 
     A row of zeros is at distance 1 of everything, as in scikit-learn.
@@ -69,7 +67,7 @@ def kth_distance(
     return found.clip(0, 2)
 
 
-def _unit(rows: Floats, device: str) -> torch.Tensor:
+def _unit(rows: FloatArray, device: str) -> torch.Tensor:
     return normalize(torch.from_numpy(np.ascontiguousarray(rows, np.float32)).to(device))
 
 
@@ -84,7 +82,7 @@ def _largest(queries: torch.Tensor, known: torch.Tensor, left: NDArray[np.int64]
     return best.topk(k, sorted=False).values
 
 
-def levels(degrees: ArrayLike, low: float, high: float, count: int = LEVELS) -> Levels:
+def levels(degrees: ArrayLike, low: float, high: float, count: int = LEVELS) -> IntArray:
     """The level 0..count-1 of each degree (n,) among equal-width intervals of [low, high]; -1 outside.
 
     An interval holds its lower end and not its upper, but for the last, which holds both.
@@ -105,7 +103,7 @@ def edges(low: float, high: float, count: int = LEVELS) -> NDArray[np.float64]:
     return np.linspace(low, high, count + 1)
 
 
-def cell_counts(semantic: Levels, covariate: Levels, count: int = LEVELS) -> NDArray[np.int64]:
+def cell_counts(semantic: IntArray, covariate: IntArray, count: int = LEVELS) -> NDArray[np.int64]:
     """How many images each cell holds, int64 (count, count): rows covariate, columns semantic (figure 9).
 
     Images outside either range (level -1) are in no cell.
@@ -124,16 +122,16 @@ class ShiftGrid:
         semantic_edges, covariate_edges: float64 (count + 1,), the ends of the levels.
     """
 
-    semantic: Levels
-    covariate: Levels
+    semantic: IntArray
+    covariate: IntArray
     semantic_edges: NDArray[np.float64]
     covariate_edges: NDArray[np.float64]
 
     @classmethod
     def of(
         cls,
-        semantic: Floats,
-        covariate: Floats,
+        semantic: FloatArray,
+        covariate: FloatArray,
         semantic_range: tuple[float, float] | None = None,
         covariate_range: tuple[float, float] | None = None,
         count: int = LEVELS,
@@ -164,19 +162,19 @@ class ShiftGrid:
         return np.flatnonzero((self.semantic == semantic) & (self.covariate == covariate))
 
 
-def usual_range(degrees: Floats) -> tuple[float, float]:
+def usual_range(degrees: FloatArray) -> tuple[float, float]:
     """From the 1st to the 99th percentile of degrees (n,): a few far images do not stretch the levels."""
     low, high = np.quantile(degrees.astype(np.float64), (0.01, 0.99))
     return float(low), float(high)
 
 
 def shift_degrees(
-    queries: tuple[Floats, Floats],
-    reference: tuple[Floats, Floats],
+    queries: tuple[FloatArray, FloatArray],
+    reference: tuple[FloatArray, FloatArray],
     k: int = NEIGHBOUR,
     leave_out: NDArray[np.int64] | None = None,
     device: str = "cpu",
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Semantic and covariate degrees, (n,) each, from the decomposed features of images and of ID images.
 
     Args:

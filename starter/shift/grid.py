@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from starter.detectors.metrics import DETECTION_METRICS
 from starter.shift.degrees import LEAST, ShiftGrid
-
-FloatArray = NDArray[np.float64]
+from submission.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,15 @@ from pathlib import Path
 import numpy as np
 import safetensors
 import torch
-from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, relu
 from tqdm import tqdm
 
 from starter.encoders import Encoder
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import replacing
-
-Floats = NDArray[np.float32]
 
 STEPS, BATCH, RATE = 1000, 256, 1e-3
 MARGIN = 0.25
@@ -47,7 +45,7 @@ class Laid:
         UnusableInput: the matrix is not square, of odd size, or not orthogonal within 1e-3.
     """
 
-    matrix: Floats
+    matrix: FloatArray
     encoder: str
 
     def __post_init__(self) -> None:
@@ -63,7 +61,7 @@ class Laid:
         matrix = self.matrix.astype(np.float64)
         return float(abs(matrix.T @ matrix - np.eye(len(matrix))).max())
 
-    def decompose(self, features: Floats) -> tuple[Floats, Floats]:
+    def decompose(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Features (n, l) -> their semantic and covariate halves (n, l/2) each (eq. 1)."""
         parts = features @ self.matrix
         half = len(self.matrix) // 2
@@ -126,7 +124,7 @@ def orthogonality(matrix: Tensor) -> Tensor:
 
 
 def train_laid(
-    features: Floats,
+    features: FloatArray,
     encoder: str,
     seed: int = 0,
     steps: int = STEPS,
@@ -172,7 +170,7 @@ def train_laid(
     return Laid((left @ right).astype(np.float32), encoder)
 
 
-def _start(features: Floats) -> Floats:
+def _start(features: FloatArray) -> FloatArray:
     """An orthogonal matrix (l, l), first the directions in which texts differ more by meaning than by style.
 
     These are the eigenvectors of the difference of the two scatter matrices, each of trace 1.
@@ -199,15 +197,15 @@ class TextPCA:
         covariate: float32 (l, q), likewise.
     """
 
-    semantic: Floats
-    covariate: Floats
+    semantic: FloatArray
+    covariate: FloatArray
 
-    def decompose(self, features: Floats) -> tuple[Floats, Floats]:
+    def decompose(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Features (n, l) -> their semantic (n, p) and covariate (n, q) parts."""
         return features @ self.semantic, features @ self.covariate
 
 
-def text_pca(features: Floats, share: float = SHARE) -> TextPCA:
+def text_pca(features: FloatArray, share: float = SHARE) -> TextPCA:
     """The components that hold `share` of the variance, for each direction (Long et al. 2024, appendix B).
 
     Args:
@@ -219,7 +217,7 @@ def text_pca(features: Floats, share: float = SHARE) -> TextPCA:
     return TextPCA(_components(meaning, share), _components(covariate, share))
 
 
-def _components(deviations: Floats, share: float) -> Floats:
+def _components(deviations: FloatArray, share: float) -> FloatArray:
     """The main directions (l, p) of deviations (s, c, l)."""
     rows = deviations.reshape(-1, deviations.shape[-1]).astype(np.float64)
     variances, directions = np.linalg.eigh(rows.T @ rows)

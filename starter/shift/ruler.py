@@ -23,13 +23,12 @@ from starter.sets.rendering import FromRecipe, Rendering
 from starter.shift.degrees import NEIGHBOUR, shift_degrees
 from starter.shift.laid import MARGIN, STEPS, Laid, train_laid
 from starter.shift.prompts import choose_prompts
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import digest_of
 
 VERSION = 1
 """Part of every key of cached degrees: raise it when what is computed changes."""
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +45,7 @@ class Ruler:
 
     encoder: Encoder
     laid: Laid
-    known: tuple[Floats, Floats]
+    known: tuple[FloatArray, FloatArray]
     digest: str
     device: str = "cpu"
 
@@ -61,7 +60,7 @@ class Ruler:
         digest = digest_of(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
         return cls(encoder, laid, _halves(FromRecipe.whole(ind), encoder, laid), digest, device)
 
-    def degrees(self, rendering: Rendering, cache: Cache | None = None) -> tuple[Floats, Floats]:
+    def degrees(self, rendering: Rendering, cache: Cache | None = None) -> tuple[FloatArray, FloatArray]:
         """Semantic and covariate degrees of a set's images, float32 (n,) each, from the cache when there."""
         key = digest_of(self.digest, rendering.digest)
         shape = (np.float32, (len(rendering),))
@@ -77,14 +76,14 @@ class Ruler:
 
     def measure(
         self, renderings: Sequence[Rendering], cache: Cache, progress: bool = True, name: str = "measure"
-    ) -> tuple[Floats, Floats]:
+    ) -> tuple[FloatArray, FloatArray]:
         """The degrees of several sets, one after the other, under a tqdm bar of this name."""
         bar = tqdm(renderings, name, unit="set", disable=not progress)
         semantic, covariate = zip(*(self.degrees(each, cache) for each in bar), strict=True)
         return np.concatenate(semantic), np.concatenate(covariate)
 
 
-def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[Floats, Floats]:
+def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[FloatArray, FloatArray]:
     """The decomposed features of a set, encoded chunk by chunk."""
     features = [encoder.encode_images(_channels_last(chunk)) for chunk in rendering.chunks()]
     return laid.decompose(np.concatenate(features))

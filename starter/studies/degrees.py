@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from starter.competition.subjects import SETS
 from starter.encoders import Encoder
@@ -15,15 +13,14 @@ from starter.shift.laid import Laid
 from starter.sources.sources import load_source
 from starter.studies.sanity import ood_sets
 from submission import Competition
-
-Images = NDArray[np.uint8]
+from submission.arrays import Pixels
 
 
 def degree_table(
     encoder: Encoder,
     laid: Laid,
-    known: Images,
-    sets: Iterable[tuple[str, Images]],
+    known: Pixels,
+    sets: Iterable[tuple[str, Pixels]],
     k: int = NEIGHBOUR,
     device: str = "cpu",
 ) -> pd.DataFrame:
@@ -52,7 +49,7 @@ def degree_table(
 
 def measured_sets(
     path: Path, source: str, data_root: Path | None, seed: int, images: int
-) -> tuple[Images, Iterator[tuple[str, Images]]]:
+) -> tuple[Pixels, Iterator[tuple[str, Pixels]]]:
     """ID images, and the sets to measure by name.
 
     Args:

@@ -19,8 +19,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from starter.detectors.metrics import auroc, detection_error, fpr
+from submission.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 REJECTED = 0.8
 """The share of OOD images that are rejected where rejected correct images are counted."""
 ALL = "all"

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from starter.shift.grid import AXES, Grid, along
 from starter.studies.confusions import PredictionGraph
+from submission.arrays import FloatArray
 from submission.files import replacing
 from submission.tracks import TRACKS
 
@@ -124,7 +125,7 @@ def heat_maps(grid: Grid, metric: str) -> bytes:
 
 
 def maps(
-    panels: dict[str, NDArray[np.float64]],
+    panels: dict[str, FloatArray],
     label: str,
     colours: str = "viridis",
     ends: tuple[float, float] = (0, 100),
@@ -158,7 +159,7 @@ def curves(grid: Grid, metric: str) -> bytes:
     return lines({name: 100 * found[metric] for name, found in grid.values.items()}, f"{TITLES[metric]}, %")
 
 
-def lines(grids: dict[str, NDArray[np.float64]], label: str) -> bytes:
+def lines(grids: dict[str, FloatArray], label: str) -> bytes:
     """A PNG with the mean of each array (count, count) along either axis; nan counts in no mean.
 
     Args:
@@ -189,7 +190,7 @@ def cell_images(grid: Grid) -> bytes:
 
 def _map(
     axes: Axes,
-    values: NDArray[np.float64],
+    values: FloatArray,
     texts: NDArray[np.object_],
     colours: str,
     ends: tuple[float, float],

@@ -14,8 +14,8 @@ from scipy.stats import linregress, t
 
 from starter.detectors.metrics import auroc
 from starter.shift.degrees import kth_distance
+from submission.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 SUBSETS, LEAST = 100, 40
 """At most so many subsets of a kind of images, as in the paper, each of so many images at least."""
 

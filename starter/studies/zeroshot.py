@@ -13,8 +13,7 @@ from starter.operations import GROUPS
 from starter.sets.recipe import Recipe, generator
 from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from starter.sources.splits import Splits
-
-Floats = NDArray[np.float32]
+from submission.arrays import FloatArray
 
 IMAGES = 3000
 SEVERITY = 3
@@ -23,11 +22,11 @@ SEVERITY = 3
 class Decomposition(Protocol):
     """LAID or PCA."""
 
-    def decompose(self, features: Floats) -> tuple[Floats, Floats]:
+    def decompose(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Features (n, l) -> their semantic and covariate parts."""
 
 
-def zero_shot(images: Floats, texts: Floats, labels: NDArray[np.int64], top: int = 1) -> float:
+def zero_shot(images: FloatArray, texts: FloatArray, labels: NDArray[np.int64], top: int = 1) -> float:
     """The share of images (n, l) whose label's text (k, l) is among the `top` of highest cosine.
 
     A text counts as one of `top` where fewer than that have a higher cosine: ties count for it.

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from starter.classifiers.networks.user import user_function
 from starter.encoders.captions import FACES, PHRASES, drawn, shifted
 from starter.synis.prompts import OBJECT, STYLES, Prompt, Style, read_styles
+from submission.arrays import Pixels
 from submission.errors import UnusableInput
 from submission.files import read_text
-
-Images = NDArray[np.uint8]
 
 
 class ImageGenerator(Protocol):
@@ -35,7 +34,7 @@ class ImageGenerator(Protocol):
 
     name: str
 
-    def generate(self, prompts: Sequence[Prompt]) -> Images:
+    def generate(self, prompts: Sequence[Prompt]) -> Pixels:
         """An image a prompt: (n, h, w, 3) uint8 RGB. The same prompts give the same images."""
 
 
@@ -45,19 +44,19 @@ class FunctionGenerator:
     def __init__(self, name: str, function: Callable[[Sequence[Prompt]], object]) -> None:
         self.name, self.function = name, function
 
-    def generate(self, prompts: Sequence[Prompt]) -> Images:
+    def generate(self, prompts: Sequence[Prompt]) -> Pixels:
         """What the function returns, which `generated` checks.
 
         Raises:
             UnusableInput: it fails.
         """
         try:
-            return cast(Images, self.function(prompts))
+            return cast(Pixels, self.function(prompts))
         except Exception as error:
             raise UnusableInput(f"{self.name} fails: {type(error).__name__}: {error}") from error
 
 
-def generated(generator: ImageGenerator, prompts: Sequence[Prompt]) -> Images:
+def generated(generator: ImageGenerator, prompts: Sequence[Prompt]) -> Pixels:
     """The generator's images, checked.
 
     Raises:

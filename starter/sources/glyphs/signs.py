@@ -8,18 +8,16 @@ import zlib
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
 from starter.operations.textures import ice, plasma
 from starter.sources.glyphs.backdrops import SIDE, draw_backdrops
 from starter.sources.glyphs.digits import Look, draw_glyphs
 from starter.sources.glyphs.typefaces import script
+from submission.arrays import FloatArray
 
 SIZE = 400
 """Images of each set."""
-
-Pixels = NDArray[np.floating]
 
 
 def _span(first: int, last: int, but: str = "") -> str:
@@ -59,17 +57,17 @@ SCRIPTS = {
 """The characters of each set that shows some; letters that look like 0, 1, 3, 6 or 8 are left out."""
 
 
-def _smooth(n: int, rng: np.random.Generator) -> Pixels:
+def _smooth(n: int, rng: np.random.Generator) -> FloatArray:
     """A cloud in two random colours, (n, 32, 32, 3)."""
     first, second = rng.random((2, n, 1, 1, 3))
     return first + (second - first) * plasma(rng, n, SIDE, 1.6)[..., None]
 
 
-def _frost(n: int, rng: np.random.Generator) -> Pixels:
+def _frost(n: int, rng: np.random.Generator) -> FloatArray:
     return ice(rng, n, SIDE).numpy().transpose(0, 2, 3, 1) / 255
 
 
-def _waves(n: int, rng: np.random.Generator, sharp: bool) -> Pixels:
+def _waves(n: int, rng: np.random.Generator, sharp: bool) -> FloatArray:
     """Two random colours by the product of two waves in random directions; sharp: black and white of it."""
     axis = np.arange(SIDE) - SIDE / 2
     angle, turn = rng.uniform(0, np.pi, (2, n, 1, 1))
@@ -83,20 +81,20 @@ def _waves(n: int, rng: np.random.Generator, sharp: bool) -> Pixels:
     return first + (second - first) * (wave[..., None] + 1) / 2
 
 
-def _grain(n: int, rng: np.random.Generator) -> Pixels:
+def _grain(n: int, rng: np.random.Generator) -> FloatArray:
     """Grey of some luminance, and Gaussian noise in each channel."""
     mean, deviation = rng.uniform(0.3, 0.7, (n, 1, 1, 1)), rng.uniform(0.05, 0.3, (n, 1, 1, 1))
     return mean + deviation * rng.standard_normal((n, SIDE, SIDE, 3))
 
 
-def _specks(n: int, rng: np.random.Generator) -> Pixels:
+def _specks(n: int, rng: np.random.Generator) -> FloatArray:
     """A gradient with a share of its pixels black or white."""
     images, share = draw_backdrops(("gradient",), n, rng), rng.uniform(0.05, 0.4, (n, 1, 1))
     hit, white = rng.random((n, SIDE, SIDE)) < share, rng.random((n, SIDE, SIDE)) < 0.5
     return np.where(hit[..., None], white[..., None], images)
 
 
-PICTURES: dict[str, Callable[[int, np.random.Generator], Pixels]] = {
+PICTURES: dict[str, Callable[[int, np.random.Generator], FloatArray]] = {
     "china_crops": lambda n, rng: draw_backdrops(("china",), n, rng),
     "flower_crops": lambda n, rng: draw_backdrops(("flower",), n, rng),
     "portrait_crops": lambda n, rng: draw_backdrops(("portrait",), n, rng),
