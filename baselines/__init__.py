@@ -19,7 +19,7 @@ from baselines.accuracy.projnorm import ProjNorm
 from baselines.accuracy.rotation import rotation
 from baselines.accuracy.softmaxcorr import softmaxcorr
 from baselines.accuracy.stack import Stack
-from baselines.contract.estimator import Direct, Estimator, Regressed
+from baselines.contract import Direct, Estimator, Measured, Regressed, check_method
 from baselines.ood.confident import Confident
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore_best import GscoreBest
@@ -27,7 +27,16 @@ from baselines.ood.kmeans import kmeans
 from baselines.ood.plugin import Plugin, PluginMpe
 from baselines.ood.ude import Ude
 
-__all__ = ["BASELINES", "OOD_BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
+__all__ = [
+    "BASELINES",
+    "OOD_BASELINES",
+    "Constant",
+    "Direct",
+    "Estimator",
+    "Measured",
+    "Regressed",
+    "check_method",
+]
 
 BASELINES: dict[str, Estimator] = {
     "constant": Constant(),

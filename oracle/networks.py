@@ -3,9 +3,9 @@
 import torch
 from torch import nn
 
+from oracle.limits import TOKENS
 from submission.errors import UnusableInput
 
-TOKENS = ("indicators", "one")
 INIT = 0.02
 """Standard deviation of ORA-B's initial weights, a truncated normal (winner's code)."""
 

@@ -1,18 +1,20 @@
 """ORA-A: an MLP that tells from its indicators whether an image is classified correctly (SYP, fig. 3a)."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from oracle.indicators import SIX, named
-from oracle.networks import Mlp
+from oracle.limits import check_real, check_whole
 from oracle.oracle import Oracle
 from oracle.table import ImageTable
-from oracle.training import Training, check_real, check_whole
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from oracle.training import Training
 
 
 class OraA(Oracle):
@@ -82,7 +84,9 @@ class OraA(Oracle):
         check_real("positive_weight", self.positive_weight, 0 < self.positive_weight <= 1000, "in (0, 1000]")
         self._training()
 
-    def _training(self) -> Training:
+    def _training(self) -> "Training":
+        from oracle.training import Training
+
         return Training(
             self.iterations,
             self.batch_size,
@@ -94,6 +98,8 @@ class OraA(Oracle):
         )
 
     def _learn(self, table: ImageTable) -> None:
+        import torch
+
         rows, correct = (torch.from_numpy(each).to(self.device) for each in (table.rows, table.correct))
         weighty = None
         if self.positive_weight != 1 and (table.accuracy < self.low_accuracy).any():
@@ -109,10 +115,14 @@ class OraA(Oracle):
                 self.networks_.append(network)
                 torch.manual_seed(self.seed)  # for the next to be what it is alone
 
-    def _make_networks(self, inputs: int) -> Iterator[nn.Module]:
+    def _make_networks(self, inputs: int) -> "Iterator[nn.Module]":
+        from oracle.networks import Mlp
+
         yield Mlp(inputs, self.expansion, self.dropout)
 
     def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        import torch
+
         values = torch.from_numpy(rows).to(self.device)
         with torch.inference_mode():
             return torch.stack([network(values) for network in self.networks_]).mean(dim=0).cpu().numpy()
@@ -122,6 +132,8 @@ class OraA(Oracle):
         return [{name: values.cpu().numpy() for name, values in state.items()} for state in states]
 
     def _take(self, model: Any) -> None:
+        import torch
+
         self.networks_ = [*self._make_networks(len(named(self.indicators)))]
         for network, state in zip(self.networks_, model, strict=True):
             network.load_state_dict({name: torch.from_numpy(values) for name, values in state.items()})

@@ -1,13 +1,14 @@
 """ORA-B: self-attention over the indicators of an image (SYP, fig. 3b)."""
 
 from collections.abc import Iterator
-from typing import ClassVar
-
-from torch import nn
+from typing import TYPE_CHECKING, ClassVar
 
 from oracle.indicators import SIX
-from oracle.networks import TOKENS, Attention
+from oracle.limits import TOKENS
 from oracle.ora_a import OraA
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class OraB(OraA):
@@ -64,5 +65,7 @@ class OraB(OraA):
         self.tokens = tokens
         self.heads = heads
 
-    def _make_networks(self, inputs: int) -> Iterator[nn.Module]:
+    def _make_networks(self, inputs: int) -> "Iterator[nn.Module]":
+        from oracle.networks import Attention
+
         yield Attention(inputs, self.expansion, self.dropout, self.chosen_["tokens"], self.heads)

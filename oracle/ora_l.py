@@ -3,13 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch  # before LightGBM, which then uses the OpenMP runtime that torch loads
 from numpy.typing import NDArray
 
 from oracle.indicators import SIX
+from oracle.limits import check_real, check_whole
 from oracle.oracle import Oracle
 from oracle.table import ImageTable
-from oracle.training import check_real, check_whole
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -19,6 +18,7 @@ def grow(
     rows: NDArray[np.float32], correct: NDArray[np.float32], trees: int, leaves: int, rate: float, seed: int
 ) -> "Booster":
     """Trees for the probability (log loss) that `correct` (n,) is 1, from rows (n, p)."""
+    import torch  # before LightGBM, which then uses the OpenMP runtime that torch loads
     from lightgbm import Dataset, train
 
     parameters = {
@@ -39,6 +39,7 @@ def grow(
 
 def read_trees(text: str) -> "Booster":
     """The trees that `Booster.model_to_string` wrote."""
+    import torch  # noqa: F401 (before LightGBM)
     from lightgbm import Booster
 
     return Booster(model_str=text)

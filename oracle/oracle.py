@@ -17,8 +17,8 @@ from sklearn.base import clone
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import folds, root_mean_square, subset
 from oracle.indicators import indicator_table, named, needs_of
+from oracle.limits import check_real
 from oracle.table import KINDS, ImageTable, Normalisation
-from oracle.training import check_real
 from starter.observing.observation import MetaTrain, Observation, Source
 from submission.errors import UnusableInput
 

@@ -1,12 +1,13 @@
 """SYP: the ensemble of ORA-A and ORA-B (Chen, Zhang & Song, CVPR workshops 2023)."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from torch import nn
-
-from oracle.networks import Mlp
 from oracle.ora_a import OraA
 from oracle.ora_b import OraB
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class Syp(OraB):
@@ -33,6 +34,8 @@ class Syp(OraB):
         self.fitted_ = True
         return self
 
-    def _make_networks(self, inputs: int) -> Iterator[nn.Module]:
+    def _make_networks(self, inputs: int) -> "Iterator[nn.Module]":
+        from oracle.networks import Mlp
+
         yield Mlp(inputs, self.expansion, 0.0)
         yield from super()._make_networks(inputs)

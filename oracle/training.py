@@ -1,14 +1,13 @@
 """Training a network that tells from an image's indicators whether the classifier is right about it."""
 
-import reprlib
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import nn
 from torch.optim.sgd import sgd
 from tqdm import trange
 
+from oracle.limits import check_real, check_whole
 from submission.errors import UnusableInput
 
 CHECKED = 100
@@ -127,15 +126,3 @@ class Descent:
         )
         for parameter in self.parameters:
             parameter.grad = None
-
-
-def check_whole(name: str, value: object, low: int, high: int) -> None:
-    """Raises UnusableInput where `value` is not a whole number in low..high."""
-    if not isinstance(value, int | np.integer) or not low <= value <= high:
-        raise UnusableInput(f"{name} must be a whole number in {low:,}..{high:,}, got {reprlib.repr(value)}")
-
-
-def check_real(name: str, value: float, fits: bool, needed: str) -> None:
-    """Raises UnusableInput where a number does not fit what is `needed`."""
-    if not fits:
-        raise UnusableInput(f"{name} must be {needed}, got {value}")

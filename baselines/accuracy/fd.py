@@ -1,7 +1,6 @@
 """FD: the Frechet distance between a set's features and the training images' (Deng & Zheng, CVPR 2021)."""
 
 import numpy as np
-import torch
 from scipy.linalg.lapack import dsygst
 
 from starter.observing.observation import Moments, Observation, Source
@@ -69,6 +68,8 @@ def _roots(a: Moments, b: Moments) -> FloatArray:
     The product by LAPACK's sygst, a quarter of the work of two matrix products; the eigenvalues by PyTorch,
     whose solver takes half the time of NumPy's.
     """
+    import torch
+
     product, _ = dsygst(b.covariance.T, a.factor, itype=3, lower=1)
     return torch.linalg.eigvalsh(torch.from_numpy(product.T), UPLO="U").clip(min=0).sqrt().numpy()
 

@@ -2,19 +2,20 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
-from torch.nn.functional import cross_entropy
 from tqdm import trange
 
 from baselines.contract.estimator import Measured
 from starter.observing.observation import Observation, Source
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
+
+if TYPE_CHECKING:
+    import torch
 
 
 class ProjNorm(Measured):
@@ -54,7 +55,7 @@ class ProjNorm(Measured):
 
     def _measure(self, observation: Observation) -> FloatArray:
         weights = self._fine_tuned(observation, observation.predicted)
-        distance = torch.linalg.vector_norm(weights - self.reference_).numpy()
+        distance = (weights - self.reference_).norm().numpy()
         if not np.isfinite(distance):
             raise UnusableInput(
                 f"projnorm: training on set {observation.set_name!r} diverges; lower learning_rate"
@@ -73,11 +74,16 @@ class ProjNorm(Measured):
         return {"classifier": self.classifier_, "reference": reference, "rows": rows, "targets": targets}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
+        import torch
+
         self.classifier_, self.reference_ = state["classifier"], torch.from_numpy(state["reference"])
         self._learn(state["rows"], state["targets"], [])
 
-    def _fine_tuned(self, observation: Observation, labels: NDArray[np.int64]) -> torch.Tensor:
+    def _fine_tuned(self, observation: Observation, labels: NDArray[np.int64]) -> "torch.Tensor":
         """All parameters, one float64 vector, after training on the images, whatever order they are in."""
+        import torch
+        from torch.nn.functional import cross_entropy
+
         order = np.lexsort(observation.logits.T)
         images = torch.from_numpy(observation.images()[order]).permute(0, 3, 1, 2)
         truth = torch.from_numpy(labels[order])

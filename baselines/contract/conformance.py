@@ -5,16 +5,13 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
 from baselines.contract.guard import folder_of, fractions_problem, told
-from starter.classifiers import Classifier
-from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Small
-from starter.detectors.metrics import fpr
 from starter.observing.observation import (
     IMAGE_STATS,
     PEER,
@@ -26,6 +23,9 @@ from starter.observing.observation import (
     ScoredSource,
     Source,
 )
+
+if TYPE_CHECKING:
+    from starter.classifiers import Classifier
 
 CLASSES, FEATURES = 10, 16
 VIEWS = {"rotations": ROTATED, "grey": ("grey",), "peers": (f"{PEER}other",)}
@@ -69,8 +69,13 @@ def example_observation(name: str, n: int, skill: float, seed: int) -> tuple[Obs
     return observation, labels
 
 
-def example_classifier() -> Classifier:
+def example_classifier() -> "Classifier":
     """An untrained network for the made-up images; the made-up logits are not its own."""
+    import torch
+
+    from starter.classifiers import Classifier
+    from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Small
+
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = Small(CLASSES)
@@ -105,6 +110,8 @@ def example_mix(name: str, n: int, gap: float, seed: int) -> tuple[ScoredMix, np
 
 def example_mixes(sets: int = 24, n: int = 120) -> MetaTrain:
     """Made-up meta-train mixes, from OOD images that cannot be told to those that always can."""
+    from starter.detectors.metrics import fpr
+
     plain = example_meta_train().source
     fields = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
     scores = np.random.default_rng(4).normal(size=len(plain.labels))

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from starter.classifiers import Classifier, classifier_of, parts_of
 from starter.observing.observation import Moments, Observation, ScoredMix, ScoredSource, Source
 from submission.errors import UnusableInput
 from submission.files import replacing
@@ -73,6 +72,8 @@ def read_saved(path: Path, method: str) -> tuple[dict[str, Any], dict[str, Any]]
 
 def _packed(value: object, where: str, arrays: dict[str, NDArray[Any]]) -> object:
     """`value` as JSON; what is an array goes to `arrays` under the place where it was found."""
+    from starter.classifiers import Classifier, parts_of
+
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -108,5 +109,7 @@ def _unpacked(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if kind == "dict":
         return {key: _unpacked(each, arrays) for key, each in value.items()}
     if kind == "Classifier":
+        from starter.classifiers import classifier_of
+
         return classifier_of(_unpacked(value, arrays))
     return KINDS[kind](**_unpacked(value, arrays))

@@ -2,7 +2,6 @@
 
 from baselines.contract.estimator import Estimator
 from baselines.ood.scored import reference_scores, scored_mix
-from starter.detectors.metrics import DETECTION_METRICS
 from starter.observing.observation import MetaTrain, Observation
 
 
@@ -24,6 +23,8 @@ class Confident(Estimator):
         self.mean_ = float(meta.targets.mean())
 
     def _predict(self, observation: Observation) -> float:
+        from starter.detectors.metrics import DETECTION_METRICS
+
         mix = scored_mix(observation)
         sure = mix.probabilities.max(axis=1) > self.threshold
         if sure.all() or not sure.any():

@@ -20,7 +20,6 @@ from baselines.ood.kmeans import two_means
 from baselines.ood.mixture_proportion import detection_metric, ind_share, plug_in
 from baselines.ood.scored import mix_scores, reference_scores, scored_mix
 from starter.observing.observation import MetaTrain, Observation, Source
-from starter.sets.mix import LEAST
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
@@ -74,6 +73,8 @@ def resample(
         shares: between which the IND share is drawn, uniformly.
         rng: what the mix is drawn from.
     """
+    from starter.sets.mix import LEAST
+
     size = np.exp(rng.uniform(np.log(SMALLEST), np.log(max(len(ood), SMALLEST))))
     share = rng.uniform(*shares)
     drawn = []

@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from starter.detectors.metrics import DETECTION_METRICS
 from submission.arrays import FloatArray
 
 DELTA = 0.9
@@ -57,6 +56,8 @@ def detection_metric(metric: str, reference: FloatArray, ood: FloatArray, share:
     The IND scores are even quantiles of the reference (r,), so many that their share is `share`, which AUPR
     depends on; the OOD scores are repeated as often as that takes.
     """
+    from starter.detectors.metrics import DETECTION_METRICS
+
     odds = share / (1 - share)
     times = int(np.ceil(POINTS / (len(ood) * odds)))
     count = max(round(times * len(ood) * odds), 1)

@@ -18,7 +18,7 @@ from baselines.contract.estimator import Estimator
 from baselines.contract.families import Fold, blocks
 from baselines.contract.regressors import log_odds
 from oracle.indicators import indicator_table, named, needs_of
-from oracle.training import check_whole
+from oracle.limits import check_whole
 from oracle.unseen_best.correction import Correction
 from oracle.unseen_best.judge import SYP, Judge, Tables, scaled
 from oracle.unseen_best.priors import few_classes, nearest_prior, sure
