@@ -54,9 +54,8 @@ PARTS: dict[str, Estimator] = {
     "best-2 and transport under an estimated prior": UnseenBest(estimate="transport"),
     "best-3 and correction": UnseenBest(copies=0),
     "unseen-best": UnseenBest(),
-    "best-5 and SYP's estimate": UnseenBest(steps=1500),
 }
-"""Each adds one part to the one before; unseen-best adds copies of the source, the last is left out of it."""
+"""Each adds one part to the one before; unseen-best adds copies of the source."""
 NEW = ("unseen", "natural", "natural-few")
 DRAWS = 10_000
 

@@ -1,6 +1,5 @@
-"""unseen-best, the kit's own entry: trees and SYP's oracle judge images, transport under an estimated class
-prior judges the set, and a small regression corrects it. docs/results/unseen-best.md says why, and what
-each part is worth.
+"""unseen-best, the kit's own entry: trees judge images, transport under an estimated class prior judges the
+set, and a small regression corrects it. docs/results/unseen-best.md says why, and what each part is worth.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +19,7 @@ from baselines.contract.regressors import log_odds
 from oracle.indicators import indicator_table, named, needs_of
 from oracle.limits import check_whole
 from oracle.unseen_best.correction import Correction
-from oracle.unseen_best.judge import SYP, Judge, Tables, scaled
+from oracle.unseen_best.judge import Judge
 from oracle.unseen_best.priors import few_classes, nearest_prior, sure
 from starter.observing.observation import MetaTrain, Observation, Source
 from starter.observing.temperature import temperature
@@ -86,10 +85,8 @@ class UnseenBest(Estimator):
         estimate: the share of images that the trees call right ("trees"), the share transported cheaply under
             the class prior that they leave room for ("transport"), or both, corrected ("stack").
         copies: of the labelled source, with other class priors, that the regression learns from too.
-        steps: of a network like ORA-A's, whose estimate stands beside the others; with 0, as meta-train
-            cross-validation has it, there is none (docs/results/unseen-best.md).
         trees, leaves: of LightGBM.
-        most: at most so many images are learnt from by each of the five forests and networks.
+        most: at most so many images are learnt from by each of the five forests.
         seed: of what is drawn.
     """
 
@@ -98,7 +95,6 @@ class UnseenBest(Estimator):
         indicators: str = RICH,
         estimate: str = "stack",
         copies: int = 8,
-        steps: int = 0,
         trees: int = 100,
         leaves: int = 15,
         most: int = 200_000,
@@ -107,7 +103,6 @@ class UnseenBest(Estimator):
         self.indicators = indicators
         self.estimate = estimate
         self.copies = copies
-        self.steps = steps
         self.trees = trees
         self.leaves = leaves
         self.most = most
@@ -148,39 +143,32 @@ class UnseenBest(Estimator):
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        """The trees' indicators, then those of the evidence, and of SYP, that are not among them."""
-        more = named(SYP) if self.steps else ()
-        return tuple(dict.fromkeys((*named(self.indicators), *EVIDENCE, *more)))
+        """The trees' indicators, then those of the evidence that are not among them."""
+        return tuple(dict.fromkeys((*named(self.indicators), *EVIDENCE)))
 
-    def _tables(self, judged: Judged) -> Tables:
-        rich = judged.table[:, : len(named(self.indicators))]
-        if not self.steps:
-            return Tables(rich)
-        return Tables(rich, scaled(judged.table[:, [self._columns.index(name) for name in named(SYP)]]))
+    def _rich(self, judged: Judged) -> NDArray[np.float32]:
+        """What the trees read, (n, p)."""
+        return judged.table[:, : len(named(self.indicators))]
 
     def _judge(
         self, meta: MetaTrain, sets: Sequence[Judged], source: Judged, chosen: NDArray[np.int64]
     ) -> Judge:
         """Who has learnt from the chosen sets and the source."""
         return Judge.of(
-            [self._tables(sets[i]) for i in chosen],
-            [meta.correct[i] for i in chosen],
-            self._tables(source),
-            meta.source.correct,
-            {"trees": self.trees, "leaves": self.leaves},
+            [self._rich(each) for each in (*(sets[i] for i in chosen), source)],
+            [*(meta.correct[i] for i in chosen), meta.source.correct],
+            self.trees,
+            self.leaves,
             self.most,
-            self.steps if self.estimate == "stack" else 0,
             self.seed,
         )
 
     def _row(self, judged: Judged, judges: Sequence[Judge]) -> FloatArray:
-        """Log-odds of the trees', transports' and network's estimates, then the means of the evidence."""
-        tables = self._tables(judged)
-        probabilities = np.mean([judge.probabilities(tables) for judge in judges], axis=0)
+        """Log-odds of the trees' and transports' estimates, then the means of the evidence."""
+        rich = self._rich(judged)
+        probabilities = np.mean([judge.probabilities(rich) for judge in judges], axis=0)
         estimates = [(probabilities > RIGHT).mean()]
         estimates += [self._transported(judged.observation, probabilities, level) for level in LEVELS]
-        if self.steps:
-            estimates.append(np.mean([judge.share(tables) for judge in judges]))
         places = [self._columns.index(name) for name in EVIDENCE]
         return np.array([*log_odds(estimates), *judged.table[:, places].mean(axis=0, dtype=np.float64)])
 
@@ -230,7 +218,7 @@ class UnseenBest(Estimator):
         if self.estimate == "stack":
             row = self._row(judged, [self.judge_])[None]
             return float(sum(weight * correct(row)[0] for weight, correct in self.corrections_))
-        probabilities = self.judge_.probabilities(self._tables(judged))
+        probabilities = self.judge_.probabilities(self._rich(judged))
         if self.estimate == "trees":
             return float((probabilities > RIGHT).mean())
         return self._transported(observation, probabilities, LEVELS[TRANSPORT - 1])
@@ -248,7 +236,6 @@ class UnseenBest(Estimator):
         if self.estimate not in ESTIMATES:
             raise UnusableInput(f"estimate must be {', '.join(ESTIMATES)}, got {self.estimate!r}")
         check_whole("copies", self.copies, 0, 1000)
-        check_whole("steps", self.steps, 0, 10_000_000)
         check_whole("trees", self.trees, 1, 100_000)
         check_whole("leaves", self.leaves, 2, 10_000)
         check_whole("most", self.most, 1, 100_000_000)

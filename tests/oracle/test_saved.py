@@ -14,7 +14,7 @@ CHANGES = {
     "ora-b": {"iterations": 5, "batch_size": 20, "estimate": "cv"},
     "syp": {"iterations": 5, "batch_size": 20, "estimate": "mean", "tokens": "indicators"},
     "ora-l": {"trees": 5, "normalisation": "global"},
-    "unseen-best": {"trees": 5, "steps": 5},
+    "unseen-best": {"trees": 5},
 }
 
 

@@ -56,7 +56,7 @@ def test_weights_of_the_corrections_are_convex(fitted):
 @pytest.mark.parametrize("copies", [0, 2])
 def test_few_sets_and_copies_are_enough(copies):
     meta = example_meta_train(sets=4)
-    predicted = UnseenBest(trees=3, copies=copies, steps=5 * copies).fit(meta).predict(meta.sets[:2])
+    predicted = UnseenBest(trees=3, copies=copies).fit(meta).predict(meta.sets[:2])
     assert ((predicted > 0) & (predicted < 1)).all()
 
 
