@@ -25,6 +25,7 @@ from baselines.ood.gmm import Gmm
 from baselines.ood.gscore_best import GscoreBest
 from baselines.ood.kmeans import kmeans
 from baselines.ood.plugin import Plugin, PluginMpe
+from baselines.ood.scored import of_observation
 from baselines.ood.ude import Ude
 
 __all__ = [
@@ -69,7 +70,7 @@ BASELINES: dict[str, Estimator] = {
 OOD_BASELINES: dict[str, Estimator] = {
     "constant": Constant(),
     "confident": Confident(),
-    "auto-eval": Regressed(fd, needs=("moments",)),
+    "auto-eval": Regressed(of_observation(fd), needs=("moments",)),
     "gscore-kmeans": Regressed(kmeans),
     "gscore-gmm-kl": Gmm("kl-from-ood"),
     "gscore-gmm-w": Gmm(),

@@ -20,7 +20,7 @@ from starter.observing.observation import (
     Moments,
     Observation,
     ScoredMix,
-    ScoredSource,
+    Seen,
     Source,
 )
 
@@ -103,9 +103,7 @@ def example_mix(name: str, n: int, gap: float, seed: int) -> tuple[ScoredMix, np
     seen, _ = example_observation(name, n, 2.0, seed)
     rng = np.random.default_rng(seed)
     is_ood = rng.random(n) < rng.uniform(0.2, 0.8)
-    fields = {field.name: getattr(seen, field.name) for field in dataclasses.fields(seen)}
-    scores = rng.normal(size=n) + gap * is_ood
-    return ScoredMix(**fields, detector="msp", metric="fpr95", scores=scores), is_ood
+    return ScoredMix(seen, "msp", "fpr95", rng.normal(size=n) + gap * is_ood), is_ood
 
 
 def example_mixes(sets: int = 24, n: int = 120) -> MetaTrain:
@@ -113,11 +111,10 @@ def example_mixes(sets: int = 24, n: int = 120) -> MetaTrain:
     from starter.detectors.metrics import fpr
 
     plain = example_meta_train().source
-    fields = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
     scores = np.random.default_rng(4).normal(size=len(plain.labels))
     pairs = [example_mix(f"train_{i}", n, 4 * i / sets, seed=10 + i) for i in range(sets)]
     return MetaTrain(
-        ScoredSource(**fields, scores=scores),
+        dataclasses.replace(plain, scores=scores),
         [mix for mix, _ in pairs],
         np.array([fpr(mix.scores[~is_ood], mix.scores[is_ood]) for mix, is_ood in pairs]),
         (),
@@ -134,14 +131,13 @@ def check_method(method: Estimator, track: str = "accuracy") -> list[Check]:
     return [_run(rule, check, method, track) for rule, check in RULES.items()]
 
 
-Rule = Callable[[Estimator, MetaTrain, list[Observation]], str]
+Rule = Callable[[Estimator, MetaTrain, list[Seen]], str]
 
 
 def _run(rule: str, check: Rule, method: Estimator, track: str) -> Check:
-    example = {"accuracy": example_observation, "ood": example_mix}[track]
-    targets: list[Observation] = [
-        example(f"test_{i}", 40 + 5 * i, 0.7 * i, seed=100 + i)[0] for i in range(5)
-    ]
+    examples: dict[str, Callable[[str, int, float, int], tuple[Seen, np.ndarray]]]
+    examples = {"accuracy": example_observation, "ood": example_mix}
+    targets: list[Seen] = [examples[track](f"test_{i}", 40 + 5 * i, 0.7 * i, 100 + i)[0] for i in range(5)]
     try:
         meta = {"accuracy": example_meta_train, "ood": example_mixes}[track]()
         return Check(rule, check(clone(method), meta, targets))
@@ -149,29 +145,29 @@ def _run(rule: str, check: Rule, method: Estimator, track: str) -> Check:
         return Check(rule, told(error, folder_of(type(method))))
 
 
-def _fit_returns_self(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+def _fit_returns_self(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
     return "" if method.fit(meta) is method else "fit must return self"
 
 
-def _finite_fractions(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+def _finite_fractions(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
     return fractions_problem(method.fit(meta).predict(targets), len(targets))
 
 
-def _one_set_at_a_time(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+def _one_set_at_a_time(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
     method.fit(meta)
     together = method.predict(targets)
     alone = np.array([method.predict([target])[0] for target in reversed(targets)])[::-1]
     return _same(together, alone, "a set's prediction changes with the other sets it is predicted with")
 
 
-def _order_of_images(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+def _order_of_images(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
     method.fit(meta)
     shuffled = [_permuted(target, seed) for seed, target in enumerate(targets)]
     problem = "predictions change when a set's images are permuted"
     return _same(method.predict(targets), method.predict(shuffled), problem, tolerance=1e-6)
 
 
-def _inputs_unchanged(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+def _inputs_unchanged(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
     meta_before, targets_before = _fingerprint([meta]), _fingerprint(targets)
     method.fit(meta).predict(targets)
     if _fingerprint([meta]) != meta_before:
@@ -179,13 +175,13 @@ def _inputs_unchanged(method: Estimator, meta: MetaTrain, targets: list[Observat
     return "" if _fingerprint(targets) == targets_before else "predict changes the observations it is given"
 
 
-def _same_seed_same_numbers(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+def _same_seed_same_numbers(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
     first = method.fit(meta).predict(targets)
     again = clone(method).fit(meta).predict(targets)
     return _same(first, again, "two fits of the same parameters predict different numbers")
 
 
-def _saved_and_loaded(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+def _saved_and_loaded(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
     expected = method.fit(meta).predict(targets)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "method.safetensors"
@@ -194,7 +190,7 @@ def _saved_and_loaded(method: Estimator, meta: MetaTrain, targets: list[Observat
     return _same(expected, loaded.predict(targets), "a method predicts something else once saved and loaded")
 
 
-def _clone_keeps_parameters(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+def _clone_keeps_parameters(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
     method.fit(meta)
     fresh = clone(method)
     if repr(fresh.get_params()) != repr(method.get_params()):
@@ -206,7 +202,7 @@ def _clone_keeps_parameters(method: Estimator, meta: MetaTrain, targets: list[Ob
     return "a clone must not be fitted: predict before fit must raise ValueError"
 
 
-def _needs_are_honest(method: Estimator, meta: MetaTrain, targets: list[Observation]) -> str:
+def _needs_are_honest(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
     needed = [view for need in method.needs for view in VIEWS.get(need, ())]
     unneeded = {
         name: None for name in ("moments", "features", "image_stats", "rotation") if name not in method.needs
@@ -216,13 +212,18 @@ def _needs_are_honest(method: Estimator, meta: MetaTrain, targets: list[Observat
         views = {view: observation.views[view] for view in needed}
         return dataclasses.replace(observation, views=views, **unneeded)  # type: ignore[arg-type]
 
+    def stripped(seen: Seen) -> Seen:
+        if isinstance(seen, ScoredMix):
+            return dataclasses.replace(seen, observation=strip(seen.observation))
+        return strip(seen)
+
     source = dataclasses.replace(
         meta.source, observation=strip(meta.source.observation), train_ref=strip(meta.source.train_ref)
     )
-    bare = dataclasses.replace(meta, source=source, sets=[strip(observation) for observation in meta.sets])
+    bare = dataclasses.replace(meta, source=source, sets=[stripped(each) for each in meta.sets])
     with_all = clone(method).fit(meta).predict(targets)
     problem = "predictions depend on fields of an observation that `needs` does not name"
-    return _same(with_all, method.fit(bare).predict([strip(target) for target in targets]), problem)
+    return _same(with_all, method.fit(bare).predict([stripped(target) for target in targets]), problem)
 
 
 RULES: dict[str, Rule] = {
@@ -243,10 +244,17 @@ def _same(first: np.ndarray, second: np.ndarray, problem: str, tolerance: float 
     return "" if difference <= tolerance else f"{problem} (by up to {difference:.3g})"
 
 
-def _permuted(observation: Observation, seed: int) -> Observation:
-    order = np.random.default_rng(seed).permutation(len(observation))
-    names = ("logits", "features", "image_stats", "rotation", "scores")
-    rows = {name: getattr(observation, name)[order] for name in names if hasattr(observation, name)}
+def _permuted(seen: Seen, seed: int) -> Seen:
+    order = np.random.default_rng(seed).permutation(len(seen))
+    if isinstance(seen, ScoredMix):
+        scores = seen.scores[order]
+        return dataclasses.replace(seen, observation=_in_order(seen.observation, order), scores=scores)
+    return _in_order(seen, order)
+
+
+def _in_order(observation: Observation, order: np.ndarray) -> Observation:
+    names = ("logits", "features", "image_stats", "rotation")
+    rows = {name: getattr(observation, name)[order] for name in names}
     images = observation.images()[order]
     views = {name: logits[order] for name, logits in observation.views.items()}
     return dataclasses.replace(observation, views=views, render=images.copy, **rows)

@@ -14,11 +14,13 @@ from baselines.contract.families import Fold, folds, subset
 from baselines.contract.intervals import CrossConformal, CrossFit
 from baselines.contract.regressors import make_regressor
 from baselines.contract.saved import read_saved, write_saved
-from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.observation import MetaTrain, Seen, Source
 from submission.arrays import FloatArray
 
-Indicator = Callable[[Observation, Source], float]
-"""A set-level indicator: one number about an unlabelled set, given the labelled source."""
+Indicator = Callable[[Any, Source], float]
+"""A set-level indicator: one number about an unlabelled set, an `Observation` or in the OOD track a
+`ScoredMix`, given the labelled source.
+"""
 MADE_OF = ("indicator", "needs")
 """What a method of the kit is put together from: no parameters that a line of text could set."""
 
@@ -27,8 +29,9 @@ class Estimator(BaseEstimator):
     """Learns from meta-train sets, then predicts the accuracy on unlabelled sets, one set at a time.
 
     A subclass stores its constructor's arguments under their own names (scikit-learn's convention, so that
-    `get_params` and `clone` work) and writes `_fit` and `_predict`. `needs` names the fields of an
-    Observation that it reads beside the logits; the others may be None.
+    `get_params` and `clone` work) and writes `_fit` and `_predict`, that of an `Observation`, in the OOD
+    track of a `ScoredMix`. `needs` names the fields of the observation that it reads beside the logits; the
+    others may be None.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -46,7 +49,7 @@ class Estimator(BaseEstimator):
         self._conformal: CrossConformal | None = None
         return self
 
-    def predict(self, observations: Sequence[Observation]) -> FloatArray:
+    def predict(self, observations: Sequence[Seen]) -> FloatArray:
         """The predicted accuracy of each set, float64 (m,), clipped to [0, 1].
 
         Every set is predicted by itself: ``predict([a, b])`` is ``predict([a])`` and ``predict([b])``.
@@ -67,7 +70,7 @@ class Estimator(BaseEstimator):
                 )
         return np.clip(values, 0.0, 1.0)
 
-    def predict_interval(self, observations: Sequence[Observation], level: float = 0.9) -> FloatArray:
+    def predict_interval(self, observations: Sequence[Seen], level: float = 0.9) -> FloatArray:
         """Where each set's accuracy lies, float64 (m, 2): low and high in [0, 1], around the prediction.
 
         They come from the errors on meta-train sets whose operation the method had not learnt from (see
@@ -136,7 +139,7 @@ class Estimator(BaseEstimator):
     def _fit(self, meta: MetaTrain) -> None:
         """Compute what `_predict` uses; keep it in attributes that end in an underscore."""
 
-    def _predict(self, observation: Observation) -> float:
+    def _predict(self, observation: Any) -> float:
         raise TypeError(f"{type(self).__name__} must define _predict(observation) -> float")
 
     def _make_conformal(self, meta: MetaTrain) -> CrossConformal:
@@ -153,13 +156,12 @@ class Estimator(BaseEstimator):
             lambda observation: np.array([model.predict([observation])[0] for model in models]),
         )
 
-    def _check_needs(self, observation: Observation) -> None:
-        for need in self.needs:
-            if getattr(observation, need) is None:
-                raise ValueError(
-                    f"{type(self).__name__} needs `{need}`, "
-                    f"which set {observation.set_name!r} was observed without"
-                )
+    def _check_needs(self, observation: Seen) -> None:
+        if need := observation.lacking(self.needs):
+            raise ValueError(
+                f"{type(self).__name__} needs `{need}`, "
+                f"which set {observation.set_name!r} was observed without"
+            )
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ class Measured(Estimator, ABC):
         self._table = self._tabulate(meta)
         self._learn(self._table.rows, self._table.targets, self._table.families)
 
-    def _predict(self, observation: Observation) -> float:
+    def _predict(self, observation: Any) -> float:
         return float(self._estimate(self._measure(observation)[None])[0])
 
     def _prepare(self, source: Source) -> None:
@@ -206,7 +208,7 @@ class Measured(Estimator, ABC):
         self.source_ = source
 
     @abstractmethod
-    def _measure(self, observation: Observation) -> FloatArray:
+    def _measure(self, observation: Any) -> FloatArray:
         """The numbers (p,) that stand for the set."""
 
     def _tabulate(self, meta: MetaTrain) -> Table:
@@ -215,7 +217,7 @@ class Measured(Estimator, ABC):
         targets = np.asarray(meta.targets, np.float64)
         return Table(np.array(rows), targets, meta.families, np.arange(len(rows)))
 
-    def _finite(self, observation: Observation) -> FloatArray:
+    def _finite(self, observation: Seen) -> FloatArray:
         row = self._measure(observation)
         if not np.isfinite(row).all():
             raise ValueError(
@@ -247,7 +249,7 @@ class Measured(Estimator, ABC):
             known = self._table.without(fold.test)
             model._learn(known.rows, known.targets, known.families)
 
-        def predict(observation: Observation) -> FloatArray:
+        def predict(observation: Seen) -> FloatArray:
             row = self._measure(observation)[None]
             return np.clip([model._estimate(row)[0] for model in models], 0.0, 1.0)
 
@@ -268,7 +270,7 @@ class Direct(Estimator):
     def _fit(self, meta: MetaTrain) -> None:
         self.source_ = meta.source
 
-    def _predict(self, observation: Observation) -> float:
+    def _predict(self, observation: Any) -> float:
         return self.indicator(observation, self.source_)
 
     @property
@@ -287,7 +289,7 @@ class Regressed(Measured, Direct):
         super().__init__(indicator, needs)
         self.regressor = regressor
 
-    def _measure(self, observation: Observation) -> FloatArray:
+    def _measure(self, observation: Any) -> FloatArray:
         return np.array([self.indicator(observation, self.source_)])
 
     def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:

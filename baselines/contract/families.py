@@ -9,12 +9,12 @@ that learn from single images have to divide them by themselves.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.observing.observation import MetaTrain, Observation
+from starter.observing.lazy import Lazy
+from starter.observing.observation import MetaTrain
 
 FEWEST = 2
 """Sets that a fold must have to learn from."""
@@ -95,30 +95,10 @@ def subset(meta: MetaTrain, rows: NDArray[np.int64]) -> MetaTrain:
     """The meta-train sets at `rows` alone, still read one by one."""
     return replace(
         meta,
-        sets=Chosen(meta.sets, tuple(map(int, rows))),
+        sets=Lazy(tuple(map(int, rows)), meta.sets.__getitem__),
         targets=meta.targets[rows],
         correct=[meta.correct[row] for row in rows] if meta.correct else (),
         families=[meta.families[row] for row in rows],
         ood=[meta.ood[row] for row in rows] if meta.ood else (),
         ood_sets=[meta.ood_sets[row] for row in rows] if meta.ood_sets else (),
     )
-
-
-@dataclass(frozen=True)
-class Chosen(Sequence[Observation]):
-    """Some of a sequence of observations, which are read when they are asked for."""
-
-    sets: Sequence[Observation]
-    rows: tuple[int, ...]
-
-    @overload
-    def __getitem__(self, index: int) -> Observation: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Chosen": ...
-    def __getitem__(self, index: int | slice) -> "Observation | Chosen":
-        if isinstance(index, slice):
-            return replace(self, rows=self.rows[index])
-        return self.sets[self.rows[index]]
-
-    def __len__(self) -> int:
-        return len(self.rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from baselines.contract.estimator import Estimator
-from starter.observing.observation import Observation
+from starter.observing.observation import Seen
 from submission.errors import UnusableInput
 
 LONGEST = 300
@@ -34,7 +34,7 @@ def guarded(name: str, step: str, method: Estimator) -> Iterator[None]:
         ) from error
 
 
-def predict_one(method: Estimator, observation: Observation) -> float:
+def predict_one(method: Estimator, observation: Seen) -> float:
     """The fitted method's prediction for one set, in [0, 1].
 
     Raises:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from starter.observing.observation import Observation
+from starter.observing.observation import Seen
 from submission.arrays import FloatArray
 
 
@@ -19,7 +19,7 @@ class CrossFit:
     """
 
     held_out: Sequence[FloatArray]
-    predict: Callable[[Observation], FloatArray]
+    predict: Callable[[Seen], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class CrossConformal:
     crossed: CrossFit
     residuals: Sequence[FloatArray]
 
-    def interval(self, observation: Observation, level: float) -> tuple[float, float]:
+    def interval(self, observation: Seen, level: float) -> tuple[float, float]:
         """Low and high of one set, which may leave [0, 1].
 
         Every residual R of fold j's model f_j gives the candidates f_j(x) - R and f_j(x) + R; low and high

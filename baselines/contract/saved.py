@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from starter.observing.observation import Moments, Observation, ScoredMix, ScoredSource, Source
+from starter.observing.observation import Moments, Observation, ScoredMix, Source
 from submission.errors import UnusableInput
 from submission.files import replacing
 
 FORMAT = 1
-KINDS: dict[str, type] = {
-    kind.__name__: kind for kind in (Moments, Observation, ScoredMix, ScoredSource, Source)
-}
+KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, Observation, ScoredMix, Source)}
 """The dataclasses that may be saved, without what can be called in them: the images, and the network."""
+FORMER = {"ScoredSource": Source}
+"""What files of earlier releases call them otherwise."""
 State = Mapping[str, object]
 """What a method is made of: numbers, text, arrays, KINDS and classifiers; lists, tuples and dicts of them."""
 
@@ -112,4 +112,4 @@ def _unpacked(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         from starter.classifiers import classifier_of
 
         return classifier_of(_unpacked(value, arrays))
-    return KINDS[kind](**_unpacked(value, arrays))
+    return {**KINDS, **FORMER}[kind](**_unpacked(value, arrays))

@@ -2,7 +2,7 @@
 
 from baselines.contract.estimator import Estimator
 from baselines.ood.scored import reference_scores, scored_mix
-from starter.observing.observation import MetaTrain, Observation
+from starter.observing.observation import MetaTrain, ScoredMix
 
 
 class Confident(Estimator):
@@ -22,11 +22,10 @@ class Confident(Estimator):
         reference_scores(meta.source)
         self.mean_ = float(meta.targets.mean())
 
-    def _predict(self, observation: Observation) -> float:
+    def _predict(self, mix: ScoredMix) -> float:
         from starter.detectors.metrics import DETECTION_METRICS
 
-        mix = scored_mix(observation)
-        sure = mix.probabilities.max(axis=1) > self.threshold
+        sure = scored_mix(mix).observation.probabilities.max(axis=1) > self.threshold
         if sure.all() or not sure.any():
             return self.mean_
         return DETECTION_METRICS[mix.metric](mix.scores[sure], mix.scores[~sure])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from baselines.contract.estimator import Measured
 from baselines.contract.regressors import make_regressor
 from baselines.ood.scored import mix_scores, reference_scores
-from starter.observing.observation import Observation, Source
+from starter.observing.observation import ScoredMix, Source
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
@@ -131,8 +131,8 @@ class Gscore(Measured):
     def _likeness(self, scores: FloatArray) -> FloatArray:
         """How much each of the scores (n,), in the unit of `form`, looks like IND: (n,) in [0, 1]."""
 
-    def _measure(self, observation: Observation) -> FloatArray:
-        return self.gscores(mix_scores(observation))
+    def _measure(self, mix: ScoredMix) -> FloatArray:
+        return self.gscores(mix_scores(mix))
 
     def gscores(self, scores: FloatArray) -> FloatArray:
         """The Gscore at every tau, then 1 where tau leaves no part empty and 0 where it does, (2 t,).

@@ -18,8 +18,8 @@ from baselines.contract.regressors import lightgbm
 from baselines.ood.gscore import part, wasserstein
 from baselines.ood.kmeans import two_means
 from baselines.ood.mixture_proportion import detection_metric, ind_share, plug_in
-from baselines.ood.scored import mix_scores, reference_scores, scored_mix
-from starter.observing.observation import MetaTrain, Observation, Source
+from baselines.ood.scored import mix_scores, reference_scores
+from starter.observing.observation import MetaTrain, ScoredMix, Source
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
@@ -113,9 +113,9 @@ class GscoreBest(Measured):
             )
         self.reference_ = reference_scores(source)
 
-    def _measure(self, observation: Observation) -> FloatArray:
-        metric = scored_mix(observation).metric
-        return evidence(mix_scores(observation), self.reference_, metric)
+    def _measure(self, mix: ScoredMix) -> FloatArray:
+        scores = mix_scores(mix)
+        return evidence(scores, self.reference_, mix.metric)
 
     def _tabulate(self, meta: MetaTrain) -> Table:
         ind = [mix_scores(mix)[~ood] for mix, ood in zip(meta.sets, meta.ood, strict=True)]
@@ -124,8 +124,8 @@ class GscoreBest(Measured):
         owned = [1 - float(ood.mean()) for ood in meta.ood]
         shares = min(owned), max(owned)
         rows, targets, of = [table.rows], [table.targets], [table.of]
-        for i, (observation, ood) in enumerate(zip(meta.sets, meta.ood, strict=True)):
-            metric, scores = scored_mix(observation).metric, mix_scores(observation)
+        for i, (mix, ood) in enumerate(zip(meta.sets, meta.ood, strict=True)):
+            metric, scores = mix.metric, mix_scores(mix)
             whole = self._performance(metric, scores, ood)
             for _ in range(self.resamples):
                 kept = resample(ood, shares, rng)

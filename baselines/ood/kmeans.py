@@ -3,11 +3,11 @@
 import numpy as np
 
 from baselines.ood.scored import mix_scores
-from starter.observing.observation import Observation, Source
+from starter.observing.observation import ScoredMix, Source
 from submission.arrays import FloatArray
 
 
-def kmeans(target: Observation, source: Source) -> float:
+def kmeans(target: ScoredMix, source: Source) -> float:
     """Gscore by K-means and l2: the distance of the two centres of a mix's scores, at least 0.
 
     It is as good in any unit of the scores, since a linear regression follows.

@@ -2,8 +2,8 @@
 
 from baselines.contract.estimator import Estimator
 from baselines.ood.mixture_proportion import ind_share, plug_in
-from baselines.ood.scored import mix_scores, reference_scores, scored_mix
-from starter.observing.observation import MetaTrain, Observation
+from baselines.ood.scored import mix_scores, reference_scores
+from starter.observing.observation import MetaTrain, ScoredMix
 from submission.errors import UnusableInput
 
 
@@ -24,9 +24,9 @@ class Plugin(Estimator):
             raise UnusableInput(f"plugin: share must lie between 0 and 1, got {self.share}")
         self.reference_ = reference_scores(meta.source)
 
-    def _predict(self, observation: Observation) -> float:
-        mix = scored_mix(observation)
-        return plug_in(mix.metric, mix_scores(mix), self.reference_, self.share)
+    def _predict(self, mix: ScoredMix) -> float:
+        scores = mix_scores(mix)
+        return plug_in(mix.metric, scores, self.reference_, self.share)
 
 
 class PluginMpe(Estimator):
@@ -35,7 +35,6 @@ class PluginMpe(Estimator):
     def _fit(self, meta: MetaTrain) -> None:
         self.reference_ = reference_scores(meta.source)
 
-    def _predict(self, observation: Observation) -> float:
-        mix = scored_mix(observation)
+    def _predict(self, mix: ScoredMix) -> float:
         scores = mix_scores(mix)
         return plug_in(mix.metric, scores, self.reference_, ind_share(scores, self.reference_))

@@ -1,24 +1,27 @@
 """What every method of the OOD track reads: a mix's scores and those of the in-distribution reference."""
 
+from functools import wraps
+
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.observing.observation import Observation, ScoredMix, ScoredSource, Source
+from baselines.contract.estimator import Indicator
+from starter.observing.observation import Observation, ScoredMix, Source
 from submission.errors import UnusableInput
 
 WRONG_TRACK = "this method is of the OOD track: it reads an OOD detector's scores, which {} has none of"
 
 
-def scored_mix(observation: Observation) -> ScoredMix:
-    """The observation as a scored mix. Raises UnusableInput if it is of the accuracy track."""
-    if not isinstance(observation, ScoredMix):
-        raise UnusableInput(WRONG_TRACK.format(f"set {observation.set_name!r}"))
-    return observation
+def scored_mix(seen: Observation | ScoredMix) -> ScoredMix:
+    """The mix, if it is one. Raises UnusableInput for an observation of the accuracy track."""
+    if not isinstance(seen, ScoredMix):
+        raise UnusableInput(WRONG_TRACK.format(f"set {seen.set_name!r}"))
+    return seen
 
 
-def mix_scores(observation: Observation) -> NDArray[np.float64]:
-    """The scores of a scored mix, float64 (n,), in the order of its images."""
-    return np.asarray(scored_mix(observation).scores, np.float64)
+def mix_scores(seen: Observation | ScoredMix) -> NDArray[np.float64]:
+    """The scores of a scored mix, float64 (n,), in the order of its images. Raises as `scored_mix`."""
+    return np.asarray(scored_mix(seen).scores, np.float64)
 
 
 def reference_scores(source: Source) -> NDArray[np.float64]:
@@ -27,6 +30,16 @@ def reference_scores(source: Source) -> NDArray[np.float64]:
     Raises:
         UnusableInput: the source is of the accuracy track.
     """
-    if not isinstance(source, ScoredSource):
+    if source.scores is None:
         raise UnusableInput(WRONG_TRACK.format("the source"))
     return np.sort(source.scores)
+
+
+def of_observation(indicator: Indicator) -> Indicator:
+    """The indicator of what the classifier sees of a mix, whatever the detector says of it."""
+
+    @wraps(indicator)
+    def measured(mix: ScoredMix, source: Source) -> float:
+        return indicator(scored_mix(mix).observation, source)
+
+    return measured

@@ -17,7 +17,7 @@ from baselines.contract.estimator import Estimator, Regressed
 from baselines.contract.guard import guarded, predict_one
 from starter.competition.accuracy import read_groups
 from starter.competition.subjects import open_subjects
-from starter.observing.observation import MetaTrain, Observation
+from starter.observing.observation import MetaTrain, Seen
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray
 from submission.metrics import skill, spearman
@@ -205,9 +205,7 @@ def run_report(
     return Report(competition, tuple(read_groups(competition).values()), train, val, tuple(runs))
 
 
-def _run(
-    name: str, prototype: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Observation]
-) -> Run:
+def _run(name: str, prototype: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Seen]) -> Run:
     with guarded(name, f"fit for {subject}", prototype):
         method = clone(prototype)
         method.fit(meta)
@@ -218,7 +216,7 @@ def _run(
     return Run(name, subject, np.array(predicted), _curve(method, meta, observed))
 
 
-def _curve(method: Estimator, meta: MetaTrain, observed: Sequence[Observation]) -> Curve | None:
+def _curve(method: Estimator, meta: MetaTrain, observed: Sequence[Seen]) -> Curve | None:
     """The indicator on every set and the fitted line, where the method is a regression on one indicator."""
     if not isinstance(method, Regressed):
         return None

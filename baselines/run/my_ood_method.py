@@ -8,32 +8,32 @@ import numpy as np
 
 from baselines import Estimator
 from baselines.ood.scored import mix_scores, reference_scores
-from starter.observing.observation import MetaTrain, Observation
+from starter.observing.observation import MetaTrain, ScoredMix
 
 
 class MyOodMethod(Estimator):
     """A line through one number per mix: the share of its images past the threshold of 95 % of IND images."""
 
-    # What you read of an observation beside its scores and logits: "moments", "features", "image_stats",
-    # "rotation", "rotations", "grey", "peers".
+    # What you read of mix.observation beside the logits: "moments", "features", "image_stats", "rotation",
+    # "rotations", "grey", "peers".
     needs = ()
 
     def __init__(self, degree: int = 1) -> None:
         # Parameters are stored under their own names: `--set my_ood_method:MyOodMethod.degree=2` changes one.
         self.degree = degree
 
-    def indicator(self, observation: Observation) -> float:
-        # observation.detector and observation.metric tell what is asked; scores are higher = more OOD.
-        return float((mix_scores(observation) > self.threshold_).mean())
+    def indicator(self, mix: ScoredMix) -> float:
+        # mix.detector and mix.metric tell what is asked; scores are higher = more OOD.
+        return float((mix_scores(mix) > self.threshold_).mean())
 
     def _fit(self, meta: MetaTrain) -> None:
         # meta.sets: unlabelled mixes; meta.targets: the detector's true metric on them, in [0, 1];
         # meta.ood: which images of each mix are OOD; meta.source: the in-distribution reference, with scores.
         # Attributes that end in an underscore are what `save` writes: arrays, numbers, text.
         self.threshold_ = float(np.quantile(reference_scores(meta.source), 0.95))
-        values = [self.indicator(observation) for observation in meta.sets]
+        values = [self.indicator(mix) for mix in meta.sets]
         self.coefficients_ = np.polynomial.polynomial.polyfit(values, meta.targets, self.degree)
 
-    def _predict(self, observation: Observation) -> float:
+    def _predict(self, mix: ScoredMix) -> float:
         # One mix at a time; the result is clipped to [0, 1] for you.
-        return float(np.polynomial.polynomial.polyval(self.indicator(observation), self.coefficients_))
+        return float(np.polynomial.polynomial.polyval(self.indicator(mix), self.coefficients_))

@@ -9,13 +9,13 @@ from baselines.contract.estimator import Estimator
 from baselines.contract.guard import guarded, predict_one
 from starter.competition.cluster import Cluster
 from starter.competition.subjects import open_subjects
-from starter.observing.observation import MetaTrain, Observation
+from starter.observing.observation import MetaTrain, Seen
 from submission import Competition, make_id, write_predictions
 
 FOLDERS = {"test": "submissions", "val": "validation"}
 """Where a method's predictions of each part go, below the competition's folder."""
 
-Sets = tuple[MetaTrain, Mapping[str, Sequence[Observation]]]
+Sets = tuple[MetaTrain, Mapping[str, Sequence[Seen]]]
 """What there is to learn from, and the sets of each part."""
 
 

@@ -12,6 +12,7 @@ Detectors that need the network are timed on a few mixes (`--online`), evenly ch
 import argparse
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from starter.images.files import open_tree, read_images
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache
 from starter.observing.observation import Observation, Source
-from starter.observing.observe import Observed, Observer, observe_all
+from starter.observing.observe import Observer, observe_all
 from starter.sets.rendering import FromRecipe
 from starter.sources.sources import load_images
 
@@ -53,7 +54,7 @@ def source_of(observer: Observer, reference: ImageSet, train: ImageSet) -> Sourc
     return Source(seen[0], reference.labels, seen[1], *head, classifier)
 
 
-def measured(name: str, source: Source, sets: Observed | list[Observation]) -> tuple[str, float]:
+def measured(name: str, source: Source, sets: Sequence[Observation]) -> tuple[str, float]:
     """One line of the table, and the seconds of scoring (and fitting)."""
     start = time.perf_counter()
     detector = DETECTORS[name].fit(source)

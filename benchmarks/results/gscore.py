@@ -30,7 +30,7 @@ from starter.competition.ood import true_metric
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import DETECTION_METRICS
 from starter.observing.cache import Cache
-from starter.observing.observation import MetaTrain, Moments, Observation, ScoredMix, ScoredSource, Source
+from starter.observing.observation import MetaTrain, Moments, Observation, ScoredMix, Source
 from starter.observing.observe import Observer, read
 from starter.sets.mix import Mix, Sizes, draw_mixes, family
 from starter.sets.rendering import FromRecipe
@@ -116,26 +116,11 @@ def mixed(pools: Pools, detector: str, mixes: list[Mix], ind: Observation) -> Me
         )
         wide = features.astype(np.float64)
         moments = Moments(wide.mean(axis=0), np.cov(wide, rowvar=False), len(wide))
-        seen = ScoredMix(
-            mix.name,
-            ind.classifier,
-            logits,
-            moments,
-            detector=detector,
-            metric=pools.metric,
-            scores=both,
-        )
-        sets.append(seen)
+        seen = Observation(mix.name, ind.classifier, logits, moments)
+        sets.append(ScoredMix(seen, detector, pools.metric, both))
         ood.append(np.arange(len(mix)) >= mix.ind)
         targets.append(true_metric(pools.metric, POOL, scores[ind.set_name], both, ood[-1]))
-    source = ScoredSource(
-        pools.source.observation,
-        pools.source.labels,
-        pools.source.train_ref,
-        pools.source.head_weight,
-        pools.source.head_bias,
-        scores=scores[pools.source.observation.set_name],
-    )
+    source = replace(pools.source, scores=scores[pools.source.observation.set_name], classifier=None)
     families = [frozenset({family(mix.ood_set)}) for mix in mixes]
     return MetaTrain(source, sets, np.array(targets), (), families, ood, [mix.ood_set for mix in mixes])
 

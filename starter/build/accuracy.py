@@ -30,6 +30,7 @@ from starter.encoders.choose import EMBEDDED, load_encoder
 from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet, shared_images
 from starter.observing.cache import keep_elsewhere
+from starter.observing.observe import logits_alone
 from starter.sets.rendering import FromRecipe
 from starter.shift.ruler import read_referee
 from starter.sources.sources import load_source
@@ -241,7 +242,8 @@ def _measure(
         subject = Subject.open(sets, name, DEFAULT_NEEDS, device)
         for part, truth in labels.items():
             renderings = sets.train if part == "train" else sets.stored(part)
-            for observation in replace(subject.observe(renderings), needs=()):
+            subject.observe(renderings)
+            for observation in logits_alone(renderings, subject.observer):
                 right = observation.predicted == truth[observation.set_name]
                 accuracy[part][make_id(name, observation.set_name)] = float(right.mean())
     return accuracy

@@ -16,8 +16,9 @@ from starter.classifiers import read_classifier
 from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
 from starter.observing.cache import cache_of
-from starter.observing.observation import MetaTrain, Source
-from starter.observing.observe import Observed, Observer, observe_all
+from starter.observing.lazy import Lazy
+from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.observe import Observer, logits_alone, observe_all
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromFile, FromRecipe, Rendering
 from submission import Competition, UnusableInput
@@ -115,7 +116,7 @@ class Subject:
             observer = replace(observer, peers=peers)
         return cls(sets, name, observer, needs)
 
-    def observe(self, renderings: tuple[Rendering, ...], progress: bool = True) -> Observed:
+    def observe(self, renderings: tuple[Rendering, ...], progress: bool = True) -> Lazy[Observation]:
         """Observations of the sets, computed where the cache lacks them."""
         return observe_all(renderings, self.observer, self.needs, progress)
 
@@ -141,13 +142,13 @@ class Subject:
         """The meta-train sets with their targets."""
         renderings = self.sets.train
         observed = self.observe(renderings, progress)
-        seen = zip(replace(observed, needs=()), renderings, strict=True)
+        seen = zip(logits_alone(renderings, self.observer), renderings, strict=True)
         correct = [observation.predicted == rendering.labels() for observation, rendering in seen]
         targets = self.sets.competition.targets("train")
         values = np.array([targets[f"{self.name}/{rendering.name}"] for rendering in renderings])
         return MetaTrain(self.source, observed, values, correct, [r.recipe.families for r in renderings])
 
-    def observations(self, part: str, progress: bool = True) -> Observed:
+    def observations(self, part: str, progress: bool = True) -> Lazy[Observation]:
         """The sets of "val" or "test", without their labels."""
         return self.observe(self.sets.stored(part), progress)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from starter.detectors import DETECTORS, Detector
 from starter.detectors.metrics import DETECTION_METRICS
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Layout
-from starter.observing.observation import MetaTrain, Moments, Observation, ScoredMix, ScoredSource, Source
+from starter.observing.lazy import Lazy
+from starter.observing.observation import MetaTrain, Moments, Observation, ScoredMix, Source
 from starter.observing.observe import observe_all, read
 from starter.sets.mix import FromPools, Mix, family
 from starter.sets.rendering import FromRecipe, Rendering
@@ -201,12 +202,10 @@ class MixSubject:
         return TRACKS["ood"].split(self.name)[2]
 
     @cached_property
-    def source(self) -> ScoredSource:
+    def source(self) -> Source:
         """The labelled in-distribution reference with its scores."""
-        source = self.view.source
         reference = FromRecipe.whole(replace(self.sets.reference, labels=None))
-        given = {name: getattr(source, name) for name in source.__dataclass_fields__}
-        return ScoredSource(**given, scores=self.view.scores(self.detector, reference))
+        return replace(self.view.source, scores=self.view.scores(self.detector, reference))
 
     def meta_train(self, progress: bool = True) -> MetaTrain:
         """The meta-train mixes with their targets; every pool is observed once, and a mix is rows of it."""
@@ -225,7 +224,7 @@ class MixSubject:
             str(self.sets.competition.settings.get("fpr", POOL)),
         )
 
-    def observations(self, part: str, progress: bool = True) -> "Lazy":
+    def observations(self, part: str, progress: bool = True) -> Lazy[ScoredMix]:
         """The mixes of "val" or "test"."""
         renderings = self.sets.stored(part)
         self.view.observe(renderings, progress)
@@ -244,10 +243,9 @@ class MixSubject:
         return self._scored(mixed, picked(scores[0], scores[1], *rows))
 
     def _scored(self, observed: Observation, scores: Scores) -> ScoredMix:
-        fields = {name: getattr(observed, name) for name in observed.__dataclass_fields__}
         if "moments" in self.view.needs:
-            fields["moments"] = moments_of(observed)
-        return ScoredMix(**fields, detector=self.detector, metric=self.metric, scores=scores)
+            observed = replace(observed, moments=moments_of(observed))
+        return ScoredMix(observed, self.detector, self.metric, scores)
 
 
 def open_mix_subjects(
@@ -330,26 +328,6 @@ def moments_of(observed: Observation) -> Moments:
     mean = features.mean(axis=0)
     centred = features - mean
     return Moments(mean, centred.T @ centred / max(len(features) - 1, 1), len(features))
-
-
-@dataclass(frozen=True)
-class Lazy(Sequence[ScoredMix]):
-    """Mixes that are made when they are asked for."""
-
-    renderings: tuple
-    make: Callable[..., ScoredMix]
-
-    @overload
-    def __getitem__(self, index: int) -> ScoredMix: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Lazy": ...
-    def __getitem__(self, index: int | slice) -> "ScoredMix | Lazy":
-        if isinstance(index, slice):
-            return replace(self, renderings=self.renderings[index])
-        return self.make(self.renderings[index])
-
-    def __len__(self) -> int:
-        return len(self.renderings)
 
 
 def _layout(rendering: Rendering) -> Layout:

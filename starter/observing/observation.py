@@ -1,9 +1,9 @@
 """What a method may see: observations of unlabelled sets, the labelled source, the meta-train sets."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
@@ -119,6 +119,10 @@ class Observation:
     def __len__(self) -> int:
         return len(self.logits)
 
+    def lacking(self, needs: Iterable[str]) -> str:
+        """The first of `needs` that the set was observed without; "" where there is none."""
+        return next((need for need in needs if getattr(self, need) is None), "")
+
     def images(self) -> NDArray[np.uint8]:
         """The set's images, uint8 (n, h, w, 3), rendered on demand in the order of the rows."""
         if self.render is None:
@@ -153,26 +157,43 @@ class Observation:
         return self.logits.argmax(axis=1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScoredMix(Observation):
+@dataclass(frozen=True)
+class ScoredMix:
     """An unlabelled mix of in-distribution and OOD images, as a classifier and an OOD detector see it.
 
     Attributes:
+        observation: what the classifier sees of it.
         detector: the detector's name.
         metric: what is to be predicted of the detector on this mix, as in the subject's name ("fpr95").
         scores: float64 (n,), finite, the detector's score of every image: higher = more OOD.
 
     Raises:
-        ValueError: as for an observation; the scores do not fit or are not finite.
+        ValueError: the scores do not fit the observation, or are not finite.
     """
 
+    observation: Observation
     detector: str
     metric: str
     scores: FloatArray
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_rows("scores", self.scores, 0)
+        self.observation._check_rows("scores", self.scores, 0)
+
+    @property
+    def set_name(self) -> str:
+        """The mix's name."""
+        return self.observation.set_name
+
+    def __len__(self) -> int:
+        return len(self.observation)
+
+    def lacking(self, needs: Iterable[str]) -> str:
+        """As of its observation."""
+        return self.observation.lacking(needs)
+
+
+Seen = Observation | ScoredMix
+"""What a method predicts: in the accuracy track an observation, in the OOD track a scored mix."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +207,8 @@ class Source:
         head_weight, head_bias: the classifier's last layer, (k, d) and (k,).
         classifier: a copy of the network itself, for methods that train or run it; None where the source
             was made without it.
+        scores: float64 (n,), finite, in the OOD track: the detector's score of every reference image, higher
+            = more OOD; all of them are in-distribution, and none stands in a mix. None in the accuracy track.
     """
 
     observation: Observation
@@ -194,6 +217,7 @@ class Source:
     head_weight: FloatArray
     head_bias: FloatArray
     classifier: "Classifier | None" = None
+    scores: FloatArray | None = None
 
     def __post_init__(self) -> None:
         n, k = self.observation.logits.shape
@@ -203,6 +227,8 @@ class Source:
             raise ValueError(
                 f"source: labels must lie in 0..{k - 1}, got {self.labels.min()}..{self.labels.max()}"
             )
+        if self.scores is not None and not (self.scores.shape == (n,) and np.isfinite(self.scores).all()):
+            raise ValueError(f"source: scores must be finite and ({n},), got {self.scores.shape}")
 
     @cached_property
     def correct(self) -> NDArray[np.bool_]:
@@ -215,34 +241,13 @@ class Source:
         return float(self.correct.mean())
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScoredSource(Source):
-    """The labelled in-distribution reference, as an OOD detector sees it.
-
-    Attributes:
-        scores: float64 (n,), the detector's score of every reference image (higher = more OOD); all of them
-            are in-distribution, and none stands in a mix.
-    """
-
-    scores: FloatArray
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.scores.shape != self.labels.shape or not np.isfinite(self.scores).all():
-            raise ValueError(
-                f"source: scores must be finite and {self.labels.shape}, got {self.scores.shape}"
-            )
-
-
 @dataclass(frozen=True)
 class MetaTrain:
     """Meta-train sets of one subject: what an estimator learns from.
 
-    In the OOD track the source is a `ScoredSource` and every set a `ScoredMix`.
-
     Attributes:
-        source: the labelled in-distribution reference.
-        sets: m observations, possibly read lazily one by one.
+        source: the labelled in-distribution reference; in the OOD track with scores.
+        sets: m observations, in the OOD track scored mixes, possibly read lazily one by one.
         targets: float64 (m,) in [0, 1], the true accuracies; in the OOD track the detector's true metric.
         correct: per set, bool (n_i,): whether each image is classified correctly; () in the OOD track.
         families: per set, the operations that made it, in the OOD track the family of its OOD images; they
@@ -253,7 +258,7 @@ class MetaTrain:
     """
 
     source: Source
-    sets: Sequence[Observation]
+    sets: Sequence[Any]
     targets: FloatArray
     correct: Sequence[NDArray[np.bool_]]
     families: Sequence[frozenset[str]]

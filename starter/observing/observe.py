@@ -6,7 +6,6 @@ classifier and needs to cache entries, and `observe_all` the one place that call
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
 
 import numpy as np
 import torch
@@ -17,6 +16,7 @@ from starter.classifiers import Classifier
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.image_stats import image_stats
+from starter.observing.lazy import Lazy
 from starter.observing.observation import IMAGE_STATS, NEEDS, PEER, ROTATED, Moments, Observation
 from starter.observing.rotation import ROTATIONS, RotationHead, fit_rotation_head, turned
 from starter.operations.default import luma
@@ -211,8 +211,12 @@ def _load(rendering: Rendering, observer: Observer, part: str, needs: tuple[str,
 
 def observe_all(
     renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], progress: bool = True
-) -> "Observed":
-    """Observe every set, resuming where the cache ends; a bar counts the images that are not in it yet."""
+) -> Lazy[Observation]:
+    """Observe every set, resuming where the cache ends; a bar counts the images that are not in it yet.
+
+    Returns:
+        The observations, each read from the cache when it is asked for.
+    """
     needs = tuple(needs)
     left = [rendering for rendering in renderings if missing(rendering, observer, needs)]
     with tqdm(
@@ -224,28 +228,14 @@ def observe_all(
         for rendering in left:
             observe(rendering, observer, needs)
             bar.update(len(rendering))
-    return Observed(tuple(renderings), observer, needs)
+    return Lazy(tuple(renderings), lambda rendering: read(rendering, observer, needs))
 
 
-@dataclass(frozen=True)
-class Observed(Sequence[Observation]):
-    """Observations read from the cache one by one, when they are asked for."""
-
-    renderings: tuple[Rendering, ...]
-    observer: Observer
-    needs: tuple[str, ...]
-
-    @overload
-    def __getitem__(self, index: int) -> Observation: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Observed": ...
-    def __getitem__(self, index: int | slice) -> "Observation | Observed":
-        if isinstance(index, slice):
-            return replace(self, renderings=self.renderings[index])
-        return read(self.renderings[index], self.observer, self.needs)
-
-    def __len__(self) -> int:
-        return len(self.renderings)
+def logits_alone(renderings: Sequence[Rendering], observer: Observer) -> Lazy[Observation]:
+    """Sets that were observed, each read with nothing but its logits when it is asked for: a fast way to what
+    the classifier predicts.
+    """
+    return Lazy(tuple(renderings), lambda rendering: read(rendering, observer))
 
 
 def _parts(observer: Observer, needs: Iterable[str]) -> tuple[str, ...]:

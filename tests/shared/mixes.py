@@ -3,20 +3,20 @@
 import numpy as np
 
 from starter.detectors.metrics import fpr
-from starter.observing.observation import MetaTrain, Observation, ScoredMix, ScoredSource
+from starter.observing.observation import MetaTrain, Observation, ScoredMix, Source
 
 
 def mix(scores, metric="fpr95", name="m", logits=None):
     """A scored mix of these scores; all its logits are alike unless given."""
     scores = np.asarray(scores, float)
     logits = np.zeros((len(scores), 3)) if logits is None else logits
-    return ScoredMix(name, "c", np.asarray(logits, np.float32), detector="msp", metric=metric, scores=scores)
+    return ScoredMix(Observation(name, "c", np.asarray(logits, np.float32)), "msp", metric, scores)
 
 
 def source(scores):
     """A source whose reference has these scores."""
     seen = Observation("reference", "c", np.zeros((len(scores), 3), np.float32))
-    return ScoredSource(
+    return Source(
         seen,
         np.zeros(len(scores), int),
         seen,

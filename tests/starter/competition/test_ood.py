@@ -8,7 +8,7 @@ from starter.competition.ood import MixSets, open_mix_subjects
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc
 from starter.images.imageset import ImageSet
-from starter.observing.observation import ScoredMix, ScoredSource
+from starter.observing.observation import ScoredMix
 from starter.sets.rendering import FromRecipe
 from submission import Competition, UnusableInput
 
@@ -24,12 +24,13 @@ def test_a_mix_from_pools_is_what_its_images_give(ood_built, subjects):
     for number in (0, 7):
         mix = meta.sets[number]
         assert isinstance(mix, ScoredMix)
-        assert (mix.detector, mix.metric, mix.classifier) == ("energy", "auroc", "tiny")
-        seen = plain.observe((FromRecipe.whole(ImageSet("x", mix.images())),), progress=False)[0]
-        np.testing.assert_allclose(mix.logits, seen.logits, atol=1e-4)
-        np.testing.assert_allclose(mix.image_stats, seen.image_stats, atol=1e-4)
-        np.testing.assert_allclose(mix.rotations["rotate90"], seen.rotations["rotate90"], atol=1e-4)
-        np.testing.assert_allclose(mix.moments.covariance, seen.moments.covariance, atol=5e-3)
+        made = mix.observation
+        assert (mix.detector, mix.metric, made.classifier) == ("energy", "auroc", "tiny")
+        seen = plain.observe((FromRecipe.whole(ImageSet("x", made.images())),), progress=False)[0]
+        np.testing.assert_allclose(made.logits, seen.logits, atol=1e-4)
+        np.testing.assert_allclose(made.image_stats, seen.image_stats, atol=1e-4)
+        np.testing.assert_allclose(made.rotations["rotate90"], seen.rotations["rotate90"], atol=1e-4)
+        np.testing.assert_allclose(made.moments.covariance, seen.moments.covariance, atol=5e-3)
         scores = DETECTORS["energy"].fit(plain.source).score(seen)
         np.testing.assert_allclose(mix.scores, scores, atol=1e-4)
         is_ood = meta.ood[number]
@@ -39,7 +40,6 @@ def test_a_mix_from_pools_is_what_its_images_give(ood_built, subjects):
 def test_meta_train_has_no_classes_of_correct_images(subjects):
     meta = subjects["tiny:msp:fpr95"].meta_train(progress=False)
     assert meta.correct == ()
-    assert isinstance(meta.source, ScoredSource)
     assert len(meta.source.scores) == len(meta.source.labels)
     assert all(len(family) == 1 for family in meta.families)
     assert len(meta.sets[2:5]) == 3
@@ -53,8 +53,9 @@ def test_subjects_of_a_classifier_share_what_is_seen(subjects):
 def test_test_mixes_come_from_their_files(ood_built, subjects):
     mixes = subjects["tiny:msp:fpr95"].observations("test", progress=False)
     assert [mix.set_name for mix in mixes] == list(ood_built.sets("test"))
-    assert mixes[0].moments is not None
-    np.testing.assert_allclose(mixes[0].scores, -mixes[0].probabilities.max(axis=1), atol=1e-6)
+    seen = mixes[0].observation
+    assert seen.moments is not None
+    np.testing.assert_allclose(mixes[0].scores, -seen.probabilities.max(axis=1), atol=1e-6)
 
 
 def test_scores_are_kept(ood_contest, monkeypatch):

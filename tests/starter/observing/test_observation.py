@@ -10,7 +10,6 @@ from starter.observing.observation import (
     Moments,
     Observation,
     ScoredMix,
-    ScoredSource,
     Source,
 )
 
@@ -104,13 +103,14 @@ def test_meta_train_refuses_what_does_not_fit(sets, targets, message):
 def mix(**changes):
     scores = np.array([0.5, 2.0])
     return ScoredMix(
-        **{"set_name": "m", "classifier": "c", "logits": LOGITS, "detector": "msp"}
+        **{"observation": Observation("m", "c", LOGITS), "detector": "msp"}
         | {"metric": "fpr95", "scores": scores, **changes}
     )
 
 
-def test_a_scored_mix_is_an_observation_with_scores():
-    assert mix().predicted.tolist() == [0, 1]
+def test_a_scored_mix_has_an_observation_and_scores():
+    assert mix().observation.predicted.tolist() == [0, 1]
+    assert (mix().set_name, len(mix()), mix().lacking(("moments",))) == ("m", 2, "moments")
     assert (mix().detector, mix().metric, mix().scores.tolist()) == ("msp", "fpr95", [0.5, 2.0])
 
 
@@ -123,7 +123,7 @@ def test_scores_must_fit_and_be_finite(scores):
 
 
 def scored_source(scores):
-    return ScoredSource(
+    return Source(
         observation(), np.array([0, 2]), observation(), np.zeros((3, 4)), np.zeros(3), scores=scores
     )
 
