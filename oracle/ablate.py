@@ -33,6 +33,7 @@ from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray
 from submission.files import replacing, write_text
 from submission.metrics import noise_floor
+from submission.scoring import read_targets
 
 VERSION = 2
 """Raise it when the same parameters give other predictions."""
@@ -229,7 +230,7 @@ def _read(path: Path, count: int) -> FloatArray | None:
 def _lines(competition: Competition, runs: Runs) -> list[tuple[object, ...]]:
     """A line per row, classifier and group; RMSE is the mean over seeds, in points, and sd theirs."""
     families = list(read_groups(competition).values())
-    targets, names = competition.targets("val"), competition.sets("val")
+    targets, names = read_targets(competition, "val"), competition.sets("val")
     sizes = np.array(list(competition.sizes["val"].values()))
     lines: list[tuple[object, ...]] = []
     for (label, subject), predictions in runs.items():

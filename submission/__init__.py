@@ -11,12 +11,13 @@ from submission.pack import pack
 from submission.predictions import read_predictions, write_predictions, write_sample
 from submission.scoring import (
     SubmissionScore,
+    read_targets,
     score_submission,
     score_validation,
     validate,
     validation_report,
 )
-from submission.solution import SolutionRow, write_solution
+from submission.solution import SolutionRow, solution_of, write_solution
 
 __all__ = [
     "Competition",
@@ -29,10 +30,12 @@ __all__ = [
     "noise_floor",
     "pack",
     "read_predictions",
+    "read_targets",
     "score",
     "score_submission",
     "score_validation",
     "skill",
+    "solution_of",
     "split_id",
     "validate",
     "validation_report",

@@ -12,6 +12,7 @@ from string import Template
 from submission.competition import PARTS, Competition
 from submission.files import sha256, write_text
 from submission.page import escaped
+from submission.scoring import read_targets
 from submission.tracks import TRACKS
 
 CARD, CROISSANT = "card.md", "croissant.json"
@@ -169,7 +170,7 @@ def _spread(competition: Competition) -> str:
     found = []
     for part in ("train", "val"):
         known = f"{part}/targets.csv" in competition.files
-        targets = competition.targets(part) if known else {}
+        targets = read_targets(competition, part) if known else {}
         for metric, names in competition.by_metric(targets).items():
             values = [targets[name] for name in names]
             title = TRACKS[competition.track].metrics[metric]

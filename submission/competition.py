@@ -1,7 +1,6 @@
 """A competition on disk: what its folder holds, checked on opening."""
 
 import json
-import math
 import os
 import reprlib
 from collections import Counter
@@ -12,18 +11,13 @@ from pathlib import Path, PurePosixPath
 from typing import TypeGuard
 
 from submission.description import description_text, read_description
-from submission.errors import InvalidSubmission, UnusableInput
+from submission.errors import UnusableInput
 from submission.files import sha256, write_text
 from submission.ids import check_set_name, check_subject, make_id, split_id
-from submission.metrics import deviation_floor, noise_floor
-from submission.predictions import read_predictions
-from submission.seal import DESCRIPTION, DEVIATIONS, SOLUTION, check_sealed, write_seal
-from submission.solution import COUNTING, SolutionRow, read_solution
+from submission.seal import DESCRIPTION, SOLUTION, check_sealed, write_seal
 from submission.tracks import TRACKS
 
 PARTS = ("train", "val", "test")
-NOISE = {"val": "val/noise.csv", "test": DEVIATIONS}
-"""Where the deviations of targets are, below ``public/`` and below the competition's folder."""
 PRECISIONS = ("float32", "bfloat16")
 MOST_IDS = 1_000_000
 """Of one part."""
@@ -145,7 +139,8 @@ class Competition:
         """Write ``public/competition.json``, atomically: the last step of a build.
 
         Fields, files and settings are sorted by name; the sets keep their order. Where there is a solution,
-        ``private/seal.sha256`` is written first: :meth:`solution` hands out what was there then.
+        ``private/seal.sha256`` is written first: :func:`submission.solution.solution_of`
+        hands out what was there then.
         """
         document = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "root"}
         document["deadline"] = self.deadline and self.deadline.isoformat()
@@ -231,20 +226,6 @@ class Competition:
             )
         return path
 
-    def targets(self, part: str) -> dict[str, float]:
-        """The targets of the "train" or "val" sets, {id: fraction}, in the order of the ids.
-
-        Raises:
-            UnusableInput: the file is missing or damaged.
-        """
-        path = self.file(f"{part}/targets.csv")
-        try:
-            return read_predictions(path, self.ids(part), column="target")
-        except InvalidSubmission as error:
-            raise UnusableInput(
-                f"{path} does not fit public/competition.json: {error.problems[0]}"
-            ) from error
-
     @property
     def classifiers(self) -> tuple[str, ...]:
         """The names of the classifiers, of which every subject is one or has one."""
@@ -280,54 +261,6 @@ class Competition:
         for name in names:
             groups[track.metric(self.subject_of(name))].append(name)
         return groups
-
-    def solution(self, metric: str | None = None) -> tuple[SolutionRow, ...]:
-        """The hidden targets of the test sets that count, as they were built or corrected; no voided set.
-
-        They are those of one metric: the one that ranks, or any.
-
-        Raises:
-            UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
-        """
-        return self.counting(self.whole_solution(), metric)
-
-    def counting(self, rows: Iterable[SolutionRow], metric: str | None = None) -> tuple[SolutionRow, ...]:
-        """The rows of a solution that count for one metric: the one that ranks, or any."""
-        track, metric = TRACKS[self.track], metric or self.metrics[0]
-        return tuple(row for row in rows if row.usage in COUNTING and track.metric(row.subject) == metric)
-
-    def whole_solution(self) -> tuple[SolutionRow, ...]:
-        """The hidden targets of all test sets, voided ones among them.
-
-        Raises:
-            UnusableInput: as :meth:`solution`.
-        """
-        self.require_private()
-        check_sealed(self.root, SOLUTION)
-        return read_solution(self.root / SOLUTION, self.ids("test"))
-
-    def noise_floor(self, part: str, targets: Mapping[str, float]) -> float:
-        """The RMSE in points that chance alone would give on some ids of "val" or "test" with these targets.
-
-        nan where the file with the deviations of the test sets is gone. (docs/decisions/0038-noise-floor.md)
-
-        Raises:
-            UnusableInput: the file with the deviations is damaged, not the sealed one, or missing for "val".
-        """
-        names = list(targets)
-        if not TRACKS[self.track].deviations:
-            sizes = [self.sizes[part][self.set_of(name)] for name in names]
-            return noise_floor(list(targets.values()), sizes)
-        path = self.file(NOISE["val"]) if part == "val" else self.root / NOISE["test"]
-        if not path.is_file():
-            return math.nan
-        if part == "test":
-            check_sealed(self.root, DEVIATIONS)
-        try:
-            deviations = read_predictions(path, self.ids(part), column="deviation")
-        except InvalidSubmission as error:
-            raise UnusableInput(f"{path} is damaged: {error.problems[0]}") from error
-        return deviation_floor([deviations[name] for name in names])
 
     def describe(self) -> str:
         """A few lines for people: track, source, classifiers, sets, what "practice" or "hidden" means."""

@@ -5,17 +5,22 @@ Text of others in Markdown.
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
-def templates(folder: Path, escape: bool = True) -> Environment:
+def templates(folder: Path, escape: bool = True) -> "Environment":
     """What reads the templates of a folder.
 
     Args:
         folder: where they are.
         escape: values as HTML; False for Markdown and YAML, whose templates quote what needs it.
     """
+    # Imported here: where another platform runs the kit's scorer there is NumPy only.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     return Environment(
         loader=FileSystemLoader(folder),
         autoescape=escape,

@@ -1,5 +1,6 @@
 """Validating and scoring a file of predictions: one function each, the same for everybody."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +9,22 @@ from submission.competition import Competition
 from submission.datacv import parse_answer, starts_with_number
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.ids import foreign, split_id
-from submission.metrics import Score, score, skill
-from submission.predictions import is_zip, most_bytes, named_ids, parse_predictions, read_bytes, unzipped
-from submission.solution import SolutionRow
+from submission.metrics import Score, deviation_floor, noise_floor, score, skill
+from submission.predictions import (
+    is_zip,
+    most_bytes,
+    named_ids,
+    parse_predictions,
+    read_bytes,
+    read_predictions,
+    unzipped,
+)
+from submission.seal import DEVIATIONS, check_sealed
+from submission.solution import SolutionRow, solution_of
 from submission.tracks import TRACKS
 
+NOISE = {"val": "val/noise.csv", "test": DEVIATIONS}
+"""Where the deviations of targets are, below ``public/`` and below the competition's folder."""
 SCORER = "rmse-points/1"
 """The name of the way submissions are scored; a change that alters any score gives it another number."""
 
@@ -76,6 +88,19 @@ def _fits(parse: Callable[..., object], data: bytes, ids: Sequence[str]) -> bool
         return False
 
 
+def read_targets(competition: Competition, part: str) -> dict[str, float]:
+    """The targets of the "train" or "val" sets, {id: fraction}, in the order of the ids.
+
+    Raises:
+        UnusableInput: the file is missing or damaged.
+    """
+    path = competition.file(f"{part}/targets.csv")
+    try:
+        return read_predictions(path, competition.ids(part), column="target")
+    except InvalidSubmission as error:
+        raise UnusableInput(f"{path} does not fit public/competition.json: {error.problems[0]}") from error
+
+
 def score_validation(competition: Competition, path: Path, metric: str | None = None) -> Score:
     """The score of a file on the labelled validation sets, of one metric: the one that ranks, or any.
 
@@ -92,7 +117,7 @@ def score_validation(competition: Competition, path: Path, metric: str | None = 
 
 def _validation_targets(competition: Competition, metric: str | None = None) -> dict[str, float]:
     """The targets of the validation sets of one metric: the one that ranks, or any."""
-    targets = competition.targets("val")
+    targets = read_targets(competition, "val")
     return {name: targets[name] for name in competition.by_metric(targets)[metric or competition.metrics[0]]}
 
 
@@ -107,7 +132,7 @@ def score_submission(competition: Competition, path: Path) -> SubmissionScore:
     """
     competition.require_private()
     predictions = validate(competition, path)
-    return score_against(predictions, competition.solution())
+    return score_against(predictions, solution_of(competition))
 
 
 def score_against(predictions: Mapping[str, float], solution: Sequence[SolutionRow]) -> SubmissionScore:
@@ -132,10 +157,34 @@ def constant_predictions(competition: Competition, part: str) -> dict[str, float
     It is what the method `constant` predicts, and what skill is measured against.
     """
     targets: dict[str, list[float]] = {}
-    for name, value in competition.targets("train").items():
+    for name, value in read_targets(competition, "train").items():
         targets.setdefault(_subject(name), []).append(value)
     means = {subject: sum(values) / len(values) for subject, values in targets.items()}
     return {name: means[_subject(name)] for name in competition.ids(part)}
+
+
+def noise_floor_of(competition: Competition, part: str, targets: Mapping[str, float]) -> float:
+    """The RMSE in points that chance alone would give on some ids of "val" or "test" with these targets.
+
+    nan where the file with the deviations of the test sets is gone. (docs/decisions/0038-noise-floor.md)
+
+    Raises:
+        UnusableInput: the file with the deviations is damaged, not the sealed one, or missing for "val".
+    """
+    names = list(targets)
+    if not TRACKS[competition.track].deviations:
+        sizes = [competition.sizes[part][competition.set_of(name)] for name in names]
+        return noise_floor(list(targets.values()), sizes)
+    path = competition.file(NOISE["val"]) if part == "val" else competition.root / NOISE["test"]
+    if not path.is_file():
+        return math.nan
+    if part == "test":
+        check_sealed(competition.root, DEVIATIONS)
+    try:
+        deviations = read_predictions(path, competition.ids(part), column="deviation")
+    except InvalidSubmission as error:
+        raise UnusableInput(f"{path} is damaged: {error.problems[0]}") from error
+    return deviation_floor([deviations[name] for name in names])
 
 
 def validation_report(competition: Competition, path: Path) -> str:
@@ -156,7 +205,7 @@ def validation_report(competition: Competition, path: Path) -> str:
 def _metric_report(competition: Competition, path: Path, metric: str) -> str:
     found, targets = score_validation(competition, path, metric), _validation_targets(competition, metric)
     constant = score(constant_predictions(competition, "val"), targets, _subject)
-    floor = competition.noise_floor("val", targets)
+    floor = noise_floor_of(competition, "val", targets)
     lines = [
         f"RMSE         {found.rmse:.2f} points over {found.n} predictions",
         f"skill        {skill(found.rmse, constant.rmse):.3f} (constant: RMSE {constant.rmse:.2f})",

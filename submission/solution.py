@@ -6,9 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import replacing
 from submission.ids import split_id
+from submission.seal import SOLUTION, check_sealed
+from submission.tracks import TRACKS
 
 COLUMNS = ("id", "prediction", "Usage", "subject", "set", "group")
 COUNTING = ("Public", "Private")
@@ -93,6 +96,36 @@ def read_solution(path: Path, ids: Sequence[str]) -> tuple[SolutionRow, ...]:
         if not any(row.usage == usage for row in rows):
             raise UnusableInput(f"{path} is damaged: no row has the Usage {usage}")
     return rows
+
+
+def solution_of(competition: Competition, metric: str | None = None) -> tuple[SolutionRow, ...]:
+    """The hidden targets of the test sets that count, as they were built or corrected; no voided set.
+
+    They are those of one metric: the one that ranks, or any.
+
+    Raises:
+        UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
+    """
+    return counting_rows(competition, whole_solution(competition), metric)
+
+
+def whole_solution(competition: Competition) -> tuple[SolutionRow, ...]:
+    """The hidden targets of all test sets, voided ones among them.
+
+    Raises:
+        UnusableInput: as :func:`solution_of`.
+    """
+    competition.require_private()
+    check_sealed(competition.root, SOLUTION)
+    return read_solution(competition.root / SOLUTION, competition.ids("test"))
+
+
+def counting_rows(
+    competition: Competition, rows: Iterable[SolutionRow], metric: str | None = None
+) -> tuple[SolutionRow, ...]:
+    """The rows of a solution that count for one metric: the one that ranks, or any."""
+    track, metric = TRACKS[competition.track], metric or competition.metrics[0]
+    return tuple(row for row in rows if row.usage in COUNTING and track.metric(row.subject) == metric)
 
 
 def _row(path: Path, line: int, record: Sequence[str]) -> SolutionRow:

@@ -8,8 +8,8 @@ import hypothesis
 import pytest
 
 from submission import Competition, SolutionRow, write_predictions, write_sample, write_solution
-from submission.competition import NOISE
 from submission.files import sha256
+from submission.scoring import NOISE
 
 pytest_plugins = ["built"]
 

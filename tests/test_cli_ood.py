@@ -7,6 +7,7 @@ import pytest
 from command_line import run
 
 from submission import Competition, write_predictions
+from submission.solution import solution_of
 
 METHODS = ("constant", "auto-eval", "gscore-kmeans", "gscore-ude-w", "plugin-mpe")
 
@@ -39,7 +40,9 @@ def test_from_prediction_to_leaderboard(folder):
 
 def test_auroc_counts_for_no_rank(folder):
     competition = Competition.open(folder / "mixes")
-    right = {row.id: row.prediction for metric in competition.metrics for row in competition.solution(metric)}
+    right = {
+        row.id: row.prediction for metric in competition.metrics for row in solution_of(competition, metric)
+    }
     for name, wrong in (("Good", "auroc"), ("Bad", "fpr95")):
         spoilt = {key: 0.0 if f":{wrong}/" in key else value for key, value in right.items()}
         write_predictions(folder / "mine.csv", spoilt)

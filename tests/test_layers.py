@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("submission", "starter", "baselines", "oracle", "leaderboard")
-HEAVY = {"torch", "torchvision", "sklearn", "lightgbm", "scipy", "matplotlib", "cv2", "pytorch_ood"}
+HEAVY = {"torch", "torchvision", "sklearn", "lightgbm", "scipy", "matplotlib", "cv2", "pytorch_ood", "pandas"}
 
 
 def imported(path: Path) -> set[str]:

@@ -12,6 +12,8 @@ import pytest
 from starter.build.accuracy import build
 from starter.images.arrays import read_npz
 from submission import Competition, UnusableInput, pack, score_submission, validate, write_predictions
+from submission.scoring import read_targets
+from submission.solution import solution_of
 
 HIDDEN_SEED = 987_654_321
 
@@ -48,12 +50,12 @@ def test_building_again_from_all_that_is_public_does_not_give_the_solution(
     """The participant knows the code, the settings and the public seed, and builds with test seeds of their own."""
     known = settings(test_sets=40)
     assert participant.settings == known.public()
-    truth = np.array([row.prediction for row in organizer.solution()])
-    constant = np.full(len(truth), np.mean(list(participant.targets("train").values())))
+    truth = np.array([row.prediction for row in solution_of(organizer)])
+    constant = np.full(len(truth), np.mean(list(read_targets(participant, "train").values())))
     errors = []
     for guess in (participant.seed, 1):
         rebuilt = build(tmp_path / str(guess), known, guess)
-        stolen = np.array([row.prediction for row in rebuilt.solution()])
+        stolen = np.array([row.prediction for row in solution_of(rebuilt)])
         errors.append(np.sqrt(np.mean((stolen - truth) ** 2)))
         images = {read_npz(rebuilt.file(f"test/{name}.npz")).digest for name in rebuilt.sets("test")}
         assert not images & {
@@ -63,7 +65,7 @@ def test_building_again_from_all_that_is_public_does_not_give_the_solution(
 
 
 def test_names_and_order_tell_nothing(organizer):
-    rows = organizer.solution()
+    rows = solution_of(organizer)
     assert [row.set for row in rows] == [f"test_{i:04d}" for i in range(1, 41)]
     groups = [row.group for row in rows]
     changes = sum(first != second for first, second in itertools.pairwise(groups))

@@ -21,6 +21,7 @@ from starter.observing.observation import MetaTrain, Seen
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray
 from submission.metrics import skill, spearman
+from submission.scoring import noise_floor_of, read_targets
 
 CONSTANT = "constant"
 """The method that skill is measured against."""
@@ -141,7 +142,7 @@ class Report:
             skill(rmse, self._constant(run.subject, chosen)),
             float(np.abs(errors).mean()),
             spearman(run.predicted[chosen], true[chosen]),
-            self.competition.noise_floor("val", targets),
+            noise_floor_of(self.competition, "val", targets),
         )
 
     def _constant(self, subject: str, chosen: NDArray[np.int64]) -> float:
@@ -195,7 +196,7 @@ def run_report(
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to report on")
     needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
-    targets = competition.targets("val")
+    targets = read_targets(competition, "val")
     train, val, runs = {}, {}, []
     for subject, opened in open_subjects(competition, needs, device).items():
         meta, observed = opened.meta_train(progress), opened.observations("val", progress)

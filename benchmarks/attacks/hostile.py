@@ -48,6 +48,7 @@ from submission import (
     write_solution,
 )
 from submission.files import sha256
+from submission.solution import solution_of
 
 MOST_MEMORY = 300e6
 MOST_SECONDS = 2.0
@@ -423,7 +424,7 @@ def attack(folder: Path, files: int, seed: int, progress: bool = True) -> Result
     """Hand in `files` files made by `seed`; those with a fault are kept in `folder` and printed."""
     competition = made_up(folder / "contest")
     ids = competition.ids("test")
-    secrets = [str(row.prediction)[:8] for row in competition.solution()]
+    secrets = [str(row.prediction)[:8] for row in solution_of(competition)]
     found: Counter[str] = Counter()
     memory = seconds = 0.0
     stream = cases(ids, files, seed)

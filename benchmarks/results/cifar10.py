@@ -20,6 +20,8 @@ from starter.build.accuracy import build
 from starter.build.plan import Settings
 from starter.competition.accuracy import unmet
 from submission import Competition
+from submission.scoring import read_targets
+from submission.solution import solution_of
 
 VALIDATION = ("caltech101", "catsdogs_kaggle", "catsdogs_small", "natural_images")
 TEST = (
@@ -52,9 +54,9 @@ def settings(data: Path) -> Settings:
 
 def outside(competition: Competition) -> str:
     """How many test sets lie outside the accuracies of the meta-train sets."""
-    train = list(competition.targets("train").values())
+    train = list(read_targets(competition, "train").values())
     low, high = min(train), max(train)
-    test = [row.prediction for row in competition.solution()]
+    test = [row.prediction for row in solution_of(competition)]
     count = sum(not low <= value <= high for value in test)
     return (
         f"Meta-train accuracies lie in {100 * low:.1f} to {100 * high:.1f} %; "

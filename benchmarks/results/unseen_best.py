@@ -39,6 +39,7 @@ from starter.build.accuracy import build
 from starter.competition.accuracy import PublicSets, Subject
 from starter.sets.recipe import draw_recipes
 from submission import Competition
+from submission.solution import solution_of
 
 SHORT = {"iterations": 10_000, "batch_size": 1000}
 REFERENCES: dict[str, Estimator] = {
@@ -85,7 +86,7 @@ def errors_by_family(competition: Competition) -> dict[str, dict[str, list[float
     family = {json.loads(each["recipe"])["name"]: each["family"] for each in planned}
     found: dict[str, dict[str, list[float]]] = {}
     for name, predictions in read_methods(competition).predictions.items():
-        for row in competition.solution():
+        for row in solution_of(competition):
             if row.group in NEW:
                 error = 100 * (predictions[row.id] - row.prediction)
                 found.setdefault(name, {}).setdefault(family[row.set], []).append(error)

@@ -25,6 +25,7 @@ from submission import Competition, write_predictions
 from submission.files import sha256
 from submission.scoring import SCORER
 from submission.seal import SOLUTION
+from submission.solution import solution_of
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
@@ -32,7 +33,7 @@ START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 def fill(competition: Competition, teams: int, each: int) -> None:
     """Enter the submissions as `submit` does, but all in one transaction and without waiting for the disk."""
     rng = np.random.default_rng(0)
-    rows = competition.solution()
+    rows = solution_of(competition)
     targets = np.array([row.prediction for row in rows])
     public = np.array([row.usage == "Public" for row in rows])
     solution, ids = sha256(competition.root / SOLUTION), [row.id for row in rows]

@@ -16,6 +16,7 @@ from leaderboard.ledger.ledger import Entry, Ledger
 from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.metrics import Score
+from submission.solution import solution_of
 
 _ROUNDING = 1 + 1e-9
 
@@ -98,7 +99,7 @@ def heard(competition: Competition, ledger: Ledger, number: int) -> tuple[int, S
     entries = ledger.entries()
     (new,) = (entry for entry in entries if entry.number == number)
     made = [e for e in entries if e.team_id == new.team_id and e.number <= number and e.status == "scored"]
-    public = Part.of(competition, competition.solution(), "Public")
+    public = Part.of(competition, solution_of(competition), "Public")
     predictions, _ = kept_table(competition, ledger, made)
     stood = standing(competition, made, lambda e: public.errors(predictions[e.number - 1]), public.families)
     best = stood[-1].number

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from leaderboard.ledger.kept import kept_predictions
 from leaderboard.ledger.ledger import Entry, Ledger
-from leaderboard.ledger.rescore import kept_predictions
 from leaderboard.ledger.teams import check_team, team_id
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.scoring import score_rows
-from submission.solution import SolutionRow
+from submission.solution import SolutionRow, solution_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def history(competition: Competition, team: str | None = None) -> tuple[Line, ..
     entries = [entry for entry in ledger.entries() if key in (None, entry.team_id)]
     if not entries:
         raise UnusableInput("nothing was submitted" + (f" by team {team!r}" if team else ""))
-    parts = parts_of(competition.solution())
+    parts = parts_of(solution_of(competition))
     lines = []
     for entry in entries:
         rmse = {}

@@ -17,7 +17,8 @@ from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import read_head
 from submission.metrics import Score, score
-from submission.solution import SolutionRow
+from submission.scoring import noise_floor_of
+from submission.solution import SolutionRow, solution_of
 
 _LARGEST = 1 << 30
 
@@ -55,7 +56,7 @@ class Part:
         columns: where each stands among the ids of the test sets (n,).
         targets: the hidden labels (n,), fractions.
         families: of the rows.
-        noise_floor: in points, see :meth:`submission.Competition.noise_floor`.
+        noise_floor: in points, see :func:`submission.scoring.noise_floor_of`.
         further: the same part of the solution of each metric that does not rank.
     """
 
@@ -73,7 +74,7 @@ class Part:
         Raises:
             UnusableInput: ``private/build.json`` is damaged.
         """
-        others = (competition.solution(metric) for metric in competition.metrics[1:])
+        others = (solution_of(competition, metric) for metric in competition.metrics[1:])
         further = tuple(cls._of(competition, rows, usage) for rows in others)
         return replace(cls._of(competition, solution, usage), further=further)
 
@@ -115,5 +116,5 @@ class Part:
 
 
 def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> float:
-    """The noise floor of `rows`, in points: see :meth:`submission.Competition.noise_floor`."""
-    return competition.noise_floor("test", {row.id: row.prediction for row in rows})
+    """The noise floor of `rows`, in points: see :func:`submission.scoring.noise_floor_of`."""
+    return noise_floor_of(competition, "test", {row.id: row.prediction for row in rows})

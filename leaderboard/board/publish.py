@@ -9,8 +9,8 @@ from leaderboard.board.contenders import after_end, by_team, while_running
 from leaderboard.board.pages import leaderboard_html, leaderboard_markdown
 from leaderboard.board.part import Part
 from leaderboard.board.probing import probing_warning
-from leaderboard.board.results import method_files, read_methods
-from leaderboard.board.table import CONSTANT, FEW, Board, Standing, leaderboard_csv, standings
+from leaderboard.board.results import baseline_names, read_methods
+from leaderboard.board.table import FEW, Board, Standing, leaderboard_csv, standings
 from leaderboard.ledger.kept import kept_table
 from leaderboard.ledger.ledger import Entry, Ledger
 from leaderboard.ledger.teams import plain
@@ -19,6 +19,7 @@ from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import write_text
+from submission.solution import solution_of
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def publish(competition: Competition, ended: datetime | None = None) -> Publishe
 
 
 def _write(competition: Competition, ledger: Ledger, head: str, final: bool) -> Published:
-    root, decimals, solution = competition.root, competition.decimals, competition.solution()
+    root, decimals, solution = competition.root, competition.decimals, solution_of(competition)
     methods, entries = read_methods(competition), ledger.entries()
     predictions, unread = kept_table(competition, ledger, entries)
     public = Part.of(competition, solution, "Public")
@@ -124,12 +125,6 @@ def _probing(entries: Sequence[Entry], predictions: FloatArray) -> list[str]:
         scored = [entry for entry in made if entry.status == "scored"]
         found.append(probing_warning(scored, predictions[[entry.number - 1 for entry in scored]]))
     return [warning for warning in found if warning]
-
-
-def baseline_names(competition: Competition) -> dict[str, str]:
-    """The names of baselines, on the leaderboard or left out, by what they read like."""
-    names = [CONSTANT, *(path.stem for path in method_files(competition))]
-    return {plain(name): name for name in names}
 
 
 def _namesakes(rows: Sequence[Entry], competition: Competition) -> list[str]:

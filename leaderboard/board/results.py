@@ -11,11 +11,12 @@ from pathlib import Path
 
 from leaderboard.board.part import sampling_noise
 from leaderboard.board.table import CONSTANT, shown
+from leaderboard.ledger.teams import plain
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.metrics import skill
 from submission.scoring import score_rows, validate
-from submission.solution import SolutionRow
+from submission.solution import SolutionRow, solution_of
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Methods:
 def method_files(competition: Competition) -> list[Path]:
     """The files in ``submissions/``, valid or not, sorted by name."""
     return sorted((competition.root / "submissions").glob("*.csv"))
+
+
+def baseline_names(competition: Competition) -> dict[str, str]:
+    """The names of baselines, on the leaderboard or left out, by what they read like."""
+    names = [CONSTANT, *(path.stem for path in method_files(competition))]
+    return {plain(name): name for name in names}
 
 
 def read_methods(competition: Competition) -> Methods:
@@ -122,7 +129,7 @@ def results(competition: Competition, metric: str | None = None) -> Results:
     Raises:
         UnusableInput: this is a participant's copy.
     """
-    solution = competition.solution(metric)
+    solution = solution_of(competition, metric)
     groups = {group: [row for row in solution if row.group == group] for group in _in_order(solution)}
     methods = read_methods(competition)
     overall = {name: score_rows(found, solution) for name, found in methods.predictions.items()}

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from leaderboard.board.feedback import heard
-from leaderboard.board.publish import baseline_names
+from leaderboard.board.results import baseline_names
 from leaderboard.board.table import published
 from leaderboard.entry.limits import check_open, left_text
 from leaderboard.ledger.ledger import Ledger
@@ -17,6 +17,7 @@ from submission.errors import InvalidSubmission, UnusableInput
 from submission.metrics import Score
 from submission.predictions import read_bytes
 from submission.scoring import SCORER, parse_submission, score_against
+from submission.solution import solution_of
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
         now = clock()
         left = check_open(competition, team, transaction.times(team), now)
         solution = settle(competition, transaction)
-        scores = score_against(predictions, competition.solution()) if predictions else None
+        scores = score_against(predictions, solution_of(competition)) if predictions else None
         number = transaction.submit(now, team, data, scores, SCORER, solution)
     if scores is None:
         assert invalid is not None

@@ -10,6 +10,7 @@ from leaderboard.export.kaggle import write_kaggle
 from leaderboard.export.program import filled
 from submission import Competition, UnusableInput
 from submission.files import claim_folder, replacing, sha256
+from submission.solution import solution_of
 
 PLATFORMS: Mapping[str, Callable[[Competition, Path, datetime], None]] = {
     "codabench": write_codabench,
@@ -42,7 +43,7 @@ def export(competition: Competition, platform: str, out: Path, start: datetime) 
         raise UnusableInput(f"platform {platform!r} is unknown; there are {', '.join(PLATFORMS)}")
     if out.resolve().is_relative_to(competition.root.resolve()):
         raise UnusableInput(f"{out} lies in the competition {competition.root}: name a folder elsewhere")
-    competition.solution()
+    solution_of(competition)
     claim_folder(out, f"{platform} {sha256(competition.public / 'competition.json')}\n")
     out.chmod(0o700)
     PLATFORMS[platform](competition, out, start)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from submission import Competition, pack, write_sample
 from submission.files import replacing, write_text
+from submission.solution import solution_of
 
 SOLUTION_COLUMNS = ("id", "target", "Usage")
 
@@ -28,7 +29,7 @@ def write_kaggle(competition: Competition, out: Path, start: datetime) -> None:
     with replacing(host / "solution.csv") as temporary:
         temporary.touch(mode=0o600, exist_ok=False)
         temporary.write_text(_solution(competition), encoding="utf-8", newline="")
-    write_sample(data / "sample_submission.csv", (row.id for row in competition.solution()))
+    write_sample(data / "sample_submission.csv", (row.id for row in solution_of(competition)))
     pack(competition, data / "participants.zip")
 
 
@@ -42,5 +43,5 @@ def _solution(competition: Competition) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(SOLUTION_COLUMNS)
-    writer.writerows([row.id, repr(row.prediction), row.usage] for row in competition.solution())
+    writer.writerows([row.id, repr(row.prediction), row.usage] for row in solution_of(competition))
     return stream.getvalue()

@@ -15,6 +15,7 @@ from submission.card import LICENCES
 from submission.competition import VISIBILITIES
 from submission.page import templates
 from submission.seal import DESCRIPTION, SEAL, SOLUTION
+from submission.solution import solution_of
 
 Files = dict[str, bytes]
 """The bytes of files, by their path with "/"."""
@@ -34,7 +35,7 @@ def reference(competition: Competition, usage: str) -> Files:
     Raises:
         UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
     """
-    competition.solution()
+    solution_of(competition)
     files = {name: (competition.root / name).read_bytes() for name in (DESCRIPTION, SOLUTION, SEAL)}
     return {"usage": f"{usage}\n".encode(), **files}
 

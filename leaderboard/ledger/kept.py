@@ -1,9 +1,9 @@
-"""The predictions of all submissions as one table on disk, so that publishing need not parse every file anew.
+"""The predictions in kept files, and those of all submissions as one table on disk.
 
-``private/predictions.bin`` has a record for every number of the ledger: the predictions in the order of the
-ids and the SHA-256 of the submitted file. A record that does not name its submission's file, or was cut
-before it did, is read from that file again. So the table may be removed at any time, and processes that
-write at once write the same.
+With the table publishing need not parse every file anew. ``private/predictions.bin`` has a record for every
+number of the ledger: the predictions in the order of the ids and the SHA-256 of the submitted file. A record
+that does not name its submission's file, or was cut before it did, is read from that file again. So the table
+may be removed at any time, and processes that write at once write the same.
 """
 
 import os
@@ -14,10 +14,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.ledger.ledger import Entry, Ledger
-from leaderboard.ledger.rescore import kept_predictions
 from submission.arrays import FloatArray
 from submission.competition import Competition
-from submission.errors import UnusableInput
+from submission.errors import InvalidSubmission, UnusableInput
+from submission.files import sha256
+from submission.scoring import parse_submission
+
+
+def kept_predictions(competition: Competition, ledger: Ledger, entry: Entry) -> dict[str, float]:
+    """The predictions in the kept file of a valid submission, {id: fraction}.
+
+    Raises:
+        UnusableInput: the file is missing or not the one that was submitted.
+    """
+    path = ledger.file(entry)
+    if not path.is_file() or sha256(path) != entry.digest:
+        raise UnusableInput(
+            f"{path} is missing or not the file of submission {entry.number}: restore it from a backup"
+        )
+    try:
+        return parse_submission(competition, path.read_bytes(), path)
+    except InvalidSubmission as error:
+        raise UnusableInput(
+            f"{path}, the file of submission {entry.number}, is not valid any more: {error.problems[0]}"
+        ) from error
 
 
 def kept_table(

@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from leaderboard.ledger.ledger import Entry, Ledger
+from leaderboard.ledger.kept import kept_predictions
+from leaderboard.ledger.ledger import Ledger
 from leaderboard.ledger.versions import keep_version, settle
 from submission.competition import Competition
-from submission.errors import InvalidSubmission, UnusableInput
-from submission.files import sha256
-from submission.scoring import SCORER, SubmissionScore, parse_submission, score_against
-from submission.solution import COUNTING, SolutionRow, solution_bytes
+from submission.errors import UnusableInput
+from submission.scoring import SCORER, SubmissionScore, score_against
+from submission.solution import COUNTING, SolutionRow, counting_rows, solution_bytes, whole_solution
 from submission.tracks import TRACKS
 
 LONGEST_REASON = 500
@@ -63,12 +63,12 @@ def rescore(
     ledger = Ledger(competition.require_private() / "ledger.sqlite")
     with ledger.transaction() as transaction:
         settle(competition, transaction)
-    before = competition.whole_solution()
+    before = whole_solution(competition)
     rows = corrected(competition, before, labels, voids)
     scores = _scored(competition, ledger, rows, {})
     with ledger.transaction() as transaction:
         settle(competition, transaction)
-        if competition.whole_solution() != before:
+        if whole_solution(competition) != before:
             raise UnusableInput("the solution was corrected by somebody else meanwhile: run this again")
         scores = _scored(competition, ledger, rows, scores)
         keep_version(competition, (competition.private / "solution.csv").read_bytes())
@@ -137,29 +137,10 @@ def _scored(
     known: Mapping[int, SubmissionScore],
 ) -> dict[int, SubmissionScore]:
     """The score of every valid submission on `rows`, by number; those `known` are not computed again."""
-    counting = competition.counting(rows)
+    counting = counting_rows(competition, rows)
     return {
         entry.number: known.get(entry.number)
         or score_against(kept_predictions(competition, ledger, entry), counting)
         for entry in ledger.entries()
         if entry.status == "scored"
     }
-
-
-def kept_predictions(competition: Competition, ledger: Ledger, entry: Entry) -> dict[str, float]:
-    """The predictions in the kept file of a valid submission, {id: fraction}.
-
-    Raises:
-        UnusableInput: the file is missing or not the one that was submitted.
-    """
-    path = ledger.file(entry)
-    if not path.is_file() or sha256(path) != entry.digest:
-        raise UnusableInput(
-            f"{path} is missing or not the file of submission {entry.number}: restore it from a backup"
-        )
-    try:
-        return parse_submission(competition, path.read_bytes(), path)
-    except InvalidSubmission as error:
-        raise UnusableInput(
-            f"{path}, the file of submission {entry.number}, is not valid any more: {error.problems[0]}"
-        ) from error

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leaderboard.ledger.chain import COLUMNS, GENESIS, chain_problems
+from leaderboard.ledger.kept import kept_predictions
 from leaderboard.ledger.ledger import DamagedLedger, Ledger
-from leaderboard.ledger.rescore import kept_predictions
 from leaderboard.ledger.versions import read_version, settle_interrupted
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import sha256
 from submission.scoring import SCORER, score_against
-from submission.solution import SolutionRow
+from submission.solution import SolutionRow, counting_rows
 
 PUBLISHED = ("leaderboard.csv", "leaderboard.html", "leaderboard.md")
 """Where heads of the chain stand in public: whatever has 64 hexadecimal digits there."""
@@ -112,7 +112,7 @@ def _file_problems(competition: Competition, ledger: Ledger) -> list[str]:
 def _counting(competition: Competition, digest: str) -> tuple[SolutionRow, ...] | None:
     """The rows that count of the solution with this SHA-256; None where it is not kept."""
     rows = read_version(competition, digest)
-    return None if rows is None else competition.counting(rows)
+    return None if rows is None else counting_rows(competition, rows)
 
 
 def _alike(found: float, entered: float | None) -> bool:

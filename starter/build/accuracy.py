@@ -46,6 +46,7 @@ from submission import (
 )
 from submission.card import LICENCES
 from submission.files import digest_of, write_text
+from submission.solution import solution_of
 
 LEAKED_SHARE = 0.05
 """A natural test set of which more than this is public is refused; where images are hidden, any."""
@@ -173,7 +174,7 @@ def _finished(root: Path) -> Competition:
     competition = Competition.open(root)
     for file in competition.files:
         competition.file(file)
-    competition.solution()
+    solution_of(competition)
     return competition
 
 

@@ -46,8 +46,8 @@ from submission import (
     write_solution,
 )
 from submission.card import LICENCES
-from submission.competition import NOISE
 from submission.files import digest_of, write_text
+from submission.scoring import NOISE
 from submission.tracks import TRACKS
 
 DRAWS = 32

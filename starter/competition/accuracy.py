@@ -23,6 +23,7 @@ from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromFile, FromRecipe, Rendering
 from submission import Competition, UnusableInput
 from submission.files import write_text
+from submission.scoring import read_targets
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class Subject:
         observed = self.observe(renderings, progress)
         seen = zip(logits_alone(renderings, self.observer), renderings, strict=True)
         correct = [observation.predicted == rendering.labels() for observation, rendering in seen]
-        targets = self.sets.competition.targets("train")
+        targets = read_targets(self.sets.competition, "train")
         values = np.array([targets[f"{self.name}/{rendering.name}"] for rendering in renderings])
         return MetaTrain(self.source, observed, values, correct, [r.recipe.families for r in renderings])
 

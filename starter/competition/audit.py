@@ -25,6 +25,7 @@ from starter.observing.cache import cache_of
 from starter.observing.observe import Observer, observe_all
 from submission import Competition, SolutionRow, UnusableInput
 from submission.metrics import spearman
+from submission.solution import whole_solution
 
 DEVIATIONS = 6.0
 """Standard deviations above chance from which on equal neighbours are an order."""
@@ -119,7 +120,7 @@ def audit(competition: Competition, device: str = "cpu") -> tuple[Finding, ...]:
         UnusableInput: this is a participant's copy, a file of the competition was changed, or its classifiers
             cannot be read.
     """
-    solution = competition.whole_solution()
+    solution = whole_solution(competition)
     record = competition.private / "build.json"
     text = record.read_text(encoding="utf-8") if record.is_file() else ""
     checks: list[Iterator[Finding]] = [

@@ -30,6 +30,7 @@ from starter.images.imageset import ImageSet
 from submission import Competition, UnusableInput, make_id
 from submission.competition import PARTS
 from submission.files import claim_folder, replacing, sha256
+from submission.scoring import read_targets
 
 
 def materialize(competition: Competition, out: Path, layout: str = "npz", part: str = "train") -> Path:
@@ -118,7 +119,7 @@ def _datacv(competition: Competition, part: str, out: Path) -> _Plan:
     paths = {name: folder / name for name in sorted(names)}
     if labels is not None:
         paths = _numbered(folder, "new_data_", names, 0)
-    targets = competition.targets(part)
+    targets = read_targets(competition, part)
     beside = {
         out / "temp" / subject / "acc" / accuracies: _npy(
             np.round([targets[make_id(subject, name)] for name in paths], 6)

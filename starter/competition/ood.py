@@ -22,6 +22,7 @@ from starter.sets.mix import FromPools, Mix, family
 from starter.sets.rendering import FromRecipe, Rendering
 from submission import Competition, UnusableInput
 from submission.files import digest_of
+from submission.scoring import read_targets
 from submission.tracks import TRACKS
 
 VERSION = 1
@@ -212,7 +213,7 @@ class MixSubject:
         renderings = self.sets.train
         pools = {pool.name: pool for mix in renderings for pool in (mix.ind, mix.ood)}
         self.view.observe([FromRecipe.whole(pool) for pool in pools.values()], progress)
-        targets = self.sets.competition.targets("train")
+        targets = read_targets(self.sets.competition, "train")
         return MetaTrain(
             self.source,
             Lazy(renderings, self._from_pools),

@@ -18,6 +18,7 @@ from starter.competition.subjects import SETS
 from starter.sets.rendering import Rendering
 from submission import Competition, UnusableInput
 from submission.files import replacing
+from submission.scoring import read_targets
 
 COLUMNS = 16
 """Images shown of each set."""
@@ -67,7 +68,7 @@ def _caption(sets: PublicSets, name: str) -> str:
         parts.append(next(rendering.made_of for rendering in sets.train if rendering.name == name))
     for part in ("train", "val"):
         if name in competition.sizes[part]:
-            targets = competition.targets(part)
+            targets = read_targets(competition, part)
             parts += [
                 f"{subject} {100 * targets[f'{subject}/{name}']:.1f} %" for subject in competition.subjects
             ]
@@ -93,7 +94,7 @@ BINS = np.arange(0, 102.5, 2.5)
 
 def accuracies(competition: Competition, subject: str, part: str) -> NDArray[np.float64]:
     """The targets (m,) of one subject on the m sets of "train" or "val", in percent."""
-    targets = competition.targets(part)
+    targets = read_targets(competition, part)
     return 100 * np.array(
         [value for name, value in targets.items() if competition.subject_of(name) == subject]
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from submission import Competition, write_predictions
+from submission.solution import solution_of
 
 Clock = Callable[[], datetime]
 
@@ -28,5 +29,5 @@ def halves(competition: Competition, tmp_path: Path) -> Path:
 @pytest.fixture
 def perfect(competition: Competition, tmp_path: Path) -> Path:
     path = tmp_path / "perfect.csv"
-    write_predictions(path, {row.id: row.prediction for row in competition.solution()})
+    write_predictions(path, {row.id: row.prediction for row in solution_of(competition)})
     return path

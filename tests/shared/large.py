@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from submission import Competition, SolutionRow, write_solution
+from submission.solution import solution_of
 
 SETS = [f"test_{number:04d}" for number in range(1, 61)]
 PUBLIC = SETS[:24]
@@ -55,7 +56,7 @@ def noisy(competition: Competition, points: float, seed: int, part: str = "both"
     """Predictions that are off by normal noise on the "Public" or "Private" part, or both, and right elsewhere."""
     rng = np.random.default_rng(seed)
     found = {}
-    for row in competition.solution():
+    for row in solution_of(competition):
         error = rng.normal(0, points / 100) if part in ("both", row.usage) else 0.0
         found[row.id] = min(max(row.prediction + error, 0.0), 1.0)
     return found

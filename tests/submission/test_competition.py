@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from submission import Competition, UnusableInput
+from submission.scoring import read_targets
+from submission.solution import solution_of
 
 
 def test_opening_gives_what_was_saved(competition: Competition) -> None:
@@ -25,8 +27,10 @@ def test_sets_keep_their_order_and_ids_go_by_subject(competition: Competition) -
 
 
 def test_targets_and_solution_are_read(competition: Competition) -> None:
-    assert competition.targets("val") == dict(zip(competition.ids("val"), (0.1, 0.2, 0.3, 0.5), strict=True))
-    solution = competition.solution()
+    assert read_targets(competition, "val") == dict(
+        zip(competition.ids("val"), (0.1, 0.2, 0.3, 0.5), strict=True)
+    )
+    solution = solution_of(competition)
     assert tuple(row.id for row in solution) == competition.ids("test")
     assert [row.prediction for row in solution[:4]] == [0.9, 0.7, 0.5, 0.3]
 
@@ -76,7 +80,7 @@ def test_a_file_is_handed_out_only_as_it_was_built(competition: Competition) -> 
     with pytest.raises(UnusableInput, match=r"sample_submission.csv is missing"):
         competition.file("sample_submission.csv")
     with pytest.raises(UnusableInput, match=r"train/targets.csv is not part of the competition"):
-        competition.targets("train")
+        read_targets(competition, "train")
 
 
 def test_targets_that_do_not_fit_the_sets_are_refused(competition: Competition) -> None:
@@ -85,15 +89,15 @@ def test_targets_that_do_not_fit_the_sets_are_refused(competition: Competition) 
     with pytest.raises(
         UnusableInput, match=r"targets.csv does not fit public/competition.json: line 3, id 'cnn/val_a'"
     ):
-        Competition.open(competition.root).targets("val")
+        read_targets(Competition.open(competition.root), "val")
 
 
 def test_a_participants_copy_says_who_can_score(competition: Competition) -> None:
     shutil.rmtree(competition.private)
     copy = Competition.open(competition.root)
-    for call in (copy.require_private, copy.solution):
+    for call in (Competition.require_private, solution_of):
         with pytest.raises(UnusableInput, match=r"only the organizer.*unseen score --val"):
-            call()
+            call(copy)
 
 
 def test_a_folder_that_is_none_or_no_competition_is_refused(tmp_path: Path, competition: Competition) -> None:

@@ -19,6 +19,7 @@ from submission import (
 from submission.datacv import write_answer
 from submission.files import sha256
 from submission.scoring import constant_predictions
+from submission.solution import solution_of
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_the_score_of_halves_worked_out_by_hand(competition: Competition, halves
 
 
 def test_the_solution_itself_scores_nothing(competition: Competition, tmp_path: Path) -> None:
-    write_predictions(tmp_path / "a.csv", {row.id: row.prediction for row in competition.solution()})
+    write_predictions(tmp_path / "a.csv", {row.id: row.prediction for row in solution_of(competition)})
     found = score_submission(competition, tmp_path / "a.csv")
     assert (found.public.rmse, found.private.rmse, found.overall.rmse) == (0, 0, 0)
     assert found.overall.spearman == pytest.approx(1)

@@ -6,6 +6,7 @@ import pytest
 
 from submission import Competition, UnusableInput, score_submission, write_predictions
 from submission import competition as competition_module
+from submission.solution import solution_of
 
 
 def test_the_seal_is_what_sha256sum_checks(competition: Competition) -> None:
@@ -49,13 +50,13 @@ def test_nobody_is_scored_with_a_changed_file(
 def test_a_damaged_seal_seals_nothing(competition: Competition, seal: str) -> None:
     (competition.private / "seal.sha256").write_text(seal)
     with pytest.raises(UnusableInput, match=r"competition\.json is not the file that the build sealed"):
-        competition.solution()
+        solution_of(competition)
 
 
 def test_a_missing_seal_is_told(competition: Competition) -> None:
     (competition.private / "seal.sha256").unlink()
     with pytest.raises(UnusableInput, match=r"seal\.sha256 is missing: restore it from a backup, or remove"):
-        competition.solution()
+        solution_of(competition)
 
 
 def test_stopped_between_seal_and_description_the_competition_is_not_finished(
@@ -76,4 +77,4 @@ def test_stopped_between_seal_and_description_the_competition_is_not_finished(
     with pytest.raises(UnusableInput, match="only half built: run the same `unseen build` again"):
         Competition.open(competition.root)
     competition.save()
-    assert len(Competition.open(competition.root).solution()) == 8
+    assert len(solution_of(Competition.open(competition.root))) == 8

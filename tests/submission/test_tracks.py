@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from submission import Competition, UnusableInput, write_predictions
+from submission.scoring import noise_floor_of
 from submission.seal import DESCRIPTION, write_seal
+from submission.solution import solution_of
 
 
 def sealed_anew(competition):
@@ -42,8 +44,8 @@ def test_an_accuracy_competition_has_one_metric(competition):
 
 
 def test_the_solution_of_a_metric_is_its_rows_alone(ood_competition):
-    rows = {metric: ood_competition.solution(metric) for metric in ood_competition.metrics}
-    assert ood_competition.solution() == rows["fpr95"]
+    rows = {metric: solution_of(ood_competition, metric) for metric in ood_competition.metrics}
+    assert solution_of(ood_competition) == rows["fpr95"]
     for metric, found in rows.items():
         assert {row.subject.split(":")[-1] for row in found} == {metric}
     assert sum(map(len, rows.values())) == len(ood_competition.ids("test"))
@@ -55,17 +57,17 @@ def test_the_noise_floor_comes_from_measured_deviations(ood_competition):
     spread = dict.fromkeys(ood_competition.ids("test"), 0.01) | dict.fromkeys(names, 0.03)
     write_predictions(path, spread, column="deviation")
     with pytest.raises(UnusableInput, match=r"noise\.csv is not the file that the build sealed"):
-        ood_competition.noise_floor("test", dict.fromkeys(names, 0.5))
+        noise_floor_of(ood_competition, "test", dict.fromkeys(names, 0.5))
     sealed_anew(ood_competition)
-    assert ood_competition.noise_floor("test", dict.fromkeys(names, 0.5)) == pytest.approx(3.0)
+    assert noise_floor_of(ood_competition, "test", dict.fromkeys(names, 0.5)) == pytest.approx(3.0)
     path.write_text("id,deviation\n")
     sealed_anew(ood_competition)
     with pytest.raises(UnusableInput, match=r"noise\.csv is damaged"):
-        ood_competition.noise_floor("test", dict.fromkeys(names, 0.5))
+        noise_floor_of(ood_competition, "test", dict.fromkeys(names, 0.5))
     path.unlink()
-    assert np.isnan(ood_competition.noise_floor("test", dict.fromkeys(names, 0.5)))
+    assert np.isnan(noise_floor_of(ood_competition, "test", dict.fromkeys(names, 0.5)))
 
 
 def test_the_noise_floor_of_accuracies_is_binomial(competition):
     sized = replace(competition, sizes={**competition.sizes, "test": {"a": 100, "b": 100}})
-    assert sized.noise_floor("test", {"cnn/a": 0.5, "cnn/b": 0.5}) == pytest.approx(5.0)
+    assert noise_floor_of(sized, "test", {"cnn/a": 0.5, "cnn/b": 0.5}) == pytest.approx(5.0)

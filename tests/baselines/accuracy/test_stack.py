@@ -34,6 +34,7 @@ from baselines.contract.regressors import EDGE
 from starter.competition.accuracy import PublicSets, Subject
 from starter.observing.observation import ROTATED, MetaTrain, Source
 from submission.errors import UnusableInput
+from submission.solution import solution_of
 
 META = example_meta_train()
 TARGETS = [example_observation(f"t{i}", 60, 0.8 * i, seed=50 + i)[0] for i in range(5)]
@@ -186,8 +187,8 @@ def test_refuses_a_negative_seed():
 def test_real_sets_are_predicted_better_than_by_the_mean(built):
     subject = Subject.open(PublicSets(built), "tiny", Stack.needs)
     meta, test = subject.meta_train(progress=False), subject.observations("test", progress=False)
-    truth = np.array([row.prediction for row in built.solution()])
-    order = {row.set: i for i, row in enumerate(built.solution())}
+    truth = np.array([row.prediction for row in solution_of(built)])
+    order = {row.set: i for i, row in enumerate(solution_of(built))}
     truth = truth[[order[name] for name in built.sets("test")]]
     errors = [method.fit(meta).predict(test) - truth for method in (Stack(), Constant())]
     assert np.mean(errors[0] ** 2) < 0.5 * np.mean(errors[1] ** 2)

@@ -11,6 +11,7 @@ from baselines import BASELINES, Direct, Estimator
 from baselines.run.predict import predict
 from starter.competition.accuracy import PublicSets, Subject
 from submission import UnusableInput, validate
+from submission.scoring import read_targets
 
 
 def test_writes_test_and_validation_predictions_in_the_order_of_the_ids(contest):
@@ -19,7 +20,7 @@ def test_writes_test_and_validation_predictions_in_the_order_of_the_ids(contest)
         "test": contest.root / "submissions/constant.csv",
         "val": contest.root / "validation/constant.csv",
     }
-    mean = np.mean(list(contest.targets("train").values()))
+    mean = np.mean(list(read_targets(contest, "train").values()))
     for part, path in paths.items():
         assert validate(contest, path, part) == dict.fromkeys(contest.ids(part), mean)
 

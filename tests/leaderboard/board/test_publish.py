@@ -14,6 +14,7 @@ from leaderboard.entry.select import select
 from leaderboard.entry.submit import submit
 from leaderboard.ledger.ledger import Entry, Ledger
 from submission import Competition, UnusableInput, write_predictions
+from submission.solution import solution_of
 
 Clock = Callable[[], datetime]
 
@@ -89,7 +90,7 @@ def test_the_published_files_hold_teams_and_baselines(
 def test_nothing_private_is_published(competition: Competition, halves: Path, clock: Clock) -> None:
     """Two submissions that differ in the private rows alone look the same but for their names."""
     other = halves.with_name("other.csv")
-    private = {row.id for row in competition.solution() if row.usage == "Private"}
+    private = {row.id for row in solution_of(competition) if row.usage == "Private"}
     write_predictions(other, {name: 0.9 if name in private else 0.5 for name in competition.ids("test")})
     submit(competition, halves, "one", clock)
     submit(competition, other, "two", clock)
@@ -236,7 +237,7 @@ def test_with_the_ladder_a_team_hears_only_of_what_is_news(
     competition = with_rules(large, feedback="ladder")
     base = noisy(competition, 10, 0)
     one = next(name for name in base if name.split("/")[1] in PUBLIC)
-    target = {row.id: row.prediction for row in competition.solution()}[one]
+    target = {row.id: row.prediction for row in solution_of(competition)}[one]
     told = []
     for predictions in (base, {**base, one: target}, noisy(competition, 2, 1), noisy(competition, 20, 2)):
         write_predictions(tmp_path / "file.csv", predictions)

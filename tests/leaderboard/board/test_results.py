@@ -10,13 +10,14 @@ import pytest
 
 from leaderboard.board.results import read_methods, results
 from submission import Competition, UnusableInput, write_predictions
+from submission.solution import solution_of
 
 
 @pytest.fixture
 def scored(competition: Competition) -> Competition:
     """Targets: seen .9 .7 .8 .8, unseen .5 .3 .6 .1; constant .5; half: twice as near as the constant."""
     folder = competition.root / "submissions"
-    truth = {row.id: row.prediction for row in competition.solution()}
+    truth = {row.id: row.prediction for row in solution_of(competition)}
     write_predictions(folder / "constant.csv", dict.fromkeys(truth, 0.5))
     write_predictions(folder / "half.csv", {name: (value + 0.5) / 2 for name, value in truth.items()})
     (folder / "old.csv").write_text("id,prediction\n")

@@ -15,7 +15,7 @@ from leaderboard.entry.submit import submit
 from leaderboard.ledger.ledger import Ledger
 from submission import Competition, InvalidSubmission, UnusableInput, write_predictions
 from submission.seal import replace_solution
-from submission.solution import solution_bytes
+from submission.solution import solution_bytes, solution_of
 
 Clock = Callable[[], datetime]
 
@@ -112,7 +112,7 @@ def test_messages_and_files_do_not_depend_on_hidden_labels(
     """What a team sees of an invalid file is the same under other labels."""
     halves.write_text(halves.read_text().replace("0.5", "2", 1))
     other = Competition.open(shutil.copytree(competition.root, tmp_path / "other"))
-    rows = [replace(row, prediction=1 - row.prediction) for row in other.solution()]
+    rows = [replace(row, prediction=1 - row.prediction) for row in solution_of(other)]
     replace_solution(other.root, solution_bytes(rows))
     seen = []
     for found in (competition, other):

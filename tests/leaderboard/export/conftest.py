@@ -10,6 +10,7 @@ import pytest
 from exports import Bare
 
 from submission import Competition, write_predictions
+from submission.solution import solution_of
 
 NEEDED = ("numpy", "numpy.libs", "pandas", "pandas.libs", "dateutil", "pytz", "six.py", "tzdata")
 """What pip installs for `numpy` and `pandas`."""
@@ -44,7 +45,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Bare:
 @pytest.fixture
 def ranked(competition: Competition, tmp_path: Path) -> dict[str, Path]:
     """An oracle's file, a baseline's and the constant's: errors of about 1 and 5 points, and 0.5 everywhere."""
-    truth = {row.id: row.prediction for row in competition.solution()}
+    truth = {row.id: row.prediction for row in solution_of(competition)}
     signs = [1 if i % 3 else -1 for i in range(len(truth))]
     values = {
         "oracle": {name: t + 0.01 * s for (name, t), s in zip(truth.items(), signs, strict=True)},

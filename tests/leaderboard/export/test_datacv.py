@@ -11,6 +11,7 @@ from leaderboard.export import export
 from submission import Competition, score_submission, validate
 from submission.datacv import write_answer
 from submission.predictions import read_predictions
+from submission.solution import solution_of
 
 
 @pytest.fixture
@@ -59,5 +60,7 @@ def test_the_program_gives_the_kits_number_and_the_right_order(
 def test_participants_files_hold_no_label(competition: Competition, out: Path) -> None:
     content = b"".join(p.read_bytes() for p in (out / "participants").rglob("*") if p.is_file())
     assert not any(
-        f"{row.prediction:.6f}".encode() in content for row in competition.solution() if row.prediction != 0.5
+        f"{row.prediction:.6f}".encode() in content
+        for row in solution_of(competition)
+        if row.prediction != 0.5
     )

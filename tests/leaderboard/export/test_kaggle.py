@@ -21,6 +21,7 @@ from leaderboard.export import export, kaggle_metric
 from leaderboard.export.kaggle import metric
 from submission import Competition, score_submission, write_solution
 from submission.metrics import score as kit_score
+from submission.solution import solution_of, whole_solution
 
 SOLUTION = pd.DataFrame({"id": ["m/a", "m/b", "m/c"], "target": [0.2, 0.5, 0.9]})
 
@@ -47,7 +48,7 @@ def test_the_files_are_those_that_kaggle_asks_for(competition: Competition, out:
     assert list(sample) == ["id", "prediction"]
     assert sorted(sample["id"]) == sorted(solution["id"])
     assert sample["id"].is_unique
-    hidden = {row.id: row.prediction for row in competition.solution()}
+    hidden = {row.id: row.prediction for row in solution_of(competition)}
     assert dict(zip(solution["id"], solution["target"], strict=True)) == hidden
 
 
@@ -159,7 +160,7 @@ def test_participants_data_hold_no_label(competition: Competition, out: Path, tm
     (out / "data/participants.zip").unlink()
     files = [path for folder in (out / "data", tmp_path / "unzipped") for path in folder.rglob("*.*")]
     content = b"".join(path.read_bytes() for path in files)
-    for row in competition.solution():
+    for row in solution_of(competition):
         if row.prediction != 0.5:  # which the sample has
             assert f"{row.id},{row.prediction!r}".encode() not in content
     assert b"Usage" not in content
@@ -168,7 +169,7 @@ def test_participants_data_hold_no_label(competition: Competition, out: Path, tm
 def test_a_voided_set_is_asked_for_no_more(competition: Competition, tmp_path: Path) -> None:
     rows = [
         replace(row, usage="Ignored") if row.set == "test_0002" else row
-        for row in competition.whole_solution()
+        for row in whole_solution(competition)
     ]
     write_solution(competition.private / "solution.csv", rows)
     competition.save()

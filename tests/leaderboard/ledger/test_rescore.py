@@ -13,6 +13,7 @@ from leaderboard.ledger.rescore import corrected, rescore
 from leaderboard.ledger.verify import verify
 from submission import Competition, UnusableInput, score_submission, validate, write_predictions
 from submission.datacv import write_answer
+from submission.solution import solution_of, whole_solution
 
 Clock = Callable[[], datetime]
 
@@ -49,8 +50,8 @@ def test_a_voided_set_counts_for_no_classifier(competition: Competition, halves:
     (entry,) = ledger_of(competition).entries()
     assert entry.public == pytest.approx(((0 + 100) / 2) ** 0.5)
     assert entry.private == pytest.approx(((400 + 1600) / 2) ** 0.5)
-    assert len(competition.solution()) == 4
-    assert [row.usage for row in competition.whole_solution()].count("Ignored") == 4
+    assert len(solution_of(competition)) == 4
+    assert [row.usage for row in whole_solution(competition)].count("Ignored") == 4
     assert list(validate(competition, halves)) == list(competition.ids("test"))
     assert verify(competition).problems == ()
 
@@ -113,12 +114,12 @@ def test_stopped_before_it_is_recorded_nothing_has_changed(
 ) -> None:
     if scored:
         submit(competition, halves, "A", clock)
-    before, head = competition.solution(), ledger_of(competition).head()
+    before, head = solution_of(competition), ledger_of(competition).head()
     with monkeypatch.context() as patch:
         patch.setattr("leaderboard.ledger.ledger.Transaction.rescore", stop)
         with pytest.raises(KeyboardInterrupt):
             rescore(competition, {"cnn/test_0001": 0.5}, set(), "r", clock)
-    assert (competition.solution(), ledger_of(competition).head()) == (before, head)
+    assert (solution_of(competition), ledger_of(competition).head()) == (before, head)
     assert submit(competition, halves, "B", clock).public.rmse == 25.5
 
 
@@ -130,13 +131,13 @@ def test_a_label_of_a_set_that_was_voided_before_is_refused(competition: Competi
 
 def test_six_decimals_are_enough_for_a_label(competition: Competition, clock: Clock) -> None:
     sizes = {**competition.sizes, "test": dict.fromkeys(competition.sizes["test"], 600)}
-    rows = competition.whole_solution()
+    rows = whole_solution(competition)
     (found, *_) = corrected(replace(competition, sizes=sizes), rows, {"cnn/test_0001": 0.533333}, set())
     assert (found.id, found.prediction) == ("cnn/test_0001", 0.533333)
 
 
 def test_targets_of_the_other_track_are_no_shares(ood_competition: Competition) -> None:
-    rows = ood_competition.whole_solution()
+    rows = whole_solution(ood_competition)
     name = rows[0].id
     assert corrected(ood_competition, rows, {name: 0.1234567}, set())[0].prediction == 0.1234567
 

@@ -14,6 +14,7 @@ from leaderboard.ledger.rescore import rescore
 from leaderboard.ledger.verify import verify
 from submission import Competition, UnusableInput
 from submission.seal import replace_solution
+from submission.solution import solution_of
 
 Clock = Callable[[], datetime]
 
@@ -56,7 +57,7 @@ def test_stopped_after_it_is_recorded_it_is_finished_by_whoever_comes_next(
     for found in (competition, Competition.open(backup)):
         assert publish(found).standings[0].score.rmse == 15.81
         assert verify(found).problems == ()
-        assert found.solution()[0].prediction == 0.5
+        assert solution_of(found)[0].prediction == 0.5
 
 
 def test_a_solution_that_the_ledger_does_not_know_is_refused(

@@ -18,6 +18,7 @@ from starter.competition.accuracy import PublicSets, Subject
 from starter.images.arrays import read_npz
 from starter.sets.recipe import Recipe
 from submission import Competition, UnusableInput
+from submission.solution import solution_of
 
 SEED = 11
 
@@ -77,7 +78,7 @@ def test_the_solution_is_true(built):
     observed = {
         observation.set_name: observation for observation in subject.observations("test", progress=False)
     }
-    for entry, row in zip(record["test"], built.solution(), strict=True):
+    for entry, row in zip(record["test"], solution_of(built), strict=True):
         planned = Planned(entry["base"], Recipe.from_json(entry["recipe"]), entry["group"], entry["family"])
         rendered = planned.render(base)
         np.testing.assert_array_equal(read_npz(built.file(f"test/{row.set}.npz")).images, rendered.images)
@@ -95,10 +96,10 @@ def test_labels_stand_with_what_methods_learn_from_and_not_with_test_sets(built)
 def test_no_family_straddles_public_and_private(built):
     record = json.loads((built.private / "build.json").read_text())
     usages: dict[tuple[str, str], set[str]] = {}
-    for entry, row in zip(record["test"], built.solution(), strict=True):
+    for entry, row in zip(record["test"], solution_of(built), strict=True):
         usages.setdefault((entry["group"], entry["family"]), set()).add(row.usage)
     assert all(len(usage) == 1 for usage in usages.values())
-    assert {row.usage for row in built.solution()} == {"Public", "Private"}
+    assert {row.usage for row in solution_of(built)} == {"Public", "Private"}
 
 
 def test_an_interrupted_build_goes_on_to_the_same_files(built, settings, tmp_path, monkeypatch):
@@ -186,7 +187,7 @@ def test_natural_sets_of_ones_own_and_hidden(built, settings, tmp_path):
     )
     competition = build(tmp_path / "contest", settings(test_sets=0, test_from=paths, hidden=True), SEED)
     assert competition.visibility == "hidden"
-    assert {row.group for row in competition.solution()} == {"natural", "natural-few"}
+    assert {row.group for row in solution_of(competition)} == {"natural", "natural-few"}
     assert "test_from" not in competition.settings
     assert str(tmp_path) not in (competition.public / "competition.json").read_text()
 
@@ -257,4 +258,4 @@ def test_the_advice_on_a_broken_seal_brings_back_what_was_built(contest, setting
     description.unlink()
     build(contest.root, settings())
     assert (solution.read_bytes(), description.read_bytes()) == before
-    assert Competition.open(contest.root).solution()
+    assert solution_of(Competition.open(contest.root))

@@ -16,6 +16,8 @@ from starter.sets.mix import Mix
 from starter.shift.grid import cell_of
 from starter.shift.ruler import Ruler
 from submission import UnusableInput
+from submission.scoring import read_targets
+from submission.solution import solution_of
 
 RNG = np.random.default_rng(0)
 
@@ -98,10 +100,10 @@ def test_a_grid_competition_has_true_accuracies_and_neutral_names(grid_built):
     assert {entry["family"] for entry in record["test"]} == {
         entry["base"].removeprefix("cell:") for entry in record["test"]
     }
-    solution = {row.set: row for row in grid_built.solution()}
+    solution = {row.set: row for row in solution_of(grid_built)}
     assert {row.usage for row in solution.values()} == {"Public", "Private"}
     subject = Subject.open(PublicSets(grid_built), "tiny", ())
-    targets = grid_built.targets("val")
+    targets = read_targets(grid_built, "val")
     for observed, name in zip(
         subject.observations("val", progress=False), grid_built.sets("val"), strict=True
     ):
@@ -120,7 +122,7 @@ def test_hidden_cells_are_named_in_private_alone(grid_built, mixes_built):
 
 def test_mixes_of_cells(mixes_built):
     record = json.loads((mixes_built.private / "build.json").read_text())
-    groups = {row.set: row.group for row in mixes_built.solution()}
+    groups = {row.set: row.group for row in solution_of(mixes_built)}
     for entry in record["test"]:
         mix = Mix.from_json(entry["recipe"])
         assert entry["family"] == mix.ood_set

@@ -22,7 +22,9 @@ from starter.sets.rendering import FromRecipe
 from starter.sources.oodsets import load_ind_images, load_ood_sets
 from starter.sources.sources import load_source
 from submission import Competition, UnusableInput, pack, read_predictions
+from submission.scoring import noise_floor_of, read_targets
 from submission.seal import replace_solution
+from submission.solution import solution_of
 
 SEED = 11
 
@@ -72,7 +74,7 @@ def test_meta_train_targets_are_those_of_their_images(ood_built, pools, scored):
         )
         for subject in ood_built.subjects:
             _, detector, metric = subject.split(":")
-            found = ood_built.targets("train")[f"{subject}/{mix.name}"]
+            found = read_targets(ood_built, "train")[f"{subject}/{mix.name}"]
             truth = expected(metric, whole[detector], scored(detector, images), is_ood)
             assert found == pytest.approx(truth, abs=0.005)
 
@@ -80,7 +82,7 @@ def test_meta_train_targets_are_those_of_their_images(ood_built, pools, scored):
 def test_hidden_targets_are_those_of_the_test_images(ood_built, pools, scored):
     bases, ood = pools
     shown = {name: pixel_hashes(images) for name, images in ood.items()}
-    for row in (*ood_built.solution("fpr95")[:4], *ood_built.solution("auroc")[:4]):
+    for row in (*solution_of(ood_built, "fpr95")[:4], *solution_of(ood_built, "auroc")[:4]):
         images = read_npz(ood_built.file(f"test/{row.set}.npz")).images
         truth = [pixel_hashes(ImageSet("x", image[None])) for image in images]
         (origin,) = [name for name, hashes in shown.items() if any(each <= hashes for each in truth)]
@@ -112,11 +114,11 @@ def test_families_are_disjoint_and_usages_divide_none(ood_built):
     assert not train & test
     assert not val & (train | test)
     usages = {}
-    for row in ood_built.solution():
+    for row in solution_of(ood_built):
         origin = next(mix.ood_set for mix in mixes if mix.name == row.set)
         usages.setdefault(family(origin), set()).add(row.usage)
     assert all(len(found) == 1 for found in usages.values())
-    assert {row.usage for row in ood_built.solution()} == {"Public", "Private"}
+    assert {row.usage for row in solution_of(ood_built)} == {"Public", "Private"}
 
 
 def test_a_test_mix_tells_neither_labels_nor_origin(ood_built):
@@ -144,7 +146,7 @@ def test_noise_is_that_of_the_binomial_for_fpr(ood_built):
     path = ood_built.private / "noise.csv"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     spread = read_predictions(path, ood_built.ids("test"), column="deviation")
-    rows = [row for row in ood_built.solution("fpr95") if 0.1 < row.prediction < 0.9]
+    rows = [row for row in solution_of(ood_built, "fpr95") if 0.1 < row.prediction < 0.9]
     for row in rows:
         most = np.sqrt(row.prediction * (1 - row.prediction) / 20)
         assert 0 < spread[row.id] < 1.5 * most
@@ -152,19 +154,19 @@ def test_noise_is_that_of_the_binomial_for_fpr(ood_built):
 
 
 def test_changed_noise_counts_no_more(ood_contest):
-    path, truth = ood_contest.private / "noise.csv", {row.id: 0.5 for row in ood_contest.solution()}
+    path, truth = ood_contest.private / "noise.csv", {row.id: 0.5 for row in solution_of(ood_contest)}
     before = path.read_text()
-    assert ood_contest.noise_floor("test", truth) > 0
+    assert noise_floor_of(ood_contest, "test", truth) > 0
     path.write_text(before.replace("0.0", "0.1"))
     for act in (
-        lambda: ood_contest.noise_floor("test", truth),
+        lambda: noise_floor_of(ood_contest, "test", truth),
         lambda: replace_solution(ood_contest.root, (ood_contest.private / "solution.csv").read_bytes()),
     ):
         with pytest.raises(UnusableInput, match=r"noise\.csv is not the file that the build sealed"):
             act()
     path.write_text(before)
     replace_solution(ood_contest.root, (ood_contest.private / "solution.csv").read_bytes())
-    assert ood_contest.noise_floor("test", truth) > 0
+    assert noise_floor_of(ood_contest, "test", truth) > 0
 
 
 def test_deviation_against_the_exact_standard_error():
@@ -205,7 +207,7 @@ def test_an_interrupted_build_ends_in_the_same_files(ood_built, mix_settings, tm
                 build(tmp_path / "mixes", mix_settings(), SEED)
     again = build(tmp_path / "mixes", mix_settings(), SEED)
     assert again.files == ood_built.files
-    assert again.solution("auroc") == ood_built.solution("auroc")
+    assert solution_of(again, "auroc") == solution_of(ood_built, "auroc")
     assert (again.private / "noise.csv").read_bytes() == (ood_built.private / "noise.csv").read_bytes()
 
 

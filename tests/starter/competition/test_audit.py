@@ -15,6 +15,7 @@ from starter.images.imageset import ImageSet
 from starter.observing.cache import keep_elsewhere
 from submission import Competition, UnusableInput, write_solution
 from submission.files import sha256
+from submission.solution import solution_of
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def with_images(competition, name, images):
 
 def renamed(competition, names):
     """The competition whose test sets have other names, in the order of `names` {old: new}."""
-    rows = {row.set: row for row in competition.solution()}
+    rows = {row.set: row for row in solution_of(competition)}
     (subject,) = competition.subjects
     solution = [replace(rows[old], set=new, id=f"{subject}/{new}") for old, new in names.items()]
     files = [file for file in competition.files if not file.startswith("test/")]
@@ -71,7 +72,7 @@ def test_a_fresh_build_is_practice_and_nothing_worse(contest):
 
 
 def test_voided_sets_are_audited_too(contest):
-    rows = contest.solution()
+    rows = solution_of(contest)
     write_solution(contest.private / "solution.csv", [replace(rows[0], usage="Ignored"), *rows[1:]])
     assert told(saved(contest)) == []
 
@@ -131,7 +132,7 @@ def as_answer(rows):
 
 @pytest.mark.parametrize("form", [as_csv, as_json, as_answer])
 def test_targets_of_test_sets_in_public(contest, form):
-    (contest.public / "notes.txt").write_text(form(contest.solution()))
+    (contest.public / "notes.txt").write_text(form(solution_of(contest)))
     assert told(contest) == [
         "error: public/notes.txt holds hidden targets of test sets: remove it",
         "warning: public/notes.txt is not part of the competition: remove it",
@@ -187,7 +188,7 @@ def test_telling_names(contest):
     ("what", "key"), [("group", lambda row: row.group), ("target", lambda row: row.prediction)]
 )
 def test_a_telling_order(contest, what, key):
-    ordered = sorted(contest.solution(), key=key)
+    ordered = sorted(solution_of(contest), key=key)
     names = {row.set: f"test_{number:04d}" for number, row in enumerate(ordered, start=1)}
     assert told(renamed(contest, names)) == [
         f"error: the order of the test sets tells their {what}: shuffle them, build again"
@@ -195,14 +196,14 @@ def test_a_telling_order(contest, what, key):
 
 
 def test_telling_sizes(contest):
-    for row in contest.solution():
+    for row in solution_of(contest):
         if row.group == "natural":
             images = read_npz(contest.public / f"test/{row.set}.npz").images[:40]
             contest = with_images(contest, row.set, images)
     text = "the number of images tells which test sets are {}: use one size"
     assert sorted(told(contest)) == sorted(
         f"warning: {text.format(group)}"
-        for group in {row.group for row in contest.solution()}
+        for group in {row.group for row in solution_of(contest)}
         if group == "natural"
     )
 

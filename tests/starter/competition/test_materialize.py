@@ -24,6 +24,7 @@ from starter.sources.layouts import load_stored, stored_sets
 from starter.sources.sources import load_images, set_names
 from submission import Competition, UnusableInput, read_predictions
 from submission.files import sha256, write_text
+from submission.scoring import read_targets
 
 PARTS = ("train", "val", "test")
 
@@ -115,7 +116,7 @@ def test_sets_and_their_accuracies_are_read_back(competition, tmp_path, part, la
         order = np.lexsort((np.arange(50), np.array(competition.classes)[wanted.labels]))
         assert_same(found, wanted if layout == "npz" else wanted.take(order))
     ids = competition.ids(part)
-    assert read_predictions(folder / "targets.csv", ids, "target") == competition.targets(part)
+    assert read_predictions(folder / "targets.csv", ids, "target") == read_targets(competition, part)
 
 
 def test_test_sets_are_images_without_a_class(competition, tmp_path):
@@ -163,7 +164,7 @@ def test_datacv_test_sets_are_numbered_from_one_in_the_order_of_the_answer(compe
 def test_datacv_accuracies_stand_in_the_order_of_the_files(competition, whole, tmp_path, part, file):
     for number, each in enumerate((competition, whole)):
         materialize(each, tmp_path / str(number), "datacv", part)
-        targets = list(each.targets(part).values())
+        targets = list(read_targets(each, part).values())
         for i, subject in enumerate(each.subjects):
             found = np.load(tmp_path / str(number) / "temp" / subject / "acc" / file, allow_pickle=False)
             wanted = targets[i * len(found) : (i + 1) * len(found)]

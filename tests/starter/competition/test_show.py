@@ -27,6 +27,7 @@ from starter.competition.show import (
 )
 from starter.images.arrays import read_npz
 from submission import Competition, UnusableInput
+from submission.scoring import read_targets
 
 CELL, CAPTION, MARGIN = 64, 22, 8
 ROW = CELL + CAPTION + MARGIN
@@ -105,7 +106,7 @@ def test_captions_tell_operations_and_accuracy_where_they_are_public(competition
     sets = PublicSets(competition)
     train, val, test = (competition.sets(part)[0] for part in ("train", "val", "test"))
     operations = ", ".join(name for name, _ in sets.train[0].recipe.ops)
-    accuracies = {part: competition.targets(part) for part in ("train", "val")}
+    accuracies = {part: read_targets(competition, part) for part in ("train", "val")}
     assert (
         _caption(sets, train)
         == f"{train}   {operations}   net {100 * accuracies['train'][f'net/{train}']:.1f} %"
@@ -149,7 +150,7 @@ def test_nothing_of_the_competition_is_written_over(competition, place):
 
 
 def test_accuracies_are_the_targets_in_percent(built):
-    targets = built.targets("train")
+    targets = read_targets(built, "train")
     np.testing.assert_allclose(
         accuracies(built, "tiny", "train"), [100 * value for value in targets.values()]
     )
