@@ -124,7 +124,7 @@ def problem(work: Work, dask_worker: "Worker | None" = None) -> str:
 @cache
 def versions() -> dict[str, str]:
     """What an observation depends on beside its inputs: libraries, and the kit's own code."""
-    code = digest_of(*(sha256(path) for path in sorted(Path(__file__).parent.rglob("*.py"))))
+    code = digest_of(*(sha256(path) for path in sorted(Path(__file__).parents[1].rglob("*.py"))))
     libraries = {name: version(name).partition("+")[0] for name in ("dask", "distributed", "numpy", "torch")}
     return {"Python": platform.python_version(), **libraries, "unseen's code": code[:12]}
 
