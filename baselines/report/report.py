@@ -21,6 +21,7 @@ from starter.observing.observation import MetaTrain, Seen
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray
 from submission.metrics import skill, spearman
+from submission.random import BOOTSTRAP
 from submission.scoring import noise_floor_of, read_targets
 
 CONSTANT = "constant"
@@ -171,7 +172,7 @@ def family_interval(errors: FloatArray, families: Sequence[object]) -> tuple[flo
         return math.nan, math.nan
     member = np.array([names.index(family) for family in families])
     squares, counts = np.bincount(member, errors**2), np.bincount(member)
-    rng = np.random.Generator(np.random.Philox(key=[0, len(names)]))
+    rng = BOOTSTRAP(0, len(names))
     drawn = rng.integers(len(names), size=(DRAWS, len(names)))
     low, high = np.quantile(
         np.sqrt(squares[drawn].sum(1) / counts[drawn].sum(1)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]

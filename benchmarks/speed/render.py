@@ -27,8 +27,9 @@ from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS
 from starter.operations.default import inverse_affine
 from starter.operations.operation import Magnitudes
-from starter.sets.recipe import CHUNK, Recipe, draw_recipes, generator
+from starter.sets.recipe import CHUNK, Recipe, draw_recipes
 from submission.arrays import Pixels
+from submission.random import MAGNITUDES
 
 Row = dict[str, Any]
 Step = Callable[[Any], Any]
@@ -220,7 +221,7 @@ def compare(recipe: Recipe, base: ImageSet) -> tuple[float, float]:
         indices = recipe.indices(base)
         steps = []
         for index, (name, params) in enumerate(recipe.ops[1:]):
-            rng = generator(recipe.seed, index, name, "magnitudes")
+            rng = MAGNITUDES(recipe.seed, index, name)
             drawn = OPERATIONS[name].draw(rng, len(indices), params)
             steps.append(per_image_steps(name, drawn, len(indices), base.images.shape[1:3]))
         for start in range(0, len(indices), CHUNK):

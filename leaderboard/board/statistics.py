@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from submission.arrays import FloatArray, IntArray
+from submission.random import BOOTSTRAP
 
 DRAWS = 1000
 """Of the bootstrap, and of the signs of the paired test."""
@@ -103,7 +104,7 @@ def uncertainty(
     """
     if len(families) < FEWEST_FAMILIES or not len(squared):
         return None
-    rng = np.random.Generator(np.random.Philox(key=[0, 0]))
+    rng = BOOTSTRAP(0)
     sums = families.sums(squared)
     ranked = ranked & np.isfinite(sums).all(axis=1)
     drawn = resampled_rmse(sums, families, DRAWS, rng)

@@ -11,13 +11,14 @@ from starter.build.plan import Planned, Settings
 from starter.build.settings import MixSettings
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache, cache_of
-from starter.sets.recipe import Recipe, generator
+from starter.sets.recipe import Recipe
 from starter.shift.degrees import ShiftGrid, usual_range
 from starter.shift.grid import cell_name
 from starter.shift.images import IND, Joined, embedded_shifts, is_embedded, shifted
 from starter.shift.ruler import Ruler, kept_in, open_referee
 from starter.sources.splits import Splits
 from submission import UnusableInput
+from submission.random import CELLS
 
 GROUP = "corruptions"
 """The operations of a grid's images."""
@@ -206,7 +207,7 @@ def plan_cells(
     Raises:
         UnusableInput: as `Candidates.cells`.
     """
-    rng = generator(seed, "cells", found.part)
+    rng = CELLS(seed, found.part)
     cells = found.cells(ranges, size)
     order = [cell for _ in range(-(-count // len(cells))) for cell in rng.permutation(sorted(cells)).tolist()]
     drawn = [rng.choice(cells[row, column], size, replace=False) for row, column in order[:count]]
@@ -234,7 +235,7 @@ def cell_pools(found: Candidates, ranges: tuple[Range, Range], size: int, seed: 
     Raises:
         UnusableInput: as `Candidates.cells`.
     """
-    rng = generator(seed, "cells", found.part)
+    rng = CELLS(seed, found.part)
     cells = found.cells(ranges, size)
     drawn = {
         cell_name(column, row): np.sort(rng.permutation(rows)[: 2 * size])

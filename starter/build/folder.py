@@ -26,6 +26,7 @@ from starter.observing.cache import ELSEWHERE
 from starter.sources.splits import Splits
 from submission import UnusableInput
 from submission.files import sha256, write_text
+from submission.random import PUBLIC, TRAIN_REF_IMAGES
 
 LONGEST_NAME = 200
 """Characters of a folder's name, which is the competition's."""
@@ -215,7 +216,7 @@ def write_bases(public: Path, splits: Splits, seed: int) -> None:
 
 def train_ref(splits: Splits, seed: int) -> ImageSet:
     """The unlabelled training images that participants get, `TRAIN_REF` or all where there are fewer."""
-    rng = np.random.Generator(np.random.Philox(key=[seed, 11]))
+    rng = TRAIN_REF_IMAGES(seed)
     chosen = rng.permutation(len(splits.train))[:TRAIN_REF]
     return ImageSet("train_ref", splits.train.images[chosen])
 
@@ -253,7 +254,7 @@ def public_sets(planned: Sequence[tuple[str, str, str]], seed: int) -> set[str]:
         planned: name, group and family of every test set.
         seed: of the draw, which must be kept private.
     """
-    rng = np.random.Generator(np.random.Philox(key=[seed, 13]))
+    rng = PUBLIC(seed)
     families: dict[tuple[str, str], list[str]] = {}
     for name, group, family in planned:
         families.setdefault((group, family), []).append(name)

@@ -30,7 +30,6 @@ from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet, shared_images
 from starter.meaning.oodsets import load_class_sets
 from starter.sets.mix import FromPools, Mix, draw_mixes, family, part_sets
-from starter.sets.recipe import generator
 from starter.sets.rendering import FromRecipe
 from starter.shift.ruler import Ruler
 from starter.sources.oodsets import gbench, load_ind_images, load_ood_sets, missing, without_shared
@@ -47,6 +46,7 @@ from submission import (
 )
 from submission.card import LICENCES
 from submission.files import digest_of, write_text
+from submission.random import MIXES, NOISE_FLOOR
 from submission.scoring import NOISE
 from submission.tracks import TRACKS
 
@@ -120,7 +120,7 @@ class Pools:
     def draw(self, settings: MixSettings, test_seed: int) -> list[FromPools]:
         """The part's mixes; those of a test in a random order, so that a number tells nothing of a set."""
         seed = test_seed if self.part == "test" else settings.seed
-        rng = generator(seed, "mixes", self.part)
+        rng = MIXES(seed, self.part)
         counts = {"train": settings.train_sets, "val": settings.val_sets, "test": settings.test_sets}
         sizes = {name: len(self.ood[name]) for name in self.names}
         mixes = draw_mixes(counts[self.part], settings.mix_sizes, len(self.ind), sizes, rng, self.part)
@@ -284,7 +284,7 @@ def _measure(
                     ind = scored[detector, ""]
                     truth[part][key] = true_metric(metric, settings.fpr, ind, found, is_ood)
                     if part != "train":
-                        rng = generator(settings.seed, "noise", key)
+                        rng = NOISE_FLOOR(settings.seed, key)
                         deviations[part][key] = deviation(metric, settings.fpr, ind, found, is_ood, rng)
         truth[part] = {key: truth[part][key] for key in draft.ids(part)}
     return truth, deviations

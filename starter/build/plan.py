@@ -18,6 +18,7 @@ from starter.sources.sources import load_images, set_names
 from starter.sources.splits import Splits
 from submission import UnusableInput
 from submission.competition import FEEDBACKS
+from submission.random import SHARED, TEST_SETS, VAL_SETS
 
 FEW_CLASSES = 7
 """A natural set with fewer classes than this counts as `natural-few`."""
@@ -302,7 +303,7 @@ def plan_part(settings: Settings, part: str, like: Splits, seed: int) -> list[Pl
     that is new each (`unseen`, see `unseen_operations`; where nothing is new, all are `seen`). Validation has
     a quarter of these operations and of the natural families, test the others.
     """
-    rng = np.random.Generator(np.random.Philox(key=[seed, part == "test"]))
+    rng = (TEST_SETS if part == "test" else VAL_SETS)(seed)
     count = settings.val_sets if part == "val" else settings.test_sets
     natural = round(count * 3 / 8) if settings.source == "glyphs" else 0
     new = _share(settings, part, _unseen_operations(settings), rng)
@@ -375,7 +376,7 @@ def _from_path(settings: Settings, path: str, like: Splits, rng: np.random.Gener
 
 def _share(settings: Settings, part: str, names: list[str], rng: np.random.Generator) -> list[str]:
     """A quarter of the families for validation, the others (without validation, or of one, all) for test."""
-    public = np.random.Generator(np.random.Philox(key=[settings.seed, 7]))
+    public = SHARED(settings.seed)
     shuffled = [names[i] for i in public.permutation(len(names))]
     quarter = max(1, len(names) // 4) if settings.val_sets and len(names) > 1 else 0
     mine = shuffled[:quarter] if part == "val" else shuffled[quarter:]

@@ -24,6 +24,7 @@ from starter.sources.sources import load_source
 from starter.sources.splits import Splits
 from submission import UnusableInput
 from submission.files import replacing
+from submission.random import EPOCH, HELD_OUT
 
 PAD = 4
 """Pixels that a random crop may move an image by, each way."""
@@ -181,7 +182,7 @@ def _parts(splits: Splits, asked: Training) -> tuple[ImageSet, ImageSet, str]:
         images = np.concatenate([part.images for part in parts])
         labels = np.concatenate([_labels(part) for part in parts])
         return splits.train, ImageSet("test", images, labels), "test split"
-    rng = np.random.Generator(np.random.Philox(key=[asked.seed, 17]))
+    rng = HELD_OUT(asked.seed)
     labels, kept = _labels(splits.train), []
     for label in np.unique(labels):
         members = rng.permutation(np.flatnonzero(labels == label))
@@ -260,7 +261,7 @@ def _fit(
 
 def _batches(pixels: Tensor, asked: Training, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Indices (b,) and images uint8 (b, 3, h, w) of each step, in random order, cropped and flipped."""
-    rng = np.random.Generator(np.random.Philox(key=[asked.seed, 1000 + epoch]))
+    rng = EPOCH(asked.seed, epoch)
     order = rng.permutation(len(pixels))
     b = min(asked.batch, len(pixels))
     for start in range(0, len(order) - b + 1, b):

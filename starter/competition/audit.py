@@ -25,6 +25,7 @@ from starter.observing.cache import cache_of
 from starter.observing.observe import Observer, observe_all
 from submission import Competition, SolutionRow, UnusableInput
 from submission.metrics import spearman
+from submission.random import AUDIT
 from submission.solution import whole_solution
 
 DEVIATIONS = 6.0
@@ -266,7 +267,7 @@ def _set_order(competition: Competition, solution: Sequence[SolutionRow]) -> Ite
 
 def _chance(values: NDArray, statistic: Callable[[NDArray], float]) -> float:
     """How often a shuffle has at least the statistic of the values as they stand."""
-    rng = np.random.Generator(np.random.Philox(0))
+    rng = AUDIT(0)
     found = statistic(values)
     return (1 + sum(statistic(rng.permutation(values)) >= found for _ in range(_SHUFFLES))) / (1 + _SHUFFLES)
 

@@ -20,11 +20,12 @@ from tqdm import tqdm
 
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS
-from starter.sets.recipe import Recipe, generator
+from starter.sets.recipe import Recipe
 from starter.sources.glyphs.digits import CLASSES, NATURAL, PARTS, Look, draw_glyphs
 from starter.sources.glyphs.signs import PICTURES, SCRIPTS
 from starter.sources.glyphs.typefaces import handwriting, script, typeface
 from submission.errors import UnusableInput
+from submission.random import CAPTIONS, PHOTOS
 
 ABSENT = -1
 
@@ -128,7 +129,7 @@ def captioned_glyphs(images: int, seed: int, progress: bool = True) -> Captioned
     """That many images to the next 250: a fifth clear, two fifths as the embedded data, two fifths varied."""
     groups = range(5 * -(-images // (5 * GROUP)))
     bar = tqdm(groups, desc="draw glyphs", unit="group", disable=not progress)
-    return join([_group(generator(seed, "captions", number), number % 5) for number in bar])
+    return join([_group(CAPTIONS(seed, number), number % 5) for number in bar])
 
 
 def _group(rng: Generator, kind: int) -> Captioned:
@@ -228,7 +229,7 @@ def captioned_photos(
             for classes, (images, _) in zip(named, sets, strict=True)
         ]
     )
-    rng, parts = generator(seed, "photos"), []
+    rng, parts = PHOTOS(seed), []
     groups = np.split(rng.permutation(len(pixels)), range(PHOTOS_OF_A_STYLE, len(pixels), PHOTOS_OF_A_STYLE))
     for number, chosen in enumerate(tqdm(groups, desc="shift photos", unit="group", disable=not progress)):
         shift = int(rng.integers(1, len(SHIFTS))) if number % 2 else 0

@@ -25,10 +25,10 @@ from tqdm import tqdm
 
 from starter.classifiers.weights import with_sorted_header
 from starter.encoders.captions import Captioned
-from starter.sets.recipe import generator
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import replacing
+from submission.random import CONTRASTIVE
 
 LENGTH = 128
 """Of the features."""
@@ -201,7 +201,7 @@ def train_encoder(
         network = TwoTower(len(words), widths=widths).to(memory_format=torch.channels_last).train()
     tables = [padded([*[[words[w] for w in words_of(p)] for p in some], []]) for some in data.phrases]
     pixels, values = torch.from_numpy(data.images).permute(0, 3, 1, 2), torch.from_numpy(data.values)
-    rng = generator(seed, "contrastive")
+    rng = CONTRASTIVE(seed)
     batches = list(_batches(data, epochs, rng))
     optimisers, schedules = _optimisers(network, len(batches))
     for chosen in tqdm(batches, desc="train encoder", unit="batch", disable=not progress):

@@ -19,6 +19,7 @@ from starter.meaning.manifest import ClassEntry
 from submission.arrays import IntArray
 from submission.errors import UnusableInput, unusable
 from submission.files import write_text
+from submission.random import CLASS_IMAGES
 
 
 def load_class_images(
@@ -45,7 +46,7 @@ def load_class_images(
         UnusableInput: a source or a class has no images there, or an image cannot be read.
     """
     files = class_files(entries, root)
-    rng = _generator(seed)
+    rng = CLASS_IMAGES(seed)
     chosen = [
         np.arange(len(own)) if per_class is None else np.sort(rng.permutation(len(own))[:per_class])
         for own in files
@@ -120,7 +121,7 @@ def balanced_halves(
     if half < 1:
         raise unusable(root, "two images or more of ID classes and of OOD classes are needed")
     half = half if limit is None else min(half, limit)
-    rng = _generator(seed)
+    rng = CLASS_IMAGES(seed)
     validation, test = [np.empty(0, np.int64)] * len(entries), [np.empty(0, np.int64)] * len(entries)
     for kind in (ood, ~ood):
         shares = even_shares(np.where(kind, counts, 0), 2 * half)
@@ -178,10 +179,6 @@ def _read(
     rows = sorted(found)
     labels = np.repeat(np.array(rows, np.int64), [len(found[row]) for row in rows])
     return ImageSet(name, np.concatenate([found[row] for row in rows]), labels)
-
-
-def _generator(seed: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))
 
 
 def write_halves(

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
-from starter.sets.recipe import generator
 from starter.sets.rendering import FromRecipe, Images
 from submission.errors import UnusableInput
 from submission.files import digest_of
 from submission.ids import check_set_name
+from submission.random import MIX_IND, MIX_OOD, MIX_ORDER, OOD_FAMILIES
 
 LEAST = 20
 """Images of either kind that a mix has at least."""
@@ -80,13 +80,14 @@ class Mix:
             UnusableInput: a pool has too few; none is drawn twice.
         """
         drawn = []
-        for kind, wanted, pool in (("IND", self.ind, ind_pool), ("OOD", self.ood, ood_pool)):
+        for stream, wanted, pool in ((MIX_IND, self.ind, ind_pool), (MIX_OOD, self.ood, ood_pool)):
             if wanted > pool:
                 raise UnusableInput(
-                    f"mix {self.name!r} draws {wanted} {kind} images without replacement, there are {pool}"
+                    f"mix {self.name!r} draws {wanted} {stream.word} images without replacement, "
+                    f"there are {pool}"
                 )
-            drawn.append(generator(self.seed, kind).permutation(pool)[:wanted])
-        order = generator(self.seed, "order").permutation(len(self))
+            drawn.append(stream(self.seed).permutation(pool)[:wanted])
+        order = MIX_ORDER(self.seed).permutation(len(self))
         is_ood = np.arange(len(self)) >= self.ind
         return np.concatenate(drawn)[order], is_ood[order]
 
@@ -265,7 +266,7 @@ def split_families(names: Sequence[str], seed: int) -> dict[str, list[str]]:
         )
     largest = max(members, key=lambda name: len(members[name]))
     others = [name for name in members if name != largest]
-    order = [others[i] for i in generator(seed, "ood families").permutation(len(others))]
+    order = [others[i] for i in OOD_FAMILIES(seed).permutation(len(others))]
     val, test = max(1, round(0.1 * len(members))), max(2, round(0.3 * len(members)))
     chosen = {"train": [largest, *order[val + test :]], "val": order[:val], "test": order[val : val + test]}
     return {part: sorted(name for each in chosen[part] for name in members[each]) for part in chosen}

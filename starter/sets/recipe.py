@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.random import Generator, Philox
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
@@ -23,6 +23,7 @@ from starter.operations import GROUPS, OPERATIONS, POLICIES, Policy
 from starter.operations.kernels import to_planes
 from starter.operations.operation import Parameter, Params
 from submission.errors import UnusableInput
+from submission.random import MAGNITUDES, NOISE, RECIPES, SELECTION
 
 #: Images are always rendered in chunks of this many, whatever batches they are used in.
 CHUNK = 500
@@ -166,7 +167,7 @@ class Recipe:
         classes are to be resampled in a base without labels.
         """
         n = self.size(base)
-        rng = generator(self.seed, self.selection, "selection")
+        rng = SELECTION(self.seed, self.selection)
         if self.selection == "sample":
             return rng.permutation(len(base))[:n]
         if self.selection == "resample_classes":
@@ -185,14 +186,13 @@ class Recipe:
             for index, (name, params) in enumerate(self.pixel_ops)
         ]
         drawn = [
-            operation.magnitudes(generator(*key, "magnitudes"), len(indices), params)
-            for operation, params, key in steps
+            operation.magnitudes(MAGNITUDES(*key), len(indices), params) for operation, params, key in steps
         ]
         pixels = np.ascontiguousarray(base.images)
         _keep_freed_memory()
         for number, start in enumerate(range(0, len(indices), CHUNK)):
             stop = min(start + CHUNK, len(indices))
-            noise = [generator(*key, "noise", number) for _, _, key in steps]
+            noise = [NOISE(*key, number) for _, _, key in steps]
             blocks = []
             for first in range(start, stop, BLOCK):
                 rows = slice(first, min(first + BLOCK, stop))
@@ -211,12 +211,6 @@ class Recipe:
         for number, chunk in enumerate(self.chunks(base)):
             images[number * CHUNK : (number + 1) * CHUNK] = chunk.permute(0, 2, 3, 1).numpy()
         return ImageSet(self.name, images, None if base.labels is None else base.labels[indices])
-
-
-def generator(*key: int | str | None) -> Generator:
-    """Philox keyed by `key`: keys that differ in anything give independent streams."""
-    digest = hashlib.sha256(json.dumps(key).encode()).digest()
-    return Generator(Philox(key=int.from_bytes(digest[:16], "little")))
 
 
 def _keep_freed_memory() -> None:
@@ -282,7 +276,7 @@ def draw_recipes(
             raise UnusableInput(f"{name} must lie in [0, 1], got {share}")
     recipes = []
     for number in range(1, count + 1):
-        rng = generator(seed, prefix, number)
+        rng = RECIPES(seed, prefix, number)
         ops: list[tuple[str, Params]] = [("sample", {"n": n})]
         if rng.random() < prior_share:
             ops = [("resample_classes", {"n": n, "concentration": concentration})]

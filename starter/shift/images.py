@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS
 from starter.operations.operation import Params
-from starter.sets.recipe import Recipe, generator
+from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe, Images
 from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from submission.errors import UnusableInput
 from submission.files import digest_of
+from submission.random import GRID_IMAGES
 
 STRENGTHS = (0.25, 0.5, 0.75, 1.0)
 IND = "ind"
@@ -111,7 +112,7 @@ def is_embedded(source: str, classes: Sequence[str]) -> bool:
 
 def _parts(base: ImageSet, name: str, budget: float, group: str, seed: int) -> list[FromRecipe]:
     """The set as it is (but IND), and then operation by operation at each strength."""
-    rng = generator(seed, "grid", name)
+    rng = GRID_IMAGES(seed, name)
     operations = rng.permutation(GROUPS[group])
     count = int(np.clip(budget // (_PART * len(STRENGTHS)), 1, len(operations)))
     steps: list[tuple[tuple[str, Params], ...]] = [

@@ -21,6 +21,7 @@ from starter.encoders import Encoder
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import replacing
+from submission.random import LAID
 
 STEPS, BATCH, RATE = 1000, 256, 1e-3
 MARGIN = 0.25
@@ -150,7 +151,7 @@ def train_laid(
         raise UnusableInput(f"LAID needs texts (s >= 2, c >= 2, l even), got {features.shape}")
     meanings, covariates, _ = features.shape
     texts = torch.from_numpy(features).to(device)
-    rng = np.random.Generator(np.random.Philox(seed))
+    rng = LAID(seed)
     matrix = torch.from_numpy(_start(features)).to(device).requires_grad_()
     optimiser = torch.optim.Adam([matrix], RATE)
     with tqdm(range(steps), desc="LAID", unit="step", disable=not progress) as bar:

@@ -11,9 +11,9 @@ from tqdm import tqdm
 
 from starter.encoders import Encoder, TwoTowerEncoder
 from starter.encoders.clip import clip_templates
-from starter.sets.recipe import generator
 from submission.errors import UnusableInput
 from submission.files import read_text
+from submission.random import PROMPTS
 
 _TEXTS = 1000
 COVARIATES = 150
@@ -58,7 +58,7 @@ def caption_prompts(phrases: Sequence[Sequence[str]], seed: int = 0, count: int 
 
     The first template is "{}", the meaning alone.
     """
-    rng, drawn = generator(seed, "prompts"), dict.fromkeys(["{}"])
+    rng, drawn = PROMPTS(seed), dict.fromkeys(["{}"])
     while len(drawn) < min(count, math.prod(len(some) + 1 for some in phrases[1:])):
         told = [str(rng.choice(some)) for some in phrases[1:] if rng.random() < 0.5]
         drawn[", ".join(["{}", *told])] = None

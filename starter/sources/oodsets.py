@@ -19,9 +19,9 @@ from tqdm import tqdm
 
 from starter.images.files import Tree, open_tree, read_images, resize
 from starter.images.imageset import ImageSet, row_hashes
-from starter.sets.recipe import generator
 from starter.sources.glyphs.signs import PICTURES, SCRIPTS, SIZE, other_glyphs
 from submission.errors import UnusableInput, unusable
+from submission.random import OOD_IMAGES
 
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 OVERLAPPING: dict[tuple[str, ...], tuple[str, ...]] = {
@@ -180,7 +180,7 @@ def _read(
 ) -> ImageSet:
     chosen = np.arange(len(files))
     if limit is not None and limit < len(files):
-        chosen = np.sort(generator(seed, "ood images", name).permutation(len(files))[:limit])
+        chosen = np.sort(OOD_IMAGES(seed, name).permutation(len(files))[:limit])
     return ImageSet(name, read_images(tree, [files[int(i)] for i in chosen], size))
 
 

@@ -14,6 +14,7 @@ from starter.sources.glyphs.digits import glyph_splits
 from starter.sources.layouts import load_stored, stored_set, stored_sets
 from starter.sources.splits import Splits, hold_out, split
 from submission.errors import UnusableInput, printable, unusable
+from submission.random import LIMITED
 
 LEAST_SIDE = 8  # pixels: networks halve an image three times
 MAX_NAME = 200  # characters; a competition takes no longer ones
@@ -261,5 +262,5 @@ def _drawn(n: int, limit: int | None, seed: int) -> NDArray[np.int64]:
         return np.arange(n)
     if limit < 1:
         raise ValueError(f"limit must be 1 or more, got {limit}")
-    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))
+    rng = LIMITED(seed)
     return np.sort(rng.choice(n, limit, replace=False))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
 from submission.errors import UnusableInput
+from submission.random import SPLITS
 
 # Where reference, meta_base and val_base end, in tenths of each class's test images; test_base is the rest.
 _ENDS = (2, 6, 7)
@@ -79,7 +80,7 @@ def split(classes: tuple[str, ...], train: ImageSet, test: ImageSet, seed: int) 
     """
     if test.labels is None:
         raise ValueError("test must be labelled")
-    rng = _generator(seed)
+    rng = SPLITS(seed)
     names = tuple(field.name for field in fields(Splits)[2:])
     chosen: dict[str, list[NDArray[np.int64]]] = {name: [] for name in names}
     for label, class_name in enumerate(classes):
@@ -99,7 +100,7 @@ def hold_out(images: ImageSet, seed: int) -> tuple[ImageSet, ImageSet]:
     """Labelled images in two halves (train, test), shuffled and stratified by `seed`; the odd ones train."""
     if images.labels is None:
         raise ValueError("images must be labelled")
-    rng = _generator(seed)
+    rng = SPLITS(seed)
     halves: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = ([], [])
     for label in np.unique(images.labels):
         members = rng.permutation(np.flatnonzero(images.labels == label))
@@ -107,7 +108,3 @@ def hold_out(images: ImageSet, seed: int) -> tuple[ImageSet, ImageSet]:
             half.append(part)
     train, test = (images.take(rng.permutation(np.concatenate(half))) for half in halves)
     return train, test
-
-
-def _generator(seed: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))

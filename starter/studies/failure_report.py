@@ -17,7 +17,7 @@ from starter.competition.ood import MixSets, View
 from starter.images.imageset import ImageSet
 from starter.observing.observation import Observation
 from starter.operations.corruptions import CORRUPTIONS
-from starter.sets.recipe import Recipe, generator
+from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe, Rendering
 from starter.sources.sources import load_images, set_names
 from starter.studies.failure import TABLES, Detectors, Scored
@@ -27,6 +27,7 @@ from starter.studies.sanity import SEVERITY, chosen
 from submission import Competition
 from submission.errors import UnusableInput
 from submission.files import write_text
+from submission.random import FAILURE
 from submission.tracks import TRACKS
 
 CLEAN, CORRUPTED, OOD = "clean", "corrupted", "ood"
@@ -103,7 +104,7 @@ def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
 def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, Labelled]:
     """Labelled IND images by kind: clean, corrupted at severity 5, and those at each path, by its name."""
     base = sets.base
-    some = base.take(np.sort(generator(0, "failure").permutation(len(base))[:images]), "ind")
+    some = base.take(np.sort(FAILURE(0).permutation(len(base))[:images]), "ind")
     unlabelled = replace(some, labels=None)
     corrupted = [
         FromRecipe(Recipe(name, 0, ((name, {"severity": SEVERITY}),)), unlabelled) for name in CORRUPTIONS

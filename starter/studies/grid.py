@@ -17,7 +17,6 @@ from starter.detectors import DETECTORS
 from starter.encoders import Encoder
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS
-from starter.sets.recipe import generator
 from starter.sets.rendering import FromRecipe
 from starter.shift.degrees import LEAST, LEVELS, ShiftGrid
 from starter.shift.grid import AXES, METRICS, Grid, measure
@@ -29,6 +28,7 @@ from starter.studies.figures import TITLES, cell_images, curves, heat_maps
 from submission import Competition, UnusableInput
 from submission.files import replacing, write_text
 from submission.page import templates
+from submission.random import GRID_HALVES
 
 Referee = Callable[[Sequence[str], Path, int, str, bool], tuple[Encoder, Laid]]
 """From the ID classes, a folder to keep things in, a seed, a device and whether bars are shown."""
@@ -151,7 +151,7 @@ def run_grid(
 def grid_images(sets: MixSets, asked: Asked) -> tuple[ImageSet, list[Joined]]:
     """The IND images, and the renderings of all shifted ones."""
     competition, base = sets.competition, replace(sets.base, labels=None)
-    order = generator(asked.seed, "grid halves").permutation(len(base))
+    order = GRID_HALVES(asked.seed).permutation(len(base))
     ind, rest = (np.sort(half) for half in np.array_split(order, 2))
     others = load_ood_sets(
         asked.ood,

@@ -21,10 +21,11 @@ from starter.detectors.metrics import auroc
 from starter.images.files import open_tree, read_images
 from starter.images.imageset import ImageSet
 from starter.observing.observation import Observation, Source
-from starter.sets.recipe import Recipe, generator
+from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe, Rendering
 from starter.sources.splits import Splits
 from submission.errors import UnusableInput
+from submission.random import SANITY
 
 SEVERITY = 5
 SHIFTS = {
@@ -77,7 +78,7 @@ def ood_sets(path: Path, size: tuple[int, int], limit: int, seed: int = 0) -> di
         for folder in tree.folders(1):
             inside, name = tree.below(folder), re.sub(r"[^A-Za-z0-9._-]+", "-", folder)
             files = inside.images(0)
-            drawn = np.sort(generator(seed, "sanity", name).permutation(len(files))[:limit])
+            drawn = np.sort(SANITY(seed, name).permutation(len(files))[:limit])
             found[name] = ImageSet(name, read_images(inside, [files[i] for i in drawn], size))
     return found
 
@@ -86,7 +87,7 @@ def shown(splits: Splits, ood: Mapping[str, ImageSet], images: int, seed: int = 
     """At most `images` images of each part of the source and of each OOD set, drawn by `seed`."""
 
     def some(part: ImageSet, name: str, limit: int) -> ImageSet:
-        drawn = generator(seed, "sanity", name).permutation(len(part))[:limit]
+        drawn = SANITY(seed, name).permutation(len(part))[:limit]
         return part.take(np.sort(drawn), name)
 
     ind = replace(some(splits.test_base, "ind", images), labels=None)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from starter.encoders import Encoder
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS
-from starter.sets.recipe import Recipe, generator
+from starter.sets.recipe import Recipe
 from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from starter.sources.splits import Splits
 from submission.arrays import FloatArray
+from submission.random import ZERO_SHOT
 
 IMAGES = 3000
 SEVERITY = 3
@@ -89,7 +90,7 @@ def shown_sets(
         part: which split of them, of which at most 3,000 images are taken.
     """
     base, own = getattr(splits, part), part.removesuffix("_base")
-    drawn = generator(seed, "table 3").permutation(len(base))[:IMAGES]
+    drawn = ZERO_SHOT(seed).permutation(len(base))[:IMAGES]
     test, names = base.take(np.sort(drawn), own), GROUPS["corruptions"]
     shares = (test.take(np.arange(start, len(test), len(names))) for start in range(len(names)))
     corrupted = [

@@ -14,7 +14,6 @@ from typing import Protocol, cast
 
 import numpy as np
 import torch
-from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
 from starter.classifiers.networks.user import user_function
@@ -23,6 +22,7 @@ from starter.synis.prompts import OBJECT, STYLES, Prompt, Style, read_styles
 from submission.arrays import Pixels
 from submission.errors import UnusableInput
 from submission.files import read_text
+from submission.random import GENERATED
 
 
 class ImageGenerator(Protocol):
@@ -105,7 +105,7 @@ def _image(prompt: Prompt) -> NDArray[np.uint8]:
         next((phrases.index(each) for each in told if each in phrases), usual)
         for phrases, usual in zip(COVARIATES, USUAL, strict=True)
     )
-    rng = Generator(Philox(prompt.seed))
+    rng = GENERATED(prompt.seed)
     images = drawn(np.array([MEANINGS.index(meaning)]), (face, backdrop, look), rng)
     return shifted(images, shift, rng)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from submission.errors import unusable
 from submission.files import read_rows
+from submission.random import SYNIS
 
 STYLE_NAMES = (
     "art nouveau", "constructivist", "expressionist", "graffiti", "hyperrealism", "impressionist",
@@ -133,7 +134,7 @@ def plan(
     images = []
     for semantic, covariate in sorted({(int(s), int(c)) for s, c in levels if min(s, c) >= 0}):
         members = np.flatnonzero((levels[:, 0] == semantic) & (levels[:, 1] == covariate))
-        generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, semantic, covariate])))
+        generator = SYNIS(seed, semantic, covariate)
         rounds = -(-per_cell // len(members))
         drawn = np.concatenate([generator.permutation(members) for _ in range(rounds)])[:per_cell]
         for number, (index, noise) in enumerate(

@@ -16,6 +16,7 @@ from starter.images.imageset import ImageSet
 from starter.sources.glyphs.backdrops import SIDE, draw_backdrops
 from starter.sources.glyphs.typefaces import CELL, HEIGHT, Typeface, handwriting, typeface
 from starter.sources.splits import Splits
+from submission.random import GLYPHS
 
 CLASSES = tuple("0123456789")
 # Images of each part, and the rows of handwriting only seen there: blocks, since neighbours share writers.
@@ -87,7 +88,7 @@ def glyph_splits(seed: int) -> Splits:
     """
     parts = []
     for index, (name, (n, rows)) in enumerate(PARTS.items()):
-        rng = _generator([seed, index])
+        rng = GLYPHS(seed, index)
         parts.append(_render(name, _balanced(n, rng), Look(), handwriting(*rows), rng))
     return Splits(CLASSES, *parts)
 
@@ -109,13 +110,9 @@ def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_bas
         raise ValueError(f"no natural family {family!r}; there are {', '.join(NATURAL)}")
     if n < 1:
         raise ValueError(f"n must be 1 or more, got {n}")
-    rng = _generator([seed, zlib.crc32(family.encode())])
+    rng = GLYPHS(seed, zlib.crc32(family.encode()))
     _, rows = PARTS[part]
     return _render(name, _balanced(n, rng), NATURAL[family], handwriting(*rows), rng)
-
-
-def _generator(entropy: list[int]) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
 
 
 def _balanced(n: int, rng: np.random.Generator) -> NDArray[np.int64]:

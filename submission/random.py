@@ -1,0 +1,91 @@
+"""Every stream of random numbers that a built set, a plan or a score depends on, by name.
+
+`STREAM(seed, ...)` is a NumPy generator, Philox in each case. There are three ways to its key, as old as the
+streams: a number beside the seed, words hashed with the seed, or NumPy's own mixing of the seed. Numbers,
+words and ways never change, or old seeds would give other sets. A seed that is used with two streams of
+different numbers or words gives independent draws; streams that `Mixed` makes are told apart by their seeds
+alone.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from numpy.random import Generator, Philox, SeedSequence
+
+
+def hashed(*key: int | str | None) -> Generator:
+    """Philox keyed by `key`: keys that differ in anything give independent streams."""
+    digest = hashlib.sha256(json.dumps(key).encode()).digest()
+    return Generator(Philox(key=int.from_bytes(digest[:16], "little")))
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Streams whose key is the seed and a number, to which a `step` may be added (an epoch, a count)."""
+
+    number: int
+
+    def __call__(self, seed: int, step: int = 0) -> Generator:
+        return Generator(Philox(key=[seed, self.number + step]))
+
+
+@dataclass(frozen=True)
+class Worded:
+    """Streams whose key is hashed: what the caller names, and after the first `at` parts of it the word."""
+
+    word: str
+    at: int = 1
+
+    def __call__(self, *key: int | str | None) -> Generator:
+        return hashed(*key[: self.at], self.word, *key[self.at :])
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Streams whose key NumPy's SeedSequence mixes from the numbers that the caller names."""
+
+    def __call__(self, *seeds: int) -> Generator:
+        return Generator(Philox(SeedSequence(seeds)))
+
+
+# name = way to the key            # what is drawn: arguments
+VAL_SETS = Numbered(0)  # the plan of the validation sets: seed
+TEST_SETS = Numbered(1)  # the plan of the test sets: the secret seed
+SHARED = Numbered(7)  # families to validation and test: seed
+TRAIN_REF_IMAGES = Numbered(11)  # training images that methods get: seed
+PUBLIC = Numbered(13)  # sets whose score is public: the secret seed
+HELD_OUT = Numbered(17)  # images that a training does not see: seed
+EPOCH = Numbered(1000)  # order, shifts and flips of a training's epoch: seed, epoch
+BOOTSTRAP = Numbered(0)  # families and signs of the leaderboard and of reports: 0, or 0 and the families
+
+SELECTION = Worded("selection", at=2)  # a recipe's images of its base: seed, kind of selection
+MAGNITUDES = Worded("magnitudes", at=3)  # of an operation: seed, its place, its name
+NOISE = Worded("noise", at=3)  # of an operation's pixels: seed, its place, its name, chunk
+RECIPES = hashed  # a recipe of a family: seed, prefix, number
+MIX_IND = Worded("IND")  # a mix's ID images: seed
+MIX_OOD = Worded("OOD")  # a mix's OOD images: seed
+MIX_ORDER = Worded("order")  # the order of a mix: seed
+OOD_FAMILIES = Worded("ood families")  # families to training, validation and test: seed
+OOD_IMAGES = Worded("ood images")  # images of an OOD set: seed, name
+MIXES = Worded("mixes")  # the plan of a part's mixes: seed, part
+NOISE_FLOOR = Worded("noise")  # labels of the noise floor: seed, row
+CELLS = Worded("cells")  # sets of a grid: seed, part
+CAPTIONS = Worded("captions")  # the images that the embedded encoder learns from: seed, number
+PHOTOS = Worded("photos")  # photographs with styles: seed
+CONTRASTIVE = Worded("contrastive")  # batches of the embedded encoder: seed
+PROMPTS = Worded("prompts")  # sentences that LAID learns from: seed
+GRID_IMAGES = Worded("grid")  # shifted images of a grid: seed, source
+GRID_HALVES = Worded("grid halves")  # the ID images' halves: seed
+SANITY = Worded("sanity")  # images of the sanity table: seed, name
+FAILURE = Worded("failure")  # images of the failure study: 0
+ZERO_SHOT = Worded("table 3")  # images of LAID's table: seed
+
+GLYPHS = Mixed()  # digits of a part or of a natural family, and sets without characters: seed, part or name
+SPLITS = Mixed()  # parts and halves of labelled images: seed
+LIMITED = Mixed()  # images of a folder with a limit: seed
+CLASS_IMAGES = Mixed()  # images of a class: seed
+LAID = Mixed()  # batches of LAID: seed
+SYNIS = Mixed()  # prompts and noise of a cell: seed, semantic level, covariate level
+GENERATED = Mixed()  # an image that the embedded generator draws: the prompt's seed
+AUDIT = Mixed()  # shuffles that the order of the sets is compared with: 0
