@@ -1,12 +1,22 @@
+"""Every architecture: sizes, published names, what it computes against other definitions, and that it trains."""
+
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional
+from torchvision.models import densenet121, resnet18, resnet101
+from torchvision.models.resnet import BasicBlock
 
-from starter.classifiers import ARCHITECTURES, Network, new_network
+from starter.classifiers import ARCHITECTURES, Classifier, Network, new_network
+from starter.classifiers.networks import dla, repvgg, resnet
 from submission.errors import UnusableInput
+
+Shaken = Callable[[Callable[[int], Network]], Network]
 
 # Parameters for ten classes, as the definitions' own sources count them: torchvision's and timm's counts for
 # 1,000 classes, less their first convolution and last layer, plus the 3x3 one and the layer for ten.
@@ -32,10 +42,12 @@ STAGES = {
 }
 
 
+PUBLISHED = {"repvgg_a0": ("linear", 356), "resnet56": ("fc", 344)}
+"""The head's name, and how many tensors the published weights have."""
+
+
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_every_network_has_its_size_stages_features_and_logits(
-    arch: str, shaken: Callable[[Callable[[int], Network]], Network]
-) -> None:
+def test_every_network_has_its_size_stages_features_and_logits(arch: str, shaken: Shaken) -> None:
     network = shaken(lambda classes: new_network(arch, classes))
     assert sum(parameter.numel() for parameter in network.parameters()) == PARAMETERS[arch]
     x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
@@ -44,7 +56,17 @@ def test_every_network_has_its_size_stages_features_and_logits(
     pooled = maps[-1].mean((2, 3))
     torch.testing.assert_close(network.features(x), pooled)
     torch.testing.assert_close(network(x), pooled @ network.head.weight.T + network.head.bias)
-    assert network.head.out_features == 10
+    assert (network.head.in_features, network.head.out_features) == (STAGES[arch][-1][0], 10)
+
+
+@pytest.mark.parametrize("arch", PUBLISHED)
+def test_names_and_shapes_are_the_published_ones(arch: str) -> None:
+    network, (head, count) = new_network(arch, 10), PUBLISHED[arch]
+    manifest = Path(__file__).with_name(f"{arch}.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    assert len(manifest) == count
+    found = [" ".join([name, *map(str, tensor.shape)]) for name, tensor in network.state_dict().items()]
+    assert sorted(found) == manifest
+    assert network.head is getattr(network, head)
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
@@ -66,3 +88,144 @@ def test_unknown_names_list_the_known_ones() -> None:
 def test_torchvision_is_imported_only_where_a_network_needs_it() -> None:
     code = "import sys, starter.classifiers as c; c.new_network('dla34', 2); sys.exit('torchvision' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("inputs", "outputs", "stride"), [(16, 16, 1), (16, 32, 2)])
+def test_a_block_of_resnet56_is_torchvisions(inputs: int, outputs: int, stride: int) -> None:
+    generator = torch.Generator().manual_seed(2)
+    block = resnet.Block(inputs, outputs, stride).eval()
+    reference = BasicBlock(inputs, outputs, stride, block.downsample).eval()
+    state = {
+        name: torch.rand(t.shape, generator=generator) if t.is_floating_point() else t
+        for name, t in block.state_dict().items()
+    }
+    block.load_state_dict(state)
+    reference.load_state_dict(state)
+    x = torch.randn(2, inputs, 8, 8, generator=generator)
+    with torch.no_grad():
+        torch.testing.assert_close(block(x), reference(x))
+
+
+@pytest.mark.parametrize(("inputs", "outputs", "stride"), [(6, 6, 1), (6, 8, 1), (6, 8, 2)])
+def test_a_block_of_repvgg_equals_one_3x3_convolution(inputs: int, outputs: int, stride: int) -> None:
+    """The paper's section 3.3: the three branches are one 3x3 convolution, computed here in float64."""
+    generator = torch.Generator().manual_seed(2)
+    block = repvgg.Block(inputs, outputs, stride).double().eval()
+    state = block.state_dict()
+    for name, tensor in state.items():
+        if tensor.is_floating_point():
+            state[name] = torch.rand(tensor.shape, generator=generator, dtype=torch.float64)
+    block.load_state_dict(state)
+
+    def folded(weight: torch.Tensor, bn: str) -> tuple[torch.Tensor, torch.Tensor]:
+        scale = state[f"{bn}.weight"] / (state[f"{bn}.running_var"] + 1e-5).sqrt()
+        return weight * scale.view(-1, 1, 1, 1), state[f"{bn}.bias"] - state[f"{bn}.running_mean"] * scale
+
+    kernel, bias = folded(state["rbr_dense.conv.weight"], "rbr_dense.bn")
+    point, point_bias = folded(state["rbr_1x1.conv.weight"], "rbr_1x1.bn")
+    kernel[:, :, 1:2, 1:2] += point
+    bias = bias + point_bias
+    assert (block.rbr_identity is not None) == (inputs == outputs and stride == 1)
+    if block.rbr_identity is not None:
+        same, same_bias = folded(torch.eye(inputs, dtype=torch.float64)[:, :, None, None], "rbr_identity")
+        kernel[:, :, 1:2, 1:2] += same
+        bias = bias + same_bias
+    x = torch.randn(2, inputs, 8, 8, generator=generator, dtype=torch.float64)
+    expected = functional.conv2d(x, kernel, bias, stride, padding=1).relu()
+    fast = block.folded()
+    assert [type(layer) for layer in fast] == [nn.Conv2d, nn.ReLU]
+    with torch.no_grad():
+        torch.testing.assert_close(block(x), expected)
+        torch.testing.assert_close(fast(x), expected)
+
+
+def test_a_folded_repvgg_has_one_convolution_a_block() -> None:
+    network = new_network("repvgg_a0", 10).eval()
+    fast = network.folded()
+    assert sum(isinstance(module, nn.Conv2d) for module in fast.modules()) == 22
+    assert sum(isinstance(module, repvgg.Block) for module in network.modules()) == 22
+    assert not any(isinstance(module, (repvgg.Block, nn.BatchNorm2d)) for module in fast.modules())
+
+
+def dla_block(module: dla.Block, x: torch.Tensor) -> torch.Tensor:
+    """A basic block whose shortcut is pooled first and projected then."""
+    first = functional.relu(module.bn1(module.conv1(x)))
+    shortcut = functional.max_pool2d(x, x.shape[-1] // first.shape[-1])
+    if x.shape[1] != first.shape[1]:
+        shortcut = module.project[1](module.project[0](shortcut))
+    return functional.relu(module.bn2(module.conv2(first)) + shortcut)
+
+
+def dla_join(tree: dla.Tree, *maps: torch.Tensor) -> torch.Tensor:
+    """An aggregation node: 1x1 convolution of all maps, normalised, ReLU."""
+    return functional.relu(tree.root[1](tree.root[0](torch.cat(maps, 1))))
+
+
+def test_maps_of_dla34_are_joined_as_in_the_papers_figure(
+    shaken: Shaken,
+) -> None:
+    network = shaken(ARCHITECTURES["dla34"])
+    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
+    expected = [network.stem(x)]
+    first, second, third, fourth = network.trees
+    a = dla_block(first.left, expected[-1])
+    expected.append(dla_join(first, dla_block(first.right, a), a))
+    for tree in (second, third):
+        before = expected[-1]
+        a = dla_block(tree.left.left, before)
+        node = dla_join(tree.left, dla_block(tree.left.right, a), a)
+        a = dla_block(tree.right.left, node)
+        last = dla_block(tree.right.right, a)
+        expected.append(dla_join(tree.right, last, a, functional.max_pool2d(before, 2), node))
+    a = dla_block(fourth.left, expected[-1])
+    expected.append(dla_join(fourth, dla_block(fourth.right, a), a, functional.max_pool2d(expected[-1], 2)))
+    torch.testing.assert_close(network.stages(x), expected[1:])
+
+
+def test_densenet121_is_torchvisions(shaken: Shaken) -> None:
+    network = shaken(ARCHITECTURES["densenet121"])
+    reference = densenet121(num_classes=10).eval().requires_grad_(False)
+    reference.features.conv0 = nn.Conv2d(3, 64, 3, padding=1, bias=False)
+    for name in ("norm0", "relu0", "pool0"):
+        setattr(reference.features, name, nn.Identity())
+    names = {"conv0.": "features.conv0.", "norm5.": "features.norm5.", "fc.": "classifier."}
+    names |= {f"blocks.{i}.": f"features.denseblock{i + 1}." for i in range(4)}
+    names |= {f"transitions.{i}.": f"features.transition{i + 1}." for i in range(3)}
+    state = {}
+    for name, tensor in network.state_dict().items():
+        prefix = next(prefix for prefix in names if name.startswith(prefix))
+        state[names[prefix] + name.removeprefix(prefix)] = tensor
+    reference.load_state_dict(state)
+    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(network(x), reference(x))
+
+
+@pytest.mark.parametrize("theirs", [resnet18, resnet101])
+def test_resnets_for_imagenet_are_torchvisions(theirs: Callable[..., nn.Module], shaken: Shaken) -> None:
+    network = shaken(ARCHITECTURES[theirs.__name__])
+    reference = theirs(num_classes=10).eval().requires_grad_(False)
+    reference.conv1, reference.maxpool = nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.Identity()
+    reference.load_state_dict(network.state_dict())
+    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(network(x), reference(x))
+
+
+def test_the_convolutions_of_vgg16_are_configuration_d(shaken: Shaken) -> None:
+    network = shaken(ARCHITECTURES["vgg16"])
+    convolutions = [module for module in network.modules() if isinstance(module, nn.Conv2d)]
+    assert [conv.out_channels for conv in convolutions] == [64, 64, 128, 128, *[256] * 3, *[512] * 6]
+    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
+    maps, normalisations = x, (m for m in network.modules() if isinstance(m, nn.BatchNorm2d))
+    for index, (conv, bn) in enumerate(zip(convolutions, normalisations, strict=True)):
+        maps = nn.functional.relu(bn(conv(maps)))
+        if index in (1, 3, 6, 9, 12):
+            maps = nn.functional.max_pool2d(maps, 2)
+    torch.testing.assert_close(network(x), network.head(maps.flatten(1)))
+
+
+def test_images_that_are_too_small_are_refused(shaken: Shaken) -> None:
+    classifier = Classifier(
+        "v", "vgg16", shaken(ARCHITECTURES["vgg16"]), tuple("0123456789"), (0.5,) * 3, (0.5,) * 3
+    )
+    with pytest.raises(UnusableInput, match="classifier 'v' cannot take 2 images of 16 x 16 pixels: "):
+        classifier(torch.zeros(2, 3, 16, 16, dtype=torch.uint8))

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, Small, train_small
+from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, train_small
 from starter.images.imageset import ImageSet
 from starter.sources.glyphs.digits import natural_set
 
@@ -20,20 +20,6 @@ def coloured(n: int, seed: int) -> ImageSet:
 def normalised(images: ImageSet) -> Tensor:
     pixels = torch.from_numpy(images.images) / 255
     return ((pixels - torch.tensor(SMALL_MEAN)) / torch.tensor(SMALL_STD)).permute(0, 3, 1, 2)
-
-
-def test_stages_features_and_logits_have_their_shapes() -> None:
-    model = Small(7).eval()
-    x = torch.zeros(2, 3, 32, 32)
-    assert [tuple(maps.shape[1:]) for maps in model.stages(x)] == [
-        (16, 16, 16),
-        (32, 16, 16),
-        (64, 8, 8),
-        (64, 4, 4),
-    ]
-    assert model.features(x).shape == (2, 64)
-    assert (model.head.in_features, model.head.out_features) == (64, 7)
-    torch.testing.assert_close(model.head(model.stages(x)[-1].mean((2, 3))), model(x))
 
 
 def test_training_learns_what_there_is_to_learn() -> None:
