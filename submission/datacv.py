@@ -66,8 +66,12 @@ def starts_with_number(data: bytes) -> bool:
     >>> starts_with_number(b"0.5\\n"), starts_with_number(b"id,prediction\\n")
     (True, False)
     """
-    first = re.split(rb"[\r\n]", data.removeprefix(codecs.BOM_UTF8), maxsplit=1)[0]
-    return bool(NUMBER.fullmatch(first.decode("ascii", "replace").strip(" \t")))
+    return bool(NUMBER.fullmatch(first_line(data).decode("ascii", "replace").strip(" \t")))
+
+
+def first_line(data: bytes) -> bytes:
+    """What stands before the first line end, without a byte order mark."""
+    return re.split(rb"[\r\n]", data.removeprefix(codecs.BOM_UTF8), maxsplit=1)[0]
 
 
 def _fractions(texts: Mapping[str, str], name: str) -> dict[str, float]:

@@ -27,7 +27,8 @@ class InvalidSubmission(ValueError):
         self.problems = tuple(problems)
         count = len(self.problems)
         note = f"; {note}" if note else ""
-        lines = [f"{name} is not a valid submission: {count} problem{'s' if count != 1 else ''}{note}"]
+        counted = "1 problem" if count == 1 else f"{count} problems"
+        lines = [f"{printable(name)} is not a valid submission: {counted}{note}"]
         lines += [f"  {problem}" for problem in self.problems[:SHOWN_PROBLEMS]]
         if count > SHOWN_PROBLEMS:
             lines.append(f"  ... and {count - SHOWN_PROBLEMS} more")

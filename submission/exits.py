@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from submission.errors import InvalidSubmission, UnusableInput
+from submission.errors import InvalidSubmission, UnusableInput, printable
 
 INTERRUPTED = 130
 """The exit code that Typer gives Ctrl-C."""
@@ -41,7 +41,8 @@ def run(command: Callable[[], object]) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    print(message, file=sys.stderr)
+    """Print the message, with what a terminal acts on (names of files may hold it) escaped, and end."""
+    print("\n".join(map(printable, message.split("\n"))), file=sys.stderr)
     sys.exit(code)
 
 

@@ -12,18 +12,22 @@ import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from submission.errors import UnusableInput, unusable
+from submission.errors import UnusableInput, printable, unusable
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
+_ABANDONED = 3600.0
+"""Seconds without a write after which a temporary file is a killed run's."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it is fsynced and takes the place of `path`.
+    """Yield a temporary path beside `path`; on success it is fsynced and takes the place of `path` for good.
 
     On an exception (no space left, an interrupt) the temporary file is removed and `path` stays as it was.
 
@@ -39,11 +43,34 @@ def replacing(path: Path) -> Iterator[Path]:
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
         temporary.replace(path)
+        sync_folder(path.parent)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in _FULL:  # which does not say what file it is about
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk, where its file system can: a rename lasts from then on."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+
+
+def sweep(*folders: Path) -> None:
+    """Remove the temporary files of killed runs in `folders`: those that nothing wrote to for an hour."""
+    newest = time.time() - _ABANDONED
+    for stray in (stray for folder in folders for stray in folder.glob(".*.tmp")):
+        with suppress(FileNotFoundError):
+            if stray.is_file() and stray.stat().st_mtime < newest:
+                stray.unlink()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -70,19 +97,28 @@ def claim_folder(folder: Path, content: str) -> None:
     write_text(stamp, content)
 
 
-def read_head(path: Path, count: int) -> bytes:
-    """The first `count` bytes of a regular file; anything else (a folder, a pipe) is never opened.
+def read_head(path: Path, count: int, follow: bool = True) -> bytes:
+    """The first `count` bytes of a regular file; nothing is read of anything else (a folder, a pipe).
+
+    What is judged is what was opened, and opening waits for nobody.
+
+    Args:
+        follow: whether `path` may be a symbolic link.
 
     Raises:
         UnusableInput: there is no such file, it is no regular file, or it cannot be read.
     """
+    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise UnusableInput(f"{path} is not a file")
-        with path.open("rb") as stream:
-            return stream.read(count)
+        if not follow and path.is_symlink():
+            raise UnusableInput(f"{printable(path)} is a symbolic link: hand in the file itself")
+        if stat.S_ISREG(path.stat().st_mode):  # to open a device may do something
+            with os.fdopen(os.open(path, flags), "rb") as stream:
+                if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                    return stream.read(count)
     except OSError as error:
-        raise UnusableInput(f"{path} cannot be read: {error.strerror}") from error
+        raise UnusableInput(f"{printable(path)} cannot be read: {error.strerror}") from error
+    raise UnusableInput(f"{printable(path)} is not a file")
 
 
 def sha256(path: Path) -> str:

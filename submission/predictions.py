@@ -58,15 +58,18 @@ def read_predictions(
     return parse_predictions(read_bytes(path, expected_ids), expected_ids, str(path), column)
 
 
-def read_bytes(path: Path, expected_ids: Collection[str]) -> bytes:
+def read_bytes(path: Path, expected_ids: Collection[str], follow: bool = True) -> bytes:
     """The bytes of a file of predictions, never more than such a file can need.
+
+    Args:
+        follow: whether `path` may be a symbolic link: to somebody else's file, perhaps.
 
     Raises:
         InvalidSubmission: the file is larger than 1 MiB and 512 bytes an id.
         UnusableInput: there is no such file, it is no regular file, or it cannot be read.
     """
     limit = most_bytes(expected_ids)
-    data = read_head(Path(path), limit + 1)
+    data = read_head(Path(path), limit + 1, follow)
     if len(data) > limit:
         raise InvalidSubmission(str(path), [f"the file is too large: at most {limit:,} bytes are read"])
     return data

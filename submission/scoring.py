@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from submission.competition import Competition
-from submission.datacv import parse_answer, starts_with_number
+from submission.datacv import first_line, parse_answer, starts_with_number
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.ids import foreign, split_id
 from submission.metrics import Score, deviation_floor, noise_floor, score, skill
 from submission.predictions import (
+    ANSWER,
     is_zip,
     most_bytes,
     named_ids,
@@ -41,8 +42,7 @@ class SubmissionScore:
 def validate(competition: Competition, path: Path, part: str = "test") -> dict[str, float]:
     """The predictions in a file for the sets of `part`, in the order of the ids. Needs no ``private/``.
 
-    A CSV, or an ``answer.txt`` as the DataCV challenges take them (a name that ends in ``.txt``); either may
-    be the one member of a zip.
+    A CSV, or an ``answer.txt`` as the DataCV challenges take them; either may be the one member of a zip.
 
     Raises:
         InvalidSubmission: the file breaks the format; every problem is named.
@@ -56,21 +56,25 @@ def parse_submission(
 ) -> dict[str, float]:
     """What :func:`validate` reads, from the bytes of the file `path`.
 
-    Where the name has no ending, as that of a file kept by its hash, the content tells an answer from a CSV.
+    The content alone says what it is: a zip begins as zips do, an answer with a number. The name, which a
+    file kept by its hash has lost, changes nothing but how a problem is put.
 
     Raises:
         InvalidSubmission: the content breaks the format, or is for the other part; every problem is named.
     """
-    ids, name, ending = competition.ids(part), str(path), path.suffix
+    ids, name, ending = competition.ids(part), str(path), path.suffix.lower()
     other = {"test": "val", "val": "test"}[part]
-    if is_zip(data) or ending.lower() == ".zip":
+    if is_zip(data):
         member, data = unzipped(data, name, most_bytes(ids))
-        ending = Path(member).suffix
-    is_answer = ending.lower() == ".txt" or (not ending and starts_with_number(data))
+        ending = Path(member).suffix.lower()
+    is_answer = starts_with_number(data) or (ending == ".txt" and b"," not in first_line(data))
     parse = parse_answer if is_answer else parse_predictions
     try:
         return parse(data, ids, name)
     except InvalidSubmission as error:
+        if ending == ".zip":
+            problem = f"not a zip of one {ANSWER} or .csv file: one begins with a member, nothing before it"
+            raise InvalidSubmission(name, [problem]) from error
         names = {"test": "test sets (submissions/)", "val": "validation sets (validation/)"}
         if _fits(parse, data, competition.ids(other)):
             problem = f"these are predictions for the {names[other]}, not for the {names[part]}"

@@ -19,10 +19,12 @@ class Line:
     Attributes:
         entry: of the ledger.
         rmse: in points, by the name of a part of the test sets: see :func:`parts_of`; none where invalid.
+        problem: why the file of a valid submission cannot be scored; "" where it can.
     """
 
     entry: Entry
     rmse: Mapping[str, float]
+    problem: str = ""
 
 
 def parts_of(solution: Sequence[SolutionRow]) -> dict[str, list[SolutionRow]]:
@@ -40,7 +42,7 @@ def history(competition: Competition, team: str | None = None) -> tuple[Line, ..
     """The submissions of a team, or of all, in order, each scored on every part under the newest solution.
 
     Raises:
-        UnusableInput: this is a participant's copy, a kept file is missing, or nothing was submitted.
+        UnusableInput: this is a participant's copy, or nothing was submitted.
     """
     ledger = Ledger(competition.require_private() / "ledger.sqlite")
     key = None if team is None else team_id(check_team(team))
@@ -48,14 +50,19 @@ def history(competition: Competition, team: str | None = None) -> tuple[Line, ..
     if not entries:
         raise UnusableInput("nothing was submitted" + (f" by team {team!r}" if team else ""))
     parts = parts_of(solution_of(competition))
-    lines = []
-    for entry in entries:
-        rmse = {}
-        if entry.status == "scored":
-            predictions = kept_predictions(competition, ledger, entry)
-            rmse = {name: score_rows(predictions, rows).rmse for name, rows in parts.items()}
-        lines.append(Line(entry, rmse))
-    return tuple(lines)
+    return tuple(_line(competition, ledger, entry, parts) for entry in entries)
+
+
+def _line(
+    competition: Competition, ledger: Ledger, entry: Entry, parts: Mapping[str, Sequence[SolutionRow]]
+) -> Line:
+    if entry.status != "scored":
+        return Line(entry, {})
+    try:
+        predictions = kept_predictions(competition, ledger, entry)
+    except UnusableInput as error:
+        return Line(entry, {}, str(error))
+    return Line(entry, {name: score_rows(predictions, rows).rmse for name, rows in parts.items()})
 
 
 def history_table(lines: Sequence[Line], decimals: int) -> str:
@@ -70,7 +77,7 @@ def history_table(lines: Sequence[Line], decimals: int) -> str:
         text = f"{entry.number:>6}{'*' if entry.final else ' '}  {entry.time:%Y-%m-%d %H:%M:%S}  "
         text += f"{entry.team:<{longest}}"
         cells = [f"  {line.rmse[name]:>{width}.{decimals}f}" for name, width in widths.items() if line.rmse]
-        texts.append("".join([text, *cells]) if cells else f"{text}  invalid")
+        texts.append("".join([text, *cells]) if cells else f"{text}  {line.problem or 'invalid'}")
     return "\n".join(
         [*texts, "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end."]
     )

@@ -18,7 +18,7 @@ from leaderboard.ledger.versions import settle_interrupted
 from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.errors import UnusableInput
-from submission.files import write_text
+from submission.files import sweep, write_text
 from submission.solution import solution_of
 
 
@@ -60,8 +60,8 @@ def publish(competition: Competition, ended: datetime | None = None) -> Publishe
         ended: the time now, if private scores are to be published.
 
     Raises:
-        UnusableInput: this is a participant's copy, the ledger is damaged, or private scores are to be
-            published before the deadline.
+        UnusableInput: this is a participant's copy, the ledger is damaged or lacks a row that was told, or
+            private scores are to be published before the deadline.
     """
     competition.require_private()
     if ended is not None and competition.deadline is not None and ended < competition.deadline:
@@ -70,7 +70,10 @@ def publish(competition: Competition, ended: datetime | None = None) -> Publishe
             "private scores are published after it"
         )
     ledger = Ledger(competition.private / "ledger.sqlite")
+    ledger.check()
     settle_interrupted(competition, ledger)
+    private = competition.private
+    sweep(competition.root, private, private / "submissions", private / "solutions")
     for _ in range(3):  # without an end it could go on as long as others submit
         head = ledger.head()
         written = _write(competition, ledger, head, final=ended is not None)

@@ -30,7 +30,7 @@ def select(
             why = "one stands there twice"
         raise UnusableInput(f"choose up to {FINALS} different submissions, got {given}: {why}")
     with Ledger(competition.require_private() / "ledger.sqlite").transaction() as transaction:
-        now = clock()
+        now = transaction.now(clock())
         check_before_deadline(competition, now)
         scored = transaction.scored(team)
         for number in numbers:

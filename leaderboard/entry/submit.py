@@ -52,8 +52,8 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
 
     Raises:
         InvalidSubmission: the file breaks the format; every problem is named, and that it was entered.
-        UnusableInput: the competition is over, the team has used its submissions up, file, team or ledger
-            cannot be used, or this is a participant's copy. Nothing is entered then.
+        UnusableInput: the competition is over, the team has used its submissions up, file (a link is none),
+            team or ledger cannot be used, or this is a participant's copy. Nothing is entered then.
     """
     team = check_team(team)
     baseline = baseline_names(competition).get(plain(team))
@@ -62,12 +62,12 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
     ledger = Ledger(competition.require_private() / "ledger.sqlite")
     data, predictions, invalid = None, None, None
     try:
-        data = read_bytes(path, competition.ids("test"))
+        data = read_bytes(path, competition.ids("test"), follow=False)
         predictions = parse_submission(competition, data, path)
     except InvalidSubmission as error:
         invalid = error
     with ledger.transaction() as transaction:
-        now = clock()
+        now = transaction.now(clock())
         left = check_open(competition, team, transaction.times(team), now)
         solution = settle(competition, transaction)
         scores = score_against(predictions, solution_of(competition)) if predictions else None

@@ -38,3 +38,14 @@ def chain_problems(rows: Iterable[Sequence[object]]) -> list[str]:
             problems.append(f"row {number} does not follow the row before it")
         previous = str(digest)
     return problems
+
+
+def order_problems(rows: Iterable[Sequence[object]]) -> list[str]:
+    """The rows that are older than the one before them: a line each."""
+    problems, previous = [], ""
+    for number, row in enumerate(rows, 1):
+        time = str(row[COLUMNS.index("time")])
+        if time < previous:
+            problems.append(f"row {number} is of {time}, before the row above it: a clock went back")
+        previous = max(previous, time)
+    return problems

@@ -6,6 +6,7 @@ that does not name its submission's file, or was cut before it did, is read from
 may be removed at any time, and processes that write at once write the same.
 """
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,6 @@ from leaderboard.ledger.ledger import Entry, Ledger
 from submission.arrays import FloatArray
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
-from submission.files import sha256
 from submission.scoring import parse_submission
 
 
@@ -25,15 +25,19 @@ def kept_predictions(competition: Competition, ledger: Ledger, entry: Entry) -> 
     """The predictions in the kept file of a valid submission, {id: fraction}.
 
     Raises:
-        UnusableInput: the file is missing or not the one that was submitted.
+        UnusableInput: the file is missing, cannot be read, or is not the one that was submitted or not valid.
     """
     path = ledger.file(entry)
-    if not path.is_file() or sha256(path) != entry.digest:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        data = b""
+    if hashlib.sha256(data).hexdigest() != entry.digest:
         raise UnusableInput(
             f"{path} is missing or not the file of submission {entry.number}: restore it from a backup"
         )
     try:
-        return parse_submission(competition, path.read_bytes(), path)
+        return parse_submission(competition, data, path)
     except InvalidSubmission as error:
         raise UnusableInput(
             f"{path}, the file of submission {entry.number}, is not valid any more: {error.problems[0]}"
@@ -46,7 +50,8 @@ def kept_table(
     """The predictions of the submissions with the numbers 1, 2, ... (k, ids), and warnings.
 
     Rows of invalid submissions have no meaning. Where a file cannot be read the row is nan, and a warning
-    says so. The table lies on disk: only what is used of it is read.
+    says so. The table lies on disk: only what is used of it is read. That of a copy that cannot be written is
+    in memory.
     """
     path = ledger.path.with_name("predictions.bin")
     ids = competition.ids("test")
@@ -56,24 +61,40 @@ def kept_table(
     wanted[[number - 1 for number in scored]] = [entry.digest.encode() for entry in scored.values()]
     if not len(wanted):
         return np.zeros((0, len(ids))), ()
-    warnings = []
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    known = np.zeros_like(wanted)
+    held = min(len(wanted), path.stat().st_size // record.itemsize) if path.is_file() else 0
+    known[:held] = _map(path, record, held)["digest"]
+    missing = [scored[index + 1] for index in np.nonzero((wanted != known) & (wanted != b""))[0].tolist()]
+    warnings: list[str] = []
+    if ledger.read_only():
+        table = np.zeros(len(wanted), dtype=record)
+        table[:held] = _map(path, record, held)
+        for entry in missing:
+            table[entry.number - 1] = _record(competition, ledger, entry, record, warnings)[0]
+    else:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            for entry in missing:
+                row = _record(competition, ledger, entry, record, warnings)
+                os.pwrite(descriptor, row.tobytes(), (entry.number - 1) * record.itemsize)
+        finally:
+            os.close(descriptor)
+        table = _map(path, record, len(wanted))
+    return table["values"], tuple(warnings)
+
+
+def _record(
+    competition: Competition, ledger: Ledger, entry: Entry, record: np.dtype, warnings: list[str]
+) -> NDArray[np.void]:
+    """The record of a submission (1,), nan where its file cannot be read, of which `warnings` is told."""
+    row = np.zeros(1, dtype=record)
     try:
-        known = np.zeros_like(wanted)
-        held = min(len(wanted), os.fstat(descriptor).st_size // record.itemsize)
-        known[:held] = _map(path, record, held)["digest"]
-        for index in np.nonzero((wanted != known) & (wanted != b""))[0].tolist():
-            row = np.zeros(1, dtype=record)
-            try:
-                found = kept_predictions(competition, ledger, scored[index + 1])
-                row["digest"], row["values"] = wanted[index], [found[name] for name in ids]
-            except UnusableInput as error:
-                row["values"] = np.nan
-                warnings.append(f"{error}; what is computed from it is left out")
-            os.pwrite(descriptor, row.tobytes(), index * record.itemsize)
-    finally:
-        os.close(descriptor)
-    return _map(path, record, len(wanted))["values"], tuple(warnings)
+        row["values"] = list(kept_predictions(competition, ledger, entry).values())
+        row["digest"] = entry.digest.encode()
+    except UnusableInput as error:
+        row["values"] = np.nan
+        warnings.append(f"{error}; what is computed from it is left out")
+    return row
 
 
 def _map(path: Path, record: np.dtype, count: int) -> NDArray[np.void]:

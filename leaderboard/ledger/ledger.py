@@ -5,20 +5,20 @@ submission has under it. Rows form a chain (:mod:`leaderboard.ledger.chain`).
 """
 
 import contextlib
-import hashlib
 import os
 import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
+from urllib.parse import quote
 
-from leaderboard.ledger.chain import COLUMNS, GENESIS, link
-from leaderboard.ledger.teams import check_team, team_id
+from leaderboard.ledger.chain import COLUMNS, GENESIS
+from leaderboard.ledger.heads import check_heads, write_head
+from leaderboard.ledger.store import entered, kept_file, settle_entering
+from leaderboard.ledger.transaction import Transaction, newest_row
 from submission.errors import UnusableInput
-from submission.files import replacing
-from submission.scoring import SubmissionScore
 
 VERSION = 2
 FINALS = 2
@@ -85,7 +85,8 @@ class Ledger:
     """The append-only table in the SQLite file `path`, made on the first event, and the submitted files.
 
     Any number of processes may append at once: each waits for its turn, and no row is lost. A row is on disk
-    when :meth:`transaction` ends.
+    when :meth:`transaction` ends, and then its head in ``head`` beside the file. A copy that cannot be
+    written is read as it lies.
     """
 
     def __init__(self, path: Path) -> None:
@@ -121,7 +122,7 @@ class Ledger:
         if not self.path.exists():
             return GENESIS
         with self._connection() as connection:
-            return _last(connection)[1]
+            return newest_row(connection)[1]
 
     def written(self) -> int:
         """How many rows were ever written, as SQLite counts them: more than there are if some were removed.
@@ -135,38 +136,77 @@ class Ledger:
             found = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
         return found[0] if found else 0
 
+    def check(self) -> None:
+        """Check that every head that was told is in the chain: see `leaderboard.ledger.heads`.
+
+        Raises:
+            UnusableInput: one is not, or as :meth:`entries`.
+        """
+        if not self.path.exists():
+            check_heads(self.path, 0, lambda head: False)
+            return
+        with self._connection() as connection:
+            self._check(connection)
+
     def file(self, entry: Entry) -> Path:
         """Where the submitted file of an entry is kept."""
-        return self.kept(entry.digest)
+        return kept_file(self.path.parent, entry.digest)
 
-    def kept(self, digest: str) -> Path:
-        """Where the submitted file with this SHA-256 is kept."""
-        return self.path.parent / "submissions" / digest
+    def read_only(self) -> bool:
+        """Whether the file, or its folder, cannot be written, as on a copy for others to look at."""
+        return self.path.exists() and not all(
+            os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+            for path in (self.path, self.path.parent)
+        )
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator["Transaction"]:
+    def transaction(self) -> Iterator[Transaction]:
         """The ledger for this process alone; what is appended is kept on leaving, unless an error leaves it.
 
         Raises:
-            UnusableInput: the file is damaged, no ledger, of another version, or cannot be written.
+            UnusableInput: the file is damaged, no ledger, of another version, or cannot be written, or a head
+                that was told is not in the chain.
         """
+        if not self.path.exists():
+            self.check()
+            _create(self.path)
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                yield Transaction(self, connection)
+                self._check(connection)
+                transaction = Transaction(self.path.parent, connection)
+                settle_entering(self.path.parent, transaction.names)
+                yield transaction
                 connection.execute("COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
+            entered(self.path.parent)
+            self._note_head(connection)
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        rows, _ = newest_row(connection)
+        check_heads(self.path, rows, Transaction(self.path.parent, connection).knows)
+
+    def _note_head(self, connection: sqlite3.Connection) -> None:
+        """Write ``private/head`` while no other process can, so that an older head never follows a newer one.
+
+        Where it cannot be written (a full disk), the one of before, which is in the chain too, stays.
+        """
+        with contextlib.suppress(OSError, sqlite3.OperationalError):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                write_head(self.path, newest_row(connection)[1])
+            finally:
+                connection.execute("ROLLBACK")
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """An open ledger; SQLite's complaints about the file become the user's to mend."""
         try:
-            if not self.path.exists():
-                _create(self.path)
-            connection = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
+            address = f"file:{quote(str(self.path.absolute()))}{self._mode()}"
+            connection = sqlite3.connect(address, timeout=_WAIT, isolation_level=None, uri=True)
             with contextlib.closing(connection):
                 connection.execute("PRAGMA synchronous = FULL")
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -183,104 +223,12 @@ class Ledger:
                 raise UnusableInput(f"{self.path} cannot be used: {error}") from error
             raise DamagedLedger(f"{self.path} is damaged ({error}): restore it from a backup") from error
 
-
-class Transaction:
-    """What one process does to the ledger while it is alone: see :meth:`Ledger.transaction`."""
-
-    def __init__(self, ledger: Ledger, connection: sqlite3.Connection) -> None:
-        self.ledger = ledger
-        self._connection = connection
-
-    def times(self, team: str) -> list[datetime]:
-        """When the team submitted, in order, invalid submissions among them."""
-        found = self._connection.execute(
-            "SELECT time FROM events WHERE team_id = ? AND event = 'submission' ORDER BY number",
-            [team_id(team)],
-        )
-        return [datetime.fromisoformat(time) for (time,) in found]
-
-    def scored(self, team: str) -> list[int]:
-        """The numbers of the team's scored submissions, in order."""
-        found = self._connection.execute(
-            "SELECT entry FROM events WHERE team_id = ? AND event = 'submission' AND status = 'scored' "
-            "ORDER BY number",
-            [team_id(team)],
-        )
-        return [number for (number,) in found]
-
-    def solution(self) -> str | None:
-        """The hash of the newest version of the solution; None before anything was scored."""
-        found = self._connection.execute(
-            "SELECT solution FROM events WHERE solution IS NOT NULL ORDER BY number DESC LIMIT 1"
-        ).fetchone()
-        return found and found[0]
-
-    def submit(
-        self,
-        time: datetime,
-        team: str,
-        data: bytes | None,
-        scores: SubmissionScore | None,
-        scorer: str,
-        solution: str,
-    ) -> int:
-        """Keep the file `data` and add a submission, invalid if `scores` is None. Its number.
-
-        Args:
-            data: the submitted file; None where it was too large to be read.
-        """
-        digest = "" if data is None else hashlib.sha256(data).hexdigest()
-        if data is not None:
-            self._keep(digest, data)
-        (number,) = self._connection.execute(
-            "SELECT coalesce(max(entry), 0) + 1 FROM events WHERE event = 'submission'"
-        ).fetchone()
-        self._append(
-            time,
-            "submission",
-            entry=number,
-            team=check_team(team),
-            team_id=team_id(team),
-            digest=digest,
-            status="invalid" if scores is None else "scored",
-            scorer=scorer,
-            solution=solution,
-            **_points(scores),
-        )
-        return number
-
-    def select(self, time: datetime, team: str, numbers: Sequence[int]) -> None:
-        """Make `numbers`, submissions of the team, what counts for it at the end; none for no choice."""
-        note = " ".join(map(str, numbers))
-        self._append(time, "selection", team=check_team(team), team_id=team_id(team), note=note)
-
-    def rescore(
-        self, time: datetime, solution: str, note: str, scores: Mapping[int, SubmissionScore], scorer: str
-    ) -> None:
-        """Make `solution` the newest version, and `scores` those of the submissions, by number, under it."""
-        self._append(time, "solution", scorer=scorer, solution=solution, note=note)
-        for number, found in scores.items():
-            self._append(time, "score", entry=number, scorer=scorer, solution=solution, **_points(found))
-
-    def _append(self, time: datetime, event: str, **fields: object) -> None:
-        if time.tzinfo is None:
-            raise ValueError("time: must have a time zone")
-        stamp = time.astimezone(timezone.utc).isoformat(timespec="microseconds")
-        last, previous = _last(self._connection)
-        fields |= {"number": last + 1, "time": stamp, "event": event}
-        fields |= {"nonce": secrets.token_hex(16), "previous": previous}
-        values = [fields.get(column) for column in COLUMNS]
-        places = ", ".join("?" * (len(COLUMNS) + 1))
-        self._connection.execute(
-            f"INSERT INTO events ({', '.join(COLUMNS)}, hash) VALUES ({places})", [*values, link(values)]
-        )
-
-    def _keep(self, digest: str, data: bytes) -> None:
-        path = self.ledger.kept(digest)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        with replacing(path) as temporary:
-            temporary.touch(mode=0o600, exist_ok=False)
-            temporary.write_bytes(data)
+    def _mode(self) -> str:
+        """How SQLite is to open the file: where nothing can be written as it lies, with a log beside it."""
+        if not self.read_only():
+            return ""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return "?mode=ro" if log.exists() and log.stat().st_size else "?mode=ro&immutable=1"
 
 
 def _entries(rows: Sequence[Mapping]) -> tuple[Entry, ...]:
@@ -319,16 +267,6 @@ def _finals(rows: Sequence[Mapping], newest: Mapping[int, Mapping]) -> set[int]:
         best = sorted(numbers, key=lambda number: (newest[number]["public"], number))
         finals.update(chosen.get(team) or best[:FINALS])
     return finals
-
-
-def _points(scores: SubmissionScore | None) -> dict[str, float]:
-    return {} if scores is None else {"public": scores.public.rmse, "private": scores.private.rmse}
-
-
-def _last(connection: sqlite3.Connection) -> tuple[int, str]:
-    """Number and hash of the newest row."""
-    found = connection.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
-    return found or (0, GENESIS)
 
 
 def _create(path: Path) -> None:

@@ -1,5 +1,6 @@
 """Correcting a label or voiding a set, after which every submission is scored anew: a recorded version."""
 
+import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,11 +28,14 @@ class Rescored:
         solution: the SHA-256 of the new version.
         entries: how many submissions were scored anew.
         head: of the ledger's chain.
+        unread: a line for every submission whose file cannot be read; the same command scores it anew once it
+            can.
     """
 
     solution: str
     entries: int
     head: str
+    unread: tuple[str, ...] = ()
 
 
 def rescore(
@@ -41,7 +45,7 @@ def rescore(
     reason: str,
     clock: Callable[[], datetime],
 ) -> Rescored:
-    """Correct labels, void sets, and score every submission anew, in one recorded step.
+    """Correct labels, void sets, and score every submission that can be read anew, in one recorded step.
 
     The version before is kept, the ledger says from when on which one is in force, and scores of before stay
     in it. No submission is taken meanwhile. Stopped on the way, either all of it is done or nothing.
@@ -55,8 +59,8 @@ def rescore(
 
     Raises:
         UnusableInput: an id or a set is unknown, a label is no share of the set's images or of a set that
-            counts no more, nothing would change or nothing
-            public or private would be left, or a kept file is missing. Nothing is changed then.
+            counts no more, nothing would change, or nothing public or private would be left. Nothing is
+            changed then.
     """
     if not reason.strip() or not reason.isprintable() or len(reason) > LONGEST_REASON:
         raise UnusableInput(f"--reason must be a line of up to {LONGEST_REASON} characters")
@@ -65,18 +69,22 @@ def rescore(
         settle(competition, transaction)
     before = whole_solution(competition)
     rows = corrected(competition, before, labels, voids)
-    scores = _scored(competition, ledger, rows, {})
+    scores, _ = _scored(competition, ledger, rows, {})
     with ledger.transaction() as transaction:
         settle(competition, transaction)
         if whole_solution(competition) != before:
             raise UnusableInput("the solution was corrected by somebody else meanwhile: run this again")
-        scores = _scored(competition, ledger, rows, scores)
+        scores, unread = _scored(competition, ledger, rows, scores)
+        if rows == before and not scores:
+            raise UnusableInput(
+                "nothing would change: give a --label ID=FRACTION or a --void SET that is news"
+            )
         keep_version(competition, (competition.private / "solution.csv").read_bytes())
         solution = keep_version(competition, solution_bytes(rows))
         transaction.rescore(clock(), solution, reason.strip(), scores, SCORER)
     with ledger.transaction() as transaction:
         settle(competition, transaction)
-    return Rescored(solution, len(scores), ledger.head())
+    return Rescored(solution, len(scores), ledger.head(), unread)
 
 
 def corrected(
@@ -112,8 +120,6 @@ def corrected(
         )
         for row in rows
     )
-    if found == tuple(rows):
-        raise UnusableInput("nothing would change: give a --label ID=FRACTION or a --void SET that is news")
     for usage in COUNTING:
         if not any(row.usage == usage for row in found):
             raise UnusableInput(f"--void: no {usage.lower()} set would be left to score on")
@@ -135,12 +141,19 @@ def _scored(
     ledger: Ledger,
     rows: Sequence[SolutionRow],
     known: Mapping[int, SubmissionScore],
-) -> dict[int, SubmissionScore]:
-    """The score of every valid submission on `rows`, by number; those `known` are not computed again."""
-    counting = counting_rows(competition, rows)
-    return {
-        entry.number: known.get(entry.number)
-        or score_against(kept_predictions(competition, ledger, entry), counting)
-        for entry in ledger.entries()
-        if entry.status == "scored"
-    }
+) -> tuple[dict[int, SubmissionScore], tuple[str, ...]]:
+    """The score on `rows` of every valid submission that was scored on others, by number, and warnings.
+
+    Those `known` are not computed again; a submission whose file cannot be read has none.
+    """
+    counting, solution = counting_rows(competition, rows), hashlib.sha256(solution_bytes(rows)).hexdigest()
+    found, unread = {}, []
+    for entry in ledger.entries():
+        if entry.status == "scored" and entry.solution != solution:
+            try:
+                found[entry.number] = known.get(entry.number) or score_against(
+                    kept_predictions(competition, ledger, entry), counting
+                )
+            except UnusableInput as error:
+                unread.append(f"submission {entry.number} keeps the score that it had: {error}")
+    return found, tuple(unread)

@@ -1,14 +1,15 @@
 """Whether a ledger is what it was: its chain, the files it is about, its scores, and the heads published."""
 
 import math
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from leaderboard.ledger.chain import COLUMNS, GENESIS, chain_problems
+from leaderboard.ledger.chain import COLUMNS, GENESIS, chain_problems, order_problems
+from leaderboard.ledger.heads import told_heads
 from leaderboard.ledger.kept import kept_predictions
-from leaderboard.ledger.ledger import DamagedLedger, Ledger
+from leaderboard.ledger.ledger import DamagedLedger, Entry, Ledger
+from leaderboard.ledger.store import held_files
 from leaderboard.ledger.versions import read_version, settle_interrupted
 from submission.competition import Competition
 from submission.errors import UnusableInput
@@ -16,9 +17,6 @@ from submission.files import sha256
 from submission.scoring import SCORER, score_against
 from submission.solution import SolutionRow, counting_rows
 
-PUBLISHED = ("leaderboard.csv", "leaderboard.html", "leaderboard.md")
-"""Where heads of the chain stand in public: whatever has 64 hexadecimal digits there."""
-_HEAD = re.compile(r"\b[0-9a-f]{64}\b")
 _SAME = 1e-9  # points by which a score may differ between machines
 
 
@@ -40,10 +38,10 @@ class Verified:
 
 
 def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
-    """Look for rows that were altered, removed or reordered, and for files and scores that do not fit them.
+    """Look for rows that were altered, removed, reordered or lost, and for files and scores that do not fit.
 
-    Whoever writes the whole chain anew is found by a head published before: those that stand in DIR's
-    leaderboard files, and `heads`.
+    Whoever writes the whole chain anew is found by a head told before: those that stand in DIR's leaderboard
+    files and in ``private/head``, and `heads`.
 
     Args:
         competition: the organizer's copy.
@@ -53,7 +51,8 @@ def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
         UnusableInput: this is a participant's copy, or the ledger cannot be opened.
     """
     ledger = Ledger(competition.require_private() / "ledger.sqlite")
-    published = {f"--head {head}": head for head in heads} | _published_heads(competition.root)
+    published = {f"--head {head}": head for head in heads} | told_heads(ledger.path)
+    held = held_files(competition.private)
     try:
         written, rows = ledger.written(), ledger.rows()
     except DamagedLedger as error:
@@ -71,42 +70,46 @@ def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
     if not problems:  # otherwise rows say nothing about files
         try:
             settle_interrupted(competition, ledger)
-            problems = _file_problems(competition, ledger)
+            problems = [*order_problems(rows), *_file_problems(competition, ledger, held)]
         except UnusableInput as error:
             problems = [str(error)]
     return Verified(len(rows), submissions, str(rows[-1][-1]) if rows else GENESIS, tuple(problems))
 
 
-def _published_heads(root: Path) -> dict[str, str]:
-    """The heads in the leaderboard's files, by a text that says where."""
-    texts = {
-        root / name: (root / name).read_text(encoding="utf-8", errors="replace")
-        for name in PUBLISHED
-        if (root / name).is_file()
-    }
-    return {f"{path}, head {head}": head for path, text in texts.items() for head in _HEAD.findall(text)}
-
-
-def _file_problems(competition: Competition, ledger: Ledger) -> list[str]:
-    """Kept files that are missing or changed, and scores that the files do not give."""
-    problems = []
+def _file_problems(competition: Competition, ledger: Ledger, held: Collection[Path]) -> list[str]:
+    """Kept files that are missing, changed or named by no row, and scores that the files do not give."""
     solutions: dict[str, tuple[SolutionRow, ...] | None] = {}
-    for entry in ledger.entries():
-        path = ledger.file(entry)
+    entries = ledger.entries()
+    problems = []
+    for entry in entries:
         if entry.solution not in solutions:
             solutions[entry.solution] = _counting(competition, entry.solution)
-        solution = solutions[entry.solution]
-        if entry.digest and not path.is_file():
-            problems.append(f"the file of submission {entry.number} is missing: {path}")
-        elif entry.digest and sha256(path) != entry.digest:
-            problems.append(f"the file of submission {entry.number} was changed: {path}")
-        elif solution is None:
-            problems.append(f"the solution of submission {entry.number} is not kept: {entry.solution}")
-        elif entry.status == "scored" and entry.scorer == SCORER:
+        problems += _entry_problems(competition, ledger, entry, solutions[entry.solution])
+    named = {entry.digest for entry in entries}
+    return problems + [
+        f"no row names the kept file {path}: rows were lost" for path in held if path.name not in named
+    ]
+
+
+def _entry_problems(
+    competition: Competition, ledger: Ledger, entry: Entry, solution: tuple[SolutionRow, ...] | None
+) -> list[str]:
+    """What is wrong with one submission: its file, or its score on the solution that it names."""
+    path = ledger.file(entry)
+    if entry.digest and not path.is_file():
+        return [f"the file of submission {entry.number} is missing: {path}"]
+    if entry.digest and sha256(path) != entry.digest:
+        return [f"the file of submission {entry.number} was changed: {path}"]
+    if solution is None:
+        return [f"the solution of submission {entry.number} is not kept: {entry.solution}"]
+    if entry.status == "scored" and entry.scorer == SCORER:
+        try:
             found = score_against(kept_predictions(competition, ledger, entry), solution)
-            if not _alike(found.public.rmse, entry.public) or not _alike(found.private.rmse, entry.private):
-                problems.append(f"submission {entry.number} has not the score that its file gets")
-    return problems
+        except UnusableInput as error:
+            return [str(error)]
+        if not _alike(found.public.rmse, entry.public) or not _alike(found.private.rmse, entry.private):
+            return [f"submission {entry.number} has not the score that its file gets"]
+    return []
 
 
 def _counting(competition: Competition, digest: str) -> tuple[SolutionRow, ...] | None:

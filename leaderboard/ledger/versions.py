@@ -7,12 +7,16 @@ interruption left another one there.
 import hashlib
 from pathlib import Path
 
-from leaderboard.ledger.ledger import Ledger, Transaction
+from leaderboard.ledger.chain import COLUMNS
+from leaderboard.ledger.ledger import Ledger
+from leaderboard.ledger.transaction import Transaction
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import replacing, sha256
 from submission.seal import SOLUTION, check_sealed, replace_solution
 from submission.solution import SolutionRow, read_solution
+
+_SOLUTION = COLUMNS.index("solution")
 
 
 def version_file(competition: Competition, digest: str) -> Path:
@@ -56,12 +60,22 @@ def settle_interrupted(competition: Competition, ledger: Ledger) -> None:
     """Finish a correction of the solution that was interrupted, where there is one.
 
     Raises:
-        UnusableInput: as :func:`settle`, or this is a participant's copy.
+        UnusableInput: as :func:`settle`; this is a participant's copy; or a copy that cannot be written needs
+            to be finished.
     """
     competition.require_private()
-    if (competition.private / "solutions").is_dir():
+    if not (competition.private / "solutions").is_dir():
+        return
+    if not ledger.read_only():
         with ledger.transaction() as transaction:
             settle(competition, transaction)
+        return
+    newest = next((row[_SOLUTION] for row in reversed(ledger.rows()) if row[_SOLUTION]), None)
+    if newest is not None and not (sha256(competition.root / SOLUTION) == newest and _sealed(competition)):
+        raise UnusableInput(
+            f"{competition.root} was copied while its solution was being corrected, and cannot be written: "
+            "make it writable, or copy it again"
+        )
 
 
 def read_version(competition: Competition, digest: str) -> tuple[SolutionRow, ...] | None:

@@ -75,3 +75,17 @@ def test_what_the_terminal_cannot_show_is_escaped(monkeypatch, errors):
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="ascii", errors=errors))
     run(lambda: print("é", end="", flush=True))
     assert buffer.getvalue() == b"\\xe9"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnusableInput("a\x1b[2J\u202e.csv is not a file"),
+        InvalidSubmission("a\x1b[2J\u202e.csv", ["line 1: no"]),
+        OSError(errno.EACCES, "Permission denied", "a\x1b[2J\u202e.csv"),
+    ],
+)
+def test_what_a_terminal_acts_on_is_escaped(error, capsys):
+    _, printed = ended(raising(error), capsys)
+    assert "a\\x1b[2J\\u202e.csv" in printed
+    assert printed.replace("\n", "").isprintable()

@@ -2,12 +2,23 @@
 
 import hashlib
 import os
+import stat
+import time
 from pathlib import Path
 
 import pytest
 
 from submission.errors import UnusableInput
-from submission.files import claim_folder, read_head, read_rows, read_text, replacing, sha256, write_text
+from submission.files import (
+    claim_folder,
+    read_head,
+    read_rows,
+    read_text,
+    replacing,
+    sha256,
+    sweep,
+    write_text,
+)
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -49,6 +60,44 @@ def test_the_head_of_a_file_is_read(tmp_path: Path) -> None:
             read_head(path, 1)
     with pytest.raises(UnusableInput, match="cannot be read: No such file"):
         read_head(tmp_path / "b", 1)
+
+
+def test_the_head_of_a_link_is_read_only_where_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    assert read_head(tmp_path / "link", 3) == b"abc"
+    with pytest.raises(UnusableInput, match="link is a symbolic link: hand in the file itself"):
+        read_head(tmp_path / "link", 3, follow=False)
+
+
+def test_a_name_with_control_characters_is_escaped(tmp_path: Path) -> None:
+    with pytest.raises(UnusableInput, match=r"a\\x1b\[2J cannot be read") as caught:
+        read_head(tmp_path / "a\x1b[2J", 1)
+    assert str(caught.value).isprintable()
+
+
+def test_what_killed_runs_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
+    for name in (".a.csv.12ab34cd.tmp", ".b.12ab34cd.tmp", "c.tmp", ".d"):
+        (tmp_path / name).write_text("half")
+    long_ago = time.time() - 7200
+    for name in (".a.csv.12ab34cd.tmp", "c.tmp", ".d"):
+        os.utime(tmp_path / name, (long_ago, long_ago))
+    sweep(tmp_path, tmp_path / "missing")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".b.12ab34cd.tmp", ".d", "c.tmp"]
+
+
+def test_a_rename_is_on_disk_before_it_is_relied_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        kind = "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+        done.append(f"{kind}, {'renamed' if (tmp_path / 'a').exists() else 'written'}")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_text(tmp_path / "a", "text")
+    assert done == ["file, written", "folder, renamed"]
 
 
 def test_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:

@@ -396,7 +396,10 @@ def test_problems_inside_a_zip_are_those_of_the_member(competition: Competition,
         validate(competition, tmp_path / "mine.zip")
     assert caught.value.problems[1] == "line 2, id 'cnn/test_0001': prediction '50' is outside [0, 1]"
     (tmp_path / "fake.zip").write_text("id,prediction\n")
-    with pytest.raises(InvalidSubmission, match=r"not a zip of one answer\.txt or \.csv file: File is not"):
+    with pytest.raises(
+        InvalidSubmission,
+        match=r"not a zip of one answer\.txt or \.csv file: one begins with a member, nothing",
+    ):
         validate(competition, tmp_path / "fake.zip")
 
 

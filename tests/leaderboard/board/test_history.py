@@ -6,6 +6,7 @@ import pytest
 
 from leaderboard.board.history import history, history_table
 from leaderboard.entry.submit import submit
+from leaderboard.ledger.ledger import Ledger
 from submission import Competition, InvalidSubmission, UnusableInput
 
 Clock = Callable[[], datetime]
@@ -55,6 +56,19 @@ def test_the_table(entered: Competition) -> None:
         "     3   2026-01-01 03:00:00  team a  invalid",
         "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end.",
     ]
+
+
+def test_a_file_that_cannot_be_read_is_named_among_the_others(entered: Competition) -> None:
+    ledger = Ledger(entered.private / "ledger.sqlite")
+    path = ledger.file(ledger.entries()[0])
+    path.write_text("damaged")
+    told = f"{path} is missing or not the file of submission 1: restore it from a backup"
+    first, second, _ = history(entered)
+    assert (first.rmse, first.problem) == ({}, told)
+    assert set(second.rmse.values()) == {0}
+    assert (
+        history_table(history(entered), 2).splitlines()[1] == f"     1*  2026-01-01 01:00:00  Team A  {told}"
+    )
 
 
 def test_nobody_has_submitted_yet(competition: Competition) -> None:

@@ -1,5 +1,6 @@
 import csv
 import math
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
@@ -284,3 +285,23 @@ def test_publishing_ends_though_others_submit_all_the_time(
             found = publish(competition)
         assert found.standings[0].submissions == counted
         assert len(ledger.entries()) == {1: 1, 9: 4}[coming]
+
+
+def test_a_file_that_cannot_be_read_is_named_and_everything_else_published(
+    competition: Competition, halves: Path, perfect: Path, clock: Clock
+) -> None:
+    submit(competition, halves, "A", clock)
+    submit(competition, perfect, "B", clock)
+    ledger = Ledger(competition.private / "ledger.sqlite")
+    ledger.file(ledger.entries()[0]).write_text("damaged")
+    found = publish(competition)
+    assert [line.name for line in found.standings] == ["B", "A"]
+    assert any("is missing or not the file of submission 1" in warning for warning in found.warnings)
+
+
+def test_what_a_killed_run_left_is_gone(competition: Competition) -> None:
+    stray = competition.root / ".leaderboard.csv.12ab34cd.tmp"
+    stray.write_text("half")
+    os.utime(stray, (1e9, 1e9))
+    publish(competition)
+    assert not stray.exists()

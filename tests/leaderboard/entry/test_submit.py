@@ -1,7 +1,10 @@
 import hashlib
+import io
+import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -10,10 +13,15 @@ from pathlib import Path
 import pytest
 from rules import with_rules
 
+from leaderboard.board.history import history
 from leaderboard.board.publish import publish
+from leaderboard.entry.select import select
 from leaderboard.entry.submit import submit
 from leaderboard.ledger.ledger import Ledger
+from leaderboard.ledger.rescore import rescore
+from leaderboard.ledger.verify import verify
 from submission import Competition, InvalidSubmission, UnusableInput, write_predictions
+from submission.scoring import parse_submission
 from submission.seal import replace_solution
 from submission.solution import solution_bytes, solution_of
 
@@ -95,6 +103,119 @@ def test_invalid_submissions_count_and_what_is_over_the_limit_is_not_entered(
     assert [entry.team for entry in ledger.entries()] == ["Team A", "Team A", "team a", "Team B"]
     tomorrow = datetime(2026, 1, 2, tzinfo=timezone.utc)
     assert submit(limited, halves, "Team A", lambda: tomorrow).left == 2
+
+
+def test_a_clock_that_goes_back_opens_nothing_again(competition: Competition, halves: Path) -> None:
+    limited = with_rules(competition, daily_limit=2, deadline=datetime(2026, 1, 3, tzinfo=timezone.utc))
+    days = [datetime(2026, 1, day, 12, tzinfo=timezone.utc) for day in (1, 2, 3)]
+    submit(limited, halves, "A", lambda: days[1])
+    assert submit(limited, halves, "A", lambda: days[0]).left == 0
+    with pytest.raises(UnusableInput, match="has made its 2 submissions of 2026-01-02"):
+        submit(limited, halves, "A", lambda: days[0])
+    ledger = Ledger(competition.private / "ledger.sqlite")
+    assert [entry.time for entry in ledger.entries()] == [days[1], days[1]]
+    with ledger.transaction() as transaction:  # a row after the end, as a correction is
+        transaction.rescore(days[2], "ab" * 32, "r", {}, "s")
+    with pytest.raises(UnusableInput, match=r"the deadline of .* was 2026-01-03"):
+        submit(limited, halves, "B", lambda: days[1])
+    with pytest.raises(UnusableInput, match=r"the deadline of .* was 2026-01-03"):
+        select(limited, "A", [1], lambda: days[1])
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "device", "folder"])
+def test_only_a_regular_file_is_handed_in(competition: Competition, halves: Path, kind: str) -> None:
+    """A link might lead to another team's file, and to open a pipe would wait for a writer."""
+    path = halves.with_name("mine.csv")
+    if kind == "link":
+        path.symlink_to(halves)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path = Path("/dev/zero")
+    told = "is a symbolic link: hand in the file itself" if kind == "link" else "is not a file"
+    with pytest.raises(UnusableInput, match=f"{path} {told}"):
+        submit(competition, path, "A", lambda: datetime.now(timezone.utc))
+    assert not (competition.private / "ledger.sqlite").exists()
+
+
+def test_what_becomes_a_pipe_or_a_link_before_it_is_opened_is_judged_by_what_was_opened(
+    competition: Competition, halves: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = halves.with_name("mine.csv"), os.open
+
+    def swap(make: Callable[[Path], object]) -> Callable[..., int]:
+        def opened(name: Path, flags: int, mode: int = 0o777) -> int:
+            if name == path:
+                path.unlink()
+                make(path)
+            return real(name, flags, mode)
+
+        return opened
+
+    for make, told in (
+        (os.mkfifo, "is not a file"),
+        (lambda path: path.symlink_to(halves), "cannot be read: Too many levels of symbolic links"),
+    ):
+        path.unlink(missing_ok=True)
+        path.write_bytes(halves.read_bytes())
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", swap(make))
+            with pytest.raises(UnusableInput, match=f"mine.csv {told}"):
+                submit(competition, path, "A", lambda: datetime.now(timezone.utc))
+
+
+ZIP_NAMES = ("mine.zip", "mine.csv", "answer.txt", "mine")
+
+
+@pytest.mark.parametrize("name", ZIP_NAMES)
+def test_a_zip_with_bytes_before_it_is_none_on_arrival_as_when_it_is_kept(
+    competition: Competition, halves: Path, clock: Clock, name: str
+) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("mine.csv", halves.read_text())
+    path = halves.with_name(name)
+    path.write_bytes(b"MZ" + stream.getvalue())
+    with pytest.raises(InvalidSubmission):
+        submit(competition, path, "A", clock)
+    submit(competition, halves, "B", clock)
+    assert rescore(competition, {"cnn/test_0001": 0.5}, (), "r", clock).entries == 1
+    assert [line.entry.status for line in history(competition)] == ["invalid", "scored"]
+    assert verify(competition).problems == ()
+
+
+def forms(values: dict[str, float]) -> dict[str, bytes]:
+    """The same predictions in every form, and files that are none."""
+    text = "id,prediction\n" + "".join(f"{name},{value}\n" for name, value in values.items())
+    answer = "".join(f"{value}\n" for value in values.values())
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("mine.csv", text)
+    zipped = stream.getvalue()
+    return {
+        "csv": text.encode(),
+        "answer": answer.encode(),
+        "zip": zipped,
+        "prefixed": b"ab" + zipped,
+        "short": answer.encode()[:-4],
+        "wrong first": b"nan" + answer.encode()[3:],
+        "empty": b"",
+    }
+
+
+@pytest.mark.parametrize("form", ["csv", "answer", "zip", "prefixed", "short", "wrong first", "empty"])
+def test_the_content_alone_says_what_a_file_is(competition: Competition, form: str) -> None:
+    data = forms(dict.fromkeys(competition.ids("test"), 0.5))[form]
+    found = set()
+    for name in ("a.csv", "a.zip", "answer.txt", "a.TXT", "a.exe", "f" * 64):
+        try:
+            found.add(str(parse_submission(competition, data, Path(name))))
+        except InvalidSubmission:
+            found.add("invalid")
+    assert len(found) == 1
+    assert (found == {"invalid"}) == (form not in ("csv", "answer", "zip"))
 
 
 def test_a_file_over_the_limit_is_not_kept(competition: Competition, halves: Path, clock: Clock) -> None:

@@ -89,7 +89,9 @@ def test_only_the_owner_can_read_it_and_nothing_else_is_left(ledger: Ledger) -> 
     add(ledger, "a", data=None)
     assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(ledger.path.parent.stat().st_mode) == 0o700
-    assert list(ledger.path.parent.iterdir()) == [ledger.path]
+    note = ledger.path.with_name("head")
+    assert sorted(ledger.path.parent.iterdir()) == [note, ledger.path]
+    assert stat.S_IMODE(note.stat().st_mode) == 0o600
 
 
 def test_an_error_inside_a_transaction_leaves_no_row(ledger: Ledger) -> None:
@@ -203,4 +205,5 @@ def test_concurrent_appends_lose_nothing_and_double_nothing(ledger: Ledger) -> N
         files = [ledger.file(entry).read_text() for entry in entries if entry.team == f"team {i}"]
         assert files == [f"team {i} {number}" for number in range(10)]
     assert [entry.previous for entry in entries] == [GENESIS, *(entry.hash for entry in entries[:-1])]
-    assert {path.name for path in ledger.path.parent.iterdir()} == {"ledger.sqlite", "submissions"}
+    assert {path.name for path in ledger.path.parent.iterdir()} == {"head", "ledger.sqlite", "submissions"}
+    assert ledger.path.with_name("head").read_text() == f"{ledger.head()}\n"

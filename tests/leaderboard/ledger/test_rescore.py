@@ -93,15 +93,27 @@ def test_what_cannot_be_corrected_changes_nothing(
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_text("")])
-def test_a_kept_file_that_is_not_there_stops_it(
-    competition: Competition, halves: Path, clock: Clock, damage: Callable[[Path], object]
+def test_a_kept_file_that_is_not_there_is_named_and_scored_once_it_is_back(
+    competition: Competition, halves: Path, perfect: Path, clock: Clock, damage: Callable[[Path], object]
 ) -> None:
     submit(competition, halves, "A", clock)
+    submit(competition, perfect, "B", clock)
     ledger = ledger_of(competition)
-    damage(ledger.file(ledger.entries()[0]))
-    with pytest.raises(UnusableInput, match="is missing or not the file of submission 1: restore it"):
+    path = ledger.file(ledger.entries()[0])
+    damage(path)
+    done = rescore(competition, {"cnn/test_0001": 0.5}, set(), "r", clock)
+    assert done.entries == 1
+    (told,) = done.unread
+    assert told.startswith("submission 1 keeps the score that it had: ")
+    assert told.endswith("is missing or not the file of submission 1: restore it from a backup")
+    assert [entry.public for entry in ledger.entries()] == pytest.approx([650**0.5, 20.0])
+    path.write_bytes(halves.read_bytes())
+    again = rescore(competition, {"cnn/test_0001": 0.5}, set(), "the file is back", clock)
+    assert (again.entries, again.unread, again.solution) == (1, (), done.solution)
+    assert [entry.public for entry in ledger.entries()] == pytest.approx([250**0.5, 20.0])
+    with pytest.raises(UnusableInput, match="nothing would change"):
         rescore(competition, {"cnn/test_0001": 0.5}, set(), "r", clock)
-    assert len(ledger.rows()) == 1
+    assert verify(competition).problems == ()
 
 
 def stop(*arguments: object) -> None:

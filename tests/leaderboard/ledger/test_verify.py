@@ -102,8 +102,14 @@ def rewrite(competition: Competition, keep: int) -> None:
     """What an organizer who cheats can do: the first rows with another score, in a chain that fits."""
     rows = [list(row[:-1]) for row in ledger_of(competition).rows()[:keep]]
     rows[0][COLUMNS.index("public")] = 0.1
+    chained(competition, rows)
+
+
+def chained(competition: Competition, rows: list[list]) -> None:
+    """A ledger of these rows, in a chain that fits."""
     previous = GENESIS
     (competition.private / "ledger.sqlite").unlink()
+    (competition.private / "head").unlink()
     with ledger_of(competition).transaction() as transaction:
         for row in rows:
             row[-1] = previous
@@ -142,6 +148,16 @@ def test_a_kept_file_that_is_missing_or_changed_is_found(entered: Competition) -
     )
     first.write_text("id,prediction\n")
     assert len(verify(entered).problems) == 4
+
+
+def test_rows_out_of_time_order_are_found(entered: Competition) -> None:
+    """As releases wrote them that believed a clock that went back."""
+    rows = [list(row[:-1]) for row in ledger_of(entered).rows()]
+    rows[1][COLUMNS.index("time")] = "2025-01-01T00:00:00.000000+00:00"
+    chained(entered, rows)
+    assert verify(entered).problems == (
+        "row 2 is of 2025-01-01T00:00:00.000000+00:00, before the row above it: a clock went back",
+    )
 
 
 def test_a_version_of_the_solution_that_is_missing_is_found(entered: Competition) -> None:

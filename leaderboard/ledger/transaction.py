@@ -1,0 +1,125 @@
+"""What one process reads and adds while it has the ledger for itself."""
+
+import secrets
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from leaderboard.ledger.chain import COLUMNS, GENESIS, link
+from leaderboard.ledger.store import keep
+from leaderboard.ledger.teams import check_team, team_id
+from submission.scoring import SubmissionScore
+
+
+class Transaction:
+    """What one process does to the ledger while it is alone: see `leaderboard.ledger.ledger`."""
+
+    def __init__(self, private: Path, connection: sqlite3.Connection) -> None:
+        self.private = private
+        self._connection = connection
+
+    def now(self, clock: datetime) -> datetime:
+        """The time by a clock, or that of the newest row where the clock is behind: time never runs back."""
+        found = self._connection.execute("SELECT time FROM events ORDER BY number DESC LIMIT 1").fetchone()
+        return max(clock, datetime.fromisoformat(found[0])) if found else clock
+
+    def knows(self, head: str) -> bool:
+        """Whether a row has this hash."""
+        return bool(self._connection.execute("SELECT 1 FROM events WHERE hash = ?", [head]).fetchone())
+
+    def names(self, digest: str) -> bool:
+        """Whether a submission is the file with this SHA-256."""
+        return bool(self._connection.execute("SELECT 1 FROM events WHERE digest = ?", [digest]).fetchone())
+
+    def times(self, team: str) -> list[datetime]:
+        """When the team submitted, in order, invalid submissions among them."""
+        found = self._connection.execute(
+            "SELECT time FROM events WHERE team_id = ? AND event = 'submission' ORDER BY number",
+            [team_id(team)],
+        )
+        return [datetime.fromisoformat(time) for (time,) in found]
+
+    def scored(self, team: str) -> list[int]:
+        """The numbers of the team's scored submissions, in order."""
+        found = self._connection.execute(
+            "SELECT entry FROM events WHERE team_id = ? AND event = 'submission' AND status = 'scored' "
+            "ORDER BY number",
+            [team_id(team)],
+        )
+        return [number for (number,) in found]
+
+    def solution(self) -> str | None:
+        """The hash of the newest version of the solution; None before anything was scored."""
+        found = self._connection.execute(
+            "SELECT solution FROM events WHERE solution IS NOT NULL ORDER BY number DESC LIMIT 1"
+        ).fetchone()
+        return found and found[0]
+
+    def submit(
+        self,
+        time: datetime,
+        team: str,
+        data: bytes | None,
+        scores: SubmissionScore | None,
+        scorer: str,
+        solution: str,
+    ) -> int:
+        """Keep the file `data` and add a submission, invalid if `scores` is None. Its number.
+
+        Args:
+            data: the submitted file; None where it was too large to be read.
+        """
+        digest = "" if data is None else keep(self.private, data)
+        (number,) = self._connection.execute(
+            "SELECT coalesce(max(entry), 0) + 1 FROM events WHERE event = 'submission'"
+        ).fetchone()
+        self._append(
+            time,
+            "submission",
+            entry=number,
+            team=check_team(team),
+            team_id=team_id(team),
+            digest=digest,
+            status="invalid" if scores is None else "scored",
+            scorer=scorer,
+            solution=solution,
+            **_points(scores),
+        )
+        return number
+
+    def select(self, time: datetime, team: str, numbers: Sequence[int]) -> None:
+        """Make `numbers`, submissions of the team, what counts for it at the end; none for no choice."""
+        note = " ".join(map(str, numbers))
+        self._append(time, "selection", team=check_team(team), team_id=team_id(team), note=note)
+
+    def rescore(
+        self, time: datetime, solution: str, note: str, scores: Mapping[int, SubmissionScore], scorer: str
+    ) -> None:
+        """Make `solution` the newest version, and `scores` those of the submissions, by number, under it."""
+        self._append(time, "solution", scorer=scorer, solution=solution, note=note)
+        for number, found in scores.items():
+            self._append(time, "score", entry=number, scorer=scorer, solution=solution, **_points(found))
+
+    def _append(self, time: datetime, event: str, **fields: object) -> None:
+        if time.tzinfo is None:
+            raise ValueError("time: must have a time zone")
+        stamp = self.now(time).astimezone(timezone.utc).isoformat(timespec="microseconds")
+        last, previous = newest_row(self._connection)
+        fields |= {"number": last + 1, "time": stamp, "event": event}
+        fields |= {"nonce": secrets.token_hex(16), "previous": previous}
+        values = [fields.get(column) for column in COLUMNS]
+        places = ", ".join("?" * (len(COLUMNS) + 1))
+        self._connection.execute(
+            f"INSERT INTO events ({', '.join(COLUMNS)}, hash) VALUES ({places})", [*values, link(values)]
+        )
+
+
+def _points(scores: SubmissionScore | None) -> dict[str, float]:
+    return {} if scores is None else {"public": scores.public.rmse, "private": scores.private.rmse}
+
+
+def newest_row(connection: sqlite3.Connection) -> tuple[int, str]:
+    """Number and hash of the newest row."""
+    found = connection.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
+    return found or (0, GENESIS)
