@@ -1,18 +1,18 @@
-"""A set of images as an ``.npz`` file, written the same to the last byte and read without unpickling.
+"""Sets of images as ``.npz`` files, written the same to the last byte, and arrays of ``.npy`` files.
 
-A .npy file: its header checked against its size before anything is allocated, and never unpickled.
-
-The format is NumPy's (NEP 1, versions 1.0 and 2.0), for arrays of plain numbers, truth values and strings.
+NumPy's own parser reads the headers (NEP 1, versions 1.0 and 2.0), of arrays of plain numbers, truth values
+and strings. Each is checked against the size of the file before anything is allocated, and none unpickled.
 """
 
+import io
 import math
-import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from starter.images.files import BLOCK, MAX_BYTES, container, unzipped
@@ -60,16 +60,11 @@ def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray]) -> ImageSet:
         raise unusable(path, str(error)) from error
 
 
-_LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}  # of the header's length, by format version
-_MAX_HEADER = 10_000  # bytes; NumPy reads no longer ones either
-# A header is a Python dict of three keys in any order. It is matched, not evaluated.
-_HEADER = re.compile(
-    rb"\{(?=.*'descr': *'([<>|=]?[?biufcSUVO]\d{0,9})')"
-    rb"(?=.*'fortran_order': *(True|False))"
-    rb"(?=.*'shape': *\(((?:(?:0|[1-9]\d*), ?)+(?:0|[1-9]\d*)?|)\))"
-    rb".*\}\s*",
-    re.DOTALL,
-)
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_LONGEST = 12 + 10_000
+"""Bytes of what comes before the data: magic string, version, length, the longest header of NumPy's."""
+_KINDS = "biufcSUV"
+"""Of plain arrays: truth values, numbers, strings, bytes."""
 
 
 def map_npy(path: Path) -> np.ndarray:
@@ -116,28 +111,23 @@ def read_header(stream: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np
     Raises:
         ValueError: it is no .npy of a plain array, or its data do not take the bytes that are there.
     """
-    magic = stream.read(8)
-    if magic[:6] != b"\x93NUMPY":
-        raise ValueError("the magic string of a .npy is not there")
-    length_bytes = _LENGTH_BYTES.get((*magic[6:],))
-    if length_bytes is None:
-        raise ValueError(f"format version {'.'.join(map(str, magic[6:]))}; 1.0 and 2.0 are read")
-    length = int.from_bytes(stream.read(length_bytes), "little")
-    found = _HEADER.fullmatch(stream.read(length)) if length <= _MAX_HEADER else None
-    if not found:
-        raise ValueError("its header is not a valid one of a plain array")
-    descr, fortran, sides = found.groups()
-    shape = tuple(int(side) for side in sides.split(b",") if side.strip())
+    head = io.BytesIO(stream.read(_LONGEST))  # of the file itself NumPy would read as much as it says
+    version = npy.read_magic(head)
+    if version not in _HEADERS:
+        raise ValueError(f"format version {'.'.join(map(str, version))}; 1.0 and 2.0 are read")
     try:
-        dtype = np.dtype(descr.decode())
-    except TypeError as error:
-        raise ValueError(f"unknown type {descr.decode()}") from error
+        shape, fortran, dtype = _HEADERS[version](head)
+    except Exception as error:  # NumPy's parser says ValueError of most bad headers, but not of all
+        raise ValueError("its header is not a valid one of a plain array") from error
     if dtype.hasobject:
         raise ValueError("it holds Python objects")
-    room = size - stream.tell()
+    if dtype.kind not in _KINDS or dtype.fields or dtype.subdtype or min(shape, default=0) < 0:
+        raise ValueError("its header is not a valid one of a plain array")
+    stream.seek(head.tell())
+    room = size - head.tell()
     if not dtype.itemsize or math.prod(shape) * dtype.itemsize != room:
         raise ValueError(f"{shape} {dtype} does not fit its {room:,} bytes")
-    return shape, fortran == b"True", dtype
+    return shape, fortran, dtype
 
 
 MAX_RATIO = 256  # of a set's arrays to their file, which may always unpack to 256 MiB

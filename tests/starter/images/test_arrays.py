@@ -277,10 +277,10 @@ DATA = IMAGES_OF_NPYFILE.tobytes()
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "the magic string of a .npy is not there"),
+        (b"", "reading magic string, expected 8 bytes got 0"),
         (b"id,prediction\n", "magic string"),
         (b"PK\x03\x04" + DATA, "magic string"),
-        (b"\x93NUMPY", "format version ; 1.0 and 2.0 are read"),
+        (b"\x93NUMPY", "reading magic string, expected 8 bytes got 6"),
         (b"\x93NUMPY\x03\x00" + DATA, "format version 3.0; 1.0 and 2.0 are read"),
         (b"\x93NUMPY\x01\x00", "header is not a valid one"),
         (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + DATA, "header is not a valid one"),
@@ -292,10 +292,12 @@ DATA = IMAGES_OF_NPYFILE.tobytes()
         (npy("(" * 9000 + ")" * 900), "header is not a valid one"),
         (
             npy("{'descr': [('a', '|O')], 'fortran_order': False, 'shape': (1,)}", b"12345678"),
-            "not a valid one",
+            "it holds Python objects",
         ),
+        (npy("{'descr': [('a', '|u1')], 'fortran_order': False, 'shape': (1,)}", b"1"), "not a valid one"),
+        (npy(plain("(1,)", "<M8[D]"), b"12345678"), "not a valid one"),
         (npy(plain("(1,)", "|O"), b"12345678"), "it holds Python objects"),
-        (npy(plain("(1,)", "i3"), b"123"), "unknown type i3"),
+        (npy(plain("(1,)", "i3"), b"123"), "not a valid one"),
         (npy(plain("(1 2,)"), b"12"), "header is not a valid one"),
         (npy(plain("(2)"), b"12"), "header is not a valid one"),
         (npy(plain("(1,)", "S0")), r"\(1,\) \|S0 does not fit its 0 bytes"),
@@ -304,7 +306,7 @@ DATA = IMAGES_OF_NPYFILE.tobytes()
         (npy(plain("(20, 5, 4, 3)", "<f4"), DATA), "does not fit its 1,200 bytes"),
         (npy(plain("(-20, -5, 4, 3)"), DATA), "header is not a valid one"),
         (npy(plain("(1000000000000, 32, 32, 3)"), DATA), "does not fit its 1,200 bytes"),
-        (npy(plain(f"({'9' * 5000},)"), DATA), "Exceeds the limit"),
+        (npy(plain(f"({'9' * 5000},)"), DATA), "not a valid one"),
         (npy(plain("(0, 1180591620717411303424)")), "too large|dimension"),
         (npy(plain(f"({'1,' * 200})"), b"1"), "dimension"),
     ],
@@ -316,7 +318,7 @@ def test_whatever_else_is_refused_before_memory_is_set_aside(tmp_path, data, mes
         map_npy(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2**20
+    assert peak < 2**22  # what NumPy's parser takes for the longest header
 
 
 def test_python_objects_are_not_unpickled(tmp_path):

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, UnidentifiedImageError
 
+from starter.images import arrays
 from starter.images import files as imagefiles
 from starter.images.arrays import read_arrays
 from starter.images.files import open_tree, read_images, resize
@@ -400,7 +401,7 @@ def test_what_opencv_knows_and_pillow_does_not_is_read(tmp_path: Path) -> None:
 def test_arrays_that_unpack_to_far_more_than_their_file_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imagefiles, "MAX_RATIO", 4)
+    monkeypatch.setattr(arrays, "MAX_RATIO", 4)
     with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, size in (("large", 5 << 20), ("small", 5)):
             with archive.open(f"{name}.npy", "w") as member:
@@ -412,7 +413,7 @@ def test_arrays_that_unpack_to_far_more_than_their_file_are_not_read(
 
 def test_arrays_together_have_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path / "x.npz", a=np.zeros(1 << 20, np.uint8), b=np.zeros(1 << 20, np.uint8))
-    monkeypatch.setattr(imagefiles, "MAX_BYTES", 3 << 19)
+    monkeypatch.setattr(arrays, "MAX_BYTES", 3 << 19)
     assert read_arrays(path, ["b"])["b"].shape == (1 << 20,)
     with pytest.raises(UnusableInput, match=r"x\.npz: 2 MiB of arrays; such a file may hold 1"):
         read_arrays(path, ["a"], ["b"])
