@@ -28,7 +28,7 @@ from starter.competition.accuracy import GROUPS_FILE, PublicSets, Subject, write
 from starter.competition.cluster import Cluster
 from starter.encoders.choose import EMBEDDED, load_encoder
 from starter.images.arrays import write_npz
-from starter.images.imageset import ImageSet, shared_images
+from starter.images.imageset import ImageSet
 from starter.observing.cache import keep_elsewhere
 from starter.observing.observe import logits_alone
 from starter.sets.rendering import FromRecipe
@@ -183,7 +183,7 @@ def _check_overlap(settings: Settings, splits: Splits, plans: Mapping[str, Seque
     labelled = [splits.train, splits.reference, splits.meta_base, splits.val_base]
     labelled += [replace(plan.images, name=plan.base) for plan in plans["val"] if plan.images is not None]
     for plan in plans["test"]:
-        if plan.images is None or not (shared := shared_images(plan.images, labelled)):
+        if plan.images is None or not (shared := plan.images.shared(labelled)):
             continue
         path, count = plan.base.removeprefix("path:"), max(shared.values())
         where = max(shared, key=lambda name: shared[name]).removeprefix("path:")

@@ -27,7 +27,7 @@ from starter.competition.accuracy import GROUPS_FILE, write_groups
 from starter.competition.cluster import Cluster
 from starter.competition.ood import MIXES_FILE, MixSets, Scores, View, picked, true_metric
 from starter.images.arrays import write_npz
-from starter.images.imageset import ImageSet, shared_images
+from starter.images.imageset import ImageSet
 from starter.meaning.oodsets import load_class_sets
 from starter.sets.mix import FromPools, Mix, draw_mixes, family, part_sets
 from starter.sets.rendering import FromRecipe
@@ -145,7 +145,7 @@ def _bases(settings: MixSettings, splits: Splits) -> dict[str, ImageSet]:
     if settings.test_ind:
         bases["test"] = load_ind_images(settings.test_ind, splits.image_size)
         public = [splits.train, splits.reference, splits.meta_base, splits.val_base]
-        if shared := shared_images(bases["test"], public):
+        if shared := bases["test"].shared(public):
             raise UnusableInput(
                 f"--test-ind {settings.test_ind}: {max(shared.values())} of its {len(bases['test'])} images "
                 "are public, in --source: take them out"

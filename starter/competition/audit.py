@@ -20,7 +20,6 @@ from starter.build.accuracy import LEAKED_SHARE
 from starter.classifiers import read_classifier
 from starter.competition.accuracy import PublicSets
 from starter.images.arrays import read_npz
-from starter.images.imageset import pixel_hashes
 from starter.observing.cache import cache_of
 from starter.observing.observe import Observer, observe_all
 from submission import Competition, SolutionRow, UnusableInput
@@ -49,7 +48,7 @@ def shared_with_public(competition: Competition) -> Iterator[tuple[str, str, int
 def _hashes(competition: Competition, file: str) -> frozenset[bytes]:
     images = read_npz(competition.file(file))
     varied = (images.images != images.images[:, :1, :1]).any(axis=(1, 2, 3))
-    return pixel_hashes(images.take(np.flatnonzero(varied))) if varied.any() else frozenset()
+    return set(images.take(np.flatnonzero(varied)).hashes()) if varied.any() else frozenset()
 
 
 def ordered_by_class(competition: Competition, device: str = "cpu") -> Iterator[str]:

@@ -1,7 +1,4 @@
-"""ImageSet: images, and their labels where they are known.
-
-Overlap: images that stand in two sets, found by their pixels.
-"""
+"""ImageSet: images, and their labels where they are known."""
 
 import hashlib
 from collections.abc import Iterable
@@ -65,27 +62,20 @@ class ImageSet:
         labels = None if self.labels is None else self.labels[indices]
         return ImageSet(name or self.name, self.images[indices], labels)
 
+    def hashes(self) -> list[bytes]:
+        """A 16-byte hash of every image, in order: equal pixels, equal hash."""
+        rows = np.ascontiguousarray(self.images)
+        return [hashlib.blake2b(row.data, digest_size=16).digest() for row in rows]
+
+    def shared(self, others: "Iterable[ImageSet]") -> dict[str, int]:
+        """How many different images stand in each of `others` too, by name; those with none left out.
+
+        Only images that agree in every pixel are found: not crops, nor copies that were compressed anew.
+        """
+        mine = set(self.hashes())
+        counts = ((other.name, len(mine.intersection(other.hashes()))) for other in others)
+        return {name: count for name, count in counts if count}
+
 
 def _kind(value: object) -> str:
     return f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
-
-
-def row_hashes(images: ImageSet) -> list[bytes]:
-    """A 16-byte hash of every image, in order: equal pixels, equal hash."""
-    rows = np.ascontiguousarray(images.images)
-    return [hashlib.blake2b(row.data, digest_size=16).digest() for row in rows]
-
-
-def pixel_hashes(images: ImageSet) -> frozenset[bytes]:
-    """The hash of each different image."""
-    return frozenset(row_hashes(images))
-
-
-def shared_images(images: ImageSet, others: Iterable[ImageSet]) -> dict[str, int]:
-    """How many different images of `images` stand in each of `others` too, by name; those with none left out.
-
-    Only images that agree in every pixel are found: not crops, nor copies that were compressed anew.
-    """
-    mine = pixel_hashes(images)
-    counts = ((other.name, len(mine & pixel_hashes(other))) for other in others)
-    return {name: count for name, count in counts if count}

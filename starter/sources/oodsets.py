@@ -18,7 +18,7 @@ import numpy as np
 from tqdm import tqdm
 
 from starter.images.files import Tree, open_tree, read_images, resize
-from starter.images.imageset import ImageSet, row_hashes
+from starter.images.imageset import ImageSet
 from starter.sources.glyphs.signs import PICTURES, SCRIPTS, SIZE, other_glyphs
 from submission.errors import UnusableInput, unusable
 from submission.random import OOD_IMAGES
@@ -119,11 +119,11 @@ def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dic
         sets: by name; of an image in several, the first keeps it.
         ind: every IND image.
     """
-    seen = {digest for images in ind for digest in row_hashes(images)}
+    seen = {digest for images in ind for digest in images.hashes()}
     kept = {}
     for name, images in sets.items():
         fresh = []
-        for row, digest in enumerate(row_hashes(images)):
+        for row, digest in enumerate(images.hashes()):
             if digest not in seen:
                 seen.add(digest)
                 fresh.append(row)

@@ -10,7 +10,7 @@ from starter.build.accuracy import build
 from starter.build.cells import Candidates, cell_pools, plan_cells
 from starter.competition.accuracy import PublicSets, Subject, read_groups
 from starter.images.arrays import read_npz
-from starter.images.imageset import ImageSet, pixel_hashes
+from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache
 from starter.sets.mix import Mix
 from starter.shift.grid import cell_of
@@ -129,13 +129,13 @@ def test_mixes_of_cells(mixes_built):
         assert groups[mix.name] == f"s{cell_of(mix.ood_set)[0] + 1}"
     public = set().union(
         *(
-            pixel_hashes(read_npz(mixes_built.file(f)))
+            set(read_npz(mixes_built.file(f)).hashes())
             for f in mixes_built.files
             if f.startswith(("ood/", "val/val"))
         )
     )
     for name in mixes_built.sets("test"):
-        assert not public & pixel_hashes(read_npz(mixes_built.file(f"test/{name}.npz")))
+        assert not public & set(read_npz(mixes_built.file(f"test/{name}.npz")).hashes())
 
 
 def test_the_same_seeds_give_the_same_files(grid_built, settings, laid, tmp_path):
