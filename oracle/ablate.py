@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from sklearn.base import clone
 from tqdm import tqdm
 
@@ -28,10 +26,11 @@ from oracle.ora_b import OraB
 from oracle.oracle import CV
 from oracle.syp import Syp
 from starter.competition.accuracy import PublicSets, Subject, read_groups
+from starter.images.figure import new_figure, save_png
 from starter.observing.observation import MetaTrain, Observation
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray
-from submission.files import replacing, write_text
+from submission.files import write_text
 from submission.metrics import noise_floor
 from submission.scoring import read_targets
 
@@ -278,8 +277,7 @@ def _plot(path: Path, table: str, lines: Sequence[tuple[object, ...]]) -> None:
     rows = [line for line in lines if line[2] == ALL]
     labels = list(dict.fromkeys(str(line[0]) for line in rows))
     subjects = list(dict.fromkeys(str(line[1]) for line in rows))
-    drawn = Figure(figsize=(1.6 + 0.9 * len(labels), 3.6), layout="constrained")
-    FigureCanvasAgg(drawn)
+    drawn = new_figure(1.6 + 0.9 * len(labels), 3.6)
     axes, width = drawn.subplots(), 0.8 / len(subjects)
     for number, subject in enumerate(subjects):
         mine = [line for line in rows if line[1] == subject]
@@ -290,5 +288,4 @@ def _plot(path: Path, table: str, lines: Sequence[tuple[object, ...]]) -> None:
     axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right")
     axes.set(ylabel="RMSE, points", title=table if table.startswith("fig") else f"table {table}")
     axes.legend(fontsize=7)
-    with replacing(path) as temporary:
-        drawn.savefig(temporary, format="png", dpi=110, metadata={"Software": None})
+    save_png(drawn, path, dpi=110)

@@ -17,8 +17,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from scipy.stats import pearsonr, spearmanr
 from sklearn.base import clone
 
@@ -34,12 +32,13 @@ from baselines.ood.scored import mix_scores, reference_scores
 from baselines.ood.ude import Ude
 from baselines.report.near_far import FLOOR, deviations, near_far_table
 from starter.competition.ood import open_mix_subjects
+from starter.images.figure import new_figure, save_png
 from starter.observing.observation import MetaTrain
 from starter.sets.mix import LEAST
 from submission import Competition
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
-from submission.files import replacing, write_text
+from submission.files import write_text
 from submission.metrics import deviation_floor
 from submission.tracks import TRACKS
 
@@ -58,16 +57,14 @@ def plot_table(frame: pd.DataFrame, path: Path) -> None:
         panels = [("", frame)]
     down = -(-len(panels) // ACROSS)
     height = max(3.6, 0.12 * max(len(rows) for _, rows in panels))
-    drawn = Figure(figsize=(4 * min(len(panels), ACROSS), height * down), layout="constrained")
-    FigureCanvasAgg(drawn)
+    drawn = new_figure(4 * min(len(panels), ACROSS), height * down)
     axes = drawn.subplots(down, min(len(panels), ACROSS), squeeze=False).ravel()
     for each, (subject, rows) in zip(axes, panels, strict=False):
         _draw(each, rows)
         each.set_title(str(subject), fontsize=9)
     for empty in axes[len(panels) :]:
         empty.set_axis_off()
-    with replacing(path) as temporary:
-        drawn.savefig(temporary, format="png", dpi=100, metadata={"Software": None})
+    save_png(drawn, path, dpi=100)
 
 
 def _draw(axes: Axes, rows: pd.DataFrame) -> None:

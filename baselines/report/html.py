@@ -1,17 +1,15 @@
 """``report.html``: the report's tables and figures in one self-contained page."""
 
 import base64
-import io
 import math
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from baselines.report.levels import level_figures, levels_csv, on_grid
 from baselines.report.report import ALL, Report, Run
+from starter.images.figure import new_figure, png
 from submission.files import write_text
 from submission.page import templates
 
@@ -57,8 +55,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
 
 def figure(report: Report, run: Run) -> str:
     """The two figures of a method on a classifier, as a PNG in base64."""
-    drawn = Figure(figsize=(8.4, 3.6), layout="constrained")
-    FigureCanvasAgg(drawn)
+    drawn = new_figure(8.4, 3.6)
     left, right = drawn.subplots(1, 2)
     if run.curve is None:
         left.set_axis_off()
@@ -66,9 +63,7 @@ def figure(report: Report, run: Run) -> str:
     else:
         _draw_indicator(left, report, run)
     _draw_predictions(right, report, run)
-    encoded = io.BytesIO()
-    drawn.savefig(encoded, format="png", dpi=90, metadata={"Software": None})
-    return base64.b64encode(encoded.getvalue()).decode()
+    return base64.b64encode(png(drawn, dpi=90)).decode()
 
 
 def _draw_indicator(axes: Axes, report: Report, run: Run) -> None:

@@ -3,18 +3,16 @@
 The distribution of targets: a histogram per subject of the meta-train and validation sets.
 """
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
 import cv2
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from starter.competition.accuracy import PublicSets
 from starter.competition.subjects import SETS
+from starter.images.figure import new_figure, save_png
 from starter.sets.rendering import Rendering
 from submission import Competition, UnusableInput
 from submission.files import replacing
@@ -118,8 +116,7 @@ def summary(competition: Competition) -> str:
 
 def plot_accuracies(competition: Competition, out: Path) -> Path:
     """Write a PNG with a histogram for each subject: the sets of each public part by target."""
-    figure = Figure(figsize=(7, 2.2 * len(competition.subjects) + 0.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(7, 2.2 * len(competition.subjects) + 0.6)
     axes = figure.subplots(len(competition.subjects), 1, sharex=True, squeeze=False)[:, 0]
     for axis, subject in zip(axes, competition.subjects, strict=True):
         parts = {title: accuracies(competition, subject, part) for part, title in PARTS.items()}
@@ -129,8 +126,4 @@ def plot_accuracies(competition: Competition, out: Path) -> Path:
         axis.legend(loc="upper left")
     quantities = dict.fromkeys(map(competition.quantity, competition.subjects))
     axes[-1].set_xlabel(f"{', '.join(quantities)}, %")
-    encoded = io.BytesIO()
-    figure.savefig(encoded, format="png", dpi=110, metadata={"Software": None})
-    with replacing(out) as temporary:
-        temporary.write_bytes(encoded.getvalue())
-    return out
+    return save_png(figure, out, dpi=110)

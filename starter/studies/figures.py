@@ -5,23 +5,20 @@ Pictures of a grid: heat maps and curves of the detectors, and how many images e
 Pictures of a prediction graph: the graph itself, and the classes nearest and farthest in meaning.
 """
 
-import io
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from starter.images.figure import new_figure, png, save_png
 from starter.shift.grid import AXES, Grid, along
 from starter.studies.confusions import PredictionGraph
 from submission.arrays import FloatArray
-from submission.files import replacing
 from submission.tracks import TRACKS
 
 ACROSS = 4
@@ -38,8 +35,7 @@ def plot_failure(frame: pd.DataFrame, path: Path) -> None:
     panels = list(frame.groupby(keys, sort=False))
     down, across = -(-len(panels) // ACROSS), min(len(panels), ACROSS)
     height = 1.4 + 0.3 * frame.detector.nunique()
-    figure = Figure(figsize=(4 * across, height * down), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(4 * across, height * down)
     axes = figure.subplots(down, across, squeeze=False).ravel()
     for axis, (names, rows) in zip(axes, panels, strict=False):
         draw = next((DRAW[column] for column in DRAW if column in rows), _draw_bars)
@@ -47,8 +43,7 @@ def plot_failure(frame: pd.DataFrame, path: Path) -> None:
         axis.set_title(" / ".join(map(str, names)), fontsize=8)
     for empty in axes[len(panels) :]:
         empty.set_axis_off()
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=100, metadata={"Software": None})
+    save_png(figure, path, dpi=100)
 
 
 def _draw_bars(axis: Axes, rows: pd.DataFrame) -> None:
@@ -141,7 +136,7 @@ def maps(
     across = min(SHEETS_ACROSS, len(panels))
     down = -(-len(panels) // across)
     count = max(map(len, panels.values()))
-    drawn = _figure(0.32 * count * across + 1.5, 0.32 * count * down + 0.5)
+    drawn = new_figure(0.32 * count * across + 1.5, 0.32 * count * down + 0.5)
     cells = drawn.subplots(down, across, squeeze=False)
     for axes, (title, found) in zip(cells.ravel(), panels.items(), strict=False):
         texts = np.where(np.isnan(found), "N/A", np.vectorize("{:.0f}".format)(found)).astype(object)
@@ -151,7 +146,7 @@ def maps(
         axes.set_axis_off()
     scale = ScalarMappable(Normalize(*ends), colours)
     drawn.colorbar(scale, ax=cells, label=label, shrink=0.8)
-    return _png(drawn)
+    return png(drawn, dpi=110)
 
 
 def curves(grid: Grid, metric: str) -> bytes:
@@ -166,7 +161,7 @@ def lines(grids: dict[str, FloatArray], label: str) -> bytes:
         grids: by name, rows covariate.
         label: of the values.
     """
-    drawn = _figure(11, max(4.2, 0.2 * len(grids)))
+    drawn = new_figure(11, max(4.2, 0.2 * len(grids)))
     both = drawn.subplots(1, 2, sharey=True)
     for axes, axis in zip(both, AXES, strict=True):
         for number, (name, found) in enumerate(grids.items()):
@@ -175,17 +170,17 @@ def lines(grids: dict[str, FloatArray], label: str) -> bytes:
             axes.plot(levels, values, marker="o", markersize=3, label=name, color=colour)
         axes.set(xlabel=f"{axis} shift level", ylabel=label)
     drawn.legend(*both[0].get_legend_handles_labels(), loc="outside right center", fontsize=7)
-    return _png(drawn)
+    return png(drawn, dpi=110)
 
 
 def cell_images(grid: Grid) -> bytes:
     """A PNG of how many images each cell has (figure 9)."""
-    drawn = _figure(0.55 * len(grid.counts) + 1.5, 0.45 * len(grid.counts) + 0.8)
+    drawn = new_figure(0.55 * len(grid.counts) + 1.5, 0.45 * len(grid.counts) + 0.8)
     axes = drawn.subplots()
     shown = np.log10(np.maximum(grid.counts, 1).astype(np.float64))
     texts = np.vectorize("{:,}".format)(grid.counts).astype(object)
     _map(axes, shown, texts, "Blues", (0.0, max(1.6 * float(shown.max()), 1.0)), size=7)
-    return _png(drawn)
+    return png(drawn, dpi=110)
 
 
 def _map(
@@ -212,18 +207,6 @@ def _map(
         axes.text(place[1], place[0], texts[place], size=size, ha="center", va="center", color=ink)
 
 
-def _figure(width: float, height: float) -> Figure:
-    drawn = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(drawn)
-    return drawn
-
-
-def _png(drawn: Figure) -> bytes:
-    encoded = io.BytesIO()
-    drawn.savefig(encoded, format="png", dpi=110, metadata={"Software": None})
-    return encoded.getvalue()
-
-
 SHOWN = 10
 """Classes at either end of the bars."""
 
@@ -234,8 +217,7 @@ def plot_graph(graph: PredictionGraph, out: Path) -> Path:
     A line is as wide as its share of the class's images, and coloured by the similarity of the two classes.
     """
     edges = graph.pruned
-    figure = Figure(figsize=(12, 12), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(12, 12)
     axis = figure.subplots()
     axis.set(title=graph.sizes(), aspect="equal", xlim=(-1.25, 1.25), ylim=(-1.25, 1.25))
     axis.set_axis_off()
@@ -258,7 +240,7 @@ def plot_graph(graph: PredictionGraph, out: Path) -> Path:
         axis.text(*_point(angle, 0.5), name, size=10, ha="center", va="center", bbox=box)
     scale = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(0, 1), colours)
     figure.colorbar(scale, ax=axis, shrink=0.5, label="similarity of the two classes")
-    return _write(figure, out)
+    return save_png(figure, out, dpi=130)
 
 
 def plot_similarities(graph: PredictionGraph, out: Path) -> Path:
@@ -269,8 +251,7 @@ def plot_similarities(graph: PredictionGraph, out: Path) -> Path:
         "by true class": true,
         "by predicted class, OOD images": predicted.assign(name=predicted["predicted"]),
     }
-    figure = Figure(figsize=(11, 6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11, 6)
     for axis, (title, table) in zip(figure.subplots(1, 2), tables.items(), strict=True):
         ranked = table.dropna(subset="similarity").sort_values("similarity", ascending=False, kind="stable")
         shown = ranked if len(ranked) <= 2 * SHOWN else pd.concat([ranked[:SHOWN], ranked[-SHOWN:]])
@@ -278,7 +259,7 @@ def plot_similarities(graph: PredictionGraph, out: Path) -> Path:
         axis.set_yticks(np.arange(len(shown)), shown["name"])
         axis.invert_yaxis()
         axis.set(title=title, xlim=(0, 1), xlabel="mean similarity of true and predicted class")
-    return _write(figure, out)
+    return save_png(figure, out, dpi=130)
 
 
 def _angles(edges: pd.DataFrame) -> tuple[dict[tuple[str, str], float], dict[str, float]]:
@@ -297,11 +278,3 @@ def _angles(edges: pd.DataFrame) -> tuple[dict[tuple[str, str], float], dict[str
 
 def _point(angle: float, radius: float) -> tuple[float, float]:
     return radius * float(np.cos(angle)), radius * float(np.sin(angle))
-
-
-def _write(figure: Figure, out: Path) -> Path:
-    encoded = io.BytesIO()
-    figure.savefig(encoded, format="png", dpi=130, metadata={"Software": None})
-    with replacing(out) as temporary:
-        temporary.write_bytes(encoded.getvalue())
-    return out

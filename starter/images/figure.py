@@ -1,0 +1,31 @@
+"""Figures as PNG files: drawn without a window, and the same bytes from the same data."""
+
+import io
+from pathlib import Path
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from submission.files import replacing
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, width x height inches, that lays itself out."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def png(figure: Figure, dpi: int) -> bytes:
+    """The figure as a PNG of `dpi` pixels an inch, which does not tell what drew it."""
+    encoded = io.BytesIO()
+    figure.savefig(encoded, format="png", dpi=dpi, metadata={"Software": None})
+    return encoded.getvalue()
+
+
+def save_png(figure: Figure, path: Path, dpi: int) -> Path:
+    """Write `png` to `path`, whole or not at all."""
+    encoded = png(figure, dpi)
+    with replacing(path) as temporary:
+        temporary.write_bytes(encoded)
+    return path

@@ -1,0 +1,29 @@
+"""A figure is written whole, and the same data give the same bytes."""
+
+import cv2
+import pytest
+
+from starter.images.figure import new_figure, png, save_png
+
+
+def drawn():
+    figure = new_figure(2, 1)
+    figure.subplots().plot([0, 1, 3])
+    return figure
+
+
+def test_the_size_is_in_inches(tmp_path):
+    path = save_png(drawn(), tmp_path / "below" / "a.png", dpi=50)
+    assert cv2.imread(str(path)).shape == (50, 100, 3)
+    assert path.read_bytes() == png(drawn(), dpi=50)
+    assert b"Software" not in path.read_bytes()
+
+
+def test_a_figure_that_cannot_be_drawn_leaves_the_old_file(tmp_path):
+    path = save_png(drawn(), tmp_path / "a.png", dpi=50)
+    before, broken = path.read_bytes(), drawn()
+    broken.axes[0].set_title("$no \\such$")
+    with pytest.raises(ValueError, match="such"):
+        save_png(broken, path, dpi=50)
+    assert [each.name for each in tmp_path.iterdir()] == ["a.png"]
+    assert path.read_bytes() == before
