@@ -20,15 +20,12 @@ from starter.competition.subjects import open_subjects
 from starter.observing.observation import MetaTrain, Seen
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray
+from submission.intervals import rmse_interval
 from submission.metrics import skill, spearman
-from submission.random import BOOTSTRAP
 from submission.scoring import noise_floor_of, read_targets
 
 CONSTANT = "constant"
 """The method that skill is measured against."""
-DRAWS = 2000
-"""Bootstrap draws of families behind an interval."""
-LEVEL = 0.95
 ALL = "all"
 """The line over every group."""
 GRID = 100
@@ -61,8 +58,8 @@ class Line:
     Attributes:
         method, subject, group: whose line it is; the group `ALL` has every set.
         sets, families: how many there are.
-        rmse: lower is better; `low` and `high` bound it in 95 % of bootstrap draws of families (nan for fewer
-            than three).
+        rmse: lower is better; `low` and `high` are its 95 % interval over families (nan for fewer than
+            `submission.intervals.FEWEST_FAMILIES`).
         skill: 1 - (rmse / rmse of `constant`)^2; nan where that method was not run.
         mae, spearman: mean absolute error, rank correlation.
         noise: the RMSE that sampling alone would give.
@@ -156,27 +153,18 @@ class Report:
 
 
 def family_interval(errors: FloatArray, families: Sequence[object]) -> tuple[float, float]:
-    """Percentile bootstrap of the RMSE: whole families are drawn with replacement, from a fixed seed.
-
-    Sets of one family share a shift, so drawing single sets would make the interval too narrow.
+    """Return the 95 % interval of the RMSE over families of sets, `submission.intervals.rmse_interval`.
 
     Args:
         errors: of each set (v,).
         families: of each set.
 
     Returns:
-        The 2.5 and 97.5 % quantiles, in the unit of `errors`; nan where there are fewer than three families.
+        Low and high, in the unit of `errors`; nan where there are fewer than `FEWEST_FAMILIES` families.
     """
     names = list(dict.fromkeys(families))
-    if len(names) < 3:
-        return math.nan, math.nan
     member = np.array([names.index(family) for family in families])
-    squares, counts = np.bincount(member, errors**2), np.bincount(member)
-    rng = BOOTSTRAP(0, len(names))
-    drawn = rng.integers(len(names), size=(DRAWS, len(names)))
-    low, high = np.quantile(
-        np.sqrt(squares[drawn].sum(1) / counts[drawn].sum(1)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    )
+    low, high = rmse_interval(np.bincount(member, errors**2), np.bincount(member).astype(np.float64))
     return float(low), float(high)
 
 

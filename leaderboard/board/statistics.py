@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from submission.arrays import FloatArray, IntArray
+from submission.intervals import FEWEST_FAMILIES, LEVEL, rmse_interval
 from submission.random import BOOTSTRAP
 
 DRAWS = 1000
 """Of the bootstrap, and of the signs of the paired test."""
-LEVEL = 0.95
-FEWEST_FAMILIES = 6
-"""With fewer, no sign test can fall below .05, and an interval would be too narrow: nothing is said then."""
 _BLOCK = 200  # draws at a time, which bounds the memory
 
 
@@ -91,9 +89,10 @@ def uncertainty(
 ) -> Uncertainty | None:
     """Intervals of RMSE and rank, P(rank 1) and the paired test; None with under `FEWEST_FAMILIES` families.
 
-    The interval is the percentile bootstrap's (Efron & Tibshirani, An Introduction to the Bootstrap, 1993,
-    ch. 13): families are drawn with replacement within their stratum, from a fixed seed and the same ones for
-    every line, and every draw is ranked as the leaderboard is.
+    The RMSE's interval is `submission.intervals.rmse_interval`. A rank's is the percentile bootstrap's (Efron
+    & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13): families are drawn with replacement within
+    their stratum, from a fixed seed and the same ones for every line, and every draw is ranked as the
+    leaderboard is.
 
     Args:
         squared: the squared errors (t, n) in points, a line each, best first. Where a line has nan nothing is
@@ -109,7 +108,7 @@ def uncertainty(
     ranked = ranked & np.isfinite(sums).all(axis=1)
     drawn = resampled_rmse(sums, families, DRAWS, rng)
     tail = (1 - LEVEL) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=1)
+    low, high = rmse_interval(sums, families.sizes)
     best, worst, first = _ranks(drawn[ranked], np.sqrt(squared[ranked].mean(axis=1)), decimals, tail)
     full = (np.zeros(len(squared), np.int64), np.zeros(len(squared), np.int64), np.full(len(squared), np.nan))
     for values, found in zip(full, (best, worst, first), strict=True):

@@ -1,0 +1,93 @@
+"""The interval of an RMSE over families of sets, with NumPy alone.
+
+Sets of one family share their operation or their source, so that their errors are alike: the number of
+families, not that of sets, says how much is known.
+"""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from submission.arrays import FloatArray
+
+LEVEL = 0.95
+"""The share of intervals that should hold the true RMSE."""
+FEWEST_FAMILIES = 6
+"""With fewer families no sign test falls below .05, and intervals are too narrow: none is given."""
+
+
+def rmse_interval(sums: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the low and high ends (...) of the 95 % interval of RMSEs over g families.
+
+    The mean square is taken for a scaled chi-square, m = s^2 chi2(d) / d, as for normal errors. Its degrees
+    of freedom are those that its own spread between families shows (Satterthwaite, Biometrics Bulletin 1946),
+    d = 2 / (v (t / z)^2), at least 1 and at most g: v is the jackknife's variance of log m, each family left
+    out once (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 11), and t / z allows for v
+    being estimated from g families (t: the 97.5 % point of Student's distribution with g - 1 degrees of
+    freedom, z: that of the normal one). How often it holds the truth: `benchmarks/results/intervals.py`.
+
+    Args:
+        sums: the sum of squared errors of each family (..., g), in any unit; nan gives nan.
+        sizes: how many errors each family has (g,).
+
+    Returns: two arrays (...), in the unit of the errors; nan where there are fewer than `FEWEST_FAMILIES`.
+
+    >>> low, high = rmse_interval(np.array([4.0, 9, 1, 16, 4, 9]), np.ones(6))
+    >>> print(f"{low:.2f} {math.sqrt(43 / 6):.2f} {high:.2f}")
+    1.73 2.68 5.90
+    """
+    families, total = sums.shape[-1], sums.sum(axis=-1)
+    if families < FEWEST_FAMILIES:
+        return np.full(total.shape, np.nan), np.full(total.shape, np.nan)
+    mean = total / sizes.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = np.log((total[..., None] - sums) / (sizes.sum() - sizes))
+        spread = (families - 1) * without.var(axis=-1) * (t_quantile(families - 1) / _Z) ** 2
+        # Where one family alone has errors, nothing is left without it, and the spread is without bound.
+        freedom = np.clip(2 / np.where(np.isfinite(spread), spread, np.inf), 1, families)
+    known = np.geomspace(1, families, _POINTS)
+    tail = (1 - LEVEL) / 2
+    low, high = (
+        np.sqrt(mean) * np.interp(freedom, known, np.sqrt(known / chi2_quantile(share, known)))
+        for share in (1 - tail, tail)
+    )
+    return low, high
+
+
+_POINTS = 400  # between which quantiles are interpolated, within 1e-4 of their value
+_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+
+
+def t_quantile(freedom: int) -> float:
+    """Return the 97.5 % point of Student's t, for 5 degrees of freedom or more.
+
+    By Cornish and Fisher's expansion (Abramowitz & Stegun 26.7.5), within .003 of the exact value.
+    """
+    z = _Z
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + sum(term / freedom**power for power, term in enumerate(terms, start=1))
+
+
+def chi2_quantile(share: float, freedom: FloatArray) -> FloatArray:
+    """Return the quantiles (m,) of chi-square with `freedom` (m,) degrees of freedom, each 1 or more.
+
+    By bisection of the regularised incomplete gamma function's series (Abramowitz & Stegun 6.5.29).
+    """
+    shape = freedom / 2
+    scale = np.array([math.lgamma(each + 1) for each in shape])
+    low, high = np.zeros(len(shape)), shape + 10 * np.sqrt(shape) + 10
+    for _ in range(50):
+        x = (low + high) / 2
+        term = np.exp(shape * np.log(x) - x - scale)
+        found, step = term.copy(), 1
+        while np.any(term > 1e-10 * found):
+            term = term * x / (shape + step)
+            found, step = found + term, step + 1
+        low, high = np.where(found < share, x, low), np.where(found < share, high, x)
+    return low + high
