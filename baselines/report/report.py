@@ -164,7 +164,8 @@ def family_interval(errors: FloatArray, families: Sequence[object]) -> tuple[flo
     """
     names = list(dict.fromkeys(families))
     member = np.array([names.index(family) for family in families])
-    low, high = rmse_interval(np.bincount(member, errors**2), np.bincount(member).astype(np.float64))
+    sums, sizes = (np.bincount(member, weights).astype(np.float64) for weights in (errors**2, None))
+    low, high = rmse_interval(sums, sizes)
     return float(low), float(high)
 
 
