@@ -48,7 +48,7 @@ def shared_with_public(competition: Competition) -> Iterator[tuple[str, str, int
 def _hashes(competition: Competition, file: str) -> frozenset[bytes]:
     images = read_npz(competition.file(file))
     varied = (images.images != images.images[:, :1, :1]).any(axis=(1, 2, 3))
-    return set(images.take(np.flatnonzero(varied)).hashes()) if varied.any() else frozenset()
+    return frozenset(images.take(np.flatnonzero(varied)).hashes()) if varied.any() else frozenset()
 
 
 def ordered_by_class(competition: Competition, device: str = "cpu") -> Iterator[str]:
