@@ -7,9 +7,9 @@ weights/resnet56.safetensors. DIR is a new folder, or one of an interrupted run,
 """
 
 import argparse
-import os
 from pathlib import Path
 
+import real
 from sklearn.base import clone
 
 from baselines import BASELINES
@@ -36,12 +36,12 @@ TEST = (
 TEST_SEED = 20231
 
 
-def settings(data: Path) -> Settings:
+def settings() -> Settings:
     """200 meta-train sets of 1,000; 4 natural validation sets; 7 natural, 8 seen and 12 unseen test sets."""
-    natural = data / "natural.zip"
+    natural = real.data() / "natural.zip"
     return Settings(
-        source=str(data / "cifar10.zip"),
-        classifiers=(f"resnet56={data / 'weights/resnet56.safetensors'}",),
+        source=str(real.data() / "cifar10.zip"),
+        classifiers=(real.weights(),),
         train_sets=200,
         val_sets=0,
         test_sets=20,
@@ -71,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
     folder = parser.parse_args().folder
-    competition = build(folder, settings(Path(os.environ["UNSEEN_DATA"])), TEST_SEED)
+    competition = build(folder, settings(), TEST_SEED)
     methods = {name: clone(method) for name, method in {**BASELINES, **ORACLES}.items() if name != "projnorm"}
     predict(competition, {n: m for n, m in methods.items() if not unmet(m.needs, competition)})
     publish(competition)

@@ -8,19 +8,16 @@ accuracy at most -.8 for at least 15.
 """
 
 import argparse
-import os
-from pathlib import Path
 
 import numpy as np
+import real
 from scipy.stats import spearmanr
 
-from starter.classifiers import Classifier, load_classifier
+from starter.classifiers import Classifier
 from starter.images.imageset import ImageSet
 from starter.operations.corruptions import CORRUPTIONS
 from starter.sets.recipe import Recipe
-from starter.sources.sources import load_images
 
-CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 SEVERITIES = (1, 2, 3, 4, 5)
 
 
@@ -37,10 +34,8 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=2000)
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="bfloat16")
     options = parser.parse_args()
-    data = Path(os.environ["UNSEEN_DATA"])
-    weights = f"resnet56={data / 'weights/resnet56.safetensors'}"
-    classifier = load_classifier(weights, CLASSES, options.precision)
-    base = load_images(data / "cifar10.zip/test", CLASSES, options.images)
+    classifier = real.classifier(precision=options.precision)
+    base = real.images("test", options.images)
     clean = accuracy(classifier, Recipe("clean", 0, ()), base)
     print(f"{len(base)} images, clean {100 * clean:.1f} %\n")
     print(f"{'':20}{''.join(f'{severity:>7}' for severity in SEVERITIES)}   Spearman")

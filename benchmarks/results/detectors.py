@@ -10,16 +10,15 @@ Detectors that need the network are timed on a few mixes (`--online`), evenly ch
 """
 
 import argparse
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import real
 from tqdm import tqdm
 
-from starter.classifiers import load_classifier
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc, fpr
 from starter.images.files import open_tree, read_images
@@ -28,9 +27,7 @@ from starter.observing.cache import Cache
 from starter.observing.observation import Observation, Source
 from starter.observing.observe import Observer, observe_all
 from starter.sets.rendering import FromRecipe
-from starter.sources.sources import load_images
 
-CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 IND, REFERENCE, TRAIN = 400, 2000, 10_000
 
 
@@ -75,12 +72,12 @@ def main() -> None:
     parser.add_argument("--arch", default="resnet56")
     parser.add_argument("--online", type=int, default=4, help="mixes that detectors with the network score")
     options = parser.parse_args()
-    data = Path(os.environ["UNSEEN_DATA"])
-    classifier = load_classifier(f"{options.arch}={data / f'weights/{options.arch}.safetensors'}", CLASSES)
+    data = real.data()
+    classifier = real.classifier(options.arch)
     observer = Observer(classifier, Cache(options.folder))
-    test = load_images(data / "cifar10.zip/test", CLASSES, seed=1)
+    test = real.images("test", seed=1)
     order = np.random.default_rng(0).permutation(len(test))
-    train = load_images(data / "cifar10.zip/train", CLASSES, TRAIN)
+    train = real.images("train", TRAIN)
     source = source_of(observer, test.take(order[:REFERENCE], "reference"), train)
     renderings = [FromRecipe.whole(each) for each in mixes(data, test.take(order[REFERENCE:]))]
     sets = observe_all(renderings, observer, ("features",))

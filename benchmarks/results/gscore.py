@@ -7,13 +7,13 @@ DIR keeps what was observed and scored, so that a second run goes on from there.
 """
 
 import argparse
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter, process_time
 
 import numpy as np
+import real
 from numpy.typing import NDArray
 from sklearn.base import clone
 from tqdm import tqdm
@@ -317,7 +317,7 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="write the paper's tables and stop")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    data = Path(os.environ["UNSEEN_DATA"])
+    data = real.data()
     name, _, file = given.weights.partition("=")
     weights, detectors = f"{name}={data / 'weights' / file}", given.detector or SHOWN
     pools = part_of(observed(data, weights, detectors, given.metric, given.folder), given.families)

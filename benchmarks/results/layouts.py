@@ -9,21 +9,19 @@ then built through the command line from each, once for validation and once for 
 """
 
 import argparse
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import real
 import torch
 from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
 from starter.operations.corruptions import CORRUPTIONS
 from starter.sets.recipe import Recipe
-from starter.sources.sources import load_images
 
-CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 OURS = {"brightness": "brighten", "contrast": "low_contrast"}
 """The corruptions that have another name in the kit."""
 VERSIONS = {"v4": 2021, "v6": 2000}
@@ -41,7 +39,7 @@ def write(folder: Path, base: ImageSet, names: list[str]) -> None:
     assert base.labels is not None
     for name in ("CIFAR-10-C", "CIFAR-10.1"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    np.savez(folder / "source.npz", images=base.images, labels=base.labels, classes=np.array(CLASSES))
+    np.savez(folder / "source.npz", images=base.images, labels=base.labels, classes=np.array(real.CIFAR10))
     for name in names:
         blocks = np.concatenate([corrupted(base, name, severity) for severity in range(1, 6)])
         np.save(folder / f"CIFAR-10-C/{name}.npy", blocks)
@@ -63,9 +61,9 @@ def main() -> None:
     parser.add_argument("--images", type=int)
     parser.add_argument("--set-size", type=int, default=500)
     options = parser.parse_args()
-    data, folder = Path(os.environ["UNSEEN_DATA"]), options.folder
+    folder = options.folder
     asked = options.corruption or ["brightness"]
-    write(folder, load_images(data / "cifar10.zip/test", CLASSES, options.images), asked)
+    write(folder, real.images("test", options.images), asked)
     build = [sys.executable, "-m", "unseen", "build"]
     given = [
         "--source",
@@ -77,7 +75,7 @@ def main() -> None:
         "--test-sets",
         "2",
     ]
-    given += ["--classifier", f"resnet56={data / 'weights/resnet56.safetensors'}"]
+    given += ["--classifier", real.weights()]
     given += ["--set-size", str(options.set_size)]
     c, ten = str(folder / "CIFAR-10-C"), str(folder / "CIFAR-10.1")
     for name, val, test in (("from-c", ten, c), ("from-10.1", c, ten)):

@@ -19,16 +19,15 @@ and scores. All numbers are percentages.
 """
 
 import argparse
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import real
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.classifiers import load_classifier
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc, detection_error, fpr
 from starter.images.imageset import ImageSet
@@ -41,10 +40,8 @@ from starter.observing.cache import Cache
 from starter.observing.observation import Observation, Source
 from starter.observing.observe import Observer, observe_all
 from starter.sets.rendering import FromRecipe
-from starter.sources.sources import load_images
 from starter.studies.failure import Scored, auroc_table, differences_table, misclassification_table
 
-CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 CANDIDATES = ("tiny_imagenet", "cifar100")
 COMPARED = {"msp": "MSP", "ts": "TS", "mls": "MLV", "odin": "ODIN", "ip_ts_mls": "IP+TS+MLV", "oodl": "OODL"}
 REFERENCE, TRAIN, IND, IND_ONLINE = 2000, 4000, 3000, 1000
@@ -93,10 +90,10 @@ def observed(
     observer: Observer, data: Path, pool: ImageSet, online: NDArray[np.int64]
 ) -> tuple[Source, Shown, Shown]:
     """The labelled source; and all images, and those that detectors see which run the network again."""
-    test = load_images(data / "cifar10.zip/test", CLASSES, REFERENCE + IND, seed=1)
+    test = real.images("test", REFERENCE + IND, seed=1)
     order = np.random.default_rng(0).permutation(len(test))
     reference, ind = test.take(order[:REFERENCE], "reference"), test.take(order[REFERENCE:], "ind")
-    train = load_images(data / "cifar10.zip/train", CLASSES, TRAIN)
+    train = real.images("train", TRAIN)
     some = (ind.take(np.arange(IND_ONLINE)), pool.take(online)) if len(online) else ()
     sets = [ImageSet(each.name, each.images) for each in (reference, train, ind, pool, *some)]
     seen = list(observe_all([FromRecipe.whole(each) for each in sets], observer, ("features",)))
@@ -212,13 +209,13 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=40, help="of each candidate class")
     parser.add_argument("--online", type=int, default=20, help="the same for detectors that run the network")
     options = parser.parse_args()
-    data = Path(os.environ["UNSEEN_DATA"])
+    data = real.data()
     benchmarks = manifests(data)
     entries = benchmarks[f"similarity T{round(100 * T45)}"]
     pool = load_class_images(entries, data, (32, 32), options.images)
     assert pool.labels is not None
     rows = np.concatenate([np.flatnonzero(pool.labels == i)[: options.online] for i in range(len(entries))])
-    classifier = load_classifier(f"{options.arch}={data / f'weights/{options.arch}.safetensors'}", CLASSES)
+    classifier = real.classifier(options.arch)
     source, every, some = observed(Observer(classifier, Cache(options.folder / "cache")), data, pool, rows)
     scores: dict[str, Pair] = {}
     for name in tqdm(sorted(DETECTORS, key=lambda name: DETECTORS[name].online), "score", unit="detector"):

@@ -8,11 +8,11 @@ square difference of the two precisions, as a share of the indicator's standard 
 """
 
 import argparse
-import os
 import tempfile
 from pathlib import Path
 
 import numpy as np
+import real
 
 from baselines import BASELINES, Direct
 from starter.classifiers import load_classifier
@@ -59,11 +59,10 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=20)
     parser.add_argument("--size", type=int, default=1000)
     options = parser.parse_args()
-    data = Path(os.environ["UNSEEN_DATA"])
-    splits = load_source(str(data / "cifar10.zip"))
+    splits = load_source(str(real.data() / "cifar10.zip"))
     recipes = draw_recipes("default", options.sets, 0, options.size)
     renderings = [FromRecipe(recipe, splits.meta_base) for recipe in recipes]
-    spec = f"{options.arch}={data / 'weights' / options.arch}.safetensors"
+    spec = real.weights(options.arch)
     with tempfile.TemporaryDirectory() as folder:
         exact, fast = (
             indicators(splits, spec, precision, renderings, Path(folder))

@@ -9,13 +9,12 @@ network are left out.
 """
 
 import argparse
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import real
 
-from starter.classifiers import load_classifier
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache
 from starter.observing.observation import Observation, Source
@@ -23,10 +22,8 @@ from starter.observing.observe import Observer, observe_all
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe
 from starter.shift.grid import trend
-from starter.sources.sources import load_images
 from starter.studies.sanity import SHIFTS, chosen
 
-CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 REFERENCE, TRAIN = 2000, 4000
 SEVERITIES = (1, 2, 3, 4, 5)
 
@@ -47,15 +44,12 @@ def main() -> None:
     parser.add_argument("--arch", default="resnet56")
     parser.add_argument("--images", type=int, default=400)
     options = parser.parse_args()
-    data = Path(os.environ["UNSEEN_DATA"])
-    classifier = load_classifier(f"{options.arch}={data / f'weights/{options.arch}.safetensors'}", CLASSES)
+    classifier = real.classifier(options.arch)
     observer = Observer(classifier, Cache(options.folder))
-    test = load_images(data / "cifar10.zip/test", CLASSES, REFERENCE + options.images)
+    test = real.images("test", REFERENCE + options.images)
     order = np.random.default_rng(0).permutation(len(test))
     reference, images = (test.take(part) for part in np.split(order, [REFERENCE]))
-    known, train = (
-        look(observer, each) for each in (reference, load_images(data / "cifar10.zip/train", CLASSES, TRAIN))
-    )
+    known, train = (look(observer, each) for each in (reference, real.images("train", TRAIN)))
     labels = np.asarray(reference.labels)
     source = Source(known, labels, train, classifier.head_weight, classifier.head_bias)
     fitted = {name: detector.fit(source) for name, detector in chosen([]).items()}

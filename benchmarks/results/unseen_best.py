@@ -19,7 +19,6 @@ SYP's networks are trained for 10,000 steps of 1,000 images here, a thirtieth of
 
 import argparse
 import json
-import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -72,7 +71,7 @@ def wide_recipes(size: int) -> str:
 
 def competition_in(folder: Path, wide: bool, val_sets: int) -> Competition:
     """The competition, built where it is not."""
-    asked = replace(settings(Path(os.environ["UNSEEN_DATA"])), val_sets=val_sets)
+    asked = replace(settings(), val_sets=val_sets)
     if not wide:
         return build(folder, asked, TEST_SEED)
     recipes = Path(tempfile.gettempdir()) / "unseen-wide.jsonl"

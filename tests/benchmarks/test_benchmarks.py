@@ -1,10 +1,31 @@
-"""Small runs of the benchmarks of publishing and of probing."""
+"""Every script can be imported; small runs of the benchmarks of publishing and of probing."""
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+SCRIPTS = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.py"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_finds_all_that_it_imports(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside it too, as `python benchmarks/...` does; nothing is run before it is asked to."""
+    monkeypatch.syspath_prepend((FOLDER / script).parent)
+    for each in SCRIPTS:
+        monkeypatch.delitem(sys.modules, Path(each).stem, raising=False)
+    assert "main" in runpy.run_path(str(FOLDER / script)) or script == "results/real.py"
+
+
+def test_real_data_are_asked_for_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("UNSEEN_DATA", raising=False)
+    with pytest.raises(SystemExit, match="^error: UNSEEN_DATA must name a folder with the real data"):
+        runpy.run_path(str(FOLDER / "results/real.py"))["data"]()
 
 
 def printed(script: str, *options: object) -> dict[str, list[str]]:

@@ -1,0 +1,37 @@
+"""The real data that the results pages are measured on: in the folder that UNSEEN_DATA names.
+
+It holds cifar10.zip (train/<class>/, test/<class>/), weights/<architecture>.safetensors and what else a
+script says that it needs.
+"""
+
+import os
+from pathlib import Path
+
+from starter.classifiers import Classifier, load_classifier
+from starter.images.imageset import ImageSet
+from starter.sources.oodsets import CIFAR10
+from starter.sources.sources import load_images
+
+
+def data() -> Path:
+    """The folder; without one the script ends here."""
+    if not (folder := os.environ.get("UNSEEN_DATA")):
+        raise SystemExit(
+            "error: UNSEEN_DATA must name a folder with the real data: see the script's first lines"
+        )
+    return Path(folder)
+
+
+def weights(arch: str = "resnet56") -> str:
+    """An architecture's weights as `--classifier` takes them."""
+    return f"{arch}={data() / 'weights' / arch}.safetensors"
+
+
+def classifier(arch: str = "resnet56", precision: str = "float32") -> Classifier:
+    """An architecture with its weights."""
+    return load_classifier(weights(arch), CIFAR10, precision)
+
+
+def images(part: str, limit: int | None = None, seed: int = 0) -> ImageSet:
+    """CIFAR-10's "train" or "test" images, or `limit` of them drawn by `seed`."""
+    return load_images(data() / "cifar10.zip" / part, CIFAR10, limit, seed=seed)
