@@ -24,7 +24,7 @@ def test_a_script_finds_all_that_it_imports(script: str, monkeypatch: pytest.Mon
 
 def test_real_data_are_asked_for_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UNSEEN_DATA", raising=False)
-    with pytest.raises(SystemExit, match="^error: UNSEEN_DATA must name a folder with the real data"):
+    with pytest.raises(SystemExit, match="error: UNSEEN_DATA must name a folder with the real data"):
         runpy.run_path(str(FOLDER / "results/real.py"))["data"]()
 
 
