@@ -133,15 +133,15 @@ def sha256(path: Path) -> str:
 MAX_BYTES = 1 << 24
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, most: int = MAX_BYTES) -> str:
     """A UTF-8 text file whole, with "\\n" line ends.
 
     Raises:
-        UnusableInput: it cannot be read, is larger than 16 MiB or not UTF-8.
+        UnusableInput: it cannot be read, is larger than `most` bytes or not UTF-8.
     """
-    data = read_head(path, MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise unusable(path, f"more than {MAX_BYTES >> 20} MiB of text")
+    data = read_head(path, most + 1)
+    if len(data) > most:
+        raise unusable(path, f"more than {most >> 20} MiB of text")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -9,23 +9,45 @@ network are left out.
 """
 
 import argparse
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import real
+from numpy.typing import ArrayLike
 
+from starter.detectors.metrics import DETECTION_METRICS
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache
 from starter.observing.observation import Observation, Source
 from starter.observing.observe import Observer, observe_all
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe
-from starter.shift.grid import trend
+from starter.shift.grid import Trend
 from starter.studies.sanity import SHIFTS, chosen
 
 REFERENCE, TRAIN = 2000, 4000
 SEVERITIES = (1, 2, 3, 4, 5)
+
+
+def trend(ind: ArrayLike, levels: Sequence[ArrayLike], metric: str = "auroc", least: int = 10) -> Trend:
+    """A detector's metric at each level of any ordered severity.
+
+    Args:
+        ind: scores of IND images (n,), higher = more OOD.
+        levels: scores of the shifted images of each level (m_i,), the smallest shift first.
+        metric: a name in DETECTION_METRICS.
+        least: levels of fewer images are nan.
+
+    Raises:
+        ValueError: an unknown metric; the message lists those there are.
+    """
+    if metric not in DETECTION_METRICS:
+        raise ValueError(f"metric must be one of {', '.join(DETECTION_METRICS)}, got {metric!r}")
+    measure = DETECTION_METRICS[metric]
+    return Trend(np.array([measure(ind, level) if np.size(level) >= least else math.nan for level in levels]))
 
 
 def look(observer: Observer, images: ImageSet, corruption: str = "", severity: int = 0) -> Observation:

@@ -25,8 +25,9 @@ import numpy as np
 
 from starter.meaning.assign import ORGANISM, T40, T45, T50, Pruning, prune, similarity_benchmark
 from starter.meaning.labels import Matches, load_classes
-from starter.meaning.similarity import leacock_chodorow, mean_similarity, path_similarity, wu_palmer
+from starter.meaning.similarity import mean_similarity, path_similarity, wu_palmer
 from starter.meaning.wordnet import WordNet, load_wordnet
+from submission.arrays import FloatArray
 
 PUBLISHED_ID = {T40: 56, T45: 90, T50: 140}
 PUBLISHED = {"candidates": 5074, "sisters": 2874, "pairs": 13831}
@@ -69,6 +70,12 @@ def speed(wordnet: WordNet, imagenet: Matches, others: Sequence[str], count: int
     pair_by_pair(wordnet, pairs)
     single = (time.process_time() - start) / count
     print(f"{'per pair, against pair by pair':52} {single / matrix:6.0f} times as fast")
+
+
+def leacock_chodorow(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
+    """Leacock & Chodorow's similarity of each of `first` (n) and each of `second` (m): (n, m)."""
+    depth = np.log(2 * max(most for _, most in wordnet.depths.values()))
+    return depth + np.log(path_similarity(wordnet, first, second))
 
 
 def similarity_counts(wordnet: WordNet, places: Matches, imagenet: Matches) -> None:

@@ -16,14 +16,12 @@ from starter.classifiers.train import duration
 from starter.meaning.oodsets import count_class_images
 from starter.sets.mix import part_sets
 from starter.sources.glyphs.digits import CLASSES
-from starter.sources.oodsets import count_ood_images
+from starter.sources.oodsets import CIFAR10, count_ood_images
 from starter.sources.sources import load_images, load_source, set_names
 
 NAMED = {
     "glyphs": CLASSES,
-    "cifar10": tuple(
-        ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
-    ),
+    "cifar10": CIFAR10,
 }
 """The classes of the named sources, which are neither rendered nor downloaded for an estimate."""
 STATS = 3 * 4

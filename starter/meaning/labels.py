@@ -15,6 +15,7 @@ from pathlib import Path
 
 from starter.images.files import container, open_tree
 from starter.meaning.wordnet import SYNSET_ID, WordNet
+from starter.sources.oodsets import CIFAR10
 from submission.errors import UnusableInput, printable, unusable
 from submission.files import read_rows, read_text, write_text
 
@@ -140,7 +141,6 @@ def _readings(label: str) -> Iterator[tuple[str, str]]:
         yield "head", name
 
 
-_CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 _TIMM = {
     "imagenet-1k": "imagenet_synsets.txt",
     "imagenet-21k": "imagenet21k_goog_synsets.txt",
@@ -263,7 +263,7 @@ def _timm_list(name: str) -> Callable[[], tuple[str, ...]]:
 
 
 CLASS_LISTS: dict[str, Callable[[], tuple[str, ...]]] = {
-    "cifar10": lambda: _CIFAR10,
+    "cifar10": lambda: CIFAR10,
     **{name: _timm_list(name) for name in _TIMM},
 }
 """Class lists with a name. ImageNet-21K-P: the 11,221 classes of Ridnik et al. 2021."""

@@ -30,11 +30,6 @@ def path_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str
     return 1 / (1.0 + _Ways(wordnet, first, second).shortest())
 
 
-def leacock_chodorow(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
-    """Leacock & Chodorow's similarity of each of `first` (n) and each of `second` (m): (n, m)."""
-    return _depth(wordnet) - np.log(1.0 + _Ways(wordnet, first, second).shortest())
-
-
 def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
     """Wu & Palmer's similarity of each of `first` (n) and each of `second` (m): (n, m).
 

@@ -75,10 +75,6 @@ class WordNet:
         """The synset and all above it, each with the fewest edges up to it; nearest first."""
         return _distances(synset, self.hypernyms)
 
-    def descendants(self, synset: str) -> dict[str, int]:
-        """The synset and all below it, each with the fewest edges down to it; nearest first."""
-        return _distances(synset, self.hyponyms)
-
     def synsets(self, word: str) -> tuple[str, ...]:
         """The senses of a word or a compound, the most frequent first; none where WordNet lacks it.
 

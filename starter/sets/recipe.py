@@ -23,6 +23,7 @@ from starter.operations import GROUPS, OPERATIONS, POLICIES, Policy
 from starter.operations.kernels import to_planes
 from starter.operations.operation import Parameter, Params
 from submission.errors import UnusableInput
+from submission.files import read_text
 from submission.random import MAGNITUDES, NOISE, RECIPES, SELECTION
 
 #: Images are always rendered in chunks of this many, whatever batches they are used in.
@@ -296,21 +297,13 @@ def read_recipes(path: Path | str) -> list[Recipe]:
     skipped.
 
     Raises:
-        UnusableInput: no such file, larger than 64 MB, not UTF-8, no recipe in it, a line that is none, or a
+        UnusableInput: no such file, larger than 64 MiB, not UTF-8, no recipe in it, a line that is none, or a
             name that stands there twice; the message names the file and the line.
     """
     path = Path(path)
-    if not path.is_file():
-        raise UnusableInput(f"recipes {path}: {'not a file' if path.exists() else 'no such file'}")
-    if path.stat().st_size > MAX_BYTES:
-        raise UnusableInput(f"recipes {path}: more than {MAX_BYTES >> 20} MB; give fewer recipes")
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnusableInput(f"recipes {path}: cannot be read ({error})") from error
     recipes: list[Recipe] = []
     first: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_text(path, MAX_BYTES).split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -323,5 +316,5 @@ def read_recipes(path: Path | str) -> list[Recipe]:
             )
         recipes.append(recipe)
     if not recipes:
-        raise UnusableInput(f"recipes {path}: holds no recipe, which is one line of JSON")
+        raise UnusableInput(f"{path}: holds no recipe, which is one line of JSON")
     return recipes

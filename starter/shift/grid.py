@@ -8,7 +8,7 @@ How well a detector does as a shift grows: correlation and sensitivity (Long et 
 import math
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,24 +54,6 @@ class Trend:
         values = self.values[told]
         flat = bool(np.ptp(values) == 0)
         return told - told.mean(), np.zeros(len(told)) if flat else values - values.mean()
-
-
-def trend(ind: ArrayLike, levels: Sequence[ArrayLike], metric: str = "auroc", least: int = 10) -> Trend:
-    """A detector's metric at each level of any ordered severity.
-
-    Args:
-        ind: scores of IND images (n,), higher = more OOD.
-        levels: scores of the shifted images of each level (m_i,), the smallest shift first.
-        metric: a name in DETECTION_METRICS.
-        least: levels of fewer images are nan.
-
-    Raises:
-        ValueError: an unknown metric; the message lists those there are.
-    """
-    if metric not in DETECTION_METRICS:
-        raise ValueError(f"metric must be one of {', '.join(DETECTION_METRICS)}, got {metric!r}")
-    measure = DETECTION_METRICS[metric]
-    return Trend(np.array([measure(ind, level) if np.size(level) >= least else math.nan for level in levels]))
 
 
 METRICS = ("auroc", "fpr95", "aupr-in")

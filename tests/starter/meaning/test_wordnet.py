@@ -26,14 +26,10 @@ def test_synsets_have_words_and_neighbours(wordnet):
     assert "n99999999" not in wordnet
 
 
-def test_ancestors_and_descendants_carry_the_fewest_edges(wordnet):
+def test_ancestors_carry_the_fewest_edges(wordnet):
     above = wordnet.ancestors(synset_id("poodle"))
     names = ["poodle", "dog", "carnivore", "domestic_animal", "animal", "organism", "entity"]
     assert above == {synset_id(name): edges for name, edges in zip(names, (0, 1, 2, 2, 3, 4, 5), strict=True)}
-    assert wordnet.descendants(synset_id("carnivore")) == {
-        synset_id(name): edges
-        for name, edges in (("carnivore", 0), ("cat", 1), ("dog", 1), ("fox", 1), ("tabby", 2), ("poodle", 2))
-    }
     assert wordnet.depths[synset_id("poodle")] == (5, 5)
     assert wordnet.depths[synset_id("entity")] == (0, 0)
 

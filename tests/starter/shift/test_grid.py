@@ -11,9 +11,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import linregress, pearsonr
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from starter.detectors.metrics import aupr, auroc, fpr
 from starter.shift.degrees import ShiftGrid
-from starter.shift.grid import Trend, along, cell_name, cell_of, effects, measure, trend
+from starter.shift.grid import Trend, along, cell_name, cell_of, effects, measure
 
 # Figure 9 of the paper: images of ImageNet-21K by covariate level (rows) and semantic level.
 FIGURE_9 = [
@@ -167,19 +166,3 @@ def test_what_is_undefined_is_nan():
     constant = Trend(np.full(3, 0.1))
     assert np.isnan(constant.correlation)
     assert constant.sensitivity == 0
-
-
-def test_a_detector_that_sees_a_growing_shift():
-    rng = np.random.default_rng(0)
-    ind = rng.normal(size=400)
-    levels = [rng.normal(shift, 1, size=300) for shift in (0.5, 1.0, 1.5, 2.0)]
-    for name, metric in (("auroc", auroc), ("fpr95", fpr), ("aupr-out", lambda i, o: aupr(i, o, "ood"))):
-        found = trend(ind, levels, name)
-        np.testing.assert_array_equal(found.values, [metric(ind, level) for level in levels])
-        assert found.correlation * (-1 if name == "fpr95" else 1) > 0.9
-    assert np.isnan(trend(ind, [levels[0][:9], *levels[1:]]).values[0])
-
-
-def test_an_unknown_metric_lists_those_there_are():
-    with pytest.raises(ValueError, match=r"one of fpr95, auroc, .* got 'auc'"):
-        trend([0.0], [[1.0]], "auc")
