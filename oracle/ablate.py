@@ -10,7 +10,7 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,7 @@ from baselines.report.report import ALL, family_interval
 from oracle.indicators import SIX
 from oracle.ora_a import OraA
 from oracle.ora_b import OraB
-from oracle.oracle import CV
+from oracle.oracle import CV, ESTIMATES, Oracle
 from oracle.syp import Syp
 from starter.competition.accuracy import PublicSets, Subject, read_groups
 from starter.images.figure import new_figure, save_png
@@ -34,15 +34,29 @@ from submission.files import write_text
 from submission.metrics import noise_floor
 from submission.scoring import read_targets
 
-VERSION = 2
+VERSION = 3
 """Raise it when the same parameters give other predictions."""
 TABLES = ("1", "2", "3", "4", "5", "fig10")
 METHODS = ("rotation", "confscore", "entropy", "atc+lr", "fd", "ora-a", "ora-b", "syp")
 """What the tables compare: the five baselines of table 1, and the oracles."""
-HEADER = ("row", "subject", "group", "sets", "seeds", "rmse", "sd", "low", "high", "noise")
+TRAINING = tuple(f"train_{estimate}" for estimate in ESTIMATES)
+"""Columns of the RMSE on the sets that an oracle has learnt from, by the ways to estimate it."""
+HEADER = ("row", "subject", "group", "sets", "seeds", "rmse", "sd", "low", "high", "noise", *TRAINING)
 
-Runs = dict[tuple[str, str], list[FloatArray]]
-"""(row, subject) -> the predictions (v,) of each seed."""
+
+@dataclass(frozen=True)
+class Run:
+    """One fit: its predictions (v,), and its RMSE on the meta-train sets in points by the estimates.
+
+    The latter is nan where the method is no oracle.
+    """
+
+    predicted: FloatArray
+    training: tuple[float, ...] = (math.nan,) * len(TRAINING)
+
+
+Runs = dict[tuple[str, str], list[Run]]
+"""(row, subject) -> the run of each seed."""
 Fitted = dict[str, Estimator]
 """The key of a run -> what was fitted in it."""
 
@@ -176,8 +190,8 @@ def _run(
     meta: MetaTrain,
     observed: Sequence[Observation],
     fitted: Fitted,
-) -> FloatArray:
-    """The predictions (v,) of one fit, from disk where it was made before; `fitted` gains the networks."""
+) -> Run:
+    """One fit, from disk where it was made before; `fitted` gains the networks."""
     key = _key(method, subject, competition)
     path = competition.root / "ablation" / "runs" / f"{key}.json"
     found = _read(path, len(observed))
@@ -187,8 +201,12 @@ def _run(
         if isinstance(model, OraA):
             fitted[key] = model
         with guarded(label, f"predict for {subject}", method):
-            found = np.array([predict_one(model, observation) for observation in observed])
-        write_text(path, json.dumps(found.tolist()) + "\n")
+            found = Run(np.array([predict_one(model, observation) for observation in observed]))
+        if isinstance(model, Oracle):
+            errors = model.training_errors(meta)
+            found = replace(found, training=tuple(100 * errors[name] for name in ESTIMATES))
+        kept = {"predicted": found.predicted.tolist(), "training": [*found.training]}
+        write_text(path, json.dumps(kept) + "\n")
     return found
 
 
@@ -217,26 +235,31 @@ def _described(method: Estimator) -> list[tuple[str, str]]:
     ]
 
 
-def _read(path: Path, count: int) -> FloatArray | None:
+def _read(path: Path, count: int) -> Run | None:
     """What an earlier run left; None where it left nothing whole."""
     try:
-        values = np.array(json.loads(path.read_text(encoding="utf-8")), np.float64)
-    except (OSError, ValueError, TypeError):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        run = Run(np.array(kept["predicted"], np.float64), tuple(map(float, kept["training"])))
+    except (OSError, ValueError, TypeError, KeyError):
         return None
-    return values if values.shape == (count,) and np.isfinite(values).all() else None
+    whole = run.predicted.shape == (count,) and len(run.training) == len(TRAINING)
+    return run if whole and np.isfinite(run.predicted).all() else None
 
 
 def _lines(competition: Competition, runs: Runs) -> list[tuple[object, ...]]:
-    """A line per row, classifier and group; RMSE is the mean over seeds, in points, and sd theirs."""
+    """A line per row, classifier and group; RMSE is the mean over seeds, in points, and sd theirs.
+
+    The training errors are of all meta-train sets in every group's line.
+    """
     families = list(read_groups(competition).values())
     targets, names = read_targets(competition, "val"), competition.sets("val")
     sizes = np.array(list(competition.sizes["val"].values()))
     lines: list[tuple[object, ...]] = []
-    for (label, subject), predictions in runs.items():
+    for (label, subject), found in runs.items():
         truth = np.array([targets[make_id(subject, name)] for name in names])
         for group in [ALL, *sorted({group for group, _ in families})]:
             chosen = np.flatnonzero([group in (ALL, mine) for mine, _ in families])
-            errors = [100 * (each - truth)[chosen] for each in predictions]
+            errors = [100 * (run.predicted - truth)[chosen] for run in found]
             rmse = [math.sqrt(np.mean(each**2)) for each in errors]
             spread = float(np.std(rmse, ddof=1)) if len(rmse) > 1 else math.nan
             low, high = family_interval(np.concatenate(errors), [families[i] for i in chosen] * len(errors))
@@ -253,6 +276,7 @@ def _lines(competition: Competition, runs: Runs) -> list[tuple[object, ...]]:
                     low,
                     high,
                     noise,
+                    *np.mean([run.training for run in found], axis=0).tolist(),
                 )
             )
     return lines

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +12,20 @@ from baselines.accuracy.atc import atc_threshold, confidence_log_odds
 from baselines.accuracy.ei import invariance
 from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
+from oracle.variant import is_repvgg
 from starter.observing.observation import IMAGE_STATS, Observation, Source
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
+
+if TYPE_CHECKING:
+    from starter.classifiers import Classifier
 
 SIX = "entropy,atc,fd,variance,image_entropy,laplacian"
 """The paper's (eq. 12)."""
 NEIGHBOURS = 10
 """Which nearest training image `knn` measures the distance to."""
+SMALLEST = 1e-12
+"""A threshold on the entropy, in nats, that is less counts as this, to divide by."""
 BLOCK = 1000
 """Images whose distances to the training images are in memory at once."""
 
@@ -31,11 +38,13 @@ class Indicator:
         measure: (set, source) -> float (n,), or one float that all the set's images share.
         needs: the fields of an Observation that it reads beside the logits.
         of_set: whether all the set's images share it, as its Frechet distance.
+        of_network: whether it reads the source's classifier itself: its normalisation, its architecture.
     """
 
     measure: Callable[[Observation, Source], FloatArray | float]
     needs: tuple[str, ...] = ()
     of_set: bool = False
+    of_network: bool = False
 
 
 def above_threshold(target: Observation, source: Source) -> FloatArray:
@@ -48,9 +57,44 @@ def threshold_less_entropy(target: Observation, source: Source) -> FloatArray:
 
     After min-max scaling it is 1 - entropy: it tells a network nothing that the entropy does not.
     """
-    entropy = np.sort(entropies(source.observation))
-    right = int(source.correct.sum())
-    return entropy[max(right - 1, 0)] - entropies(target)
+    return entropy_threshold(source) - entropies(target)
+
+
+def entropy_over_threshold(target: Observation, source: Source) -> FloatArray:
+    """entropy / t, the winner's code's form of ATC for RepVGG; t is the source's threshold on the entropy."""
+    return entropies(target) / max(entropy_threshold(source), SMALLEST)
+
+
+def atc_released(target: Observation, source: Source) -> FloatArray:
+    """The winner's code's form of ATC: entropy / t for a RepVGG, t - entropy for others."""
+    chosen = entropy_over_threshold if is_repvgg(source) else threshold_less_entropy
+    return chosen(target, source)
+
+
+def entropy_threshold(source: Source) -> float:
+    """t: as many source images have an entropy of at most t as are classified rightly."""
+    ordered = np.sort(entropies(source.observation))
+    return float(ordered[max(int(source.correct.sum()) - 1, 0)])
+
+
+def laplacian_cast(target: Observation, source: Source) -> FloatArray:
+    """Variance of the Laplacian / 1e4 of the normalised image cast to uint8, as the winner's code has it.
+
+    There OpenCV is given the tensor (3, h, w), channels first, and takes it for an image of 3 rows, h columns
+    and w channels: a pixel's neighbours are the other colours and those above and below. The cast drops what
+    follows the point and counts modulo 256, so that -1 becomes 255.
+
+    Raises:
+        ValueError: the source was made without its classifier, which has the normalisation.
+    """
+    if source.classifier is None:
+        raise ValueError("laplacian_cast needs the classifier's normalisation, which the source lacks")
+    mean, std = (np.array(each, np.float32) for each in (source.classifier.mean, source.classifier.std))
+    normalised = (target.images().astype(np.float32) / np.float32(255) - mean) / std
+    cast = normalised.astype(np.int32).astype(np.uint8).astype(np.float64).transpose(0, 3, 1, 2)
+    padded = np.pad(cast, ((0, 0), (1, 1), (1, 1), (0, 0)), mode="reflect")
+    around = padded[:, :-2, 1:-1] + padded[:, 2:, 1:-1] + padded[:, 1:-1, :-2] + padded[:, 1:-1, 2:]
+    return (around - 4 * cast).var(axis=(1, 2, 3)) / 1e4
 
 
 def grey_entropy(target: Observation, source: Source) -> FloatArray:
@@ -148,12 +192,15 @@ INDICATORS: dict[str, Indicator] = {
     "entropy": Indicator(lambda target, _: entropies(target)),
     "atc": Indicator(above_threshold),
     "atc_entropy": Indicator(threshold_less_entropy),
+    "atc_ratio": Indicator(entropy_over_threshold),
+    "atc_released": Indicator(atc_released, of_network=True),
     "fd": Indicator(fd, ("moments",), of_set=True),
     "variance": Indicator(_image_stat("variance"), ("image_stats",)),
     "deviation": Indicator(_deviation, ("image_stats",)),
     "image_entropy": Indicator(_image_stat("entropy"), ("image_stats",)),
     "grey_entropy": Indicator(grey_entropy),
     "laplacian": Indicator(_image_stat("laplacian"), ("image_stats",)),
+    "laplacian_cast": Indicator(laplacian_cast, of_network=True),
     "confidence": Indicator(lambda target, _: confidence_log_odds(target)),
     "calibrated": Indicator(calibrated),
     "energy": Indicator(energy),
@@ -166,8 +213,9 @@ INDICATORS: dict[str, Indicator] = {
     "agreement": Indicator(agreement, ("peers",)),
 }
 """SYP's are `entropy` (eq. 2), `atc` (eq. 3), `fd` (eq. 7), `variance` (eq. 8), `image_entropy` (eq. 9: the
-mean of -x log x over pixels x, the winner's reading) and `laplacian` (eq. 11); `atc_entropy` and `deviation`
-are the winner's code's, `grey_entropy` is the other reading of eq. 9. `confidence` is in log-odds."""
+mean of -x log x over pixels x, the winner's reading) and `laplacian` (eq. 11); `atc_entropy` and `atc_ratio`,
+which `atc_released` chooses from, `deviation` and `laplacian_cast` are the winner's code's, `grey_entropy` is
+the other reading of eq. 9. `confidence` is in log-odds."""
 
 
 def named(indicators: str) -> tuple[str, ...]:
@@ -191,6 +239,11 @@ def named(indicators: str) -> tuple[str, ...]:
 def needs_of(names: Iterable[str]) -> tuple[str, ...]:
     """What the indicators read of an Observation, each field once."""
     return tuple(dict.fromkeys(need for name in names for need in INDICATORS[name].needs))
+
+
+def network_of(source: Source, names: Iterable[str]) -> "Classifier | None":
+    """The source's classifier where one of the indicators reads it: what is saved of a source is without."""
+    return source.classifier if any(INDICATORS[name].of_network for name in names) else None
 
 
 def indicator_table(observation: Observation, source: Source, names: tuple[str, ...]) -> NDArray[np.float32]:

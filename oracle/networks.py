@@ -62,8 +62,8 @@ class Attention(nn.Module):
     """ORA-B: two blocks over the tokens and a linear layer to one probability.
 
     `tokens` "indicators" gives each of the p indicators a token of its own and averages them at the end: the
-    natural reading of the paper. "one" embeds all p in one, as the winner's code does, on which attention is
-    a linear map.
+    natural reading of the paper. "one" embeds all p in one with a GELU, as the winner's code does; attention
+    to it is a linear map. `dropout` is that of attention and projection, and between the blocks.
 
     Raises:
         UnusableInput: `tokens` is neither, or the width, p times the ratio, is no multiple of `heads`.
@@ -80,7 +80,8 @@ class Attention(nn.Module):
                 f"got {heads}"
             )
         self.embed = Together(inputs, width) if tokens == "one" else Apart(inputs, width)
-        self.blocks = nn.Sequential(*(Block(width, heads, dropout) for _ in range(2)))
+        first, second = (Block(width, heads, dropout) for _ in range(2))
+        self.blocks = nn.Sequential(first, nn.Dropout(dropout), second)
         self.head = nn.Linear(width, 1)
         for module in self.modules():
             if isinstance(module, nn.Linear):
@@ -93,10 +94,10 @@ class Attention(nn.Module):
 
 
 class Together(nn.Linear):
-    """All p indicators in one token: (b, p) -> (b, 1, d)."""
+    """All p indicators in one token, a linear layer with GELU: (b, p) -> (b, 1, d)."""
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        return super().forward(rows)[:, None]
+        return nn.functional.gelu(super().forward(rows))[:, None]
 
 
 class Apart(nn.Module):

@@ -1,20 +1,34 @@
 """ORA-A: an MLP that tells from its indicators whether an image is classified correctly (SYP, fig. 3a)."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
-from oracle.indicators import SIX, named
+from oracle.indicators import SIX
 from oracle.limits import check_real, check_whole
 from oracle.oracle import Oracle
 from oracle.table import ImageTable
+from oracle.variant import Variant
+from submission.errors import UnusableInput
 
 if TYPE_CHECKING:
+    import torch
     from torch import nn
 
     from oracle.training import Training
+
+DRAWS = 4
+"""How often a network is drawn, at most."""
+OTHERS = 0.1
+"""The share of training images of the rarer kind from which on one answer for all is no answer."""
+BLOCK = 100_000
+"""Images that are judged at once."""
 
 
 class OraA(Oracle):
@@ -34,11 +48,17 @@ class OraA(Oracle):
         low_accuracy: see `positive_weight`.
         expansion: the ratio r of the paper's table 4.
         dropout: the paper gives no rate, the winner's code sets 0.
+        variant: "paper", or "released", what the authors published: where a parameter is as the paper has it
+            the released value stands in its place. Its parts can be named one by one, with commas between
+            them: see `oracle.variant.PARTS`.
         device: where the network is trained and run.
         seed: of initialisation, batches and dropout.
 
     `normalisation` and `estimate` may be "cv": cross-validation by family on the meta-train sets chooses,
     which trains once more for every operation and every normalisation.
+
+    A network that gives all training images one answer, though a tenth of them need the other, has learnt
+    nothing: it is drawn again, with the next seed, up to three times, and standard error says so.
 
     `fit` raises UnusableInput where a parameter is out of range or the training diverges.
     """
@@ -58,6 +78,7 @@ class OraA(Oracle):
         low_accuracy: float = 0.3,
         expansion: int = 8,
         dropout: float = 0.0,
+        variant: str = "paper",
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -74,6 +95,7 @@ class OraA(Oracle):
         self.low_accuracy = low_accuracy
         self.expansion = expansion
         self.dropout = dropout
+        self.variant = variant
         self.device = device
         self.seed = seed
 
@@ -83,6 +105,16 @@ class OraA(Oracle):
         check_real("low_accuracy", self.low_accuracy, 0 <= self.low_accuracy <= 1, "in [0, 1]")
         check_real("positive_weight", self.positive_weight, 0 < self.positive_weight <= 1000, "in (0, 1000]")
         self._training()
+
+    def _names(self) -> tuple[str, ...]:
+        return self._variant.indicators(super()._names())
+
+    def _scaling(self) -> str:
+        return self._variant.scaling(super()._scaling())
+
+    @property
+    def _variant(self) -> Variant:
+        return Variant.named(self.variant)
 
     def _training(self) -> "Training":
         from oracle.training import Training
@@ -95,30 +127,62 @@ class OraA(Oracle):
             self.weight_decay,
             self.seed,
             self.device,
+            self._variant.power,
         )
 
     def _learn(self, table: ImageTable) -> None:
         import torch
 
-        rows, correct = (torch.from_numpy(each).to(self.device) for each in (table.rows, table.correct))
-        weighty = None
-        if self.positive_weight != 1 and (table.accuracy < self.low_accuracy).any():
-            low = np.repeat(table.accuracy < self.low_accuracy, table.sizes)
-            low &= table.correct
-            weighty = torch.from_numpy(low).to(self.device)
-        training, device = self._training(), torch.device(self.device)
+        device = torch.device(self.device)
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.manual_seed(self.seed)
-            self.networks_: list[nn.Module] = []
-            for network in self._make_networks(rows.shape[1]):
-                training.train(network.to(device), rows, correct, weighty, self.positive_weight)
-                self.networks_.append(network)
-                torch.manual_seed(self.seed)  # for the next to be what it is alone
+            self.networks_: list[nn.Module] = [
+                self._drawn(make, table) for make in self._networks(table.rows.shape[1])
+            ]
 
-    def _make_networks(self, inputs: int) -> "Iterator[nn.Module]":
+    def _drawn(self, make: "Callable[[], nn.Module]", table: ImageTable) -> "nn.Module":
+        """A trained network; one that learns nothing is drawn again."""
+        import torch
+
+        rows, correct = (torch.from_numpy(each).to(self.device) for each in (table.rows, table.correct))
+        weighty = self._weighty(table)
+        sizes = table.sizes.tolist() if "batches" in self._variant.parts else ()
+        training = replace(self._training(), decay_biases=self._variant.decays_biases(self.source_))
+        for draw in range(DRAWS):
+            seed = (int(self.seed) + draw) % 2**63
+            torch.manual_seed(seed)
+            network = make().to(self.device)
+            replace(training, seed=seed).train(network, rows, correct, weighty, self.positive_weight, sizes)
+            if not self._says_one_thing(network, rows, table.correct):
+                break
+            then = "it is drawn again" if draw + 1 < DRAWS else f"so did {DRAWS}: lower learning_rate"
+            told = f"{type(network).__name__.lower()} of seed {seed} gives all training images one answer"
+            tqdm.write(f"{told}; {then}", file=sys.stderr)
+        return network
+
+    def _weighty(self, table: ImageTable) -> "torch.Tensor | None":
+        """Which images count `positive_weight` times, bool (n,); None where none does."""
+        import torch
+
+        if self.positive_weight == 1 or not (table.accuracy < self.low_accuracy).any():
+            return None
+        low = np.repeat(table.accuracy < self.low_accuracy, table.sizes)
+        return torch.from_numpy(low & table.correct).to(self.device)
+
+    def _says_one_thing(self, network: "nn.Module", rows: "torch.Tensor", correct: NDArray[np.bool_]) -> bool:
+        """Whether a network has one answer for all images, though enough of them need the other."""
+        import torch
+
+        if min(correct.mean(), 1 - correct.mean()) < OTHERS:
+            return False
+        with torch.inference_mode():
+            answers = [(network(part) > self.threshold).unique() for part in rows.split(BLOCK)]
+        return len(torch.cat(answers).unique()) == 1
+
+    def _networks(self, inputs: int) -> "list[Callable[[], nn.Module]]":
+        """What makes each network, of `inputs` indicators."""
         from oracle.networks import Mlp
 
-        yield Mlp(inputs, self.expansion, self.dropout)
+        return [partial(Mlp, inputs, self.expansion, self.dropout)]
 
     def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         import torch
@@ -134,7 +198,10 @@ class OraA(Oracle):
     def _take(self, model: Any) -> None:
         import torch
 
-        self.networks_ = [*self._make_networks(len(named(self.indicators)))]
+        self.networks_ = [make() for make in self._networks(len(self._names()))]
         for network, state in zip(self.networks_, model, strict=True):
-            network.load_state_dict({name: torch.from_numpy(values) for name, values in state.items()})
+            weights = {name: torch.from_numpy(values) for name, values in state.items()}
+            if {*weights} != {*network.state_dict()}:
+                raise UnusableInput("it was saved by another version of the kit: fit it and save it again")
+            network.load_state_dict(weights)
             network.to(self.device).eval()

@@ -1,6 +1,7 @@
 """ORA-B: self-attention over the indicators of an image (SYP, fig. 3b)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from oracle.indicators import SIX
@@ -17,7 +18,7 @@ class OraB(OraA):
     Parameters that are not named here are as ORA-A's.
 
     Args:
-        dropout: of attention and projection (winner's code: 0.1).
+        dropout: of attention and projection, and between the blocks (winner's code: 0.1).
         tokens: "indicators", a token each (the natural reading of the paper), "one" (the winner's code), or
             "cv", as cross-validation by family chooses.
         heads: of the attention (winner's code: 3); they divide its width, indicators x expansion.
@@ -42,6 +43,7 @@ class OraB(OraA):
         dropout: float = 0.1,
         tokens: str = "one",
         heads: int = 3,
+        variant: str = "paper",
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -59,13 +61,14 @@ class OraB(OraA):
             low_accuracy=low_accuracy,
             expansion=expansion,
             dropout=dropout,
+            variant=variant,
             device=device,
             seed=seed,
         )
         self.tokens = tokens
         self.heads = heads
 
-    def _make_networks(self, inputs: int) -> "Iterator[nn.Module]":
+    def _networks(self, inputs: int) -> "list[Callable[[], nn.Module]]":
         from oracle.networks import Attention
 
-        yield Attention(inputs, self.expansion, self.dropout, self.chosen_["tokens"], self.heads)
+        return [partial(Attention, inputs, self.expansion, self.dropout, self.chosen_["tokens"], self.heads)]

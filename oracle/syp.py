@@ -1,6 +1,7 @@
 """SYP: the ensemble of ORA-A and ORA-B (Chen, Zhang & Song, CVPR workshops 2023)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oracle.ora_a import OraA
@@ -34,8 +35,7 @@ class Syp(OraB):
         self.fitted_ = True
         return self
 
-    def _make_networks(self, inputs: int) -> "Iterator[nn.Module]":
+    def _networks(self, inputs: int) -> "list[Callable[[], nn.Module]]":
         from oracle.networks import Mlp
 
-        yield Mlp(inputs, self.expansion, 0.0)
-        yield from super()._make_networks(inputs)
+        return [partial(Mlp, inputs, self.expansion, 0.0), *super()._networks(inputs)]

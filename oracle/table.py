@@ -16,6 +16,7 @@ from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 KINDS = ("set", "global", "none")
+POOLED = "pooled"
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,9 @@ class Normalisation:
 
     Attributes:
         kind: "set" scales by the set's own range (the paper's), "global" by that of all meta-train images,
-            "none" not at all. What all images of a set share, as FD, has no range in a set: "set" scales it
-            by the meta-train sets' too.
+            "none" not at all; "pooled" (as released) scales the meta-train sets as "global" and others as
+            "set". What all images of a set share, as FD, has no range in a set: it is scaled by the
+            meta-train sets' range wherever anything is.
         shared: which of the p columns are shared by a set's images, bool (p,).
         low, high: of the meta-train tables, float32 (p,).
     """
@@ -42,18 +44,18 @@ class Normalisation:
         Raises:
             UnusableInput: the kind is unknown.
         """
-        if kind not in KINDS:
+        if kind not in (*KINDS, POOLED):
             raise UnusableInput(f"normalisation must be {', '.join(KINDS)}, got {kind!r}")
         ends = np.array([(table.min(axis=0), table.max(axis=0)) for table in tables])
         shared = np.array([INDICATORS[name].of_set for name in names])
         return cls(kind, shared, ends[:, 0].min(axis=0), ends[:, 1].max(axis=0))
 
-    def apply(self, table: FloatArray) -> FloatArray:
-        """Scale a set's table (n, p) in place; it is returned."""
+    def apply(self, table: FloatArray, learnt: bool = False) -> FloatArray:
+        """Scale a set's table (n, p) in place; it is returned. `learnt`: it is one of the meta-train sets."""
         if self.kind == "none":
             return table
         low, high = self.low, self.high
-        if self.kind == "set":
+        if self.kind == "set" or (self.kind == POOLED and not learnt):
             low = np.where(self.shared, low, table.min(axis=0))
             high = np.where(self.shared, high, table.max(axis=0))
         span = high - low
@@ -95,5 +97,5 @@ class ImageTable:
             part[:] = indicator_table(observation, meta.source, names)
         normalisation = Normalisation.of(kind, names, parts)
         for part in parts:
-            normalisation.apply(part)
+            normalisation.apply(part, learnt=True)
         return cls(rows, np.concatenate(meta.correct), meta.targets, sizes, normalisation)

@@ -1,6 +1,9 @@
 """Training a network that tells from an image's indicators whether the classifier is right about it."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, cycle, pairwise
+from typing import Any
 
 import torch
 from torch import nn
@@ -22,7 +25,7 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Training:
-    """How a network is trained: stochastic gradient descent with momentum, the rate falling linearly to 0.
+    """How a network is trained: stochastic gradient descent with momentum, the rate falling to 0.
 
     Attributes:
         iterations: steps (paper: 30,000).
@@ -31,6 +34,8 @@ class Training:
         momentum, weight_decay: of SGD (winner's code: 0.9, 5e-4).
         seed: of initialisation, batches and dropout.
         device: cpu, cuda, ...
+        power: the rate at a step is learning_rate * (1 - step / iterations)^power (paper: 1, linear).
+        decay_biases: whether weight decay pulls on biases too.
 
     Raises:
         UnusableInput: a field is out of range.
@@ -43,6 +48,8 @@ class Training:
     weight_decay: float
     seed: int
     device: str
+    power: float = 1.0
+    decay_biases: bool = True
 
     def __post_init__(self) -> None:
         for name, (low, high) in LIMITS.items():
@@ -63,6 +70,7 @@ class Training:
         correct: torch.Tensor,
         weighty: torch.Tensor | None = None,
         weight: float = 1.0,
+        sizes: Sequence[int] = (),
     ) -> None:
         """Train in place, and leave the network in evaluation mode.
 
@@ -74,26 +82,52 @@ class Training:
             correct: bool (n,): whether the classifier is right.
             weighty: bool (n,): images whose squared error counts `weight` times; None: all count once.
             weight: see `weighty`.
+            sizes: of the sets that the rows are of; where they are given, a step learns from one whole set,
+                in their order, again and again, in place of images drawn from all.
 
         Raises:
             UnusableInput: the loss, or a weight at the end, is not finite.
         """
-        generator = torch.Generator(self.device).manual_seed(int(self.seed))
-        descent = Descent(list(network.parameters()), self.momentum, self.weight_decay)
+        descents = self._descents(network)
+        batches: Iterator[Any] = self._whole(sizes) if sizes else self._drawn(len(inputs))
         network.train()
         for step in trange(self.iterations, desc=type(network).__name__.lower(), leave=False):
-            batch = torch.randint(len(inputs), (self.batch_size,), generator=generator, device=self.device)
+            batch = next(batches)
             errors = (network(inputs[batch]) - correct[batch].float()) ** 2
             if weighty is not None:
                 errors = torch.where(weighty[batch], weight * errors, errors)
             loss = errors.mean()
             loss.backward()
-            descent.step(self.learning_rate * (1 - step / self.iterations))
+            for descent in descents:
+                descent.step(self.learning_rate * (1 - step / self.iterations) ** self.power)
             if step % CHECKED == 0 and not torch.isfinite(loss):
                 raise self._diverged(f"the loss is {loss.item()} at step {step}")
         network.eval()
         if not all(torch.isfinite(parameter).all() for parameter in network.parameters()):
             raise self._diverged("training ends in weights that are not finite")
+
+    def _drawn(self, count: int) -> Iterator[torch.Tensor]:
+        """Images drawn with replacement."""
+        generator = torch.Generator(self.device).manual_seed(int(self.seed))
+        while True:
+            yield torch.randint(count, (self.batch_size,), generator=generator, device=self.device)
+
+    def _whole(self, sizes: Sequence[int]) -> Iterator[slice]:
+        """One set after the other."""
+        ends = [0, *accumulate(map(int, sizes))]
+        return cycle(slice(start, stop) for start, stop in pairwise(ends))
+
+    def _descents(self, network: nn.Module) -> list["Descent"]:
+        """Of all parameters at once, or of biases apart."""
+        if self.decay_biases:
+            return [Descent(list(network.parameters()), self.momentum, self.weight_decay)]
+        named = [*network.named_parameters()]
+        biases = [parameter for name, parameter in named if name.endswith("bias")]
+        others = [parameter for name, parameter in named if not name.endswith("bias")]
+        return [
+            Descent(others, self.momentum, self.weight_decay),
+            Descent(biases, self.momentum, 0.0),
+        ]
 
     def _diverged(self, problem: str) -> UnusableInput:
         return UnusableInput(f"{problem}: lower learning_rate, which is {self.learning_rate}")

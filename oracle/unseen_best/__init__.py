@@ -3,7 +3,7 @@ set, and a small regression corrects it. docs/results/unseen-best.md says why, a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from baselines.accuracy.stack import convex_weights
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import Fold, blocks
 from baselines.contract.regressors import log_odds
-from oracle.indicators import indicator_table, named, needs_of
+from oracle.indicators import indicator_table, named, needs_of, network_of
 from oracle.limits import check_whole
 from oracle.unseen_best.correction import Correction
 from oracle.unseen_best.judge import Judge
@@ -225,10 +225,12 @@ class UnseenBest(Estimator):
 
     def _state(self) -> dict[str, Any]:
         corrections = [(weight, asdict(each)) for weight, each in getattr(self, "corrections_", [])]
-        return {"source": self.source_, "judge": self.judge_.state(), "corrections": corrections}
+        network = network_of(self.source_, self._columns)
+        judge = self.judge_.state()
+        return {"source": self.source_, "classifier": network, "judge": judge, "corrections": corrections}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        self._prepare(state["source"])
+        self._prepare(replace(state["source"], classifier=state["classifier"]))
         self.judge_ = Judge.restore(state["judge"])
         self.corrections_ = [(weight, Correction(**each)) for weight, each in state["corrections"]]
 

@@ -80,6 +80,14 @@ def test_what_the_views_tell():
     np.testing.assert_allclose(column("deviation") ** 2, column("variance"), rtol=1e-5)
 
 
+def test_atc_ratio_is_at_most_1_on_as_many_source_images_as_are_right():
+    values = indicator_table(SOURCE.observation, SOURCE, ("atc_ratio",))[:, 0]
+    assert (values <= 1 + 1e-7).sum() == SOURCE.correct.sum()
+    np.testing.assert_allclose(
+        column("atc_ratio") * (column("atc_entropy") + column("entropy")), column("entropy"), rtol=1e-5
+    )
+
+
 def test_every_indicator_reads_what_it_names():
     for name, indicator in INDICATORS.items():
         assert set(indicator.needs) <= set(NEEDS), name

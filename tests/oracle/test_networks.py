@@ -34,6 +34,11 @@ def test_attention_is_pytorchs(tokens):
     torch.testing.assert_close(attended, reference(rows, rows, rows)[0], rtol=1e-4, atol=1e-6)
 
 
+def test_dropout_is_between_the_blocks():
+    kinds = [type(module) for module in Attention(6, 8, 0.1, "one", 3).blocks]
+    assert kinds == [Block, nn.Dropout, Block]
+
+
 @pytest.mark.parametrize("tokens", ["one", "indicators"])
 def test_the_result_is_a_probability_of_each_image_by_itself(tokens):
     torch.manual_seed(0)

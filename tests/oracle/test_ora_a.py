@@ -1,5 +1,7 @@
 """ORA-A: its network, what it learns, what it refuses."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,9 @@ from sklearn.base import clone
 
 from baselines import Constant
 from baselines.contract.conformance import example_meta_train, example_observation
-from oracle import OraA
+from oracle import OraA, Syp
+from oracle.ora_a import DRAWS
+from oracle.training import Training
 from submission import UnusableInput
 
 QUICK = {"iterations": 600, "batch_size": 300, "learning_rate": 0.5}
@@ -40,18 +44,14 @@ def test_seeds_give_different_networks():
 
 
 @pytest.mark.parametrize("weight", [1.0, 3.0])
-def test_the_adjustment_weighs_rightly_classified_images_of_hard_sets(weight):
+def test_the_adjustment_weighs_rightly_classified_images_of_hard_sets(weight, monkeypatch):
     meta = example_meta_train(sets=3)
     seen = {}
 
-    class Recorded(OraA):
-        def _training(self):
-            training = super()._training()
-            object.__setattr__(training, "train", lambda *given: seen.update(given=given))
-            return training
-
-    Recorded(positive_weight=weight, low_accuracy=0.5, indicators="entropy").fit(meta)
-    _, rows, correct, weighty, factor = seen["given"]
+    monkeypatch.setattr(Training, "train", lambda training, *given: seen.update(given=given))
+    OraA(positive_weight=weight, low_accuracy=0.5, indicators="entropy").fit(meta)
+    _, rows, correct, weighty, factor, sizes = seen["given"]
+    assert sizes == ()
     assert rows.shape == (180, 1)
     if weight == 1:
         assert weighty is None
@@ -61,6 +61,50 @@ def test_the_adjustment_weighs_rightly_classified_images_of_hard_sets(weight):
         assert factor == 3
         assert weighty.tolist() == (low & np.concatenate(meta.correct)).tolist()
         assert correct.tolist() == np.concatenate(meta.correct).tolist()
+
+
+def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
+    meta, seeds, learn = example_meta_train(sets=12), [], Training.train
+
+    def train(training, network, *given):
+        seeds.append(training.seed)
+        if len(seeds) == 3:
+            learn(training, network, *given)
+        else:
+            network.layers[-1].bias.data.fill_(-50.0)
+
+    monkeypatch.setattr(Training, "train", train)
+    oracle = OraA(**QUICK, seed=7).fit(meta)
+    assert seeds == [7, 8, 9]
+    assert 0 < (oracle.probabilities(meta.sets[6]) > 0.5).mean() < 1
+    told = capsys.readouterr().err
+    assert "mlp of seed 7 gives all training images one answer; it is drawn again" in told
+    assert "seed 9" not in told
+
+
+def test_the_last_draw_stays(capsys):
+    meta = example_meta_train(sets=3)
+    networks = Syp(iterations=1, batch_size=2, learning_rate=1e-6, weight_decay=0.0).fit(meta).networks_
+    assert len(networks) == 2
+    assert f"so did {DRAWS}: lower learning_rate" in capsys.readouterr().err
+
+
+def test_one_answer_may_be_right(monkeypatch):
+    meta, trained = example_meta_train(sets=3), []
+    monkeypatch.setattr(Training, "train", lambda training, network, *given: trained.append(network))
+    right = [np.ones_like(each) for each in meta.correct]
+    OraA().fit(dataclasses.replace(meta, correct=right, targets=np.ones(3)))
+    assert len(trained) == 1
+
+
+def test_training_errors_are_those_of_predicting_the_meta_train_sets():
+    meta = example_meta_train(sets=6)
+    oracle = OraA(iterations=50, batch_size=50).fit(meta)
+    found = oracle.training_errors(meta)
+    for estimate in ("threshold", "mean"):
+        oracle.chosen_["estimate"] = estimate
+        errors = oracle.predict(meta.sets) - meta.targets
+        assert found[estimate] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-5)
 
 
 def test_the_threshold_and_the_mean():

@@ -34,6 +34,12 @@ def test_globally_is_by_the_range_of_all_images():
     np.testing.assert_allclose(scaled("global", TABLES[2]), expected, rtol=1e-6)
 
 
+def test_pooled_is_globally_for_what_is_learnt_from_and_by_the_set_for_others():
+    pooled = Normalisation.of("pooled", NAMES, TABLES)
+    assert pooled.apply(TABLES[1].copy(), learnt=True).tolist() == scaled("global", TABLES[1]).tolist()
+    assert pooled.apply(TABLES[1].copy()).tolist() == scaled("set", TABLES[1]).tolist()
+
+
 def test_none_changes_nothing():
     assert scaled("none", TABLES[2]).tolist() == TABLES[2].tolist()
 

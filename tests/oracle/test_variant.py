@@ -1,0 +1,176 @@
+"""The variant that SYP's authors released, against a forward pass written here from its description."""
+
+import dataclasses
+import math
+
+import cv2
+import numpy as np
+import pytest
+from scipy.linalg import sqrtm
+from scipy.special import erf, expit, softmax
+
+from baselines.contract.conformance import example_meta_train, example_observation
+from oracle import OraA, OraB, Syp
+from oracle.indicators import indicator_table
+from oracle.variant import PARTS, Variant
+from submission import UnusableInput
+
+QUICK = {"iterations": 40, "batch_size": 50, "variant": "released"}
+META = example_meta_train(sets=5)
+TARGET, _ = example_observation("target", 300, 1.5, seed=77)
+
+
+def gelu(x):
+    return x * (1 + erf(x / math.sqrt(2))) / 2
+
+
+def entropy(logits):
+    p = softmax(logits.astype(np.float64), axis=1)
+    return -(p * np.log(p)).sum(axis=1)
+
+
+def frechet(features, known):
+    """The distance of the kit's `fd` at n -> infinity: with what n images add on average taken away."""
+    a, b = known.covariance, features.covariance
+    root = np.linalg.eigvalsh(sqrtm(sqrtm(a) @ b @ sqrtm(a)).real)
+    shift = features.mean - known.mean
+    plain = shift @ shift + np.trace(a) + np.trace(b) - 2 * root.sum()
+    pairs = sum(r * s / (r + s) for r in root for s in root)
+    return plain - (np.trace(b) + (pairs + root.sum() / 2) / 2) / features.n
+
+
+def six(observation, source, repvgg):
+    """The released indicators of each image, (n, 6), float64."""
+    reference = np.sort(entropy(source.observation.logits))
+    t = reference[source.correct.sum() - 1]
+    surprise = entropy(observation.logits)
+    network = source.classifier
+    rows = []
+    for image, stats, h in zip(observation.images(), observation.image_stats, surprise, strict=True):
+        tensor = (image.astype(np.float32) / 255 - np.float32(network.mean)) / np.float32(network.std)
+        cast = (np.trunc(tensor).astype(int) % 256).astype(np.uint8).transpose(2, 0, 1)
+        edges = cv2.Laplacian(np.ascontiguousarray(cast), cv2.CV_64F)
+        atc = h / t if repvgg else t - h
+        rows.append([h, atc, 0, np.sqrt(stats[0]), stats[1], edges.var() / 1e4])
+    table = np.array(rows)
+    table[:, 2] = frechet(observation.moments, source.train_ref.moments)
+    return table
+
+
+def scaled(table, ends, learnt):
+    low, high = ends
+    if not learnt:
+        low, high = table.min(axis=0), table.max(axis=0)
+        low[2], high[2] = ends[0][2], ends[1][2]
+    return np.clip((table - low) / (high - low), 0, 1)
+
+
+def mlp(weights, x):
+    places = sorted({int(name.split(".")[1]) for name in weights})
+    for i in places[:-1]:
+        x = gelu(x @ weights[f"layers.{i}.weight"].T + weights[f"layers.{i}.bias"])
+    return expit(x @ weights[f"layers.{places[-1]}.weight"].T + weights[f"layers.{places[-1]}.bias"])[:, 0]
+
+
+def attention(weights, x):
+    """One token: an embedding with GELU, and two blocks in which attention is the map of its values."""
+
+    def linear(name, rows, part=slice(None)):
+        return rows @ weights[f"{name}.weight"][part].T + weights[f"{name}.bias"][part]
+
+    x = gelu(linear("embed", x))
+    width = x.shape[1]
+    for block in ("blocks.0", "blocks.2"):
+        value = linear(f"{block}.qkv", x, slice(2 * width, None))
+        x = x + linear(f"{block}.project", value)
+        x = x + linear(f"{block}.mix.2", gelu(linear(f"{block}.mix.0", x)))
+    return expit(linear("head", x))[:, 0]
+
+
+FORWARD = {"Mlp": mlp, "Attention": attention}
+
+
+def expected(oracle, meta, observation):
+    source, repvgg = meta.source, meta.source.classifier.arch.startswith("repvgg")
+    learnt = [six(each, source, repvgg) for each in meta.sets]
+    ends = (
+        np.min([each.min(axis=0) for each in learnt], axis=0),
+        np.max([each.max(axis=0) for each in learnt], axis=0),
+    )
+    rows = scaled(six(observation, source, repvgg), ends, learnt=False)
+    found = []
+    for network in oracle.networks_:
+        weights = {name: each.double().numpy() for name, each in network.state_dict().items()}
+        found.append(FORWARD[type(network).__name__](weights, rows))
+    return np.mean(found, axis=0)
+
+
+def of_architecture(arch):
+    """The made-up meta-train sets, of a classifier that calls itself so."""
+    classifier = dataclasses.replace(META.source.classifier, arch=arch)
+    return dataclasses.replace(META, source=dataclasses.replace(META.source, classifier=classifier))
+
+
+@pytest.mark.parametrize("make", [OraA, OraB, Syp])
+@pytest.mark.parametrize("arch", ["small", "repvgg_a0"])
+def test_probabilities_are_those_of_the_description(make, arch):
+    meta = of_architecture(arch)
+    oracle = make(**QUICK).fit(meta)
+    for observation in (TARGET, meta.sets[2]):
+        probabilities = oracle.probabilities(observation)
+        assert np.ptp(probabilities) > 1e-4
+        np.testing.assert_allclose(probabilities, expected(oracle, meta, observation), rtol=0, atol=1e-6)
+
+
+def test_training_rows_are_scaled_over_all_sets():
+    oracle = OraA(**QUICK)
+    seen = {}
+    oracle._learn = lambda table: seen.update(rows=table.rows)
+    oracle.fit(META)
+    learnt = [six(each, META.source, False) for each in META.sets]
+    every = np.concatenate(learnt)
+    np.testing.assert_allclose(
+        seen["rows"], scaled(every, (every.min(axis=0), every.max(axis=0)), learnt=True), atol=2e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "instead"),
+    [
+        ("atc", "atc", "atc_released"),
+        ("deviation", "variance", "deviation"),
+        ("laplacian", "laplacian", "laplacian_cast"),
+    ],
+)
+def test_each_indicator_is_a_part(part, name, instead):
+    oracle = OraA(variant=part, iterations=2, batch_size=20).fit(META)
+    assert oracle._names() == tuple(instead if each == name else each for each in OraA()._names())
+    assert oracle.normalisation_.kind == "set"
+    assert indicator_table(TARGET, META.source, (instead,)).std() > 0
+
+
+def test_parts_of_the_training():
+    assert Variant.named("paper").parts == frozenset()
+    assert Variant.named("released").parts == {*PARTS}
+    assert OraA(variant="decay")._training().power == 0.9
+    assert OraA()._training().power == 1.0
+    repvgg, other = of_architecture("repvgg_a0").source, META.source
+    assert not Variant.named("biases").decays_biases(repvgg)
+    assert Variant.named("biases").decays_biases(other)
+    assert Variant.named("paper").decays_biases(repvgg)
+    assert Variant.named("scaling").scaling("set") == "pooled"
+    assert Variant.named("scaling").scaling("global") == "global"
+
+
+def test_what_is_saved_predicts_the_same(tmp_path):
+    oracle = Syp(**QUICK).fit(META)
+    oracle.save(tmp_path / "syp.safetensors")
+    again = Syp().load(tmp_path / "syp.safetensors")
+    np.testing.assert_array_equal(again.predict([TARGET]), oracle.predict([TARGET]))
+
+
+def test_refuses_other_parts():
+    with pytest.raises(
+        UnusableInput, match=r"variant must be paper, released or some of scaling, atc.*got 'scale'"
+    ):
+        OraA(variant="decay,scale").fit(META)
