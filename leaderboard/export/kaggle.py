@@ -2,14 +2,17 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from submission import Competition, pack, write_sample
+from leaderboard.export import kaggle_metric
+from submission import Competition, pack
 from submission.files import replacing, write_text
 from submission.solution import solution_of
 
 SOLUTION_COLUMNS = ("id", "target", "Usage")
+SAMPLE = "sample_submission.csv"
 
 
 def write_kaggle(competition: Competition, out: Path, start: datetime) -> None:
@@ -25,23 +28,28 @@ def write_kaggle(competition: Competition, out: Path, start: datetime) -> None:
     """
     host, data = out / "host", out / "data"
     host.mkdir(mode=0o700, exist_ok=True)
-    write_text(host / "metric.py", metric(competition.decimals))
+    write_text(host / "metric.py", metric(competition.decimals, competition.ids("test")))
     with replacing(host / "solution.csv") as temporary:
         temporary.touch(mode=0o600, exist_ok=False)
         temporary.write_text(_solution(competition), encoding="utf-8", newline="")
-    write_sample(data / "sample_submission.csv", (row.id for row in solution_of(competition)))
+    write_text(data / SAMPLE, competition.file(SAMPLE).read_text(encoding="utf-8"))
     pack(competition, data / "participants.zip")
 
 
-def metric(decimals: int) -> str:
-    """The text of the metric's module, which rounds to `decimals` unless the host says otherwise."""
+def metric(decimals: int, ids: Sequence[str]) -> str:
+    """The text of the metric's module, which rounds to `decimals` and asks for `ids`."""
     text = Path(__file__).with_name("kaggle_metric.py").read_text(encoding="utf-8")
-    return text.replace("decimals: int = 2", f"decimals: int = {decimals}")
+    text = text.replace("decimals: int = 2", f"decimals: int = {decimals}")
+    return text.replace('IDS = ""', f'IDS = "{kaggle_metric.digest(ids)}"')
 
 
 def _solution(competition: Competition) -> str:
+    """A line for every id that is predicted; what does not count is Ignored, with no label."""
+    counting = {row.id: row for row in solution_of(competition)}
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(SOLUTION_COLUMNS)
-    writer.writerows([row.id, repr(row.prediction), row.usage] for row in solution_of(competition))
+    for name in competition.ids("test"):
+        row = counting.get(name)
+        writer.writerow([name, repr(row.prediction), row.usage] if row else [name, 0.0, "Ignored"])
     return stream.getvalue()

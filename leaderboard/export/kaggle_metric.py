@@ -1,13 +1,19 @@
 """RMSE in percentage points between predicted and true fractions: a metric for Kaggle. Lower is better.
 
 It needs NumPy and pandas only, and gives the score of `submission.metrics`. The text of
-`ParticipantVisibleError` is all that participants see of an error; nothing in it depends on a target.
+`ParticipantVisibleError` is all that participants see of an error; nothing in it depends on a target or tells
+which ids are public.
 """
 
+import hashlib
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+
+IDS = ""
+"""What `digest` gives of all ids of the competition; "" where only those of the solution are asked for."""
 
 
 class ParticipantVisibleError(Exception):
@@ -15,18 +21,23 @@ class ParticipantVisibleError(Exception):
 
 
 def score(
-    solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str, decimals: int = 2
+    solution: pd.DataFrame,
+    submission: pd.DataFrame,
+    row_id_column_name: str,
+    decimals: int = 2,
+    aligned: bool = False,
 ) -> float:
     """Root mean squared error in percentage points, 0 to 100: 0 is perfect, lower is better.
 
-    Rows are matched by id, never by position. Ids that the solution lacks (those of the part that is not
-    scored now) are left aside.
+    Rows are matched by id, never by position. Every id of the competition is asked for, those too that the
+    solution lacks since their part is not scored now.
 
     Args:
         solution: the ids, and `target`, fractions in [0, 1]; other columns are not read.
         submission: the ids, and `prediction`, fractions in [0, 1].
         row_id_column_name: the column of the ids.
         decimals: of the score. Each one more makes it ten times as easy to solve for the targets.
+        aligned: the platform compares the ids itself, and hands over those of the part that is scored.
 
     Raises:
         ParticipantVisibleError: the submission breaks the format.
@@ -38,12 +49,17 @@ def score(
     0.0
     """
     predictions = _checked(submission, row_id_column_name)
-    missing = [name for name in solution[row_id_column_name] if name not in predictions.index]
-    if missing:
-        raise ParticipantVisibleError(f"{len(missing)} ids are missing, the first is {missing[0]!r}.")
+    complete = aligned or not IDS or digest(predictions.index) == IDS
+    if not complete or not solution[row_id_column_name].isin(predictions.index).all():
+        raise ParticipantVisibleError("It must have exactly the ids of the sample submission.")
     predicted = predictions.loc[solution[row_id_column_name]].to_numpy(np.float64)
     error = 100 * (predicted - solution["target"].to_numpy(np.float64))
     return round(math.sqrt(np.mean(error**2)), decimals)
+
+
+def digest(ids: Iterable[object]) -> str:
+    """The SHA-256 of ids, in whatever order."""
+    return hashlib.sha256("\n".join(sorted(map(str, ids))).encode()).hexdigest()
 
 
 def _checked(submission: pd.DataFrame, row_id: str) -> pd.Series:

@@ -5,6 +5,9 @@ The program is the kit's own code, copied, so that its messages and numbers are 
 Texts of exports that are filled in with a competition's facts.
 """
 
+import csv
+import hashlib
+import io
 import json
 from datetime import datetime
 from pathlib import Path
@@ -14,9 +17,11 @@ from submission import Competition
 from submission.card import LICENCES
 from submission.competition import VISIBILITIES
 from submission.page import templates
-from submission.seal import DESCRIPTION, SEAL, SOLUTION
+from submission.seal import DESCRIPTION
 from submission.solution import solution_of
 
+TARGETS, SUMS = "targets.csv", "sha256sums"
+"""The labels of one part, and the hashes of what the program reads, as ``sha256sum --check`` takes them."""
 Files = dict[str, bytes]
 """The bytes of files, by their path with "/"."""
 
@@ -30,14 +35,21 @@ def scoring_program() -> Files:
 
 
 def reference(competition: Competition, usage: str) -> Files:
-    """The hidden labels as the program reads them; `usage` is the part that counts, "Public" or "Private".
+    """The hidden labels of one part, "Public" or "Private", as the program reads them, and no others.
 
     Raises:
         UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
     """
-    solution_of(competition)
-    files = {name: (competition.root / name).read_bytes() for name in (DESCRIPTION, SOLUTION, SEAL)}
-    return {"usage": f"{usage}\n".encode(), **files}
+    rows = [row for row in solution_of(competition) if row.usage == usage]
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([("id", "target"), *((row.id, repr(row.prediction)) for row in rows)])
+    files = {
+        DESCRIPTION: (competition.root / DESCRIPTION).read_bytes(),
+        TARGETS: stream.getvalue().encode(),
+    }
+    sums = (f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files.items())
+    return {**files, SUMS: "".join(sums).encode()}
 
 
 EXAMPLES = {"accuracy": "fd", "ood": "plugin-mpe"}

@@ -2,8 +2,8 @@
 
     python3 score.py [INPUT OUTPUT]
 
-INPUT/res holds the submission, one file as `unseen validate` takes it. INPUT/ref holds what the kit scores
-with, and in ``usage`` the part that counts, Public or Private. OUTPUT/scores.json gets ``{"rmse": ...}``, in
+INPUT/res holds the submission, one file as `unseen validate` takes it. INPUT/ref holds competition.json and
+the hidden labels of the part that counts, and no others. OUTPUT/scores.json gets ``{"rmse": ...}``, in
 percentage points, rounded as the competition publishes scores; lower is better. Without arguments INPUT and
 OUTPUT are Codabench's, below /app.
 
@@ -11,12 +11,14 @@ Exit codes: 0 scored; 1 an invalid submission; 2 the platform or the reference d
 printed never depends on a hidden label. Needs NumPy only, and the package ``submission`` beside this file.
 """
 
+import csv
 import json
 import math
 import sys
 from pathlib import Path
 
-from submission import Competition, InvalidSubmission, score_submission
+from submission import Competition, InvalidSubmission, metrics, validate
+from submission.files import sha256
 
 IGNORED = ("metadata", "__MACOSX")
 """What platforms and archivers put beside the submitted file."""
@@ -39,17 +41,29 @@ def submitted(folder: Path) -> Path:
     return found[0]
 
 
+def targets(ref: Path) -> dict[str, float]:
+    """The hidden labels of the part that counts, {id: fraction}.
+
+    Raises:
+        ValueError: a file of the reference data is not the one that was exported.
+    """
+    for line in (ref / "sha256sums").read_text(encoding="utf-8").splitlines():
+        digest, name = line.split("  ", 1)
+        if sha256(ref / name) != digest:
+            raise ValueError(f"{name} was changed")
+    with (ref / "targets.csv").open(encoding="utf-8", newline="") as stream:
+        return {row["id"]: float(row["target"]) for row in csv.DictReader(stream, strict=True)}
+
+
 def score(ref: Path, res: Path) -> float:
     """The score of the part that counts, as it is published.
 
     Raises:
         InvalidSubmission: the submission breaks the format.
     """
-    usage = (ref / "usage").read_text(encoding="utf-8").strip()
-    competition = Competition.open(ref)
-    scores = score_submission(competition, submitted(res))
-    part = {"Public": scores.public, "Private": scores.private}[usage]
-    return part.rounded(competition.decimals).rmse
+    hidden, competition = targets(ref), Competition.open(ref)
+    found = metrics.score(validate(competition, submitted(res)), hidden, competition.subject_of)
+    return found.rounded(competition.decimals).rmse
 
 
 def main(arguments: list[str]) -> int:

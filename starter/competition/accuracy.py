@@ -80,7 +80,13 @@ class PublicSets:
 
     def _stored(self, part: str, name: str) -> FromFile:
         file, competition = f"{part}/{name}.npz", self.competition
-        return FromFile(name, competition.file(file), competition.files[file], competition.sizes[part][name])
+        return FromFile(
+            name,
+            competition.file(file),
+            competition.files[file],
+            competition.sizes[part][name],
+            competition.image_size,
+        )
 
     def _read(self, file: str, labelled: bool) -> ImageSet:
         images = read_npz(self.competition.file(file), Path(file).stem)

@@ -18,7 +18,7 @@ from tqdm import tqdm
 from starter.classifiers import used_networks
 from starter.competition.subjects import SETS
 from starter.competition.worker import INPUTS, Work, problem, run, versions
-from starter.observing.cache import ELSEWHERE, Cache, cache_of
+from starter.observing.cache import Cache, cache_of
 from submission import Competition, UnusableInput
 from submission.files import sha256
 
@@ -204,7 +204,7 @@ def _shared(competition: Competition, needs: tuple[str, ...], device: str) -> It
     """The work, with all that workers read in its place."""
     root = competition.root.absolute()
     cache, token = cache_of(root), secrets.token_hex(8)
-    elsewhere = (root / ELSEWHERE).is_file()
+    elsewhere = cache.root != root / "cache"
     if elsewhere:
         _copy(competition, cache)
     at_workers = str(cache.root) if elsewhere else ""

@@ -24,11 +24,11 @@ from starter.classifiers import use_network
 from starter.competition.accuracy import PublicSets, Subject
 from starter.competition.ood import MixSets, View, detectors_of
 from starter.competition.subjects import SETS
-from starter.observing.cache import ELSEWHERE, at, cache_of
+from starter.observing.cache import at, cache_of, choose_place
 from starter.observing.observe import observe
 from starter.sets.rendering import Rendering
 from submission import Competition, UnusableInput
-from submission.files import digest_of, replacing, sha256, write_text
+from submission.files import digest_of, replacing, sha256
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -169,7 +169,7 @@ class Opened:
         if not work.cache:
             return cls(SETS[competition.track](competition), None)
         folder = Path(tempfile.mkdtemp(prefix="unseen-worker-"))
-        write_text(folder / ELSEWHERE, work.cache)
+        choose_place(folder, work.cache)
         values = {each.name: getattr(competition, each.name) for each in fields(competition)}
         opened = cls(SETS[competition.track](Copied(**{**values, "root": folder})), folder)
         weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)

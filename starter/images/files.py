@@ -284,9 +284,9 @@ def _decode(path: Path, data: bytes) -> NDArray[np.uint8]:
 
 
 def _check_image(path: Path, data: bytes) -> None:
-    """Refuse an image whose header declares too many pixels, and a damaged PNG, before room is made for it.
+    """Refuse what Pillow does not know, too many pixels, and a damaged PNG, before room is made for it.
 
-    What Pillow does not know is left to OpenCV.
+    OpenCV knows more formats, some of which say nothing of their size that can be checked.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -295,8 +295,8 @@ def _check_image(path: Path, data: bytes) -> None:
             pixels = image.width * image.height
         except Image.DecompressionBombError:
             pixels = MAX_PIXELS + 1
-        except Exception:  # unknown, or damaged in one of many ways
-            return
+        except Exception as error:  # unknown, or damaged in one of many ways
+            raise unusable(path, "not an image that Pillow can read; convert it or take it away") from error
     if pixels > MAX_PIXELS:
         raise unusable(path, f"over {MAX_PIXELS // 10**6} megapixels; make it smaller or take it away")
     try:

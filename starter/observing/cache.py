@@ -4,10 +4,11 @@ Url: an address in any file system of fsspec (S3, GCS, SFTP, ...), with what a c
 """
 
 import secrets
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, load_file, save, save_file
 
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, printable
 from submission.files import replacing, write_text
 
 
@@ -176,10 +177,36 @@ class Cache:
             self.root.look()
 
 
+_chosen: dict[Path, str] = {}  # where `--cache` said in this process, by the competition's folder
+
+
 def cache_of(root: Path) -> Cache:
-    """The cache of the competition in `root`: its folder ``cache``, unless `keep_elsewhere` moved it."""
-    note = root / ELSEWHERE
-    return at(note.read_text(encoding="utf-8").strip()) if note.is_file() else Cache(root / "cache")
+    """The cache of the competition in `root`: its folder ``cache``, unless `keep_elsewhere` moved it.
+
+    A note in a folder without ``private/`` may have come with an archive: it is not followed.
+    """
+    root, note = root.absolute(), root / ELSEWHERE
+    if root in _chosen:
+        return at(_chosen[root])
+    if not note.is_file():
+        return Cache(root / "cache")
+    place = note.read_text(encoding="utf-8", errors="replace").strip()
+    if not (root / "private").is_dir():
+        _tell(f"{note} is not followed, for it may have come with the archive: --cache PLACE uses a place")
+        return Cache(root / "cache")
+    _tell(f"the cache is at {place}")
+    return at(place)
+
+
+@cache
+def _tell(text: str) -> None:
+    """Print a line for the user, once a process."""
+    print(printable(text), file=sys.stderr)
+
+
+def choose_place(root: Path, location: str) -> None:
+    """In this process the cache of the competition in `root` is at `location`, a folder or an address."""
+    _chosen[root.absolute()] = location
 
 
 def at(location: str) -> Cache:
@@ -194,6 +221,8 @@ def at(location: str) -> Cache:
 def keep_elsewhere(root: Path, location: str) -> None:
     """From now on the cache of the competition in `root` is at `location`, a folder or an address.
 
+    In a participant's copy it is for this process alone, since the note of it could be anybody's.
+
     Raises:
         UnusableInput: nothing can be written and read there.
     """
@@ -206,7 +235,10 @@ def keep_elsewhere(root: Path, location: str) -> None:
         raise UnusableInput(
             f"--cache {location} cannot be used ({error}): check that it exists, and your access to it"
         ) from error
-    write_text(root / ELSEWHERE, place + "\n")
+    choose_place(root, place)
+    _tell(f"the cache is at {place}")
+    if (root / "private").is_dir():
+        write_text(root / ELSEWHERE, place + "\n")
 
 
 def fits(arrays: Arrays, layout: Layout) -> bool:

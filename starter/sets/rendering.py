@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
 from starter.sets.recipe import SELECTIONS, Recipe
+from submission.errors import unusable
 from submission.files import digest_of
 
 Images = Callable[[], NDArray[np.uint8]]
@@ -88,12 +89,18 @@ class FromRecipe:
 
 @dataclass(frozen=True)
 class FromFile:
-    """A set in an ``.npz`` file whose SHA-256 is known; the file is read only when its pixels are needed."""
+    """A set in an ``.npz`` file whose SHA-256 is known; the file is read only when its pixels are needed.
+
+    Attributes:
+        size: how many images are declared.
+        image_size: (height, width) that are declared, if they are.
+    """
 
     name: str
     path: Path
     sha256: str
     size: int
+    image_size: tuple[int, int] | None = None
 
     @property
     def digest(self) -> str:
@@ -110,5 +117,15 @@ class FromFile:
         return lambda: self._read().images
 
     def _read(self) -> ImageSet:
-        """The set without its labels, which a validation file has."""
-        return replace(read_npz(self.path, self.name), labels=None)
+        """The set without its labels, which a validation file has.
+
+        Raises:
+            UnusableInput: the file cannot be read, or does not hold what was declared.
+        """
+        found = replace(read_npz(self.path, self.name), labels=None)
+        held = found.images.shape[:3]
+        declared = (self.size, *(self.image_size or held[1:]))
+        if held != declared:
+            reason = f"(images, height, width) are {held}, and competition.json declares {declared}"
+            raise unusable(self.path, reason)
+        return found

@@ -16,6 +16,7 @@ from leaderboard.export import export
 from submission import Competition, score_submission
 from submission.datacv import write_answer
 from submission.files import write_text
+from submission.solution import solution_of
 
 RULES = {
     *("Add", "Add_And_Delete", "Add_And_Delete_Multiple"),
@@ -119,18 +120,26 @@ def test_hidden_labels_are_in_the_reference_data_alone(
     competition: Competition, bundle: Path, tmp_path: Path
 ) -> None:
     """Neither in the public data, nor on pages, nor in the scoring program, which participants may read."""
-    solution = (competition.private / "solution.csv").read_bytes()
-    lines = solution.splitlines()[1:]
+    rows = solution_of(competition)
+    labels = {
+        usage: [
+            f"{row.id},{row.prediction!r}".encode()
+            for row in rows
+            if row.usage == usage and row.prediction != 0.5
+        ]
+        for usage in ("Public", "Private")
+    }
     with zipfile.ZipFile(bundle / "participants.zip") as archive:
         archive.extractall(tmp_path / "participants")
     (bundle / "participants.zip").unlink()
     files = [path for folder in (bundle, tmp_path / "participants") for path in folder.rglob("*")]
     holding = {
-        path.relative_to(tmp_path).parts[1]
+        (path.relative_to(tmp_path).parts[1], usage)
         for path in files
+        for usage, lines in labels.items()
         if path.is_file() and any(line in path.read_bytes() for line in lines)
     }
-    assert holding == {"reference_public", "reference_final"}
+    assert holding == {("reference_public", "Public"), ("reference_final", "Private")}
     public = {path.name for path in (tmp_path / "participants").iterdir()}
     assert public == {competition.root.name}
 
@@ -222,7 +231,7 @@ def test_what_is_no_submission_gets_no_score(
 
 def test_a_link_to_the_solution_is_not_followed(bundle: Path, bare: Bare, tmp_path: Path) -> None:
     (tmp_path / "app/input/res").mkdir(parents=True)
-    (tmp_path / "app/input/res/mine.csv").symlink_to("../ref/private/solution.csv")
+    (tmp_path / "app/input/res/mine.csv").symlink_to("../ref/targets.csv")
     code, printed, scores = run(bare, bundle, 0, {}, tmp_path / "app")
     assert (code, scores) == (1, None)
     assert "'mine.csv' is not a regular file" in printed
@@ -231,10 +240,10 @@ def test_a_link_to_the_solution_is_not_followed(bundle: Path, bare: Bare, tmp_pa
 def test_the_platforms_own_faults_tell_no_label(
     bundle: Path, ranked: dict[str, Path], bare: Bare, tmp_path: Path
 ) -> None:
-    solution = bundle / "reference_public/private/solution.csv"
+    solution = bundle / "reference_public/targets.csv"
     write_text(solution, solution.read_text().replace("0.9", "0.91"))
     files = {"a.csv": ranked["constant"].read_bytes()}
     told = "the scoring program failed ({}): tell the organizers\n"
-    assert run(bare, bundle, 0, files, tmp_path / "app") == (2, told.format("UnusableInput"), None)
-    (bundle / "reference_public/usage").unlink()
+    assert run(bare, bundle, 0, files, tmp_path / "app") == (2, told.format("ValueError"), None)
+    (bundle / "reference_public/sha256sums").unlink()
     assert run(bare, bundle, 0, files, tmp_path / "again") == (2, told.format("FileNotFoundError"), None)

@@ -66,8 +66,9 @@ def test_the_metric_has_kaggles_signature(out: Path) -> None:
 
 @pytest.mark.parametrize("decimals", [0, 2, 5])
 def test_scores_are_rounded_as_the_competition_says(decimals: int) -> None:
-    assert f"decimals: int = {decimals}\n" in metric(decimals)
-    assert metric(decimals).count("decimals: int = ") == 1
+    text = metric(decimals, ["m/a"])
+    assert f"decimals: int = {decimals},\n" in text
+    assert text.count("decimals: int = ") == 1
 
 
 SCORE = """
@@ -120,7 +121,7 @@ def test_the_number_is_the_kits_whatever_the_order(
 @pytest.mark.parametrize(
     ("ids", "predictions", "message"),
     [
-        (["m/a", "m/b"], [0.1, 0.2], "1 ids are missing, the first is 'm/c'."),
+        (["m/a", "m/b"], [0.1, 0.2], "It must have exactly the ids of the sample submission."),
         (["m/a", "m/b", "m/b"], [0.1, 0.2, 0.3], "The id 'm/b' stands there twice."),
         (["m/a", "m/b", "m/c"], [0.1, 0.2, "1_0"], "Predictions must be plain decimal numbers."),
         (["m/a", "m/b", "m/c"], [True, False, True], "Predictions must be plain decimal numbers."),
@@ -166,7 +167,7 @@ def test_participants_data_hold_no_label(competition: Competition, out: Path, tm
     assert b"Usage" not in content
 
 
-def test_a_voided_set_is_asked_for_no_more(competition: Competition, tmp_path: Path) -> None:
+def test_a_voided_set_is_ignored_and_the_samples_agree(competition: Competition, tmp_path: Path) -> None:
     rows = [
         replace(row, usage="Ignored") if row.set == "test_0002" else row
         for row in whole_solution(competition)
@@ -174,8 +175,32 @@ def test_a_voided_set_is_asked_for_no_more(competition: Competition, tmp_path: P
     write_solution(competition.private / "solution.csv", rows)
     competition.save()
     out = export(competition, "kaggle", tmp_path / "out", START)
-    for file in ("host/solution.csv", "data/sample_submission.csv"):
-        assert list(pd.read_csv(out / file)["id"]) == [row.id for row in rows if row.set != "test_0002"]
+    solution = pd.read_csv(out / "host/solution.csv")
+    assert list(solution["id"]) == list(competition.ids("test"))
+    ignored = solution[solution["Usage"] == "Ignored"]
+    assert list(ignored["id"]) == ["cnn/test_0002", "vit:b/test_0002"]
+    assert set(ignored["target"]) == {0.0}
+    sample = (out / "data/sample_submission.csv").read_bytes()
+    with zipfile.ZipFile(out / "data/participants.zip") as archive:
+        assert archive.read(f"{competition.root.name}/public/sample_submission.csv") == sample
+    submission = pd.read_csv(out / "data/sample_submission.csv")
+    assert loaded(out / "host/metric.py").score(solution[solution["Usage"] == "Public"], submission, "id") > 0
+
+
+@pytest.mark.parametrize("kept", ["Public", "Private"])
+def test_a_file_without_the_ids_of_one_part_is_refused_and_none_is_named(out: Path, kept: str) -> None:
+    module, solution = loaded(out / "host/metric.py"), pd.read_csv(out / "host/solution.csv")
+    sample = pd.read_csv(out / "data/sample_submission.csv")
+    part = sample[sample["id"].isin(solution["id"][solution["Usage"] == kept])]
+    for usage in ("Public", "Private"):
+        with pytest.raises(module.ParticipantVisibleError) as caught:
+            module.score(solution[solution["Usage"] == usage], part, "id")
+        assert str(caught.value) == "It must have exactly the ids of the sample submission."
+    rows = solution[solution["Usage"] == kept]
+    found = module.score(rows, sample, "id")
+    assert module.score(rows, part, "id", aligned=True) == found
+    with pytest.raises(module.ParticipantVisibleError, match="exactly the ids"):
+        module.score(rows, part.iloc[1:], "id", aligned=True)
 
 
 def test_in_a_competition_of_other_decimals_the_metric_has_them(

@@ -2,6 +2,8 @@ import io
 import os
 import socket
 import struct
+import subprocess
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -390,12 +392,37 @@ def test_a_png_that_declares_a_chunk_of_4_gb_is_not_decoded(tmp_path: Path) -> N
         read_images(tree, tree.images(1))
 
 
-def test_what_opencv_knows_and_pillow_does_not_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [".hdr", ".png"])
+def test_what_opencv_knows_and_pillow_does_not_is_refused(tmp_path: Path, ending: str) -> None:
+    """A Radiance file of 84 kB may declare 192 megapixels."""
     data = cv2.imencode(".hdr", np.ones((6, 5, 3), np.float32))[1].tobytes()
     with pytest.raises(UnidentifiedImageError):
         Image.open(io.BytesIO(data))
-    with open_tree(zipped(tmp_path / "x.zip", {"a/0.hdr": data})) as tree:
-        assert read_images(tree, tree.images(1)).shape == (1, 6, 5, 3)
+    with (
+        open_tree(zipped(tmp_path / "x.zip", {f"a/0{ending}": data})) as tree,
+        pytest.raises(UnusableInput, match="not an image that Pillow can read; convert it or take it away"),
+    ):
+        read_images(tree, tree.images(1))
+
+
+PIXELS = """
+import starter, cv2, numpy as np, sys
+side = int(sys.argv[1])
+row = b"\\x02\\x02" + (side).to_bytes(2, "big") + 4 * (side // 127 * b"\\xff\\x01" + bytes([128 + side % 127, 1]))
+data = f"#?RADIANCE\\nFORMAT=32-bit_rle_rgbe\\n\\n-Y {side} +X {side}\\n".encode() + side * row
+try:
+    print(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR).shape)
+except cv2.error as error:
+    print("pixels" in str(error) or "validateInputImageSize" in str(error))
+"""
+
+
+@pytest.mark.parametrize(("side", "found"), [(1000, "(1000, 1000, 3)"), (9000, "True")])
+def test_opencv_itself_decodes_no_more_pixels(side: int, found: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PIXELS, str(side)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == found, done.stderr
 
 
 def test_arrays_that_unpack_to_far_more_than_their_file_are_not_read(

@@ -11,7 +11,7 @@ import torch
 from bucket import BUCKET, s3_server
 from safetensors.torch import save_file
 
-from starter.observing.cache import Cache, open_url
+from starter.observing.cache import ELSEWHERE, Cache, cache_of, keep_elsewhere, open_url
 from submission import UnusableInput
 from submission.files import digest_of
 
@@ -102,6 +102,38 @@ def test_what_a_killed_write_left_behind_is_never_read(tmp_path):
     cache.store("logits", "k", arrays())
     assert cache.load("logits", "k", LAYOUT) is not None
     assert stray.read_bytes() == b"half an ent"
+
+
+def noted(root, place):
+    """A competition's folder with a note of where its cache is."""
+    root.mkdir(exist_ok=True)
+    (root / ELSEWHERE).write_text(f"{place}\n")
+    return root
+
+
+def test_a_note_that_came_with_an_archive_is_not_followed(tmp_path, capsys):
+    root = noted(tmp_path / "copy", "ftp://attacker.invalid/x")
+    assert cache_of(root) == Cache(root / "cache")
+    assert "cache.txt is not followed, for it may have come with the archive" in capsys.readouterr().err
+    assert cache_of(noted(tmp_path / "other", tmp_path / "elsewhere")) == Cache(tmp_path / "other/cache")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_note_of_the_organizers_is_followed_and_told(tmp_path, capsys):
+    root = noted(tmp_path / "contest", tmp_path / "elsewhere")
+    (root / "private").mkdir()
+    assert cache_of(root) == Cache(tmp_path / "elsewhere")
+    assert f"the cache is at {tmp_path / 'elsewhere'}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("organizer", [False, True])
+def test_a_place_that_is_asked_for_is_used_and_kept_only_by_the_organizer(tmp_path, capsys, organizer):
+    root = tmp_path / "contest"
+    (root / "private" if organizer else root).mkdir(parents=True)
+    keep_elsewhere(root, str(tmp_path / "elsewhere"))
+    assert cache_of(root) == Cache(tmp_path / "elsewhere")
+    assert (root / ELSEWHERE).exists() == organizer
+    assert f"the cache is at {tmp_path / 'elsewhere'}" in capsys.readouterr().err
 
 
 def test_keys_depend_on_every_part_and_their_order():
