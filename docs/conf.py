@@ -1,7 +1,8 @@
 """Sphinx: `python -m sphinx -W --keep-going -b html docs build/docs` from the repository's root.
 
-The reference is made here from the code: a page for the command line, out of the Typer application, and one a
-package, out of the docstrings. Nothing is loaded from the network, neither while building nor by the pages.
+The reference is made here from the code: a page for the command line, out of the commands themselves, one for
+the data sets of Gbench, and one a package, out of the docstrings. Nothing is loaded from the network, neither
+while building nor by the pages.
 """
 
 import inspect
@@ -16,6 +17,8 @@ from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+
+from starter.sources.oodsets import gbench  # noqa: E402 (from this checkout)
 
 project = "Unseen"
 author = "The authors of Unseen"
@@ -54,26 +57,53 @@ def write_reference(app: Sphinx) -> None:
     """The pages below ``reference/`` that are made, not written."""
     folder = Path(app.srcdir) / "reference"
     _write(folder / "commands.md", commands_page())
+    _write(folder / "gbench.md", gbench_page())
     for package in PACKAGES:
         _write(folder / f"{package}.rst", package_page(package))
 
 
 def commands_page() -> str:
     """Every command of `unseen` with its help, arguments and options, as Markdown."""
-    group = typer.main.get_command(import_module("unseen").app)
-    text = ["# The command line", "", str(group.help), ""]
-    for name, command in group.commands.items():
-        context = command.context_class(command, info_name=f"unseen {name}")
-        usage = " ".join(command.collect_usage_pieces(context))
-        body, _, example = inspect.cleandoc(command.help or "").partition("Example: ")
-        text += [f"## {name}", "", body.strip(), "", "```text", f"unseen {name} {usage}", "```", ""]
-        text += [f"Example: `{example.strip()}`", ""]
-        for parameter in command.params:
-            if record := parameter.get_help_record(context) or argument_record(parameter, context):
-                declared = re.sub(r"<list.(\w+).>", r"<\1>", record[0])
-                text.append(f"- `{declared}`: {' '.join(record[1].split())}")
-        text.append("")
+    top = import_module("unseen").app
+    text = ["# The command line", "", str(top.help), ""]
+    for name, command in top.commands.items():
+        if isinstance(command, typer.core.TyperGroup):
+            text += [f"## {name}", "", f"{command.help} Its commands:", ""]
+            for own, member in command.commands.items():
+                text += command_section(f"{name} {own}", member.load(), "###")
+        else:
+            text += command_section(name, command.load(), "##")
     return "\n".join(text)
+
+
+def command_section(name: str, command: typer.core.TyperCommand, heading: str) -> list[str]:
+    """A command with its help, arguments and options, as lines of Markdown."""
+    context = command.context_class(command, info_name=f"unseen {name}")
+    usage = " ".join(command.collect_usage_pieces(context))
+    body, _, example = inspect.cleandoc(command.help or "").partition("Example: ")
+    text = [f"{heading} {name}", "", body.strip(), "", "```text", f"unseen {name} {usage}", "```", ""]
+    text += [f"Example: `{example.strip()}`", ""]
+    for parameter in command.params:
+        if record := parameter.get_help_record(context) or argument_record(parameter, context):
+            declared = re.sub(r"<list.(\w+).>", r"<\1>", record[0])
+            text.append(f"- `{declared}`: {' '.join(record[1].split())}")
+    return [*text, ""]
+
+
+def gbench_page() -> str:
+    """Gbench's OOD data sets, as Markdown."""
+    text = [
+        "# Gbench",
+        "",
+        "The OOD data sets of Zhang, Deng & Zheng's benchmark, in the paper's order, with the IND data",
+        "sets of which they show classes; `starter/sources/gbench.csv` has the same. The appendix counts",
+        "200, and lists 201.",
+        "",
+        "| data set | published at | shares classes with |",
+        "|---|---|---|",
+    ]
+    text += [f"| {each.name} | <{each.address}> | {', '.join(each.overlaps)} |" for each in gbench()]
+    return "\n".join([*text, ""])
 
 
 def argument_record(parameter: typer.core.TyperArgument, context: typer.Context) -> tuple[str, str]:

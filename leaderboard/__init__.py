@@ -8,7 +8,7 @@ from leaderboard.board.publish import Published, publish
 from leaderboard.board.results import Result, Results, results, tables
 from leaderboard.board.table import Standing, leaderboard_csv, standings
 from leaderboard.entry.limits import left_text
-from leaderboard.entry.select import select, submissions_of
+from leaderboard.entry.select import select
 from leaderboard.entry.submit import Receipt, submit
 from leaderboard.ledger.ledger import Entry, Ledger
 from leaderboard.ledger.rescore import Rescored, rescore
@@ -36,7 +36,6 @@ __all__ = [
     "results",
     "select",
     "standings",
-    "submissions_of",
     "submit",
     "tables",
     "team_id",

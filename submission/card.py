@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 
 from submission.competition import PARTS, Competition
-from submission.files import sha256, write_text
+from submission.files import sha256
 from submission.page import escaped
 from submission.scoring import read_targets
 from submission.tracks import TRACKS
@@ -46,24 +46,11 @@ CONTEXT = Path(__file__).with_name("croissant_context.json")
 """What the keys of every Croissant file mean, as the format has it."""
 
 
-def write_cards(competition: Competition) -> list[Path]:
-    """Write ``card.md`` and ``croissant.json`` into the competition's folder.
-
-    Raises:
-        UnusableInput: a public file that they tell of is missing or was changed.
-    """
-    paths = []
-    for name, text in cards(competition).items():
-        paths.append(competition.root / name)
-        write_text(paths[-1], text)
-    return paths
-
-
 def cards(competition: Competition) -> dict[str, str]:
     """The text of either description, by the name of its file.
 
     Raises:
-        UnusableInput: as `write_cards`.
+        UnusableInput: a public file that they tell of is missing or was changed.
     """
     return {CARD: data_card(competition), CROISSANT: croissant(competition)}
 

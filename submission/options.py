@@ -32,6 +32,14 @@ CachePlace = Annotated[
 IdUpTo = Annotated[
     str, Option(metavar="T1|T2", help="A manifest's oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
 ]
+EncoderSpec = Annotated[
+    str,
+    Option("--encoder", help="embedded, a file, clip:MODEL=WEIGHTS, or module:function: its code runs."),
+]
+WordNetFolder = Annotated[
+    Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
+]
+Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated.")]
 
 
 def tell_next(*command: object) -> None:
@@ -42,6 +50,11 @@ def tell_next(*command: object) -> None:
 def repeated(option: str, values: Iterable[str] | None) -> list[str]:
     """Returns an option as it was given, however often."""
     return [word for value in values or () for word in (option, value)]
+
+
+def of_track(track: str) -> tuple[str, ...]:
+    """Returns the option that names a track, where it must be named."""
+    return () if track == "accuracy" else ("--track", track)
 
 
 def now() -> datetime:

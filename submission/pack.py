@@ -3,7 +3,6 @@
 import zipfile
 from pathlib import Path
 
-from submission.card import cards
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import replacing
@@ -22,6 +21,8 @@ def pack(competition: Competition, out: Path) -> Path:
         UnusableInput: a listed file is missing, was changed or leads into ``private/``, or `out` lies in
             ``public/`` or ``private/`` or is not named as a zip.
     """
+    from submission.card import cards  # whose Jinja2 no other command of a participant needs
+
     top, private = competition.root.resolve().name, competition.private.resolve()
     competition.check_output(out, ".zip")
     with (

@@ -6,7 +6,7 @@ What each of the kit's methods is, in a line, and whose it is: the facts of docs
 import json
 import math
 import reprlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from sklearn.base import clone
 
 from baselines.contract.estimator import MADE_OF, Direct, Estimator
 from baselines.run.user_method import class_name, load_method
+from starter.observing.observation import unmet
+from submission import Competition
 from submission.errors import UnusableInput
 
 SUMMARIES = {
@@ -90,6 +92,41 @@ def choose(
         chosen[name] = clone(kit[name]) if name in kit else load_method(name)
     set_parameters(chosen, parsed(settings))
     return chosen
+
+
+def choose_for(
+    competition: Competition,
+    names: Sequence[str],
+    settings: Iterable[str],
+    kit: Mapping[str, Estimator],
+    expensive: Mapping[str, str],
+) -> tuple[dict[str, Estimator], dict[str, str]]:
+    """Returns the methods to run on a competition, as `choose` does, and why others of the kit are left out.
+
+    Args:
+        competition: what they are to run on.
+        names: of methods; none for all of the kit that are possible and not expensive.
+        settings: ``METHOD.PARAM=VALUE`` lines.
+        kit: every method that has a name of its own.
+        expensive: why a method runs only by name.
+
+    Raises:
+        UnusableInput: as `choose`, or a method named needs what the competition does not have.
+    """
+    left_out: dict[str, str] = {}
+    if not names:
+        left_out = {name: f"{reason}; name it to run it" for name, reason in expensive.items() if name in kit}
+        left_out |= impossible(competition, kit)
+    chosen = choose(names or [name for name in kit if name not in left_out], settings, kit)
+    for name, reason in impossible(competition, chosen).items():
+        raise UnusableInput(f"{name} cannot run on {competition.root}: {reason}")
+    return chosen, left_out
+
+
+def impossible(competition: Competition, methods: Mapping[str, Estimator]) -> dict[str, str]:
+    """Returns the methods that need what a competition does not have, and why."""
+    reasons = {name: unmet(method.needs, competition) for name, method in methods.items()}
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _unknown(name: str, kit: Mapping[str, Estimator]) -> str:

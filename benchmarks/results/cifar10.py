@@ -18,7 +18,7 @@ from leaderboard import publish, results
 from oracle import ORACLES
 from starter.build.accuracy import build
 from starter.build.plan import Settings
-from starter.competition.accuracy import unmet
+from starter.observing.observation import unmet
 from submission import Competition
 from submission.scoring import read_targets
 from submission.solution import solution_of

@@ -61,7 +61,7 @@ def main() -> None:
     """Measure and print."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("--encoder", type=Path, help="A file that unseen train-encoder or laid wrote.")
+    parser.add_argument("--encoder", type=Path, help="A file that unseen shift encoder or laid wrote.")
     parser.add_argument("--source", default="glyphs")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="The first seed.")

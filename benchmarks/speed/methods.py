@@ -17,7 +17,8 @@ from sklearn.base import clone
 from baselines import BASELINES
 from starter.build.accuracy import build
 from starter.build.plan import Settings
-from starter.competition.accuracy import PublicSets, Subject, unmet
+from starter.competition.accuracy import PublicSets, Subject
+from starter.observing.observation import unmet
 
 
 def main() -> None:

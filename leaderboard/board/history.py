@@ -70,14 +70,13 @@ def history_table(lines: Sequence[Line], decimals: int) -> str:
     parts = list(dict.fromkeys(name for line in lines for name in line.rmse))
     widths = {name: max(len(name), 4 + decimals) for name in parts}
     longest = max(len(line.entry.team) for line in lines)
-    header = f"{'number':>6}   {'time (UTC)':<19}  {'team':<{longest}}"
+    header = f"{'number':>6}   {'time (UTC)':<19}  {'file':<12}  {'team':<{longest}}"
     texts = ["".join([header, *(f"  {name:>{width}}" for name, width in widths.items())]).rstrip()]
     for line in lines:
         entry = line.entry
         text = f"{entry.number:>6}{'*' if entry.final else ' '}  {entry.time:%Y-%m-%d %H:%M:%S}  "
-        text += f"{entry.team:<{longest}}"
+        text += f"{entry.digest[:12]:<12}  {entry.team:<{longest}}"
         cells = [f"  {line.rmse[name]:>{width}.{decimals}f}" for name, width in widths.items() if line.rmse]
         texts.append("".join([text, *cells]) if cells else f"{text}  {line.problem or 'invalid'}")
-    return "\n".join(
-        [*texts, "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end."]
-    )
+    legend = "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end."
+    return "\n".join([*texts, f"{legend} file: how its SHA-256 begins."])

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from leaderboard.entry.limits import check_before_deadline
-from leaderboard.ledger.ledger import FINALS, Entry, Ledger
-from leaderboard.ledger.teams import check_team, team_id
+from leaderboard.ledger.ledger import FINALS, Ledger
+from leaderboard.ledger.teams import check_team
 from submission.competition import Competition
 from submission.errors import UnusableInput
 
@@ -40,17 +40,3 @@ def select(
                     f"submission {number} is no valid one of team {team!r}; its valid ones are {valid}"
                 )
         transaction.select(now, team, numbers)
-
-
-def submissions_of(competition: Competition, team: str) -> tuple[Entry, ...]:
-    """What a team has submitted, in order.
-
-    Raises:
-        UnusableInput: this is a participant's copy, or the team has submitted nothing.
-    """
-    ledger = Ledger(competition.require_private() / "ledger.sqlite")
-    key = team_id(check_team(team))
-    found = tuple(entry for entry in ledger.entries() if entry.team_id == key)
-    if not found:
-        raise UnusableInput(f"team {team!r} has submitted nothing")
-    return found

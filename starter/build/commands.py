@@ -191,7 +191,9 @@ def train(
     network: Network = None,
     device: Annotated[str | None, Option(help="cpu, cuda, ...; a GPU where there is one.")] = None,
 ) -> None:
-    """Train a classifier for build's --classifier. Interrupted, the same command goes on.
+    """Train a classifier for build's --classifier.
+
+    Interrupted, the same command goes on.
 
     Example: unseen train --source glyphs --arch small --no-flip --epochs 1 --out small.safetensors
     """

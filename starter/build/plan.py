@@ -51,7 +51,7 @@ class Settings:
         val_from, test_from: paths of natural-shift sets that are added to validation and test.
         grid: the encoder that tells how far images are, as for `load_encoder`: validation and test sets are
             then cells of a grid of shifts; "" for the usual sets.
-        referee: the folder of `unseen laid` with its LAID matrix; "" to train one.
+        referee: the folder of `unseen shift laid` with its LAID matrix; "" to train one.
         seed: of everything public.
         precision: of the classifiers' forward pass, one for the whole competition.
         hidden: the test images stand nowhere in public; without it the competition is for practice.

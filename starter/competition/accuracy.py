@@ -17,7 +17,7 @@ from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
 from starter.observing.cache import cache_of
 from starter.observing.lazy import Lazy
-from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.observation import MetaTrain, Observation, Source, unmet
 from starter.observing.observe import Observer, logits_alone, observe_all
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromFile, FromRecipe, Rendering
@@ -170,13 +170,6 @@ def open_classifiers(
     """
     sets = PublicSets(competition)
     return {name: Subject.open(sets, name, needs, device) for name in competition.subjects}
-
-
-def unmet(needs: Iterable[str], competition: Competition) -> str:
-    """Why the competition cannot give what `needs` asks for; empty where it can."""
-    if "peers" in needs and len(competition.classifiers) < 2:
-        return "`peers` needs a second classifier, and the competition has one"
-    return ""
 
 
 def _observer(competition: Competition, name: str, device: str) -> Observer:

@@ -227,7 +227,7 @@ def _lines(path: Path) -> tuple[str, ...]:
 def read_overrides(path: Path) -> dict[str, str]:
     """A file of one's own that says which synset a label means: CSV with the columns label and synset.
 
-    Other columns are allowed, and rows with an empty synset are skipped: what `unseen classes --matches`
+    Other columns are allowed, and rows with an empty synset are skipped: what `--matches` of `unseen classes`
     writes can be edited and given back.
 
     Raises:

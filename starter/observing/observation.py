@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from submission import Competition
 from submission.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -278,3 +279,10 @@ class MetaTrain:
             )
         if not ((self.targets >= 0) & (self.targets <= 1)).all():
             raise ValueError("meta-train: targets must be fractions in [0, 1]")
+
+
+def unmet(needs: Iterable[str], competition: Competition) -> str:
+    """Why the competition cannot give what `needs` asks for; empty where it can."""
+    if "peers" in needs and len(competition.classifiers) < 2:
+        return "`peers` needs a second classifier, and the competition has one"
+    return ""

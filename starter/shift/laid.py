@@ -29,7 +29,7 @@ ORTHOGONAL = 0.1
 """Weight of the orthogonality term."""
 LARGEST_ERROR = 1e-3
 FILE = "laid.safetensors"
-"""In the folder of `unseen laid`."""
+"""In the folder of `unseen shift laid`."""
 ALIKE = 1e-8
 """Texts of unit features whose scatter is below, on the mean, are all the same to the encoder."""
 
@@ -75,14 +75,16 @@ class Laid:
 
     @classmethod
     def load(cls, path: Path, encoder: Encoder | None = None) -> "Laid":
-        """What `save` wrote to a file, or `unseen laid` to a folder.
+        """What `save` wrote to a file, or `unseen shift laid` to a folder.
 
         Raises:
             UnusableInput: it is not such a file, or belongs to another encoder than the one given.
         """
         path = path / FILE if path.is_dir() else path
         if not path.exists():
-            raise UnusableInput(f"{path} is no LAID matrix: there is no such file; `unseen laid` writes one")
+            raise UnusableInput(
+                f"{path} is no LAID matrix: there is no such file; `unseen shift laid` writes one"
+            )
         try:
             with safetensors.safe_open(path, framework="np") as file:
                 found = cls(file.get_tensor("matrix"), (file.metadata() or {})["encoder"])

@@ -112,7 +112,7 @@ def open_referee(
 
     Args:
         spec: as for `load_encoder`.
-        referee: the folder of `unseen laid`, or its file; "" to train a matrix here, on the texts that
+        referee: the folder of `unseen shift laid`, or its file; "" to train a matrix here, on the texts that
             `choose_prompts` chooses.
         classes: the ID classes.
         kept: a folder where what is trained here is kept, and found again.
@@ -136,12 +136,12 @@ def open_referee(
 
 
 def read_referee(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, Laid]:
-    """The matrix that `unseen laid` wrote, and its encoder; nothing is trained.
+    """The matrix that `unseen shift laid` wrote, and its encoder; nothing is trained.
 
     Args:
         path: the folder, or the matrix's file.
-        spec: the encoder, as for `load_encoder`; "embedded" for the one that `unseen laid` left beside the
-            matrix, whatever its seed.
+        spec: the encoder, as for `load_encoder`; "embedded" for the one that `unseen shift laid` left beside
+            the matrix, whatever its seed.
         device: where CLIP runs.
 
     Raises:

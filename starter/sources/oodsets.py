@@ -97,12 +97,6 @@ def count_ood_images(
     return {name: count if limit is None else min(count, limit) for name, count in counts.items()}
 
 
-def ood_folders(path: str) -> list[str]:
-    """The names of the folders of a folder or zip of OOD sets, as they are."""
-    with open_tree(Path(path)) as tree:
-        return sorted(tree.images_anywhere())
-
-
 def set_name(folder: str) -> str:
     """A folder's name as that of a set: marks other than ``. _ -`` become "-".
 
@@ -224,17 +218,3 @@ def missing(folders: Iterable[str]) -> tuple[DataSet, ...]:
     """The data sets that none of these folders holds; case, spaces and other marks in names do not matter."""
     here = {set_name(folder).casefold() for folder in folders}
     return tuple(each for each in gbench() if each.folder not in here)
-
-
-def listing(folders: Iterable[str] | None = None) -> str:
-    """The manifest as a table: name, address and, given folders, whether each data set is among them."""
-    absent = set() if folders is None else {each.name for each in missing(folders)}
-    width = max(len(each.name) for each in gbench())
-    mark = (
-        (lambda name: "")
-        if folders is None
-        else (lambda name: "missing  " if name in absent else "here     ")
-    )
-    lines = [f"{mark(each.name)}{each.name:<{width}}  {each.address}" for each in gbench()]
-    total = len(gbench())
-    return "\n".join([*lines, "", f"{total} data sets" + (f", {len(absent)} missing" if absent else "")])

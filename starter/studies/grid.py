@@ -1,6 +1,6 @@
 """Running OOD detectors of a competition's classifier over a grid of shifts, from its public images alone.
 
-What `unseen grid` writes: tables as CSV, pictures as PNG, and ``report.html``, which shows them all.
+What `unseen shift grid` writes: tables as CSV, pictures as PNG, and ``report.html``, which shows them all.
 """
 
 import base64

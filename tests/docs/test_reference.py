@@ -1,9 +1,11 @@
 """The reference that docs/conf.py makes: every command with every option, and docstrings as their authors meant them."""
 
+import re
 import runpy
 
 import pytest
-from pages import COMMANDS, ROOT
+from command_line import COMMANDS
+from pages import ROOT
 
 pytest.importorskip("sphinx", reason='the docs are built with pip install -e ".[docs]"')
 
@@ -15,17 +17,24 @@ def conf():
 
 def test_every_command_and_option_has_its_line(conf):
     page = conf["commands_page"]()
-    for name, command in COMMANDS.commands.items():
-        section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
+    for name, lazy in COMMANDS.items():
+        section = re.split(r"\n##+ ", page.split(f"# {name}\n")[1])[0]
+        command = lazy.load()
         assert f"Example: `unseen {name}" in section
         options = [name for parameter in command.params for name in parameter.opts if name.startswith("--")]
         assert not [name for name in options if f"`{name}" not in section and f", {name}" not in section]
 
 
+def test_every_data_set_of_gbench_is_listed(conf):
+    page = conf["gbench_page"]()
+    assert "| Rock | <https://www.kaggle.com/datasets/shlokjain69/rock-classification> |  |\n" in page
+    assert sum(line.startswith("| ") for line in page.splitlines()) == 1 + 201
+
+
 def test_a_package_page_names_its_own_modules(conf):
-    page = conf["package_page"]("starter")
-    assert ".. automodule:: starter.sets.recipe\n" in page
-    assert "starter.detectors" not in page
+    page = conf["package_page"]("starter.classifiers")
+    assert ".. automodule:: starter.classifiers.train\n" in page
+    assert "starter.classifiers.networks" not in page
 
 
 @pytest.mark.parametrize(

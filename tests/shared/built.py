@@ -152,6 +152,20 @@ def ood_contest(ood_built: Competition, tmp_path: Path) -> Iterator[Competition]
     yield from _copy(ood_built, tmp_path / "mixes")
 
 
+@pytest.fixture
+def folder(contest: Competition, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a copy of the competition in `contest`."""
+    monkeypatch.chdir(contest.root.parent)
+    return contest.root.parent
+
+
+@pytest.fixture
+def mixes(ood_contest: Competition, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a copy of the one of the OOD track in `mixes`."""
+    monkeypatch.chdir(ood_contest.root.parent)
+    return ood_contest.root.parent
+
+
 def _copy(competition: Competition, root: Path) -> Iterator[Competition]:
     """A linked copy, and a look afterwards at whether anything was written through the links."""
     before = _arrays(competition.root)

@@ -6,6 +6,13 @@ import sys
 
 import unseen
 
+TOP = unseen.app.commands
+COMMANDS = {
+    name: (TOP[name.split()[0]].commands[name.split()[1]] if " " in name else TOP[name])
+    for name in unseen.COMMANDS
+}
+"""Every command by its name, of two words in a group; `load` imports it."""
+
 
 def run(*arguments, check=True):
     """Run in this process through `main`'s own handling: (exit code, what was printed)."""

@@ -14,19 +14,16 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-from command_line import run
+from command_line import COMMANDS, run
 
 import unseen
 
 ROOT = Path(__file__).resolve().parents[2]
-GENERATED = ROOT / "docs/reference/commands.md"
-PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - {GENERATED})]
+GENERATED = {ROOT / "docs/reference" / name for name in ("commands.md", "gbench.md")}
+PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - GENERATED)]
 EXCUSE = re.compile(r"#\s*Not run here: \S.{8,}|(^|\s)UNSEEN_DATA=")
 SHELL = set("|&;<>$`*(){}'\"\\")
 COMMAND = re.compile(r"\$? ?(unseen|python3?|pip) ")
-COMMANDS = typer.main.get_command(unseen.app)
-assert isinstance(COMMANDS, typer.core.TyperGroup)
 
 
 @dataclass(frozen=True)
@@ -135,8 +132,11 @@ def unknown(command: str) -> str:
             if known
             else words[1]
         )
-    found = COMMANDS.commands.get(words[1])
-    if found is None:
-        return words[1]
+    name = " ".join(words[1 : 3 if words[1] in unseen.GROUPS else 2])
+    if name in unseen.GROUPS:
+        return ""
+    if name not in COMMANDS:
+        return name
+    found = COMMANDS[name].load()
     taken = {name for parameter in found.params for name in (*parameter.opts, *parameter.secondary_opts)}
     return next(iter(sorted(options - taken - {"--help"})), "")

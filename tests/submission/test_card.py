@@ -9,7 +9,7 @@ import mlcroissant
 import pytest
 
 from submission import Competition, pack, read_predictions
-from submission.card import CARD, CROISSANT, cards, croissant, data_card, write_cards
+from submission.card import CARD, CROISSANT, cards, croissant, data_card
 from submission.files import sha256
 
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # in mlcroissant
@@ -26,7 +26,7 @@ def organizers(request: pytest.FixtureRequest, tmp_path: Path) -> Competition:
 def test_mlcroissant_finds_no_error_and_reads_the_tables(
     organizers: Competition, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write_cards(organizers)
+    (organizers.root / CROISSANT).write_text(croissant(organizers), encoding="utf-8")
     dataset = mlcroissant.Dataset(str(organizers.root / CROISSANT))
     assert dataset.metadata.name == organizers.name
     assert not dataset.metadata.issues.errors

@@ -1,3 +1,4 @@
+import hashlib
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -49,12 +50,14 @@ def test_a_teams_own(entered: Competition) -> None:
 
 
 def test_the_table(entered: Competition) -> None:
+    files = [line.entry.digest[:12] for line in history(entered)]
+    assert files[2] == hashlib.sha256(b"").hexdigest()[:12]
     assert history_table(history(entered), 2).splitlines() == [
-        "number   time (UTC)           team    overall  public  private   [cnn]  [vit:b]  (seen)  (unseen)",
-        "     1*  2026-01-01 01:00:00  Team A    27.16   25.50    28.72   24.49    29.58   30.82     22.91",
-        "     2*  2026-01-01 02:00:00  B          0.00    0.00     0.00    0.00     0.00    0.00      0.00",
-        "     3   2026-01-01 03:00:00  team a  invalid",
-        "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end.",
+        "number   time (UTC)           file          team    overall  public  private   [cnn]  [vit:b]  (seen)  (unseen)",
+        f"     1*  2026-01-01 01:00:00  {files[0]}  Team A    27.16   25.50    28.72   24.49    29.58   30.82     22.91",
+        f"     2*  2026-01-01 02:00:00  {files[1]}  B          0.00    0.00     0.00    0.00     0.00    0.00      0.00",
+        f"     3   2026-01-01 03:00:00  {files[2]}  team a  invalid",
+        "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end. file: how its SHA-256 begins.",
     ]
 
 
@@ -66,9 +69,8 @@ def test_a_file_that_cannot_be_read_is_named_among_the_others(entered: Competiti
     first, second, _ = history(entered)
     assert (first.rmse, first.problem) == ({}, told)
     assert set(second.rmse.values()) == {0}
-    assert (
-        history_table(history(entered), 2).splitlines()[1] == f"     1*  2026-01-01 01:00:00  Team A  {told}"
-    )
+    line = history_table(history(entered), 2).splitlines()[1]
+    assert line == f"     1*  2026-01-01 01:00:00  {first.entry.digest[:12]}  Team A  {told}"
 
 
 def test_nobody_has_submitted_yet(competition: Competition) -> None:

@@ -15,7 +15,8 @@ from built import spoil
 from starter.build.plan import Planned
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.networks.small import Small
-from starter.competition.accuracy import GROUPS_FILE, PublicSets, Subject, read_groups, unmet, write_groups
+from starter.competition.accuracy import GROUPS_FILE, PublicSets, Subject, read_groups, write_groups
+from starter.observing.observation import unmet
 from starter.sets.recipe import Recipe
 from submission import UnusableInput
 from submission.files import sha256

@@ -106,7 +106,7 @@ def test_a_matrix_of_another_encoder_is_refused(file, tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """What `unseen laid` leaves when it was run with two seeds: the matrix belongs to the second encoder."""
+    """What `unseen shift laid` leaves when it was run with two seeds: the matrix belongs to the second encoder."""
     train_encoder(few_glyphs(), 1, (0, 1), progress=False).save(tmp_path / "encoder-0.safetensors")
     hasty_encoder().save(tmp_path / "encoder-1.safetensors")
     Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(tmp_path / "laid.safetensors")

@@ -1,0 +1,172 @@
+"""From a submission to the leaderboard: what the organizer runs on the scoring host."""
+
+from typing import Annotated
+
+from typer import Argument, Exit, Option, echo
+
+import submission
+from submission import Competition, UnusableInput
+from submission.options import Folder, Many, Predictions, now, tell_next
+
+
+def score(
+    folder: Folder,
+    file: Predictions,
+    team: Annotated[str | None, Option(help="Organizers: score on the hidden labels for this team.")] = None,
+    val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
+) -> None:
+    """Score predictions: --val, or a team's (organizers).
+
+    --val is on the validation sets; with --team it is on the test sets, and what a team hands in is recorded
+    and counts towards its limit, invalid or not.
+
+    Example: unseen score contest contest/validation/atc.csv --val
+    """
+    if val == (team is not None):
+        raise UnusableInput("say what to score: --val (validation) or --team NAME (organizers: test sets)")
+    competition = Competition.open(folder)
+    if team is None:
+        echo(submission.validation_report(competition, file))
+        if (handed_in := folder / "submissions" / file.name).exists():
+            tell_next("validate", folder, handed_in)
+        return
+    from leaderboard import left_text, publish, submit
+
+    receipt = submit(competition, file, team, now)
+    board = publish(competition)
+    public, of = receipt.public, len(competition.ids("test"))
+    points = f"{public.rmse:.{competition.decimals}f}"
+    for warning in board.warnings:
+        echo(f"warning: {warning}", err=True)
+    if receipt.stands != receipt.number:
+        echo(f"{team}: no better than submission {receipt.stands} by more than chance, whose score stands")
+    echo(f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now")
+    echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
+    echo(f"updated {board.csv} and {board.html}")
+    tell_next("leaderboard", folder)
+
+
+def select(
+    folder: Folder,
+    team: Annotated[str, Option(help="The team's name.")],
+    numbers: Annotated[
+        list[int] | None, Argument(metavar="[NUMBER]...", help="Up to two of the team's submissions.")
+    ] = None,
+    clear: Annotated[bool, Option("--clear", help="Take the choice back: the best two count.")] = False,
+) -> None:
+    """Choose a team's submissions that count (organizers).
+
+    Frozen at the deadline; `unseen history` lists the submissions.
+
+    Example: unseen select contest --team ada 1
+    """
+    from leaderboard import select as choose
+
+    if clear == bool(numbers):
+        raise UnusableInput("give one or two numbers of submissions, or --clear, not both")
+    choose(Competition.open(folder), team, numbers or [], now)
+    chosen = " and ".join(map(str, numbers or []))
+    echo(f"{team}: " + (f"submission {chosen} counts at the end" if chosen else "the best two count"))
+    tell_next("history", folder, "--team", team)
+
+
+def history(
+    folder: Folder,
+    team: Annotated[str | None, Option(help="Only this team's.")] = None,
+) -> None:
+    """List every submission with its scores (organizers).
+
+    RMSE on the public and the private part, by [classifier] where there are several, and by (group).
+
+    Example: unseen history contest
+    """
+    from leaderboard import history as found
+    from leaderboard import history_table
+
+    competition = Competition.open(folder)
+    echo(history_table(found(competition, team), competition.decimals))
+
+
+def leaderboard(
+    folder: Folder,
+    final: Annotated[
+        bool, Option("--final", help="After the end: publish private scores, ranks and the shake-up too.")
+    ] = False,
+    markdown: Annotated[bool, Option("--markdown", help="The organizer's table as Markdown.")] = False,
+) -> None:
+    """Write leaderboard.csv, .html and .md.
+
+    The last is a table for a README; the organizer's, by group, is printed.
+
+    Example: unseen leaderboard contest
+    """
+    from leaderboard import publish, tables
+
+    competition = Competition.open(folder)
+    published = publish(competition, now() if final else None)
+    for warning in published.warnings:
+        echo(f"warning: {warning}", err=True)
+    echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
+    echo(tables(competition, markdown))
+    echo(f"\nTeams, with public scores: {published.csv}, {published.html}, {published.markdown}")
+    if published.private_csv:
+        echo(f"Teams, with private scores: {published.private_csv}, {published.html}, {published.markdown}")
+
+
+def rescore(
+    folder: Folder,
+    reason: Annotated[str, Option(help="Why, a line for the record.")],
+    label: Annotated[Many, Option(metavar="ID=FRACTION", help="A right label; may be repeated.")] = None,
+    void: Annotated[Many, Option(metavar="SET", help="A test set that counts no more; repeatable.")] = None,
+) -> None:
+    """Correct labels or void test sets (organizers).
+
+    Every submission is scored anew; it is recorded.
+
+    Example: unseen rescore contest --void test_0003 --reason mislabelled
+    """
+    from leaderboard import publish
+    from leaderboard import rescore as correct
+
+    competition = Competition.open(folder)
+    done = correct(competition, _labels(label or []), set(void or []), reason, now)
+    board = publish(competition)
+    echo(f"{done.entries:,} submissions were scored anew; the ledger's head is {done.head}")
+    echo(f"updated {board.csv} and {board.html}")
+
+
+def verify(
+    folder: Folder,
+    head: Annotated[Many, Option(help="A head of the ledger that was published; may be repeated.")] = None,
+) -> None:
+    """Check that the ledger is what it was (organizers).
+
+    Rows that were altered, removed or reordered are found, and files and scores that do not fit. Exit code 1
+    where there is a problem.
+
+    Example: unseen verify contest
+    """
+    from leaderboard import verify as check
+
+    found = check(Competition.open(folder), head or [])
+    echo(f"{found.rows:,} rows, {found.submissions:,} submissions, head {found.head}")
+    for problem in found.problems:
+        echo(f"problem: {problem}")
+    if found.problems:
+        raise Exit(1)
+    echo("the ledger is whole")
+
+
+def _labels(texts: list[str]) -> dict[str, float]:
+    """The labels in texts ``ID=FRACTION``."""
+    from submission.predictions import NUMBER
+
+    labels = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not NUMBER.fullmatch(value):
+            raise UnusableInput(f"--label {text}: give ID=FRACTION, such as small/test_0001=0.5")
+        if name in labels:
+            raise UnusableInput(f"--label {text}: {name} stands there twice")
+        labels[name] = float(value)
+    return labels

@@ -1,0 +1,71 @@
+"""A built competition: shown, written out as files, audited."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Exit, Option, echo
+
+from submission import Competition
+from submission.options import Device, Folder, Many, Network, tell_next
+
+
+def show(
+    folder: Folder,
+    sets: Annotated[Many, Argument(metavar="[SET]...", help="Sets of any part.")] = None,
+    out: Annotated[Path | None, Option(help="The PNG to write. [DIR/sheet.png]")] = None,
+) -> None:
+    """Draw sets, and the distribution of accuracies, as PNGs.
+
+    The contact sheet tells operations and accuracies where these are public. Without names: the first sets of
+    each part.
+
+    Example: unseen show contest train_0001 test_0003
+    """
+    from starter.competition.show import contact_sheet, plot_accuracies, summary
+
+    competition, sheet = Competition.open(folder), out or folder / "sheet.png"
+    echo(contact_sheet(competition, sets or [], sheet))
+    echo(f"{plot_accuracies(competition, sheet.with_name('accuracies.png'))}\n{summary(competition)}")
+
+
+def materialize(
+    folder: Folder,
+    out: Annotated[Path, Option(help="The folder to write to; it may hold several parts.")],
+    layout: Annotated[str, Option(help="npz, folders (class folders of PNG) or datacv (npy).")] = "npz",
+    part: Annotated[str, Option(help="train, val or test (images only).")] = "train",
+) -> None:
+    """Write sets as files; run again to go on.
+
+    Meta-train sets are rendered from their recipes. In DataCV's layout meta-train sets share one labels.npy,
+    or get a folder each where they show different images.
+
+    Example: unseen materialize contest --out sets --layout datacv
+    """
+    from starter.competition.materialize import materialize as write
+
+    competition = Competition.open(folder)
+    written = write(competition, out, layout, part)
+    echo(f"{len(competition.sets(part)):,} sets in {written}")
+
+
+def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> None:
+    """List what could reveal a hidden label.
+
+    Errors are to mend before anybody gets the competition; then there are warnings. Exit code 1 where there
+    is an error.
+
+    Example: unseen audit contest
+    """
+    from starter.classifiers import use_network
+    from starter.competition.audit import audit as run
+
+    for spec in network or ():
+        use_network(spec)
+    found = run(Competition.open(folder), device)
+    for finding in found:
+        echo(finding)
+    errors = [finding for finding in found if finding.grade == "error"]
+    echo(f"errors: {len(errors)}, warnings: {len(found) - len(errors)}")
+    if errors:
+        raise Exit(1)
+    tell_next("pack", folder)

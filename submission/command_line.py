@@ -1,0 +1,79 @@
+"""`unseen`, whose commands are imported when they are called, so that a list of them costs nothing."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from typer import Exit, Option, Typer, echo
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+PURPOSE = "Predict a frozen classifier's accuracy on data without labels: build, run, score, publish."
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class Lazy(TyperCommand):
+    """A command that is imported when it is called, or when its own help or options are asked for.
+
+    Args:
+        name: of the command, as "verify-entry"; its function has the same with "_" for "-".
+        module: where the function stands.
+        line: what `--help` says of the command in the list of all.
+    """
+
+    def __init__(self, name: str, module: str, line: str) -> None:
+        super().__init__(name, help=line)
+        self.module, self.function = module, name.replace("-", "_")
+
+    def load(self) -> Any:
+        """Returns the command itself."""
+        alone = Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
+        alone.command(self.name)(getattr(import_module(self.module), self.function))
+        return get_command(alone)
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Returns the context of the command itself."""
+        return self.load().make_context(info_name, args, parent, **extra)
+
+
+def command_line(commands: Mapping[str, tuple[str, str]], groups: Mapping[str, str]) -> TyperGroup:
+    """Returns `unseen` with `--version` and the completion of shells; no command is imported.
+
+    Args:
+        commands: name -> (module, line of help), in the order of the help; a name of two words stands in the
+            group of the first.
+        groups: name -> line of help.
+    """
+    root = Typer(help=PURPOSE, no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
+    root.callback()(options)
+    top = get_command(root)
+    assert isinstance(top, TyperGroup)
+    for name, (module, line) in commands.items():
+        group, _, own = name.rpartition(" ")
+        if group and group not in top.commands:
+            top.commands[group] = TyperGroup(
+                name=group,
+                help=groups[group],
+                no_args_is_help=True,
+                rich_markup_mode=None,
+                context_settings=SETTINGS,
+            )
+        holder = top.commands[group] if group else top
+        assert isinstance(holder, TyperGroup)
+        holder.commands[own] = Lazy(own, module, line)
+    return top
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        echo(f"unseen {version('unseen')}")
+        raise Exit
+
+
+def options(
+    shown: Annotated[
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What comes before a command."""

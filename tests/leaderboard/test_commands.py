@@ -1,0 +1,91 @@
+"""From a submission to the leaderboard on the command line, in either track."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+from command_line import run
+
+from submission import Competition, write_predictions
+from submission.solution import solution_of
+
+
+def test_from_submission_to_finals_and_corrections(folder):
+    sample = "contest/public/sample_submission.csv"
+    for number in (1, 2, 3):
+        text = run("score", "contest", sample, "--team", "Ada").text
+        assert f"entered as submission {number}\n" in text
+    Path("bad.csv").write_text("id,prediction\n")
+    result = run("score", "contest", "bad.csv", "--team", "ada", check=False)
+    assert (result.code, "id 'tiny/test_0001' is missing" in result.text) == (1, True)
+    assert run("select", "contest", "--team", "ada", 3).text.startswith(
+        "ada: submission 3 counts at the end\n"
+    )
+    assert stars("ADA") == ["1", "2", "3*", "4"]
+    assert run("select", "contest", "--team", "ada", "--clear").text.startswith("ada: the best two count\n")
+    assert stars("ADA") == ["1*", "2*", "3", "4"]
+    asked = ["rescore", "contest", "--label", "tiny/test_0001=0.5", "--void", "test_0002"]
+    text = run(*asked, "--reason", "a mix-up").text
+    assert text.startswith("3 submissions were scored anew; the ledger's head is ")
+    head = re.search(r"[0-9a-f]{64}", text)[0]
+    text = run("verify", "contest", "--head", head).text
+    assert text == f"10 rows, 4 submissions, head {head}\nthe ledger is whole\n"
+    for kept in Path("contest/private/submissions").iterdir():
+        kept.unlink()
+    result = run("verify", "contest", check=False)
+    assert (result.code, result.text.count("problem: the file of submission")) == (1, 4)
+
+
+def stars(team):
+    """The numbers of a team's submissions, with a star where they count."""
+    listed = run("history", "contest", "--team", team).text.splitlines()
+    return [line.split()[0] for line in listed[1:-1]]
+
+
+def test_a_file_is_scored_where_it_lies(folder, monkeypatch):
+    run("predict", "contest", "constant")
+    monkeypatch.chdir("contest/validation")
+    text = run("score", Path("../..", "contest"), "constant.csv", "--val").text
+    assert text.endswith("Next: unseen validate ../../contest ../../contest/submissions/constant.csv\n")
+
+
+def test_auroc_counts_for_no_rank(mixes):
+    competition = Competition.open(mixes / "mixes")
+    right = {
+        row.id: row.prediction for metric in competition.metrics for row in solution_of(competition, metric)
+    }
+    for name, wrong in (("Good", "auroc"), ("Bad", "fpr95")):
+        spoilt = {key: 0.0 if f":{wrong}/" in key else value for key, value in right.items()}
+        write_predictions(mixes / "mine.csv", spoilt)
+        run("score", "mixes", "mine.csv", "--team", name)
+    with (mixes / "mixes/leaderboard.csv").open() as file:
+        lines = {row["TeamName"]: row for row in csv.DictReader(file)}
+    assert (lines["Good"]["Rank"], lines["Good"]["Score"]) == ("1", "0.00")
+    assert (lines["Bad"]["Rank"], float(lines["Bad"]["Score"]) > 10) == ("2", True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["score", "contest", "contest/public/sample_submission.csv"], 2, "--val"),
+        (
+            ["score", "contest", "contest/public/sample_submission.csv", "--val"],
+            1,
+            "these are predictions for the test sets (submissions/), not",
+        ),
+        (["score", "contest", "contest/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
+        (["select", "contest", "--team", "nobody", "1"], 2, "its valid ones are none yet"),
+        (["select", "contest", "--team", "a", "1", "--clear"], 2, "not both"),
+        (["history", "contest"], 2, "nothing was submitted"),
+        (["rescore", "contest", "--label", "x", "--reason", "r"], 2, "--label x: give ID=FRACTION, such as"),
+        (["rescore", "contest", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),
+        (["rescore", "contest", "--reason", "r"], 2, "nothing would change"),
+        (["rescore", "contest"], 2, "--reason"),
+        (["verify", "contest", "--head", "ab"], 1, "problem: --head ab: no row has this hash"),
+        (["select", "contest", "--team", "a"], 2, "give one or two numbers of submissions, or --clear"),
+    ],
+)
+def test_mistakes_get_one_clear_message(arguments, code, message, folder):
+    result = run(*arguments, check=False)
+    assert (result.code, message in result.text) == (code, True), result.text

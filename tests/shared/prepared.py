@@ -1,0 +1,37 @@
+"""What commands on classes and on shifts work on: files in the working folder."""
+
+from dataclasses import replace
+
+import numpy as np
+from command_line import run
+from encoders import hasty_encoder
+from taxonomy import write_class_zip, write_taxonomy
+
+from starter.classifiers import read_classifier, save_classifier
+from starter.encoders.two_tower import LENGTH
+from starter.meaning.labels import load_classes
+from starter.shift.laid import Laid
+
+
+def class_files(folder, weights, monkeypatch):
+    """A small taxonomy, images of classes, a manifest of them, and a classifier of CIFAR-10's classes."""
+    monkeypatch.setenv("WNSEARCHDIR", str(write_taxonomy(folder / "wordnet")))
+    write_class_zip(folder / "tiny_imagenet.zip", ("fox", "go-kart", "griffin", "poodle"))
+    write_class_zip(folder / "cifar10.zip", load_classes("cifar10").labels)
+    save_classifier(
+        replace(read_classifier(weights), classes=load_classes("cifar10").labels),
+        folder / "small.safetensors",
+    )
+    return run("classes", "similarity", "--candidates", "tiny_imagenet.zip", "--out", "manifest.csv")
+
+
+def hasty_referee(folder, monkeypatch):
+    """In `referee`, an embedded encoder that has learnt next to nothing, and its matrix; photographs."""
+    (folder / "referee").mkdir()
+    hasty_encoder().save(folder / "referee/encoder-0.safetensors")
+    matrix = np.eye(LENGTH, dtype=np.float32)
+    Laid(matrix, hasty_encoder().name).save(folder / "referee/laid.safetensors")
+    (folder / "unseen-demo").symlink_to(folder / "contest")
+    monkeypatch.setattr("starter.encoders.embedded.PHOTO_EPOCHS", (0, 1))
+    for name in ("cifar10", "cifar100"):
+        write_class_zip(folder / f"{name}.zip", (f"{name} fox", f"{name} poodle"), 60)
