@@ -6,9 +6,12 @@ import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_the_tests_of_submission_and_leaderboard_load_no_torch(tmp_path):
     """Where an import of torch fails, all of them are collected, and some of either package pass."""
     (tmp_path / "torch.py").write_text("raise ImportError('torch is not for these tests')\n")

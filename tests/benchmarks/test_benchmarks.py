@@ -35,6 +35,7 @@ def printed(script: str, *options: object) -> dict[str, list[str]]:
     return {line[:24].strip(): line[24:].split() for line in text.splitlines()}
 
 
+@pytest.mark.slow
 def test_publishing_reads_only_what_is_new_and_the_made_up_ledger_is_whole() -> None:
     lines = printed("speed/publish.py", "--teams", 30, "--each", 3, "--verify")
     assert lines["problems that `unseen ve"] == ["rify`", "finds:", "0"]

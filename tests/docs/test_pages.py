@@ -51,6 +51,7 @@ def smaller(folder, settings, *others):
     return BUILD(folder, settings, *others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_the_blocks_of_a_page_run(name, folder, built, quick, monkeypatch):
     monkeypatch.setattr("starter.build.accuracy.build", smaller)

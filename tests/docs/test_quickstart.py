@@ -22,6 +22,7 @@ def test_it_is_kept_without_outputs(book):
     assert all(not cell.outputs and cell.execution_count is None for cell in cells)
 
 
+@pytest.mark.slow
 def test_it_runs_and_ends_with_a_leaderboard(book, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(starter.__file__).parents[1]))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))

@@ -71,6 +71,7 @@ def test_seeds_give_a_mean_and_a_deviation(contest, methods):
     assert all(float(line["sd"]) >= 0 for line in lines)
 
 
+@pytest.mark.slow
 def test_an_interrupted_ablation_goes_on(contest, methods):
     first = ablate(contest, "3", methods, progress=False)
     kept = sorted((contest.root / "ablation/runs").iterdir())

@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_hostile_files_are_refused_without_a_fault(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks/attacks/hostile.py", "--files", "250", "--seed", "1"],

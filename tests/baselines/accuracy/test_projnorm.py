@@ -70,6 +70,7 @@ def test_projnorm_against_sgd_written_out(classifier, meta):
     np.testing.assert_allclose(method.predict(meta.sets), expected, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract(classifier, monkeypatch):
     example = example_meta_train(sets=4)
     source = dataclasses.replace(example.source, classifier=classifier)

@@ -184,6 +184,7 @@ def test_refuses_a_negative_seed():
         Stack(seed=-1).fit(META)
 
 
+@pytest.mark.slow
 def test_real_sets_are_predicted_better_than_by_the_mean(built):
     subject = Subject.open(PublicSets(built), "tiny", Stack.needs)
     meta, test = subject.meta_train(progress=False), subject.observations("test", progress=False)

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.base import clone
+from slow import some_slow
 
 from baselines import BASELINES, OOD_BASELINES, Estimator
 from baselines.contract.conformance import RULES, check_method
@@ -21,13 +22,13 @@ QUICK = {
 }
 
 
-@pytest.mark.parametrize("name", [*BASELINES, *ORACLES])
+@pytest.mark.parametrize("name", some_slow([*BASELINES, *ORACLES], "stack", "unseen-best", "projnorm"))
 def test_the_kits_methods_conform(name):
     method = clone({**BASELINES, **ORACLES}[name]).set_params(**QUICK.get(name, {}))
     assert [check for check in check_method(method) if check.problem] == []
 
 
-@pytest.mark.parametrize("name", OOD_BASELINES)
+@pytest.mark.parametrize("name", some_slow(OOD_BASELINES, "gscore-best"))
 def test_the_kits_methods_of_the_ood_track_conform(name):
     assert [check for check in check_method(clone(OOD_BASELINES[name]), "ood") if check.problem] == []
 

@@ -65,6 +65,7 @@ def test_an_unknown_name_lists_the_known_ones():
         make_regressor("forest")
 
 
+@pytest.mark.slow
 def test_lightgbm_is_imported_only_when_it_is_used_and_after_torch():
     code = (
         "import sys, baselines\n"

@@ -60,6 +60,7 @@ def rmse(method, meta, test):
     return np.sqrt(np.mean((clone(method).fit(meta).predict(test.sets) - test.targets) ** 2))
 
 
+@pytest.mark.slow
 def test_it_beats_ude_and_the_plug_in_estimate_under_a_hidden_share():
     meta, test = gaussian_mixes(sets=100), gaussian_mixes(sets=50, n=150, seed=1)
     best = rmse(GscoreBest(), meta, test)

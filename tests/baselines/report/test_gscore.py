@@ -147,6 +147,7 @@ def test_the_reference_may_be_small():
     assert (found.pearson > 0.8).all()
 
 
+@pytest.mark.slow
 def test_a_table_is_written_beside_its_plot(tmp_path):
     frames = {name: TABLES[name](SUBJECTS) for name in ("4", "fig3", "fig7", "fig9-ratio")}
     for name, frame in {**frames, "2": TABLES["2"](SUBJECTS, 2)}.items():

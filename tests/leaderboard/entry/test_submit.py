@@ -250,6 +250,7 @@ def benchmark(*options: object) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_many_processes_lose_nothing_double_nothing_and_keep_the_limits() -> None:
     lines = benchmark("--part", "crowd", "--processes", 8, "--each", 5)
     assert lines[1:] == [
@@ -260,6 +261,7 @@ def test_many_processes_lose_nothing_double_nothing_and_keep_the_limits() -> Non
     ]
 
 
+@pytest.mark.slow
 def test_killed_at_any_time_the_ledger_is_whole_and_the_table_fits_it() -> None:
     broken, boards = benchmark("--part", "kill", "--rounds", 6)
     assert broken.startswith("6 rounds of kill -9: 0 broken or shorter ledgers, ")

@@ -191,6 +191,7 @@ for number in range(10):
 """
 
 
+@pytest.mark.slow
 def test_concurrent_appends_lose_nothing_and_double_nothing(ledger: Ledger) -> None:
     """All processes also race for making the ledger."""
     start = str(time.time() + 3)

@@ -21,6 +21,7 @@ from starter.observing.cache import ELSEWHERE, at
 from submission import Competition, UnusableInput
 
 pytest.importorskip("distributed", reason="needs unseen[cluster]")
+pytestmark = pytest.mark.slow
 SEED = 11
 
 

@@ -190,6 +190,7 @@ def test_the_same_bytes_again_and_nothing_is_written_twice(competition, tmp_path
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_after_a_kill_it_goes_on_and_ends_in_the_same_bytes(competition, tmp_path):
     code = (
         "import sys; from pathlib import Path; from submission import Competition\n"

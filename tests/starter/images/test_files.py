@@ -483,6 +483,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [zipped(folder / f"{method}.zip", members, method) for method in methods]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(data=st.data(), suffix=st.sampled_from([".zip", ".npz"]))
 def test_damaged_files_are_read_or_refused_in_a_line(

@@ -177,6 +177,7 @@ def test_what_is_excluded_can_be_chosen(wordnet, known_of_pruning):
         prune(wordnet, known_of_pruning, pool_of_pruning(wordnet, "chair"), excluded=("dragon",))
 
 
+@pytest.mark.slow
 def test_imagenet_21k_p_leaves_the_candidates_that_the_papers_words_give():
     pytest.importorskip("timm", reason="timm carries ImageNet's lists: pip install 'unseen[wordnet]'")
     wordnet = real_wordnet()

@@ -69,6 +69,7 @@ def test_matrices_agree_with_a_search_pair_by_pair(wordnet):
             assert palmer[row, column] == pytest.approx(nodes / (nodes + up[chosen] + other[chosen]))
 
 
+@pytest.mark.slow
 def test_the_real_database_gives_what_nltk_gives():
     wordnet, reader = real_wordnet(), nltk_reader()
     rng, synsets = np.random.default_rng(0), sorted(wordnet.words)

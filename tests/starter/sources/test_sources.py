@@ -42,6 +42,7 @@ def unpublished() -> Path:
     return Path(os.environ["UNSEEN_DATA"])
 
 
+@pytest.mark.slow
 def test_sources_by_name() -> None:
     assert list(SOURCES) == ["cifar10", "glyphs"]
     splits = load_source("glyphs", seed=3)

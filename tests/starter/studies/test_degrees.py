@@ -45,6 +45,7 @@ def test_of_a_competition_validation_and_test_sets_are_measured(contest):
     assert (known == PublicSets(contest).train_ref.images).all()
 
 
+@pytest.mark.slow
 def test_of_a_folder_every_set(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

@@ -82,6 +82,7 @@ def test_a_cell_is_what_its_images_score(built, run, asked):
     assert run.grid.values["msp"]["auroc"][covariate, semantic] == pytest.approx(auroc(*scores), abs=0.01)
 
 
+@pytest.mark.slow
 def test_everything_is_written_and_shown(run, tmp_path):
     page = write_grid(run, tmp_path).read_text()
     for name in (

@@ -3,6 +3,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from slow import some_slow
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
@@ -57,7 +58,7 @@ def test_a_merged_convolution_is_pytorchs(bias: bool) -> None:
     torch.testing.assert_close(shift, expected.bias)
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121"))
 def test_every_architecture_folds_to_the_same_maps_and_logits(
     arch: str, shaken: Callable[[Callable[[int], Network]], Network]
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from slow import some_slow
 from torch import nn
 from torch.nn import functional
 from torchvision.models import densenet121, resnet18, resnet101
@@ -69,7 +70,7 @@ def test_names_and_shapes_are_the_published_ones(arch: str) -> None:
     assert network.head is getattr(network, head)
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121"))
 def test_every_network_trains(arch: str) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -85,6 +86,7 @@ def test_unknown_names_list_the_known_ones() -> None:
         new_network("resnet9", 10)
 
 
+@pytest.mark.slow
 def test_torchvision_is_imported_only_where_a_network_needs_it() -> None:
     code = "import sys, starter.classifiers as c; c.new_network('dla34', 2); sys.exit('torchvision' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -33,6 +33,7 @@ def test_no_image_stands_twice_in_the_parts(splits: Splits) -> None:
     assert len({image.tobytes() for image in images}) == len(images)
 
 
+@pytest.mark.slow
 def test_seed_decides(splits: Splits) -> None:
     assert glyph_splits(seed=0).val_base.digest == splits.val_base.digest
     assert glyph_splits(seed=1).val_base.digest != splits.val_base.digest
