@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
-from baselines.contract.families import folds, root_mean_square, subset
+from baselines.contract.families import folds, half, root_mean_square, subset
 from oracle.indicators import indicator_table, named, needs_of, network_of
 from oracle.limits import check_real
 from oracle.table import KINDS, ImageTable, Normalisation
@@ -42,18 +42,19 @@ def choose(oracle: "Oracle", meta: MetaTrain) -> dict[str, str]:
 def cross_validate(
     oracle: "Oracle", meta: MetaTrain, options: Mapping[str, Sequence[str]]
 ) -> dict[tuple[str, ...], float]:
-    """RMSE, as a fraction, of each combination of options on sets with an operation it did not learn from.
+    """RMSE, as a fraction, of each combination of options on sets with an operation it did not learn from,
+    and of base images that it did not learn from either.
 
     Every fold weighs the same. Copies of the oracle are trained once for each fold and combination.
     """
-    parts = folds(meta.families)
+    parts, known, others = folds(meta.families), half(meta, 0), half(meta, 1)
     early = [name for name in options if name != LATE]
     errors: dict[tuple[str, ...], list[np.ndarray]] = {}
     for combination in product(*(options[name] for name in early)):
         for fold in parts:
             changes = {**dict(zip(early, combination, strict=True)), LATE: options[LATE][0]}
-            model = clone(oracle).set_params(**changes).fit(subset(meta, fold.train))
-            tested = subset(meta, fold.test)
+            model = clone(oracle).set_params(**changes).fit(subset(known, fold.train))
+            tested = subset(others, fold.test)
             for estimate in options[LATE]:
                 model.chosen_[LATE] = estimate
                 values = {**changes, LATE: estimate}
@@ -72,6 +73,7 @@ class Oracle(Estimator, ABC):
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"normalisation": KINDS, "estimate": ESTIMATES}
     """What "cv" chooses from, parameter by parameter."""
+    learns_images: ClassVar[bool] = True
     indicators: str
     normalisation: str
     estimate: str

@@ -141,25 +141,13 @@ def convex_weights(predictions: Sequence[FloatArray], truth: Sequence[FloatArray
 def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Observation, NDArray[np.int64]]:
     """Half as many images as the set has, drawn so that the predicted classes have other shares; their rows.
 
-    The shares are uniform on the simplex, the images of a class drawn with replacement. Moments, features,
-    image statistics and the images themselves are left out.
+    The shares are uniform on the simplex, the images of a class drawn with replacement. Moments are left out.
     """
     _, members, counts = np.unique(observation.predicted, return_inverse=True, return_counts=True)
     shares = rng.dirichlet(np.ones(len(counts)))
     chances = (shares / counts)[members]
     rows = rng.choice(len(members), (len(members) + 1) // 2, p=chances / chances.sum())
-    rotated = observation.rotation
-    drawn = replace(
-        observation,
-        logits=observation.logits[rows],
-        moments=None,
-        features=None,
-        image_stats=None,
-        rotation=None if rotated is None else rotated[rows],
-        views={name: logits[rows] for name, logits in observation.views.items()},
-        render=None,
-    )
-    return drawn, rows
+    return replace(observation.take(rows), moments=None), rows
 
 
 class Stack(Measured):

@@ -248,16 +248,8 @@ def _permuted(seen: Seen, seed: int) -> Seen:
     order = np.random.default_rng(seed).permutation(len(seen))
     if isinstance(seen, ScoredMix):
         scores = seen.scores[order]
-        return dataclasses.replace(seen, observation=_in_order(seen.observation, order), scores=scores)
-    return _in_order(seen, order)
-
-
-def _in_order(observation: Observation, order: np.ndarray) -> Observation:
-    names = ("logits", "features", "image_stats", "rotation")
-    rows = {name: getattr(observation, name)[order] for name in names}
-    images = observation.images()[order]
-    views = {name: logits[order] for name, logits in observation.views.items()}
-    return dataclasses.replace(observation, views=views, render=images.copy, **rows)
+        return dataclasses.replace(seen, observation=seen.observation.take(order), scores=scores)
+    return seen.take(order)
 
 
 def _fingerprint(values: object) -> str:

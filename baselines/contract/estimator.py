@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from baselines.contract.families import Fold, folds, subset
+from baselines.contract.families import Fold, folds, half, subset
 from baselines.contract.intervals import CrossConformal, CrossFit
 from baselines.contract.regressors import make_regressor
 from baselines.contract.saved import read_saved, write_saved
@@ -31,10 +31,12 @@ class Estimator(BaseEstimator):
     A subclass stores its constructor's arguments under their own names (scikit-learn's convention, so that
     `get_params` and `clone` work) and writes `_fit` and `_predict`, that of an `Observation`, in the OOD
     track of a `ScoredMix`. `needs` names the fields of the observation that it reads beside the logits; the
-    others may be None.
+    others may be None. `learns_images` says that `_fit` learns from single images: cross-validation then
+    learns from one half of the base images and tests on the other.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
+    learns_images: ClassVar[bool] = False
 
     def fit(self, meta: MetaTrain) -> "Estimator":
         """Learn from the meta-train sets.
@@ -144,15 +146,19 @@ class Estimator(BaseEstimator):
 
     def _make_conformal(self, meta: MetaTrain) -> CrossConformal:
         parts = folds(meta.families)
-        crossed = self._cross_fit(meta, parts)
+        known, tested = (half(meta, 0), half(meta, 1)) if self.learns_images else (meta, meta)
+        crossed = self._cross_fit(known, tested, parts)
         pairs = zip(crossed.held_out, parts, strict=True)
-        return CrossConformal(crossed, [np.abs(values - meta.targets[fold.test]) for values, fold in pairs])
+        return CrossConformal(crossed, [np.abs(values - tested.targets[fold.test]) for values, fold in pairs])
 
-    def _cross_fit(self, meta: MetaTrain, parts: Sequence[Fold]) -> CrossFit:
-        """Copies of this method, each fitted without the sets that its fold tests."""
-        models = [clone(self).fit(subset(meta, fold.train)) for fold in parts]
+    def _cross_fit(self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]) -> CrossFit:
+        """Copies of this method, each fitted on `known` without the sets that its fold tests on `tested`."""
+        models = [clone(self).fit(subset(known, fold.train)) for fold in parts]
         return CrossFit(
-            [model.predict(subset(meta, fold.test).sets) for model, fold in zip(models, parts, strict=True)],
+            [
+                model.predict(subset(tested, fold.test).sets)
+                for model, fold in zip(models, parts, strict=True)
+            ],
             lambda observation: np.array([model.predict([observation])[0] for model in models]),
         )
 
@@ -243,11 +249,11 @@ class Measured(Estimator, ABC):
         self._prepare(state["source"])
         self._learn(state["rows"], state["targets"], [frozenset(family) for family in state["families"]])
 
-    def _cross_fit(self, meta: MetaTrain, parts: Sequence[Fold]) -> CrossFit:
+    def _cross_fit(self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]) -> CrossFit:
         models = [clone(self) for _ in parts]
         for model, fold in zip(models, parts, strict=True):
-            known = self._table.without(fold.test)
-            model._learn(known.rows, known.targets, known.families)
+            others = self._table.without(fold.test)
+            model._learn(others.rows, others.targets, others.families)
 
         def predict(observation: Seen) -> FloatArray:
             row = self._measure(observation)[None]

@@ -5,7 +5,8 @@ set, and a small regression corrects it. docs/results/unseen-best.md says why, a
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import starmap
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from tqdm import tqdm
 from baselines.accuracy.cot import cott_threshold, transport_to
 from baselines.accuracy.stack import convex_weights
 from baselines.contract.estimator import Estimator
-from baselines.contract.families import Fold, blocks
+from baselines.contract.families import Fold, blocks, side_of
 from baselines.contract.regressors import log_odds
 from oracle.indicators import indicator_table, named, needs_of, network_of
 from oracle.limits import check_whole
@@ -55,6 +56,33 @@ class Judged:
         return Judged(Observation(seen.set_name, seen.classifier, seen.logits[rows]), self.table[rows])
 
 
+@dataclass(frozen=True)
+class Labelled:
+    """A set, or a copy of one, and whether the classifier is right about its images, bool (n,)."""
+
+    judged: Judged
+    correct: NDArray[np.bool_]
+
+    def take(self, rows: NDArray[np.int64]) -> "Labelled":
+        """The images at `rows` alone."""
+        return Labelled(self.judged.take(rows), self.correct[rows])
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the regression learns from: `values` (p,) of some images, and the classifier's accuracy on them.
+
+    Attributes:
+        fold: whose judge the values come from, an index; -1 of those who learnt from all sets.
+        of: the meta-train set that the images are of, an index; -1 of the source.
+    """
+
+    values: FloatArray
+    target: float
+    fold: int
+    of: int
+
+
 Fit = Callable[[FloatArray, FloatArray], Correction]
 
 
@@ -86,9 +114,11 @@ class UnseenBest(Estimator):
             the class prior that they leave room for ("transport"), or both, corrected ("stack").
         copies: of the labelled source, with other class priors, that the regression learns from too.
         trees, leaves: of LightGBM.
-        most: at most so many images are learnt from by each of the five forests.
+        most: at most so many images are learnt from by each of the six forests.
         seed: of what is drawn.
     """
+
+    learns_images: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -116,18 +146,15 @@ class UnseenBest(Estimator):
     def _fit(self, meta: MetaTrain) -> None:
         self._check()
         self._prepare(meta.source)
-        sets = [self._judged(observation) for observation in tqdm(meta.sets, "indicators", leave=False)]
-        source, everything = self._judged(meta.source.observation), np.arange(len(sets))
-        self.judge_ = self._judge(meta, sets, source, everything)
+        judged = [self._judged(observation) for observation in tqdm(meta.sets, "indicators", leave=False)]
+        sets = list(starmap(Labelled, zip(judged, meta.correct, strict=True)))
+        source = Labelled(self._judged(meta.source.observation), meta.source.correct)
+        self.judge_ = self._judge([*sets, source])
         if self.estimate != "stack":
             return
         parts = blocks(meta.families)
-        taught = [
-            self._judge(meta, sets, source, fold.train)
-            for fold in tqdm(parts, "blocks of operations", leave=False)
-        ]
-        judges = [[taught[j] for j, fold in enumerate(parts) if i in fold.test] for i in everything]
-        self._learn(meta, sets, source, judges, parts)
+        rows = self._rows_of_folds(meta, sets, source, parts) + self._rows_of_copies(meta, sets, source)
+        self._weigh(rows, parts)
 
     def _prepare(self, source: Source) -> None:
         """Keep what rows need of the source."""
@@ -150,23 +177,20 @@ class UnseenBest(Estimator):
         """What the trees read, (n, p)."""
         return judged.table[:, : len(named(self.indicators))]
 
-    def _judge(
-        self, meta: MetaTrain, sets: Sequence[Judged], source: Judged, chosen: NDArray[np.int64]
-    ) -> Judge:
-        """Who has learnt from the chosen sets and the source."""
+    def _judge(self, sets: Sequence[Labelled]) -> Judge:
+        """Who has learnt from these sets."""
         return Judge.of(
-            [self._rich(each) for each in (*(sets[i] for i in chosen), source)],
-            [*(meta.correct[i] for i in chosen), meta.source.correct],
+            [self._rich(each.judged) for each in sets],
+            [each.correct for each in sets],
             self.trees,
             self.leaves,
             self.most,
             self.seed,
         )
 
-    def _row(self, judged: Judged, judges: Sequence[Judge]) -> FloatArray:
+    def _row(self, judged: Judged, judge: Judge) -> FloatArray:
         """Log-odds of the trees' and transports' estimates, then the means of the evidence."""
-        rich = self._rich(judged)
-        probabilities = np.mean([judge.probabilities(rich) for judge in judges], axis=0)
+        probabilities = judge.probabilities(self._rich(judged))
         estimates = [(probabilities > RIGHT).mean()]
         estimates += [self._transported(judged.observation, probabilities, level) for level in LEVELS]
         places = [self._columns.index(name) for name in EVIDENCE]
@@ -179,44 +203,48 @@ class UnseenBest(Estimator):
         cost, mass = transport_to(classes, observation, self.temperature_)
         return float(mass[cost <= self.threshold_].sum())
 
-    def _learn(
-        self,
-        meta: MetaTrain,
-        sets: Sequence[Judged],
-        source: Judged,
-        judges: Sequence[Sequence[Judge]],
-        parts: Sequence[Fold],
-    ) -> None:
-        """Rows of the sets, by judges that lack their operations, and of the source; then the weights."""
-        pairs = zip(tqdm(sets, "transports", leave=False), judges, strict=True)
-        rows = [self._row(judged, theirs) for judged, theirs in pairs]
-        targets = list(meta.targets)
-        rng = np.random.default_rng(self.seed)
-        for drawn in [
-            np.arange(len(source.table)),
-            *(few_classes(meta.source.labels, rng) for _ in range(self.copies)),
-        ]:
-            rows.append(self._row(source.take(drawn), [self.judge_]))
-            targets.append(meta.source.correct[drawn].mean())
-        of = np.concatenate([np.arange(len(sets)), np.full(1 + self.copies, -1)])
-        self._weigh(np.array(rows), np.array(targets), of, parts)
+    def _rows_of_folds(
+        self, meta: MetaTrain, sets: Sequence[Labelled], source: Labelled, parts: Sequence[Fold]
+    ) -> list[Row]:
+        """A row for each fold and set that it tests, by a judge who has learnt neither from the fold's
+        operations nor from the base images that are judged.
+        """
+        known, others = side_of(meta, 0), side_of(meta, 1)
+        rows = []
+        for number, fold in enumerate(tqdm(parts, "blocks of operations", leave=False)):
+            judge = self._judge([*(sets[i].take(known[i]) for i in fold.train), source])
+            rows += [self._make_row(sets[i].take(others[i]), judge, number, int(i)) for i in fold.test]
+        return rows
 
-    def _weigh(
-        self, rows: FloatArray, targets: FloatArray, of: NDArray[np.int64], parts: Sequence[Fold]
-    ) -> None:
-        """Convex weights of the candidates that serve best on blocks of operations not learnt from."""
-        held, every = [np.isin(of, fold.test) for fold in parts], candidates(rows.shape[1])
-        predictions = [
-            np.column_stack([fit(rows[~test], targets[~test])(rows[test]) for fit in every]) for test in held
+    def _rows_of_copies(self, meta: MetaTrain, sets: Sequence[Labelled], source: Labelled) -> list[Row]:
+        """Rows of the source and its copies with other class priors, by a judge who has not seen it."""
+        rng, judge = np.random.default_rng(self.seed), self._judge(sets)
+        copies = [few_classes(meta.source.labels, rng) for _ in range(self.copies)]
+        return [
+            self._make_row(source.take(drawn), judge) for drawn in (np.arange(len(source.correct)), *copies)
         ]
-        weights = convex_weights(predictions, [targets[test] for test in held])
+
+    def _make_row(self, labelled: Labelled, judge: Judge, fold: int = -1, of: int = -1) -> Row:
+        return Row(self._row(labelled.judged, judge), float(labelled.correct.mean()), fold, of)
+
+    def _weigh(self, table: Sequence[Row], parts: Sequence[Fold]) -> None:
+        """Convex weights of the candidates that serve best on blocks of operations not learnt from."""
+        rows, targets = np.array([row.values for row in table]), np.array([row.target for row in table])
+        fold_of, of = (np.array([getattr(row, name) for row in table]) for name in ("fold", "of"))
+        every, predictions, truth = candidates(rows.shape[1]), [], []
+        for number, fold in enumerate(parts):
+            test, train = fold_of == number, ~np.isin(of, fold.test)
+            fitted = [fit(rows[train], targets[train])(rows[test]) for fit in every]
+            predictions.append(np.column_stack(fitted))
+            truth.append(targets[test])
+        weights = convex_weights(predictions, truth)
         chosen = [(float(weight), fit) for weight, fit in zip(weights, every, strict=True) if weight > 0]
         self.corrections_ = [(weight, fit(rows, targets)) for weight, fit in chosen]
 
     def _predict(self, observation: Observation) -> float:
         judged = self._judged(observation)
         if self.estimate == "stack":
-            row = self._row(judged, [self.judge_])[None]
+            row = self._row(judged, self.judge_)[None]
             return float(sum(weight * correct(row)[0] for weight, correct in self.corrections_))
         probabilities = self.judge_.probabilities(self._rich(judged))
         if self.estimate == "trees":

@@ -153,7 +153,14 @@ class Subject:
         correct = [observation.predicted == rendering.labels() for observation, rendering in seen]
         targets = read_targets(self.sets.competition, "train")
         values = np.array([targets[f"{self.name}/{rendering.name}"] for rendering in renderings])
-        return MetaTrain(self.source, observed, values, correct, [r.recipe.families for r in renderings])
+        return MetaTrain(
+            self.source,
+            observed,
+            values,
+            correct,
+            [rendering.recipe.families for rendering in renderings],
+            bases=[rendering.recipe.indices(rendering.base) for rendering in renderings],
+        )
 
     def observations(self, part: str, progress: bool = True) -> Lazy[Observation]:
         """The sets of "val" or "test", without their labels."""

@@ -1,7 +1,7 @@
 """What a method may see: observations of unlabelled sets, the labelled source, the meta-train sets."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +130,18 @@ class Observation:
             raise ValueError(f"{self._label}: this observation was made without its images")
         return self.render()
 
+    def take(self, rows: NDArray[np.int64]) -> "Observation":
+        """The images at `rows` alone, which may stand there twice; the moments stay the whole set's."""
+        return replace(
+            self,
+            logits=self.logits[rows],
+            features=None if self.features is None else self.features[rows],
+            image_stats=None if self.image_stats is None else self.image_stats[rows],
+            rotation=None if self.rotation is None else self.rotation[rows],
+            views={name: logits[rows] for name, logits in self.views.items()},
+            render=None if self.render is None else lambda: self.images()[rows],
+        )
+
     @property
     def rotations(self) -> dict[str, FloatArray] | None:
         """The logits (n, k) of the images turned, by the names in ROTATED; None where no method asked."""
@@ -256,6 +268,8 @@ class MetaTrain:
         ood: per set, bool (n_i,): whether each image is OOD; () in the accuracy track.
         ood_sets: per set, the name of the OOD set that its OOD images are from; () where it is not known.
         fpr: "pool" or "mix": which IND images the threshold of a mix's FPR comes from.
+        bases: per set, int64 (n_i,): which image of their common base each image was made of; () where that
+            is not known, and in the OOD track.
     """
 
     source: Source
@@ -266,6 +280,7 @@ class MetaTrain:
     ood: Sequence[NDArray[np.bool_]] = ()
     ood_sets: Sequence[str] = ()
     fpr: str = "pool"
+    bases: Sequence[NDArray[np.int64]] = ()
 
     def __post_init__(self) -> None:
         m = len(self.sets)

@@ -1,12 +1,14 @@
 """Folds by operation: what is tested, what is learnt from, and the sets' lazy subset."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.contract.conformance import example_meta_train
-from baselines.contract.families import FEWEST, folds, root_mean_square, subset
+from baselines.contract.families import FEWEST, folds, half, root_mean_square, side_of, subset
 
 FAMILIES = st.lists(st.frozensets(st.sampled_from("abcde"), max_size=3), min_size=3, max_size=30)
 
@@ -57,3 +59,31 @@ def test_subset_holds_the_chosen_sets_and_reads_them_when_asked():
     assert part.correct[0] is meta.correct[4]
     assert part.families == [meta.families[4], meta.families[1]]
     assert part.source is meta.source
+
+
+def with_bases():
+    """Made-up sets, each of 60 of 100 base images."""
+    meta, rng = example_meta_train(sets=6), np.random.default_rng(0)
+    return replace(meta, bases=[rng.choice(100, 60, replace=False) for _ in meta.sets])
+
+
+def test_halves_share_no_base_image():
+    meta = with_bases()
+    sides = [half(meta, side) for side in (0, 1)]
+    seen = [set(np.concatenate(side.bases)) for side in sides]
+    assert seen[0].isdisjoint(seen[1])
+    assert seen[0] | seen[1] == set(np.concatenate(meta.bases))
+    for i, observation in enumerate(meta.sets):
+        rows = [side_of(meta, side)[i] for side in (0, 1)]
+        assert sorted(np.concatenate(rows)) == list(range(60))
+        for side, chosen in zip(sides, rows, strict=True):
+            np.testing.assert_array_equal(side.sets[i].logits, observation.logits[chosen])
+            np.testing.assert_array_equal(side.sets[i].images(), observation.images()[chosen])
+            assert side.targets[i] == meta.correct[i][chosen].mean()
+    assert subset(sides[0], np.array([2])).bases[0].tolist() == sides[0].bases[2].tolist()
+
+
+def test_a_set_stays_whole_where_it_cannot_be_halved():
+    meta = with_bases()
+    assert len(half(replace(meta, bases=[2 * each for each in meta.bases]), 1).sets[0]) == 60
+    assert len(half(replace(meta, bases=()), 0).sets[0]) == 60

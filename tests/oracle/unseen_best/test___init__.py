@@ -1,10 +1,14 @@
 """unseen-best: what it makes of class priors, and its parts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from baselines.contract.conformance import example_meta_train, example_observation
+from baselines.contract.families import blocks
 from oracle import UnseenBest
+from oracle.unseen_best import Judge
 from submission import UnusableInput
 
 META = example_meta_train(sets=24, n=200)
@@ -51,6 +55,44 @@ def test_weights_of_the_corrections_are_convex(fitted):
     weights = [weight for weight, _ in fitted["stack"].corrections_]
     assert min(weights) > 0
     assert sum(weights) == pytest.approx(1)
+
+
+def test_a_row_is_judged_by_trees_that_saw_neither_its_operations_nor_its_images(monkeypatch):
+    meta = example_meta_train(sets=12)
+    meta = replace(meta, bases=[np.random.default_rng(i).permutation(60) for i in range(12)])
+    taught, rows = [], []
+
+    class Recorded(Judge):
+        @classmethod
+        def of(cls, tables, correct, *given):
+            judge = cls(super().of(tables, correct, *given).forest)
+            taught.append((judge, {row.tobytes() for table in tables for row in table}))
+            return judge
+
+    make = UnseenBest._make_row
+
+    def recorded(method, labelled, judge, fold=-1, of=-1):
+        seen = next(seen for known, seen in taught if known is judge)
+        rows.append((fold, of, seen, {row.tobytes() for row in method._rich(labelled.judged)}))
+        return make(method, labelled, judge, fold, of)
+
+    monkeypatch.setattr("oracle.unseen_best.Judge", Recorded)
+    monkeypatch.setattr(UnseenBest, "_make_row", recorded)
+    method = UnseenBest(trees=3, copies=2).fit(meta)
+    parts = blocks(meta.families)
+    assert len(taught) == len(parts) + 2
+    assert [(fold, of) for fold, of, *_ in rows] == [
+        *((j, i) for j, fold in enumerate(parts) for i in fold.test),
+        *[(-1, -1)] * 3,
+    ]
+    tables = [method._rich(method._judged(each)) for each in meta.sets]
+    for fold, of, seen, judged in rows:
+        assert judged.isdisjoint(seen)
+        if fold >= 0:
+            known = {row.tobytes() for i in parts[fold].train for row in tables[i][meta.bases[i] % 2 == 0]}
+            assert known <= seen
+            assert not any(row.tobytes() in seen for i in parts[fold].test for row in tables[i])
+            assert judged == {row.tobytes() for row in tables[of][meta.bases[of] % 2 == 1]}
 
 
 @pytest.mark.parametrize("copies", [0, 2])

@@ -134,3 +134,24 @@ def test_meta_train_of_mixes_has_ood_for_correct():
     assert len(meta.ood) == 2
     with pytest.raises(ValueError, match="as many targets"):
         MetaTrain(source, [mix(), mix()], np.array([0.1, 0.2]), (), [frozenset({"a"})] * 2, ood[:1])
+
+
+def test_take_picks_rows_of_every_field():
+    rng, n = np.random.default_rng(0), 30
+    images = rng.integers(256, size=(n, 4, 4, 3)).astype(np.uint8)
+    seen = observation(
+        logits=rng.random((n, 3), np.float32),
+        features=rng.random((n, 5)).astype(np.float16),
+        image_stats=rng.random((n, 3), np.float32),
+        rotation=rng.random(n, np.float32),
+        views={"grey": rng.random((n, 3), np.float32)},
+        moments=Moments(np.zeros(5), np.eye(5), n),
+        render=images.copy,
+    )
+    rows = np.array([4, 4, 29])
+    taken = seen.take(rows)
+    for name in ("logits", "features", "image_stats", "rotation", "grey"):
+        np.testing.assert_array_equal(getattr(taken, name), getattr(seen, name)[rows])
+    np.testing.assert_array_equal(taken.images(), images[rows])
+    assert taken.moments is seen.moments
+    assert observation().take(np.array([1])).features is None
