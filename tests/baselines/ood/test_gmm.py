@@ -1,10 +1,9 @@
-"""EM of two Gaussians against scikit-learn's from the same start."""
+"""Two Gaussians from K-means's start, against EM by hand; and no mixture where there is one value alone."""
 
 import numpy as np
 import pytest
 from mixes import gaussian_mixes
 from scipy.stats import norm
-from sklearn.mixture import GaussianMixture
 
 from baselines.ood.gmm import LEAST_VARIANCE, Gmm, gaussian_mixture
 from baselines.ood.kmeans import two_means
@@ -19,38 +18,38 @@ SAMPLES = {
 }
 
 
-def by_scikit_learn(ordered):
+def by_hand(ordered, steps):
+    """Weights, means and variances after so many steps of EM from the halves of K-means."""
     low, high = two_means(ordered)
-    halves = [ordered[ordered <= (low + high) / 2], ordered[ordered > (low + high) / 2]]
-    return GaussianMixture(
-        2,
-        weights_init=[len(half) / len(ordered) for half in halves],
-        means_init=[[half.mean()] for half in halves],
-        precisions_init=[[[1 / (half.var() + LEAST_VARIANCE)]] for half in halves],
-    ).fit(ordered[:, None])
+    shares = np.array([ordered <= (low + high) / 2, ordered > (low + high) / 2], float)
+    for step in range(steps + 1):
+        counts = shares.sum(1)
+        weights, means = counts / len(ordered), shares @ ordered / counts
+        variances = (shares * (ordered - means[:, None]) ** 2).sum(1) / counts + LEAST_VARIANCE
+        joint = weights[:, None] * norm(means[:, None], np.sqrt(variances)[:, None]).pdf(ordered)
+        shares = joint / joint.sum(0) if step < steps else shares
+    return weights, means, variances
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_against_scikit_learn(name):
+def test_against_em_by_hand(name):
     ordered = np.sort(SAMPLES[name])
-    mixture, expected = gaussian_mixture(ordered), by_scikit_learn(ordered)
-    order = np.argsort(expected.means_.ravel())
-    assert mixture.weights == pytest.approx(expected.weights_[order], rel=1e-6)
-    assert mixture.means == pytest.approx(expected.means_.ravel()[order], rel=1e-6, abs=1e-9)
-    assert mixture.variances == pytest.approx(expected.covariances_.ravel()[order], rel=1e-6)
-    posterior = expected.predict_proba(ordered[:, None])[:, order[0]]
-    assert mixture.posterior(ordered) == pytest.approx(posterior, abs=1e-6)
+    mixture = gaussian_mixture(ordered)
+    expected = by_hand(ordered, mixture.n_iter_)
+    got = mixture.weights_, mixture.means_.ravel(), mixture.covariances_.ravel()
+    for mine, theirs in zip(got, expected, strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-6, abs=1e-9)
 
 
-def test_the_joint_density_is_weight_times_density():
-    mixture = gaussian_mixture(np.sort(SAMPLES["overlap"]))
-    points = np.linspace(-3, 5, 20)
-    for i, joint in enumerate(mixture.log_joint(points)):
-        density = norm(mixture.means[i], np.sqrt(mixture.variances[i])).logpdf(points)
-        assert joint == pytest.approx(np.log(mixture.weights[i]) + density)
+def test_a_score_looks_like_ind_as_the_lower_component_claims_it():
+    ordered = np.sort(SAMPLES["overlap"])
+    weights, means, variances = by_hand(ordered, gaussian_mixture(ordered).n_iter_)
+    joint = weights[:, None] * norm(means[:, None], np.sqrt(variances)[:, None]).pdf(ordered)
+    assert Gmm()._likeness(ordered) == pytest.approx(joint[means.argmin()] / joint.sum(0), abs=1e-6)
 
 
-def test_equal_scores_are_no_two_parts():
+@pytest.mark.parametrize("scores", [np.zeros(300), np.full(7, 0.1), np.ones(1)])
+def test_equal_scores_are_no_two_parts(scores):
     meta = gaussian_mixes(sets=10)
-    method = Gmm().fit(meta)
-    assert (method._measure(type(meta.sets[0])(**{**vars(meta.sets[0]), "scores": np.zeros(300)})) == 0).all()
+    assert gaussian_mixture(scores) is None
+    assert (Gmm().fit(meta).gscores(scores) == 0).all()
