@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from leaderboard.board.statistics import DRAWS, FEWEST_FAMILIES
+from leaderboard.board.statistics import DRAWS
 from leaderboard.board.table import (
     FEW,
     Board,
@@ -22,6 +22,7 @@ from leaderboard.board.table import (
     shown_share,
 )
 from submission.competition import FEEDBACKS, VISIBILITIES, Competition
+from submission.intervals import FEWEST_FAMILIES
 from submission.page import escaped, templates
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from leaderboard.export.program import Files, reference, scoring_program
 from submission import Competition
-from submission.datacv import ANSWER, write_answer
+from submission.datacv import write_answer
 from submission.files import replacing, write_text
+from submission.predictions import ANSWER
 
 
 def write_datacv(competition: Competition, out: Path, start: datetime) -> None:

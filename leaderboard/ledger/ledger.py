@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from leaderboard.ledger.chain import COLUMNS, GENESIS
@@ -100,7 +101,7 @@ class Ledger:
         """
         return _entries([dict(zip((*COLUMNS, "hash"), row, strict=True)) for row in self.rows()])
 
-    def rows(self) -> list[tuple]:
+    def rows(self) -> list[tuple[Any, ...]]:
         """Every event as it is kept, `COLUMNS` and the hash, in order.
 
         Raises:
@@ -231,7 +232,7 @@ class Ledger:
         return "?mode=ro" if log.exists() and log.stat().st_size else "?mode=ro&immutable=1"
 
 
-def _entries(rows: Sequence[Mapping]) -> tuple[Entry, ...]:
+def _entries(rows: Sequence[Mapping[str, Any]]) -> tuple[Entry, ...]:
     """The submissions among all events, with their newest scores."""
     submissions = {row["entry"]: row for row in rows if row["event"] == "submission"}
     newest = submissions | {row["entry"]: row for row in rows if row["event"] == "score"}
@@ -253,7 +254,7 @@ def _entries(rows: Sequence[Mapping]) -> tuple[Entry, ...]:
     )
 
 
-def _finals(rows: Sequence[Mapping], newest: Mapping[int, Mapping]) -> set[int]:
+def _finals(rows: Sequence[Mapping[str, Any]], newest: Mapping[int, Mapping[str, Any]]) -> set[int]:
     """The submissions that count at the end: chosen, or the best public ones of teams without a choice."""
     chosen: dict[str, list[int]] = {}
     scored: dict[str, list[int]] = {}

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,7 +265,7 @@ def _set_order(competition: Competition, solution: Sequence[SolutionRow]) -> Ite
             )
 
 
-def _chance(values: NDArray, statistic: Callable[[NDArray], float]) -> float:
+def _chance(values: NDArray[Any], statistic: Callable[[NDArray[Any]], float]) -> float:
     """How often a shuffle has at least the statistic of the values as they stand."""
     rng = AUDIT(0)
     found = statistic(values)

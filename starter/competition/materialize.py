@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -207,7 +208,7 @@ def _new_folder(path: Path) -> Iterator[Path]:
         raise
 
 
-def _npy(array: NDArray) -> bytes:
+def _npy(array: NDArray[Any]) -> bytes:
     """The bytes of a .npy file."""
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=False)

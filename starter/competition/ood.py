@@ -300,7 +300,7 @@ def merged(
 ) -> Observation:
     """The observation `name` whose image i is row `rows[i]` of `ood` where `is_ood[i]`, else of `ind`."""
 
-    def both(field: str) -> NDArray | None:
+    def both(field: str) -> NDArray[Any] | None:
         first, second = getattr(ind, field), getattr(ood, field)
         return None if first is None or second is None else picked(first, second, rows, is_ood)
 
@@ -315,7 +315,9 @@ def merged(
     )
 
 
-def picked(ind: NDArray, ood: NDArray, rows: NDArray[np.int64], is_ood: NDArray[np.bool_]) -> NDArray:
+def picked(
+    ind: NDArray[Any], ood: NDArray[Any], rows: NDArray[np.int64], is_ood: NDArray[np.bool_]
+) -> NDArray[Any]:
     """Row `rows[i]` of `ood` where `is_ood[i]`, else of `ind`."""
     chosen = ind[np.where(is_ood, 0, rows)]
     chosen[is_ood] = ood[rows[is_ood]]

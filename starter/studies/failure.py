@@ -126,8 +126,8 @@ class Scored:
         ood: OOD images (semantic shift) by kind: scores (m,).
     """
 
-    ind: Mapping[str, tuple[NDArray, NDArray]]
-    ood: Mapping[str, NDArray]
+    ind: Mapping[str, tuple[FloatArray, NDArray[np.bool_]]]
+    ood: Mapping[str, FloatArray]
 
     def pairs(self) -> Iterator[tuple[str, str, Groups]]:
         """Each kind of IND images, each kind of OOD images, and the groups of these."""

@@ -25,6 +25,7 @@ from starter.studies.figures import plot_failure
 from starter.studies.matched import intercepts_table, matched_table, nearest_distances
 from starter.studies.sanity import SEVERITY, chosen
 from submission import Competition
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import write_text
 from submission.random import FAILURE
@@ -222,7 +223,7 @@ def _classifier_first(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[["classifier", *frame.columns.drop("classifier")]]
 
 
-def _features(observation: Observation) -> NDArray:
+def _features(observation: Observation) -> FloatArray:
     assert observation.features is not None
     return observation.features
 

@@ -20,7 +20,7 @@ SUBSETS, LEAST = 100, 40
 """At most so many subsets of a kind of images, as in the paper, each of so many images at least."""
 
 
-def nearest_distances(features: NDArray, reference: NDArray) -> FloatArray:
+def nearest_distances(features: FloatArray, reference: FloatArray) -> FloatArray:
     """The distance of each row of `features` (n, d) to the nearest of `reference` (m, d), in [0, 2].
 
     It is that of vectors divided by their lengths.
