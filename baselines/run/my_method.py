@@ -6,7 +6,7 @@ Check it with `unseen check-method my_method:MyMethod`, run it with `unseen pred
 import numpy as np
 
 from baselines import Estimator
-from starter.observing.observation import MetaTrain, Observation
+from starter.observing import MetaTrain, Observation
 
 
 class MyMethod(Estimator):

@@ -8,7 +8,7 @@ import numpy as np
 
 from baselines import Estimator
 from baselines.ood.scored import mix_scores, reference_scores
-from starter.observing.observation import MetaTrain, ScoredMix
+from starter.observing import MetaTrain, ScoredMix
 
 
 class MyOodMethod(Estimator):

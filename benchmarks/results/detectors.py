@@ -23,8 +23,8 @@ from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc, fpr
 from starter.images.files import open_tree, read_images
 from starter.images.imageset import ImageSet
+from starter.observing import Observation, Source
 from starter.observing.cache import Cache
-from starter.observing.observation import Observation, Source
 from starter.observing.observe import Observer, observe_all
 from starter.sets.rendering import FromRecipe
 

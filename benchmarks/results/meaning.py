@@ -36,8 +36,8 @@ from starter.meaning.images import load_class_images
 from starter.meaning.labels import load_classes
 from starter.meaning.manifest import ClassEntry
 from starter.meaning.wordnet import load_wordnet
+from starter.observing import Observation, Source
 from starter.observing.cache import Cache
-from starter.observing.observation import Observation, Source
 from starter.observing.observe import Observer, observe_all
 from starter.sets.rendering import FromRecipe
 from starter.studies.failure import Scored, auroc_table, differences_table, misclassification_table

@@ -17,8 +17,8 @@ import real
 from baselines import BASELINES, Direct
 from starter.classifiers import load_classifier
 from starter.images.imageset import ImageSet
+from starter.observing import Source
 from starter.observing.cache import Cache
-from starter.observing.observation import Source
 from starter.observing.observe import Observer, observe_all
 from starter.sets.recipe import draw_recipes
 from starter.sets.rendering import FromRecipe

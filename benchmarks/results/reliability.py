@@ -19,7 +19,7 @@ from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
 from starter.competition.accuracy import PublicSets, Subject, read_groups
 from starter.images.arrays import read_npz
-from starter.observing.observation import Observation
+from starter.observing import Observation
 from submission import Competition
 
 BINS = 20

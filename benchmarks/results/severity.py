@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 
 from starter.detectors.metrics import DETECTION_METRICS
 from starter.images.imageset import ImageSet
+from starter.observing import Observation, Source
 from starter.observing.cache import Cache
-from starter.observing.observation import Observation, Source
 from starter.observing.observe import Observer, observe_all
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe

@@ -1,5 +1,5 @@
 """What a method may see of an unlabelled set, and how it is observed and cached."""
 
-from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.observation import MetaTrain, Observation, ScoredMix, Source
 
-__all__ = ["MetaTrain", "Observation", "Source"]
+__all__ = ["MetaTrain", "Observation", "ScoredMix", "Source"]

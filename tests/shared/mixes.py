@@ -3,7 +3,7 @@
 import numpy as np
 
 from starter.detectors.metrics import fpr
-from starter.observing.observation import MetaTrain, Observation, ScoredMix, Source
+from starter.observing import MetaTrain, Observation, ScoredMix, Source
 
 
 def mix(scores, metric="fpr95", name="m", logits=None):

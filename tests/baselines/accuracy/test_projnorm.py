@@ -12,7 +12,7 @@ from baselines.accuracy.projnorm import ProjNorm
 from baselines.contract.conformance import CLASSES, check_method, example_meta_train, example_observation
 from starter.classifiers import Classifier
 from starter.classifiers.networks.small import Small
-from starter.observing.observation import Observation
+from starter.observing import Observation
 from submission.errors import UnusableInput
 
 QUICK = {"iterations": 3, "batch_size": 16, "learning_rate": 0.01}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from observations import featured, seen
 
 from baselines.accuracy.subsamples import COMMON, subsamples
-from starter.observing.observation import Observation
+from starter.observing import Observation
 
 
 def numbered(n):

@@ -9,7 +9,7 @@ from safetensors.numpy import save
 from baselines import BASELINES, Estimator
 from baselines.contract.conformance import example_classifier, example_meta_train, example_observation
 from baselines.contract.saved import read_saved, write_saved
-from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing import MetaTrain, Observation, Source
 from submission.errors import UnusableInput
 
 

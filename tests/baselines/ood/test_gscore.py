@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore import COARSE, DISTANCES, TAUS, Parts, part, search_tau
 from baselines.ood.ude import Ude
-from starter.observing.observation import MetaTrain
+from starter.observing import MetaTrain
 from submission.errors import UnusableInput
 
 PARTS = Parts(*(np.array([value]) for value in (0.5, 1.2, 2.0, 0.7)))

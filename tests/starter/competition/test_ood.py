@@ -8,7 +8,7 @@ from starter.competition.ood import MixSets, open_mix_subjects
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc
 from starter.images.imageset import ImageSet
-from starter.observing.observation import ScoredMix
+from starter.observing import ScoredMix
 from starter.sets.rendering import FromRecipe
 from submission import Competition, UnusableInput
 

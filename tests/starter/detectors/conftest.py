@@ -7,7 +7,7 @@ import torch
 from sklearn.datasets import load_sample_images
 
 from starter.classifiers import Classifier, read_classifier
-from starter.observing.observation import Observation, Source
+from starter.observing import Observation, Source
 from starter.sources.glyphs.digits import glyph_splits
 
 

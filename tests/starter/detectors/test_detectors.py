@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc
 from starter.detectors.oodl import OODL
-from starter.observing.observation import Observation, Source
+from starter.observing import Observation, Source
 from starter.observing.temperature import temperature
 from submission.errors import UnusableInput
 

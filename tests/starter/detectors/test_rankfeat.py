@@ -7,7 +7,7 @@ from torch import nn
 
 from starter.classifiers import ARCHITECTURES, Classifier, Network, new_network
 from starter.detectors.rankfeat import RankFeat, without_rank_one
-from starter.observing.observation import Observation, Source
+from starter.observing import Observation, Source
 from submission.errors import UnusableInput
 
 CLASSES = tuple("abc")
