@@ -15,13 +15,14 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.random import Generator
 from tqdm import tqdm
 
 from starter.images.files import Tree, open_tree, read_images, resize
 from starter.images.imageset import ImageSet
 from starter.sources.glyphs.signs import PICTURES, SCRIPTS, SIZE, other_glyphs
 from submission.errors import UnusableInput, unusable
-from submission.random import OOD_IMAGES
+from submission.random import OOD_IMAGES, Worded
 
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 OVERLAPPING: dict[tuple[str, ...], tuple[str, ...]] = {
@@ -41,6 +42,7 @@ def load_ood_sets(
     exclude: Iterable[str] = (),
     limit: int | None = None,
     seed: int = 0,
+    stream: Worded = OOD_IMAGES,
 ) -> dict[str, ImageSet]:
     """The OOD sets at `path` by name, without those that overlap with the IND classes.
 
@@ -52,6 +54,7 @@ def load_ood_sets(
         exclude: names of further sets to leave out.
         limit: at most that many images of each set, drawn uniformly by `seed`.
         seed: of the draw, and of the embedded images.
+        stream: of random numbers that draws.
 
     Raises:
         UnusableInput: the path or an image cannot be read, a folder has no image or no usable name, two have
@@ -65,7 +68,9 @@ def load_ood_sets(
         files = _named(tree)
         kept = kept_sets(list(files), classes, exclude)
         with tqdm(kept, "read OOD sets", unit="set") as names:
-            return {name: _read(tree, name, files[name], image_size, limit, seed) for name in names}
+            return {
+                name: _read(tree, name, files[name], image_size, limit, stream(seed, name)) for name in names
+            }
 
 
 def load_ind_images(path: str, image_size: tuple[int, int]) -> ImageSet:
@@ -170,11 +175,11 @@ def _named(tree: Tree) -> dict[str, tuple[str, ...]]:
 
 
 def _read(
-    tree: Tree, name: str, files: Sequence[str], size: tuple[int, int], limit: int | None, seed: int
+    tree: Tree, name: str, files: Sequence[str], size: tuple[int, int], limit: int | None, rng: Generator
 ) -> ImageSet:
     chosen = np.arange(len(files))
     if limit is not None and limit < len(files):
-        chosen = np.sort(OOD_IMAGES(seed, name).permutation(len(files))[:limit])
+        chosen = np.sort(rng.permutation(len(files))[:limit])
     return ImageSet(name, read_images(tree, [files[int(i)] for i in chosen], size))
 
 

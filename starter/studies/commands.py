@@ -231,15 +231,17 @@ def sanity(
     Example: unseen detectors sanity msp energy vim --images 200
     """
     from starter.classifiers import use_network
+    from starter.sources.oodsets import load_ood_sets
     from starter.sources.sources import load_source
-    from starter.studies.sanity import chosen, ood_sets, sanity_table, shown
+    from starter.studies.sanity import chosen, sanity_table, shown
     from starter.studies.sanity import sanity as run
     from submission.files import write_text
+    from submission.random import SANITY
 
     for spec in network or ():
         use_network(spec)
     detectors, splits = chosen(names or []), load_source(source, data_root, seed)
-    others = ood_sets(ood, splits.image_size, images, seed) if ood else {}
+    others = load_ood_sets(str(ood), (), splits.image_size, (), images, seed, SANITY) if ood else {}
     found = run(
         arch, splits.classes, shown(splits, others, images, seed), detectors, initialisations, seed, device
     )

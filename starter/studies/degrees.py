@@ -7,13 +7,13 @@ import pandas as pd
 
 from starter.competition.subjects import SETS
 from starter.encoders import Encoder
-from starter.images.imageset import ImageSet
 from starter.shift.degrees import NEIGHBOUR, shift_degrees
 from starter.shift.laid import Laid
+from starter.sources.oodsets import load_ood_sets
 from starter.sources.sources import load_source
-from starter.studies.sanity import ood_sets
 from submission import Competition
 from submission.arrays import Pixels
+from submission.random import SANITY
 
 
 def degree_table(
@@ -69,5 +69,5 @@ def measured_sets(
         stored = (each for part in ("val", "test") for each in sets.stored(part))
         return sets.train_ref.images, ((each.name, each.images()) for each in stored)
     splits = load_source(source, data_root, seed)
-    found: dict[str, ImageSet] = ood_sets(path, splits.image_size, images, seed)
+    found = load_ood_sets(str(path), (), splits.image_size, (), images, seed, SANITY)
     return splits.train.images, ((name, each.images) for name, each in found.items())

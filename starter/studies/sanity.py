@@ -4,10 +4,8 @@ To a network that has seen no image there is no in-distribution. What a detector
 by image statistics alone (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +16,6 @@ from tqdm import tqdm
 from starter.classifiers import Classifier, new_network
 from starter.detectors import DETECTORS, Detector
 from starter.detectors.metrics import auroc
-from starter.images.files import open_tree, read_images
 from starter.images.imageset import ImageSet
 from starter.observing.observation import Observation, Source
 from starter.sets.recipe import Recipe
@@ -63,24 +60,6 @@ def chosen(names: Sequence[str]) -> dict[str, Detector]:
             raise UnusableInput(f"no detector is called {name!r}; there are {', '.join(DETECTORS)}")
     wanted = names or [name for name, detector in DETECTORS.items() if not detector.online]
     return {name: DETECTORS[name] for name in wanted}
-
-
-def ood_sets(path: Path, size: tuple[int, int], limit: int, seed: int = 0) -> dict[str, ImageSet]:
-    """At most `limit` images of each set below `path`, a folder or zip of one folder per set.
-
-    Marks in a folder's name other than ``. _ -`` become "-" in the set's.
-
-    Raises:
-        UnusableInput: the path or an image cannot be read.
-    """
-    found = {}
-    with open_tree(path) as tree:
-        for folder in tree.folders(1):
-            inside, name = tree.below(folder), re.sub(r"[^A-Za-z0-9._-]+", "-", folder)
-            files = inside.images(0)
-            drawn = np.sort(SANITY(seed, name).permutation(len(files))[:limit])
-            found[name] = ImageSet(name, read_images(inside, [files[i] for i in drawn], size))
-    return found
 
 
 def shown(splits: Splits, ood: Mapping[str, ImageSet], images: int, seed: int = 0) -> Shown:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-import cv2
 import numpy as np
 import pytest
 import torch
@@ -10,7 +9,7 @@ import torch
 from starter.detectors import DETECTORS, Detector
 from starter.images.imageset import ImageSet
 from starter.sources.glyphs.digits import CLASSES, glyph_splits
-from starter.studies.sanity import SHIFTS, chosen, ood_sets, random_classifier, sanity, sanity_table, shown
+from starter.studies.sanity import SHIFTS, chosen, random_classifier, sanity, sanity_table, shown
 from submission.errors import UnusableInput
 
 
@@ -53,16 +52,6 @@ def test_detectors_by_name_and_without():
     assert set(DETECTORS) - set(chosen([])) == {"odin", "ip_ts_mls", "rankfeat", "oodl"}
     with pytest.raises(UnusableInput, match="no detector is called 'max'; there are msp, ts, odin"):
         chosen(["max"])
-
-
-def test_ood_sets_are_the_folders_of_a_path(tmp_path):
-    for name, count in (("b & c", 3), ("a", 60)):
-        (tmp_path / name).mkdir()
-        for i in range(count):
-            cv2.imwrite(str(tmp_path / name / f"{i}.png"), np.full((8, 8, 3), i, np.uint8))
-    found = ood_sets(tmp_path, (32, 32), limit=50)
-    assert {name: len(each) for name, each in found.items()} == {"a": 50, "b-c": 3}
-    assert [image[0, 0, 0] for image in found["b-c"].images] == [0, 1, 2]
 
 
 def test_sources_of_any_name_are_shown():
