@@ -59,6 +59,13 @@ def competition(fields: dict[str, object]) -> Competition:
     return _written(Competition(**fields), TARGETS)  # type: ignore[arg-type]
 
 
+@pytest.fixture
+def host(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A scoring host's working folder, with the competition in `comp`."""
+    monkeypatch.chdir(competition.root.parent)
+    return competition.root.parent
+
+
 OOD_SUBJECTS = ("vit:b:msp:auroc", "vit:b:msp:fpr95", "cnn:energy:auroc", "cnn:energy:fpr95")
 
 

@@ -13,26 +13,20 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.slow
 def test_the_tests_of_submission_and_leaderboard_load_no_torch(tmp_path):
-    """Where an import of torch fails, all of them are collected, and some of either package pass."""
+    """Where an import of torch fails, all of them are collected, and none asks for a competition to be built."""
     (tmp_path / "torch.py").write_text("raise ImportError('torch is not for these tests')\n")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        f"--basetemp={tmp_path / 'run'}",
-    ]
-    ran = subprocess.run(
-        [*command, "tests/submission", "tests/leaderboard", "-k", "test_solution or test_submit"],
+    command = "-m pytest -q -p no:cacheprovider --setup-plan tests/submission tests/leaderboard"
+    planned = subprocess.run(
+        [sys.executable, *command.split(), f"--basetemp={tmp_path / 'run'}"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ran.returncode == 0, ran.stdout
+    assert planned.returncode == 0, planned.stdout
+    assert "SETUP    F competition" in planned.stdout
+    assert "SETUP    S weights" not in planned.stdout
 
 
 def test_no_folder_of_tests_is_passed_over(request):

@@ -6,60 +6,66 @@ from pathlib import Path
 
 import pytest
 from command_line import run
+from rules import with_rules
 
-from submission import Competition, write_predictions
+from submission import write_predictions
+from submission.files import sha256
 from submission.solution import solution_of
 
 
-def test_from_submission_to_finals_and_corrections(folder):
-    sample = "contest/public/sample_submission.csv"
+def test_from_submission_to_finals_and_corrections(host):
+    sample = "comp/public/sample_submission.csv"
     for number in (1, 2, 3):
-        text = run("score", "contest", sample, "--team", "Ada").text
+        text = run("score", "comp", sample, "--team", "Ada").text
         assert f"entered as submission {number}\n" in text
     Path("bad.csv").write_text("id,prediction\n")
-    result = run("score", "contest", "bad.csv", "--team", "ada", check=False)
-    assert (result.code, "id 'tiny/test_0001' is missing" in result.text) == (1, True)
-    assert run("select", "contest", "--team", "ada", 3).text.startswith(
-        "ada: submission 3 counts at the end\n"
-    )
+    result = run("score", "comp", "bad.csv", "--team", "ada", check=False)
+    assert (result.code, "id 'cnn/test_0001' is missing" in result.text) == (1, True)
+    assert run("select", "comp", "--team", "ada", 3).text.startswith("ada: submission 3 counts at the end\n")
     assert stars("ADA") == ["1", "2", "3*", "4"]
-    assert run("select", "contest", "--team", "ada", "--clear").text.startswith("ada: the best two count\n")
+    assert run("select", "comp", "--team", "ada", "--clear").text.startswith("ada: the best two count\n")
     assert stars("ADA") == ["1*", "2*", "3", "4"]
-    asked = ["rescore", "contest", "--label", "tiny/test_0001=0.5", "--void", "test_0002"]
+    asked = ["rescore", "comp", "--label", "cnn/test_0001=0.5", "--void", "test_0002"]
     text = run(*asked, "--reason", "a mix-up").text
     assert text.startswith("3 submissions were scored anew; the ledger's head is ")
     head = re.search(r"[0-9a-f]{64}", text)[0]
-    text = run("verify", "contest", "--head", head).text
+    text = run("verify", "comp", "--head", head).text
     assert text == f"10 rows, 4 submissions, head {head}\nthe ledger is whole\n"
-    for kept in Path("contest/private/submissions").iterdir():
+    for kept in Path("comp/private/submissions").iterdir():
         kept.unlink()
-    result = run("verify", "contest", check=False)
+    result = run("verify", "comp", check=False)
     assert (result.code, result.text.count("problem: the file of submission")) == (1, 4)
 
 
 def stars(team):
     """The numbers of a team's submissions, with a star where they count."""
-    listed = run("history", "contest", "--team", team).text.splitlines()
+    listed = run("history", "comp", "--team", team).text.splitlines()
     return [line.split()[0] for line in listed[1:-1]]
 
 
-def test_a_file_is_scored_where_it_lies(folder, monkeypatch):
-    run("predict", "contest", "constant")
-    monkeypatch.chdir("contest/validation")
-    text = run("score", Path("../..", "contest"), "constant.csv", "--val").text
-    assert text.endswith("Next: unseen validate ../../contest ../../contest/submissions/constant.csv\n")
+def test_a_file_is_scored_where_it_lies(host, competition, monkeypatch):
+    for name, part in (("submissions", "test"), ("validation", "val")):
+        write_predictions(competition.root / name / "constant.csv", dict.fromkeys(competition.ids(part), 0.5))
+    targets = competition.public / "train/targets.csv"
+    write_predictions(targets, dict.fromkeys(competition.ids("train"), 0.5), column="target")
+    with_rules(competition, files={**competition.files, "train/targets.csv": sha256(targets)})
+    monkeypatch.chdir("comp/validation")
+    text = run("score", Path("../..", "comp"), "constant.csv", "--val").text
+    assert text.endswith("Next: unseen validate ../../comp ../../comp/submissions/constant.csv\n")
 
 
-def test_auroc_counts_for_no_rank(mixes):
-    competition = Competition.open(mixes / "mixes")
+def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
+    monkeypatch.chdir(ood_competition.root.parent)
     right = {
-        row.id: row.prediction for metric in competition.metrics for row in solution_of(competition, metric)
+        row.id: row.prediction
+        for metric in ood_competition.metrics
+        for row in solution_of(ood_competition, metric)
     }
     for name, wrong in (("Good", "auroc"), ("Bad", "fpr95")):
         spoilt = {key: 0.0 if f":{wrong}/" in key else value for key, value in right.items()}
-        write_predictions(mixes / "mine.csv", spoilt)
-        run("score", "mixes", "mine.csv", "--team", name)
-    with (mixes / "mixes/leaderboard.csv").open() as file:
+        write_predictions(Path("mine.csv"), spoilt)
+        run("score", "comp", "mine.csv", "--team", name)
+    with Path("comp/leaderboard.csv").open() as file:
         lines = {row["TeamName"]: row for row in csv.DictReader(file)}
     assert (lines["Good"]["Rank"], lines["Good"]["Score"]) == ("1", "0.00")
     assert (lines["Bad"]["Rank"], float(lines["Bad"]["Score"]) > 10) == ("2", True)
@@ -68,24 +74,24 @@ def test_auroc_counts_for_no_rank(mixes):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["score", "contest", "contest/public/sample_submission.csv"], 2, "--val"),
+        (["score", "comp", "comp/public/sample_submission.csv"], 2, "--val"),
         (
-            ["score", "contest", "contest/public/sample_submission.csv", "--val"],
+            ["score", "comp", "comp/public/sample_submission.csv", "--val"],
             1,
             "these are predictions for the test sets (submissions/), not",
         ),
-        (["score", "contest", "contest/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
-        (["select", "contest", "--team", "nobody", "1"], 2, "its valid ones are none yet"),
-        (["select", "contest", "--team", "a", "1", "--clear"], 2, "not both"),
-        (["history", "contest"], 2, "nothing was submitted"),
-        (["rescore", "contest", "--label", "x", "--reason", "r"], 2, "--label x: give ID=FRACTION, such as"),
-        (["rescore", "contest", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),
-        (["rescore", "contest", "--reason", "r"], 2, "nothing would change"),
-        (["rescore", "contest"], 2, "--reason"),
-        (["verify", "contest", "--head", "ab"], 1, "problem: --head ab: no row has this hash"),
-        (["select", "contest", "--team", "a"], 2, "give one or two numbers of submissions, or --clear"),
+        (["score", "comp", "comp/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
+        (["select", "comp", "--team", "nobody", "1"], 2, "its valid ones are none yet"),
+        (["select", "comp", "--team", "a", "1", "--clear"], 2, "not both"),
+        (["history", "comp"], 2, "nothing was submitted"),
+        (["rescore", "comp", "--label", "x", "--reason", "r"], 2, "--label x: give ID=FRACTION, such as"),
+        (["rescore", "comp", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),
+        (["rescore", "comp", "--reason", "r"], 2, "nothing would change"),
+        (["rescore", "comp"], 2, "--reason"),
+        (["verify", "comp", "--head", "ab"], 1, "problem: --head ab: no row has this hash"),
+        (["select", "comp", "--team", "a"], 2, "give one or two numbers of submissions, or --clear"),
     ],
 )
-def test_mistakes_get_one_clear_message(arguments, code, message, folder):
+def test_mistakes_get_one_clear_message(arguments, code, message, host):
     result = run(*arguments, check=False)
     assert (result.code, message in result.text) == (code, True), result.text

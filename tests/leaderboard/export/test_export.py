@@ -96,14 +96,14 @@ def test_the_participants_archive_is_the_packs(competition: Competition, tmp_pat
 
 @PLATFORM
 def test_texts_of_the_ood_track_name_its_methods_and_what_counts(
-    ood_built: Competition, tmp_path: Path, platform: str
+    ood_competition: Competition, tmp_path: Path, platform: str
 ) -> None:
-    out = export(ood_built, platform, tmp_path / "out", START)
+    out = export(ood_competition, platform, tmp_path / "out", START)
     texts = [path.read_text() for path in out.rglob("*.md")]
     if platform == "codabench":
         with zipfile.ZipFile(out / "bundle.zip") as bundle:
             pages = [name for name in bundle.namelist() if name.startswith("pages/")]
             texts += [bundle.read(name).decode() for name in pages]
-        assert any("predict mixes plugin-mpe" in text for text in texts)
+        assert any("predict comp plugin-mpe" in text for text in texts)
     assert any("FPR@95 alone is scored" in text for text in texts)
     assert not any(" fd" in text for text in texts)
