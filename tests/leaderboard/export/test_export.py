@@ -104,6 +104,6 @@ def test_texts_of_the_ood_track_name_its_methods_and_what_counts(
         with zipfile.ZipFile(out / "bundle.zip") as bundle:
             pages = [name for name in bundle.namelist() if name.startswith("pages/")]
             texts += [bundle.read(name).decode() for name in pages]
-        assert any("predict comp plugin-mpe" in text for text in texts)
+        assert any(f"predict {ood_competition.name} plugin-mpe" in text for text in texts)
     assert any("FPR@95 alone is scored" in text for text in texts)
     assert not any(" fd" in text for text in texts)
