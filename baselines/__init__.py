@@ -1,18 +1,18 @@
 """Published estimators, one a file; `BASELINES` names them all."""
 
-from baselines.accuracy.atc import atc, atc_datacv
+from baselines.accuracy.atc import Atc, atc, atc_datacv
 from baselines.accuracy.bop import Bop
 from baselines.accuracy.cbpe import cbpe
 from baselines.accuracy.confscore import confscore
 from baselines.accuracy.constant import Constant
 from baselines.accuracy.cot import Cot, Cott
 from baselines.accuracy.dispersion import dispersion
-from baselines.accuracy.doc import doc
+from baselines.accuracy.doc import DocScaled, doc
 from baselines.accuracy.ei import ei
 from baselines.accuracy.entropy import entropy
 from baselines.accuracy.fd import fd
 from baselines.accuracy.gde import gde
-from baselines.accuracy.mano import mano
+from baselines.accuracy.mano import Mano
 from baselines.accuracy.mde import mde
 from baselines.accuracy.nuclear import nuclear
 from baselines.accuracy.projnorm import ProjNorm
@@ -45,14 +45,18 @@ BASELINES: dict[str, Estimator] = {
     "confscore": Regressed(confscore),
     "entropy": Regressed(entropy),
     "atc": Direct(atc),
+    "atc-ts": Atc(),
+    "atc-ne": Atc("negative-entropy", scaled=False),
+    "atc-ne-ts": Atc("negative-entropy"),
     "atc+lr": Regressed(atc),
     "atc-datacv": Regressed(atc_datacv),
     "fd": Regressed(fd, needs=("moments",)),
     "doc": Direct(doc),
+    "doc-ts": DocScaled(),
     "doc+lr": Regressed(doc),
     "cbpe": Direct(cbpe),
     "nuclear": Regressed(nuclear),
-    "mano": Regressed(mano),
+    "mano": Mano(),
     "cot": Cot(),
     "cott": Cott(),
     "mde": Regressed(mde),

@@ -7,7 +7,11 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from baselines.accuracy.entropy import entropies
-from starter.observing.observation import Observation, Source
+from baselines.contract.estimator import Estimator
+from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.temperature import temperature
+from submission.arrays import FloatArray
+from submission.errors import UnusableInput
 
 
 def confidence_log_odds(observation: Observation) -> NDArray[np.float64]:
@@ -24,14 +28,51 @@ def atc_threshold(source: Source) -> float:
 
     With no wrong image t is the lowest score, with no right one it is infinite.
     """
-    scores = np.sort(confidence_log_odds(source.observation))
-    wrong = int((~source.correct).sum())
-    return float(scores[wrong]) if wrong < len(scores) else math.inf
+    return threshold(confidence_log_odds(source.observation), source.correct)
+
+
+def threshold(scores: FloatArray, correct: NDArray[np.bool_]) -> float:
+    """The score that as many of the scores (n,) lie below as images are classified wrongly."""
+    wrong = int((~correct).sum())
+    return float(np.sort(scores)[wrong]) if wrong < len(scores) else math.inf
 
 
 def atc(target: Observation, source: Source) -> float:
     """The fraction of the set whose confidence is at least the source's threshold, in [0, 1]."""
     return float((confidence_log_odds(target) >= atc_threshold(source)).mean())
+
+
+SCORES = ("confidence", "negative-entropy")
+"""What may be thresholded: the largest probability, here as log-odds, or sum_c p_c log p_c."""
+
+
+class Atc(Estimator):
+    """`atc` by another score, or after temperature scaling, as its authors report it beside each other.
+
+    Args:
+        score: a name in SCORES.
+        scaled: whether logits are divided by the temperature that fits the source best.
+    """
+
+    def __init__(self, score: str = "confidence", scaled: bool = True) -> None:
+        self.score = score
+        self.scaled = scaled
+
+    def _fit(self, meta: MetaTrain) -> None:
+        if self.score not in SCORES:
+            raise UnusableInput(f"atc: score must be {' or '.join(SCORES)}, got {self.score!r}")
+        source = meta.source
+        self.temperature_ = temperature(source) if self.scaled else 1.0
+        self.threshold_ = threshold(self._scores(source.observation), source.correct)
+
+    def _predict(self, observation: Observation) -> float:
+        return float((self._scores(observation) >= self.threshold_).mean())
+
+    def _scores(self, observation: Observation) -> FloatArray:
+        """The score of each image, (n,), higher = surer."""
+        logits = observation.logits.astype(np.float64) / self.temperature_
+        scaled = Observation(observation.set_name, observation.classifier, logits)
+        return confidence_log_odds(scaled) if self.score == "confidence" else -entropies(scaled)
 
 
 def atc_datacv(target: Observation, source: Source) -> float:

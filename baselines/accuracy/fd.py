@@ -27,18 +27,23 @@ def fd(target: Observation, source: Source) -> float:
     covariance is shrunk first. The moments are enough for that, and no subsamples are drawn: on real features
     it predicts as well as regressing on the mean over subsamples of the target's own size. It can fall below
     0 by chance.
+
+    What is left of the bias, in shares of Tr S for normal features of d = 64 like the reference's: at 128
+    images .03 for a flat spectrum and for eigenvalues that fall as i^-1/2, .01 as 1 / i, .00 as 1 / i^2;
+    just below, where shrinkage sets in, .00, -.01, -.01, .00; at 32 images -.02, -.03, -.05, .01.
     """
     assert source.train_ref.moments is not None
     assert target.moments is not None
     reference, moments = source.train_ref.moments, target.moments
+    weight = 0.0
     if moments.n < 2 * len(moments.mean):
-        moments = shrunk(moments)
+        moments, weight = shrunk(moments)
     roots = _roots(reference, moments)
-    return _distance(reference, moments, roots) - excess(moments, roots)
+    return _distance(reference, moments, roots) - excess(moments, roots, weight)
 
 
-def shrunk(moments: Moments) -> Moments:
-    """The covariance drawn towards a multiple of the identity, by oracle approximating shrinkage.
+def shrunk(moments: Moments) -> tuple[Moments, float]:
+    """The covariance drawn towards a multiple of the identity by oracle approximating shrinkage, and how far.
 
     The weight of the identity, in [0, 1], is that of Chen, Wiesel, Eldar & Hero (IEEE TSP 2010, eq. 23)
     without its terms in 2 / d, as in scikit-learn; it needs no more than the moments.
@@ -46,20 +51,23 @@ def shrunk(moments: Moments) -> Moments:
     covariance, d = moments.covariance, len(moments.mean)
     variance, square = np.trace(covariance) / d, (covariance**2).mean()
     spread = (moments.n + 1) * (square - variance**2 / d)
-    weight = min((square + variance**2) / spread, 1.0) if spread > 0 else 1.0
-    return Moments(moments.mean, (1 - weight) * covariance + weight * variance * np.eye(d), moments.n)
+    weight = min(float((square + variance**2) / spread), 1.0) if spread > 0 else 1.0
+    drawn = (1 - weight) * covariance + weight * variance * np.eye(d)
+    return Moments(moments.mean, drawn, moments.n), weight
 
 
-def excess(moments: Moments, roots: FloatArray) -> float:
+def excess(moments: Moments, roots: FloatArray, weight: float = 0.0) -> float:
     """How much larger than the truth the distance of n images is expected to be, to first order in 1 / n.
 
-    (Tr S + (sum_ij r_i r_j / (r_i + r_j) + sum_i r_i / 2) / 2) / n, with r the `roots` (d,) of the
-    eigenvalues of S_ref^(1/2) S S_ref^(1/2): the mean's error adds Tr S / n, the rest is the second-order
-    expansion of the trace of the root about S, of which the sample covariance of n normal rows is a Wishart
-    draw. That such estimates are off by a multiple of 1 / n: Chong & Forsyth (CVPR 2020).
+    (Tr S + (1 - w) (sum_ij r_i r_j / (r_i + r_j) + sum_i r_i / 2) / 2) / n, with w the `weight` of the
+    identity in S (at the best weight that share of the covariance's squared error is left), and r the `roots`
+    (d,) of the eigenvalues of S_ref^(1/2) S S_ref^(1/2): the mean's error adds Tr S / n, the rest is the
+    second-order expansion of the trace of the root about S, of which the sample covariance of n normal rows
+    is a Wishart draw. That such estimates are off by a multiple of 1 / n: Chong & Forsyth (CVPR 2020).
     """
     pairs = roots[:, None] * roots / np.maximum(roots[:, None] + roots, TINY)
-    return float(np.trace(moments.covariance) + (pairs.sum() + roots.sum() / 2) / 2) / moments.n
+    spread = (1 - weight) * (pairs.sum() + roots.sum() / 2) / 2
+    return float(np.trace(moments.covariance) + spread) / moments.n
 
 
 def _roots(a: Moments, b: Moments) -> FloatArray:

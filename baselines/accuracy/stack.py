@@ -23,7 +23,7 @@ from baselines.accuracy.nuclear import nuclear
 from baselines.accuracy.rotation import rotation
 from baselines.accuracy.softmaxcorr import softmaxcorr
 from baselines.contract.estimator import Indicator, Measured, Table
-from baselines.contract.families import folds
+from baselines.contract.families import Fold, folds
 from baselines.contract.regressors import lightgbm, log_odds, ridge
 from starter.observing.observation import MetaTrain, Observation, Source
 from starter.observing.temperature import temperature
@@ -75,6 +75,8 @@ IS_FRACTION = np.array([name not in ("entropy", "mde") for name in COLUMNS])
 DIRECT = ("atc", "cbpe", "cot", "cott")
 """Accuracies by themselves: they need no regression, so nothing in them is extrapolated."""
 ALPHAS = (0.1, 1.0, 10.0, 100.0)
+SOURCE = "identity"
+"""What the source, as it is, has in the place of an operation."""
 
 
 class AsItIs(RegressorMixin, BaseEstimator):
@@ -124,18 +126,28 @@ def candidates() -> list[Candidate]:
     return found
 
 
-def convex_weights(predictions: Sequence[FloatArray], truth: Sequence[FloatArray]) -> FloatArray:
+def convex_weights(
+    predictions: Sequence[FloatArray], truth: Sequence[FloatArray], shares: Sequence[float] | None = None
+) -> FloatArray:
     """Weights (c,), none below 0, of sum 1, with which c candidates together come nearest to the truth.
 
     Non-negative least squares, then divided by the sum (Breiman, "Stacked regressions", 1996; van der Laan,
     Polley & Hubbard, "Super learner", 2007). `predictions` has (m_j, c) and `truth` (m_j,) for every fold j;
-    each fold weighs the same.
+    each fold weighs the same, or as `shares` says.
     """
-    scales = [1 / np.sqrt(len(each)) for each in truth]
+    weighs = [1.0] * len(truth) if shares is None else shares
+    scales = [np.sqrt(share / len(each)) for share, each in zip(weighs, truth, strict=True)]
     left = np.concatenate([each * scale for each, scale in zip(predictions, scales, strict=True)])
     right = np.concatenate([each * scale for each, scale in zip(truth, scales, strict=True)])
     weights = nnls(left, right)[0]
     return weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights))
+
+
+def fold_shares(parts: Sequence[Fold]) -> list[float]:
+    """How much each fold weighs: 1, and that of the source as much as its sets do in an average fold."""
+    sizes = [len(fold.test) for fold in parts if fold.operation != SOURCE]
+    usual = float(np.mean(sizes)) if sizes else 1.0
+    return [min(len(fold.test) / usual, 1.0) if fold.operation == SOURCE else 1.0 for fold in parts]
 
 
 def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Observation, NDArray[np.int64]]:
@@ -156,7 +168,8 @@ class Stack(Measured):
     Each of the `candidates` is fitted without the sets that contain an operation and predicts those, for one
     operation after the other; the weights are those that would have served best there (`convex_weights`).
     Meta-train sets seldom have other class priors or clean images, which natural sets do: so each has a copy
-    with another prior (`other_priors`), and the source joins them. Either is a family with a fold of its own.
+    with another prior (`other_priors`), and the source joins them. Either is a family with a fold of its own,
+    but the source's weighs as one set: three of the methods are exact on it.
 
     Args:
         seed: of the copies.
@@ -194,7 +207,7 @@ class Stack(Measured):
         return Table(
             np.array([*sets.rows, *rows, source]),
             np.array([*sets.targets, *targets, meta.source.accuracy]),
-            [*sets.families, *copied, frozenset({"identity"})],
+            [*sets.families, *copied, frozenset({SOURCE})],
             np.array([*sets.of, *sets.of, -1]),
         )
 
@@ -206,7 +219,7 @@ class Stack(Measured):
             )
             for fold in parts
         ]
-        weights = convex_weights(predictions, [targets[fold.test] for fold in parts])
+        weights = convex_weights(predictions, [targets[fold.test] for fold in parts], fold_shares(parts))
         chosen = [(float(weight), each) for weight, each in zip(weights, every, strict=True) if weight > 0]
         self.weights_ = {each.name: weight for weight, each in chosen}
         self._members = [(weight, each.fit(rows, targets)) for weight, each in chosen]

@@ -20,7 +20,8 @@ def ind_share(mix: FloatArray, reference: FloatArray, delta: float = DELTA) -> f
     """The IND share of a mix, in [0.05, 0.9], by best bin estimation (Garg et al., NeurIPS 2021, eq. 4).
 
     A mix has at least as large a part of its images below any score as its IND images alone have there:
-    share <= F_mix(c) / F_ref(c). The ratio is taken where its upper confidence bound is the least. It
+    share <= F_mix(c) / F_ref(c). The ratio is taken where its upper confidence bound is the least; that
+    paper's multiplies the two slacks by 1 + gamma (gamma = .01 there), which is left out here. It
     overestimates where OOD images have scores as low as IND images wherever one looks.
 
     Args:

@@ -5,7 +5,9 @@ import pytest
 from observations import LOGITS, seen, source_of
 from scipy.special import softmax
 
-from baselines.accuracy.doc import doc
+from baselines.accuracy.doc import DocScaled, doc
+from baselines.contract.conformance import example_meta_train
+from starter.observing.temperature import temperature
 
 
 @pytest.mark.parametrize("name", LOGITS)
@@ -24,3 +26,11 @@ def test_doc_against_a_loop(name):
 def test_doc_gives_the_sources_accuracy_on_the_source():
     source = source_of([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]], [0, 0, 0])
     assert doc(source.observation, source) == pytest.approx(2 / 3)
+
+
+def test_doc_after_temperature_scaling_is_doc_of_scaled_logits():
+    meta = example_meta_train(sets=4)
+    source, t = meta.source, temperature(meta.source)
+    scaled = source_of(source.observation.logits / t, source.labels)
+    expected = [doc(seen(each.logits / t), scaled) for each in meta.sets]
+    assert DocScaled().fit(meta).predict(meta.sets) == pytest.approx(np.clip(expected, 0, 1), abs=1e-6)

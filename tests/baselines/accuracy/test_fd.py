@@ -49,14 +49,15 @@ def test_frechet_distance_of_shifted_points_is_the_squared_shift():
 @pytest.mark.parametrize(("n", "d"), [(5, 40), (30, 16), (2, 3)])
 def test_shrinkage_against_scikit_learn(n, d):
     rows = np.random.default_rng(n).normal(size=(n, d)) * np.arange(1, d + 1)
-    found = shrunk(moments(rows))
+    found, weight = shrunk(moments(rows))
+    assert weight == pytest.approx(oas(rows)[1])
     np.testing.assert_allclose(found.covariance * (n - 1) / n, oas(rows)[0], rtol=1e-9, atol=1e-12)
     assert found.n == n
 
 
 def test_shrinkage_of_no_spread_and_of_a_multiple_of_the_identity_changes_nothing():
     for covariance in (np.zeros((3, 3)), 2 * np.eye(3)):
-        np.testing.assert_allclose(shrunk(Moments(np.zeros(3), covariance, 4)).covariance, covariance)
+        np.testing.assert_allclose(shrunk(Moments(np.zeros(3), covariance, 4))[0].covariance, covariance)
 
 
 def roots(a, b):
@@ -92,13 +93,29 @@ def test_small_and_large_sets_of_one_kind_have_about_the_same_fd(n):
     assert abs(corrected - whole) < 0.35 * (plain - whole)
 
 
+@pytest.mark.parametrize("power", [0, 0.5, 1, 2])
+def test_the_bias_is_small_around_2d_images_whatever_the_spectrum(power):
+    """Sets like the reference have a distance of 0; in shares of the trace, on average over 40 of them."""
+    rng, d = np.random.default_rng(0), 16
+    scales = np.arange(1, d + 1) ** (-power / 2)
+    reference, trace = Moments(np.zeros(d), np.diag(scales**2), 10**6), (scales**2).sum()
+    found = {
+        n: np.mean([fd_of(rng.normal(size=(n, d)) * scales, reference) for _ in range(40)]) / trace
+        for n in (d // 2, 2 * d - 1, 2 * d, 100 * d)
+    }
+    assert abs(found[d // 2]) < 0.1
+    assert abs(found[2 * d - 1]) < 0.06
+    assert abs(found[2 * d] - found[2 * d - 1]) < 0.06
+    assert abs(found[100 * d]) < 0.01
+
+
 def test_fd_is_taken_from_the_training_images_and_shrinks_below_2d_only():
     rng = np.random.default_rng(0)
     reference = moments(rng.normal(size=(50, 3)))
-    for n, expected in ((6, lambda rows: rows), (5, shrunk)):
+    for n, expected in ((6, lambda rows: (rows, 0.0)), (5, shrunk)):
         rows = rng.normal(5, 1, size=(n, 3))
-        used = expected(moments(rows))
-        correction = excess(used, roots(reference, used))
+        used, weight = expected(moments(rows))
+        correction = excess(used, roots(reference, used), weight)
         assert fd_of(rows, reference) == pytest.approx(by_sqrtm(reference, used) - correction, rel=1e-6)
 
 

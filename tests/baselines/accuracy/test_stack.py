@@ -26,6 +26,7 @@ from baselines.accuracy.stack import (
     Stack,
     candidates,
     convex_weights,
+    fold_shares,
     other_priors,
 )
 from baselines.contract.conformance import example_meta_train, example_observation
@@ -93,6 +94,20 @@ def test_weights_against_a_general_optimiser(seed, c):
     assert weights.sum() == pytest.approx(1)
     assert (weights >= 0).all()
     np.testing.assert_allclose(weights, found.x / found.x.sum(), atol=2e-3)
+
+
+def test_the_sources_fold_weighs_as_one_set():
+    parts = folds([*(frozenset({name}) for name in "aaaabb"), frozenset({"identity"})])
+    assert [fold.operation for fold in parts] == ["a", "b", "identity"]
+    assert fold_shares(parts) == [1.0, 1.0, pytest.approx(1 / 3)]
+    rng = np.random.default_rng(0)
+    predictions, truth = (
+        [rng.random((len(fold.test), 3)) for fold in parts],
+        [rng.random(len(fold.test)) for fold in parts],
+    )
+    weighed = convex_weights(predictions, truth, fold_shares(parts))
+    repeated = convex_weights([*predictions[:2] * 3, predictions[2]], [*truth[:2] * 3, truth[2]])
+    np.testing.assert_allclose(weighed, repeated, atol=1e-9)
 
 
 def test_weights_where_no_candidate_says_anything_are_equal():
