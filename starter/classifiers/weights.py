@@ -1,6 +1,7 @@
 """Reading and writing classifiers: weights become a Classifier only after every tensor has been checked.
 
 WeightsFile: the tensors of a file and what it tells about them, read without unpickling anything.
+One module, for what is read is trusted by the checks that follow it alone.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Image files: a folder, a zip or an .npz of labelled images, read whole and never unpacked or unpickled."""
+"""Image files: a folder, a zip or an .npz of labelled images, read whole and never unpacked or unpickled.
+
+One module: a folder and a zip are one tree, and each check of a name or a size holds for both.
+"""
 
 import io
 import os

@@ -7,6 +7,8 @@ is classified correctly; OOD images never are. Scores are higher = more OOD.
 
 `Groups` has the numbers of one sample of scores, `TABLES` the paper's tables of several detectors. They know
 nothing of images: whatever gives scores, correctness and kinds can be laid out in them.
+
+One module: its tables share the scores, the weights of groups and the bootstrap.
 """
 
 import itertools

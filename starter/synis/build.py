@@ -49,7 +49,7 @@ class Origin:
 
 
 def datasheet(images: Sequence[PlannedImage], origin: Origin) -> str:
-    """The datasheet as Markdown; figures are counted from the plan.
+    """The datasheet as Markdown; figures are counted from the plan. A long function, for the text is whole.
 
     Args:
         images: every image of the set.
