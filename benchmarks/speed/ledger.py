@@ -1,19 +1,15 @@
-"""What the ledger stands: many processes at once, kill -9, and how fast a submission is scored.
+"""What the ledger stands: many processes at once, and how fast a submission is scored.
 
-python benchmarks/speed/ledger.py [--processes 32] [--each 50] [--rounds 100] [--part crowd|kill|speed]
+python benchmarks/speed/ledger.py [--processes 32] [--each 50] [--part crowd|speed]
 
 crowd: processes submit at once into one competition, four to a team, each a fifth more than the limit of its
-team allows; printed are the rows, the refusals and what `unseen verify` finds. kill: a process that submits,
-publishes and corrects labels is killed (SIGKILL) at a random time, again and again; after each kill the
-ledger is verified and the published table compared with it. speed: 200 predictions, as a process and in the
-library.
+team allows; printed are the rows, the refusals and what `unseen verify` finds. speed: 200 predictions, as a
+process and in the library.
 """
 
 import argparse
-import csv
 import random
 import resource
-import signal
 import statistics
 import subprocess
 import sys
@@ -24,7 +20,7 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
-from leaderboard import Ledger, publish, rescore, submit, verify
+from leaderboard import Ledger, submit, verify
 from submission import (
     Competition,
     InvalidSubmission,
@@ -127,57 +123,6 @@ def crowd(processes: int, each: int) -> None:
     print(f"verify: {len(found.problems)} problems in {found.rows} rows", flush=True)
 
 
-def busy(root: Path) -> None:
-    """Submit, publish and correct labels until killed."""
-    competition = Competition.open(root)
-    path = root.with_name("busy.csv")
-    turn = 0
-    while True:
-        turn += 1
-        write_predictions(path, {name: random.random() for name in competition.ids("test")})
-        submit(competition, path, f"team {turn % 3}", now)
-        if turn % 3 == 0:
-            publish(competition)
-        if turn % 10 == 0:
-            rescore(competition, {"one/test_0001": random.random()}, set(), "a benchmark", now)
-        if turn == 1:
-            print("ready", flush=True)
-
-
-def kill(rounds: int) -> None:
-    """Kill a busy process again and again, and print."""
-    broken, rows, boards = 0, 0, 0
-    draw = random.Random(1)
-    with tempfile.TemporaryDirectory() as folder:
-        competition = make(Path(folder) / "contest")
-        for _ in range(rounds):
-            process = spawn(competition.root)
-            assert process.stdout is not None
-            process.stdout.readline()
-            time.sleep(draw.random())
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            found = verify(competition)
-            broken += bool(found.problems) or found.rows < rows
-            rows = found.rows
-            boards += consistent(competition)
-    print(f"{rounds} rounds of kill -9: {broken} broken or shorter ledgers, {rows} rows at the end")
-    print(f"{boards} of {rounds} tables fit the ledger", flush=True)
-
-
-def consistent(competition: Competition) -> bool:
-    """Whether the published table is whole, and counts no submission that the ledger has not."""
-    path = competition.root / "leaderboard.csv"
-    if not path.exists():
-        return True
-    entries = Counter(entry.team for entry in Ledger(competition.private / "ledger.sqlite").entries())
-    with path.open(newline="", encoding="utf-8") as stream:
-        lines = [line for line in csv.DictReader(stream) if line["TeamName"].startswith("team ")]
-    return all(None not in line.values() for line in lines) and all(
-        0 < int(line["SubmissionCount"]) <= entries[line["TeamName"]] for line in lines
-    )
-
-
 def speed() -> None:
     """The time that a submission takes, and print."""
     with tempfile.TemporaryDirectory() as folder:
@@ -217,18 +162,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--processes", type=int, default=32)
     parser.add_argument("--each", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--part", choices=("crowd", "kill", "speed"))
-    parser.add_argument("--worker", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--part", choices=("crowd", "speed"))
+    parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        root, *more = options.worker
-        worker(Path(root), more[0], int(more[1]), float(more[2])) if more else busy(Path(root))
+        root, team, count, start = options.worker
+        worker(Path(root), team, int(count), float(start))
         return
     if options.part in (None, "crowd"):
         crowd(options.processes, options.each)
-    if options.part in (None, "kill"):
-        kill(options.rounds)
     if options.part in (None, "speed"):
         speed()
 

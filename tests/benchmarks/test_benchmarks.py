@@ -53,3 +53,21 @@ def test_both_attacks_gain_less_the_coarser_the_feedback() -> None:
     assert labels[-1] > 20
     assert public[-1] > public[0]
     assert private[-1] < private[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "found"),
+    [
+        ("rollback", "12 of 12 commands on a ledger that lacks a row stopped and wrote nothing"),
+        ("kill", "20 rounds of kill -9, the disk full in a fifth"),
+        ("archives", "59 of 59 kinds refused in words"),
+    ],
+)
+def test_an_attack_fails_and_has_its_line_in_the_table(part: str, found: str) -> None:
+    command = [sys.executable, FOLDER / "attacks/all.py", "--quick", "--part", part]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    title, rule, line = done.stdout.splitlines()
+    assert (title, rule) == ("| attack | result | command | commit and date |", "|---|---|---|---|")
+    assert f" | {found}" in line

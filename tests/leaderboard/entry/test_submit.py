@@ -259,10 +259,3 @@ def test_many_processes_lose_nothing_double_nothing_and_keep_the_limits() -> Non
         "rows of a team, limit 20: 20 to 20",
         "verify: 0 problems in 40 rows",
     ]
-
-
-@pytest.mark.slow
-def test_killed_at_any_time_the_ledger_is_whole_and_the_table_fits_it() -> None:
-    broken, boards = benchmark("--part", "kill", "--rounds", 6)
-    assert broken.startswith("6 rounds of kill -9: 0 broken or shorter ledgers, ")
-    assert boards == "6 of 6 tables fit the ledger"
