@@ -53,6 +53,7 @@ COMMANDS = {
     "leaderboard": ("leaderboard.commands", "Write leaderboard.csv, .html and .md."),
     "rescore": ("leaderboard.commands", "Correct labels or void test sets (organizers)."),
     "verify": ("leaderboard.commands", "Check that the ledger is what it was (organizers)."),
+    "backup": ("leaderboard.commands", "Write all that only the organizer has to one file."),
     "verify-entry": ("unseen", "Run a method again and compare with a submitted file."),
     "audit": ("starter.competition.commands", "List what could reveal a hidden label."),
     "pack": ("submission.commands", "Make the participants' archive from public/ alone."),

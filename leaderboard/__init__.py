@@ -10,6 +10,7 @@ from leaderboard.board.table import Standing, leaderboard_csv, standings
 from leaderboard.entry.limits import left_text
 from leaderboard.entry.select import select
 from leaderboard.entry.submit import Receipt, submit
+from leaderboard.ledger.backup import backup
 from leaderboard.ledger.ledger import Entry, Ledger
 from leaderboard.ledger.rescore import Rescored, rescore
 from leaderboard.ledger.teams import check_team, team_id
@@ -26,6 +27,7 @@ __all__ = [
     "Results",
     "Standing",
     "Verified",
+    "backup",
     "check_team",
     "history",
     "history_table",

@@ -1,5 +1,6 @@
 """From a submission to the leaderboard: what the organizer runs on the scoring host."""
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Exit, Option, echo
@@ -33,15 +34,15 @@ def score(
     from leaderboard import left_text, publish, submit
 
     receipt = submit(competition, file, team, now)
-    board = publish(competition)
     public, of = receipt.public, len(competition.ids("test"))
     points = f"{public.rmse:.{competition.decimals}f}"
-    for warning in board.warnings:
-        echo(f"warning: {warning}", err=True)
     if receipt.stands != receipt.number:
         echo(f"{team}: no better than submission {receipt.stands} by more than chance, whose score stands")
     echo(f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now")
     echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
+    board = publish(competition)  # whatever stops it, the team knows by now that its file is entered
+    for warning in board.warnings:
+        echo(f"warning: {warning}", err=True)
     echo(f"updated {board.csv} and {board.html}")
     tell_next("leaderboard", folder)
 
@@ -93,6 +94,9 @@ def leaderboard(
         bool, Option("--final", help="After the end: publish private scores, ranks and the shake-up too.")
     ] = False,
     markdown: Annotated[bool, Option("--markdown", help="The organizer's table as Markdown.")] = False,
+    out: Annotated[
+        Path | None, Option(metavar="FOLDER", help="Where to write, as for a read-only DIR. [DIR]")
+    ] = None,
 ) -> None:
     """Write leaderboard.csv, .html and .md.
 
@@ -103,7 +107,7 @@ def leaderboard(
     from leaderboard import publish, tables
 
     competition = Competition.open(folder)
-    published = publish(competition, now() if final else None)
+    published = publish(competition, now() if final else None, out)
     for warning in published.warnings:
         echo(f"warning: {warning}", err=True)
     echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
@@ -130,8 +134,10 @@ def rescore(
 
     competition = Competition.open(folder)
     done = correct(competition, _labels(label or []), set(void or []), reason, now)
-    board = publish(competition)
+    for line in done.unread:
+        echo(f"warning: {line}", err=True)
     echo(f"{done.entries:,} submissions were scored anew; the ledger's head is {done.head}")
+    board = publish(competition)
     echo(f"updated {board.csv} and {board.html}")
 
 
@@ -141,8 +147,8 @@ def verify(
 ) -> None:
     """Check that the ledger is what it was (organizers).
 
-    Rows that were altered, removed or reordered are found, and files and scores that do not fit. Exit code 1
-    where there is a problem.
+    Rows that were altered, removed, reordered or lost are found, and files and scores that do not fit. Exit
+    code 1 where there is a problem.
 
     Example: unseen verify contest
     """
@@ -155,6 +161,23 @@ def verify(
     if found.problems:
         raise Exit(1)
     echo("the ledger is whole")
+
+
+def backup(
+    folder: Folder,
+    file: Annotated[Path, Argument(metavar="FILE", help="The zip to write: it holds hidden labels.")],
+) -> None:
+    """Write all that only the organizer has to one file.
+
+    The ledger with its newest rows, every submission and solution. docs/how-to/verifying.md tells how to
+    restore it.
+
+    Example: unseen backup contest contest-backup.zip
+    """
+    from leaderboard import backup as write
+
+    head = write(Competition.open(folder), file)
+    echo(f"{file}, with the ledger up to head {head}")
 
 
 def _labels(texts: list[str]) -> dict[str, float]:

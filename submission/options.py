@@ -11,6 +11,8 @@ from typing import Annotated
 
 from typer import Argument, Option, echo
 
+from submission.errors import printable
+
 Many = list[str] | None
 Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
 Predictions = Annotated[
@@ -44,7 +46,7 @@ Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A 
 
 def tell_next(*command: object) -> None:
     """Tell which command usually follows: as a hint, beside the output."""
-    echo(f"Next: unseen {shlex.join(map(str, command))}", err=True)
+    echo(printable(f"Next: unseen {shlex.join(map(str, command))}"), err=True)
 
 
 def repeated(option: str, values: Iterable[str] | None) -> list[str]:

@@ -28,7 +28,7 @@ def test_commands_are_the_designs():
     listed = [name for name in COMMANDS if " " not in name]
     assert " ".join(listed) == (
         "demo build train show materialize methods new-method check-method predict report ablate validate score select "
-        "history leaderboard rescore verify verify-entry audit pack export"
+        "history leaderboard rescore verify backup verify-entry audit pack export"
     )
     assert [name for name in COMMANDS if " " in name] == [
         *(f"classes {name}" for name in ("similarity", "pruning", "halves", "graph")),

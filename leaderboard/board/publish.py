@@ -44,7 +44,7 @@ class Published:
     private_csv: Path | None
 
 
-def publish(competition: Competition, ended: datetime | None = None) -> Published:
+def publish(competition: Competition, ended: datetime | None = None, out: Path | None = None) -> Published:
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
     They show scores on the public part only. The methods of ``submissions/`` stand there as unranked
@@ -58,6 +58,7 @@ def publish(competition: Competition, ended: datetime | None = None) -> Publishe
     Args:
         competition: the organizer's copy.
         ended: the time now, if private scores are to be published.
+        out: the folder to write to, as for a copy that cannot be written; the competition's own unless given.
 
     Raises:
         UnusableInput: this is a participant's copy, the ledger is damaged or lacks a row that was told, or
@@ -72,18 +73,19 @@ def publish(competition: Competition, ended: datetime | None = None) -> Publishe
     ledger = Ledger(competition.private / "ledger.sqlite")
     ledger.check()
     settle_interrupted(competition, ledger)
-    private = competition.private
-    sweep(competition.root, private, private / "submissions", private / "solutions")
+    private, out = competition.private, out or competition.root
+    if not ledger.read_only():
+        sweep(out, private, private / "submissions", private / "solutions")
     for _ in range(3):  # without an end it could go on as long as others submit
         head = ledger.head()
-        written = _write(competition, ledger, head, final=ended is not None)
+        written = _write(competition, ledger, head, ended is not None, out)
         if ledger.head() == head:
             return written
     return written
 
 
-def _write(competition: Competition, ledger: Ledger, head: str, final: bool) -> Published:
-    root, decimals, solution = competition.root, competition.decimals, solution_of(competition)
+def _write(competition: Competition, ledger: Ledger, head: str, final: bool, root: Path) -> Published:
+    decimals, solution = competition.decimals, solution_of(competition)
     methods, entries = read_methods(competition), ledger.entries()
     predictions, unread = kept_table(competition, ledger, entries)
     public = Part.of(competition, solution, "Public")

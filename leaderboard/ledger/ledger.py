@@ -149,6 +149,18 @@ class Ledger:
         with self._connection() as connection:
             self._check(connection)
 
+    def snapshot(self, out: Path) -> str:
+        """Write a copy of the ledger, as it is now, to `out`. Its head.
+
+        Raises:
+            UnusableInput: as :meth:`entries`, or `out` cannot be written.
+        """
+        with self._connection() as connection:
+            connection.execute("VACUUM INTO ?", [str(out)])
+        with contextlib.closing(sqlite3.connect(out, isolation_level=None)) as copy:
+            copy.execute("PRAGMA journal_mode = WAL")
+            return newest_row(copy)[1]
+
     def file(self, entry: Entry) -> Path:
         """Where the submitted file of an entry is kept."""
         return kept_file(self.path.parent, entry.digest)
@@ -171,6 +183,8 @@ class Ledger:
         if not self.path.exists():
             self.check()
             _create(self.path)
+        if self.read_only():
+            raise UnusableInput(f"{self.path} cannot be written: this copy is for reading")
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:

@@ -2,12 +2,15 @@
 
 import csv
 import re
+import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
 from command_line import run
 from rules import with_rules
 
+from leaderboard.ledger.ledger import Ledger
 from submission import write_predictions
 from submission.files import sha256
 from submission.solution import solution_of
@@ -95,3 +98,61 @@ def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
 def test_mistakes_get_one_clear_message(arguments, code, message, host):
     result = run(*arguments, check=False)
     assert (result.code, message in result.text) == (code, True), result.text
+
+
+def test_a_backup_restores_and_what_it_lacks_is_told(competition, halves, tmp_path):
+    root, file = competition.root, tmp_path / "backup.zip"
+    run("score", root, halves, "--team", "A")
+    text = run("backup", root, file).text
+    head = (competition.private / "head").read_text().strip()
+    assert text == f"{file}, with the ledger up to head {head}\n"
+    run("score", root, halves, "--team", "B")
+    shutil.rmtree(competition.private)
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall(root)
+    result = run("score", root, halves, "--team", "C", check=False)
+    assert result.code == 2
+    assert "ledger.sqlite has 1 rows, and no row of" in result.text
+    assert run("leaderboard", root, "--out", tmp_path, check=False).code == 2
+    for path in root.glob("leaderboard*"):
+        path.unlink()
+    assert "entered as submission 2\n" in run("score", root, halves, "--team", "C").text
+
+
+def test_the_board_goes_where_it_is_asked_for(competition, halves, tmp_path):
+    run("score", competition.root, halves, "--team", "A")
+    for path in competition.root.glob("leaderboard*"):
+        path.unlink()
+    run("leaderboard", competition.root, "--out", tmp_path / "web")
+    assert (tmp_path / "web/leaderboard.html").is_file()
+    assert not list(competition.root.glob("leaderboard*"))
+
+
+def test_a_team_learns_that_its_file_is_entered_whatever_stops_the_board(competition, halves):
+    (competition.root / "leaderboard.md").mkdir()
+    result = run("score", competition.root, halves, "--team", "A", check=False)
+    assert result.code == 2
+    assert "entered as submission 1\n" in result.text
+
+
+def test_names_of_files_do_nothing_to_a_terminal(competition, halves, tmp_path):
+    name = tmp_path / "a\x1b[2J\u202e.csv"
+    name.write_bytes(halves.read_bytes())
+    assert run("validate", competition.root, name).text.replace("\n", "").isprintable()
+    name.write_text("id,prediction\n")
+    result = run("score", competition.root, name, "--team", "A", check=False)
+    assert result.text.replace("\n", "").isprintable()
+    assert "a\\x1b[2J\\u202e.csv is not a valid submission" in result.text
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_corrected(competition, halves, perfect):
+    run("score", competition.root, halves, "--team", "A")
+    run("score", competition.root, perfect, "--team", "B")
+    ledger = Ledger(competition.private / "ledger.sqlite")
+    ledger.file(ledger.entries()[0]).write_text("damaged")
+    text = run("rescore", competition.root, "--label", "cnn/test_0001=0.5", "--reason", "r").text
+    assert "warning: submission 1 keeps the score that it had: " in text
+    assert "1 submissions were scored anew" in text
+    assert "is missing or not the file of submission 1" in run("history", competition.root).text
+    result = run("verify", competition.root, check=False)
+    assert (result.code, result.text.count("problem: the file of submission 1 was changed")) == (1, 1)
