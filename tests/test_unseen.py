@@ -16,6 +16,7 @@ from audits import unguessable
 from command_line import COMMANDS, run
 from laids import random_laid
 from prepared import class_files, hasty_referee
+from slow import some_slow
 
 import unseen
 from starter.build.accuracy import build as BUILD
@@ -100,15 +101,18 @@ def example(name):
     return re.search(r"Example: unseen (.+)", COMMANDS[name].load().help)[1].split()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+SLOW = ("ablate", "train", "detectors sanity", "shift encoder", "shift laid", "shift grid", "shift generate")
+EXAMPLES = some_slow((name for name in COMMANDS if name != "demo"), *SLOW)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch, request):
     arguments = example(name)
-    if name in ("demo", "build"):
+    if name == "build":
         (folder / "elsewhere").mkdir()
         monkeypatch.chdir(folder / "elsewhere")
         monkeypatch.setattr("starter.build.folder.train_small", trained(weights))
         monkeypatch.setattr("starter.build.accuracy.build", smaller)
-        monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     if name == "audit":
         unguessable(folder / "contest")
     if name in ("validate", "score", "verify-entry"):
@@ -139,16 +143,18 @@ def test_the_version_is_that_of_the_package():
     assert run("--version").text == f"unseen {version('unseen')}\n"
 
 
+@pytest.mark.slow
 def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch):
     monkeypatch.setattr("starter.build.folder.train_small", trained(weights))
     monkeypatch.setattr("starter.build.accuracy.build", smaller)
     monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
-    text = run("demo").text
+    text = run(*example("demo")).text
     assert "are ties" in text
     assert all(name in text for name in ("constant", "fd", "rotation", "ora-a", "noise floor"))
     assert (folder / "unseen-demo/leaderboard.html").exists()
 
 
+@pytest.mark.slow
 def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeypatch):
     monkeypatch.setattr("starter.build.folder.train_small", trained(weights))
     monkeypatch.setattr("starter.build.accuracy.build", smaller)
@@ -167,6 +173,7 @@ def trained(weights):
     return lambda *arguments, **options: read_classifier(weights).network
 
 
+@pytest.mark.slow
 def test_from_prediction_to_leaderboard(folder):
     text = run("predict", "contest").text
     assert "not run: ora-a" in text
@@ -223,6 +230,7 @@ def test_methods_of_the_other_track_are_unknown(mixes):
     assert run("methods", "--track", "x", check=False).code == 2
 
 
+@pytest.mark.slow
 def test_a_competition_of_cells_from_build_to_report(folder, weights):
     random_laid()[1].save(folder / "laid")
     sizes = ("--train-sets", "6", "--val-sets", "8", "--test-sets", "8", "--set-size", "30")
