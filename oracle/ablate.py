@@ -139,7 +139,7 @@ def ablate(
     """Fit every row of a table per classifier and seed; write ``DIR/ablation/table<N>.csv`` and ``.png``.
 
     Args:
-        competition: with validation sets.
+        competition: of the accuracy track, with validation sets.
         table: one of TABLES.
         methods: the kit's, by name, with the parameters that all rows are to have.
         seeds: how often what has a seed is fitted, from seeds 0, 1, ...
@@ -147,11 +147,9 @@ def ablate(
         progress: whether bars are shown.
 
     Raises:
-        UnusableInput: there is no such table, the competition is of the OOD track or has no validation sets,
-            `seeds` is not positive, or a method fails.
+        UnusableInput: there is no such table, the competition has no validation sets, `seeds` is not
+            positive, or a method fails.
     """
-    if competition.track != "accuracy":
-        raise UnusableInput(f"{competition.root}: the SYP paper's tables are made from the accuracy track")
     rows = rows_of(table, methods)
     if not competition.sets("val"):
         raise UnusableInput(f"{competition.root} has no validation sets to ablate on")

@@ -38,16 +38,17 @@ def ablate(
     Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
     """
     competition = Competition.open(folder)
-    if competition.track == "ood":
-        echo(_gscore_table(competition, table, settings, seeds, splits, subject or [], device))
-    elif subject:
-        raise UnusableInput("--subject is for the OOD track: this competition is of the accuracy track")
-    else:
-        echo(_syp_table(competition, table, settings, seeds, splits, device))
+    echo(PAPERS[competition.track](competition, table, settings, seeds, splits, subject or [], device))
 
 
 def _syp_table(
-    competition: Competition, table: str, settings: Many, seeds: int, splits: int, device: str
+    competition: Competition,
+    table: str,
+    settings: Many,
+    seeds: int,
+    splits: int,
+    subjects: list[str],
+    device: str,
 ) -> str:
     """A table of the SYP paper, and where it is."""
     from baselines import BASELINES
@@ -55,6 +56,8 @@ def _syp_table(
     from oracle import ORACLES
     from oracle.ablate import METHODS, ablate
 
+    if subjects:
+        raise UnusableInput("--subject is for the OOD track: this competition is of the accuracy track")
     if splits:
         raise UnusableInput(
             "--splits is for the Gscore paper's tables: this competition is of the accuracy track"
@@ -83,3 +86,7 @@ def _gscore_table(
         )
     frame, paths = ablate(competition, table, splits, device, subjects)
     return "\n".join([frame.to_string(index=False, float_format="{:.3f}".format), "", *map(str, paths)])
+
+
+PAPERS = {"accuracy": _syp_table, "ood": _gscore_table}
+"""Whose tables a competition of each track has."""

@@ -20,9 +20,9 @@ _GREY = "#9aa4ae"
 def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
     """Write ``report.html`` and ``report.csv`` in `folder`. Their paths.
 
-    A section per classifier has a table (a line per method and group) and, per method, two figures: its
-    indicator against accuracy with the fitted line, where it is a regression on one, and the predicted
-    against the true accuracy of every validation set. Where these sets are cells of a grid of shifts, errors
+    A section per subject has a table (a line per method and group) and, per method, two figures: its
+    indicator against the target with the fitted line, where it is a regression on one, and the predicted
+    against the true target of every validation set. Where these sets are cells of a grid of shifts, errors
     by level and by cell come first, and ``report_levels.csv`` is written too.
     """
     page = templates(Path(__file__).parent).get_template("template.html")
@@ -54,32 +54,35 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
 
 
 def figure(report: Report, run: Run) -> str:
-    """The two figures of a method on a classifier, as a PNG in base64."""
+    """The two figures of a method on a subject, as a PNG in base64."""
     drawn = new_figure(8.4, 3.6)
     left, right = drawn.subplots(1, 2)
     if run.curve is None:
         left.set_axis_off()
         left.text(0.5, 0.5, "no regression on one indicator", ha="center", va="center", color=_GREY)
     else:
-        _draw_indicator(left, report, run)
-    _draw_predictions(right, report, run)
+        draw_indicator(left, report, run)
+    draw_predictions(right, report, run)
     return base64.b64encode(png(drawn, dpi=90)).decode()
 
 
-def _draw_indicator(axes: Axes, report: Report, run: Run) -> None:
+def draw_indicator(axes: Axes, report: Report, run: Run) -> None:
+    """The targets of all sets against the run's indicator, in %, with the line that was fitted."""
     assert run.curve is not None
     train, curve = 100 * report.train[run.subject], run.curve
     axes.scatter(curve.train, train, s=6, color=_GREY, label=f"meta-train ({len(train)})")
     _scatter_groups(axes, report, curve.val, 100 * report.val[run.subject])
     axes.plot(curve.grid, 100 * curve.line, color="black", linewidth=1)
-    axes.set(xlabel="indicator", ylabel="accuracy, %", ylim=(0, 100))
+    axes.set(xlabel="indicator", ylabel=f"{report.competition.quantity(run.subject)}, %", ylim=(0, 100))
     axes.legend(fontsize=7)
 
 
-def _draw_predictions(axes: Axes, report: Report, run: Run) -> None:
+def draw_predictions(axes: Axes, report: Report, run: Run) -> None:
+    """The predictions against the targets of the validation sets, in %."""
     _scatter_groups(axes, report, 100 * report.val[run.subject], 100 * run.predicted)
     axes.plot([0, 100], [0, 100], color="black", linewidth=1)
-    axes.set(xlabel="true accuracy, %", ylabel="predicted accuracy, %", xlim=(0, 100), ylim=(0, 100))
+    quantity = report.competition.quantity(run.subject)
+    axes.set(xlabel=f"true {quantity}, %", ylabel=f"predicted {quantity}, %", xlim=(0, 100), ylim=(0, 100))
     axes.set_aspect("equal")
 
 
@@ -95,13 +98,13 @@ def _shown(value: float) -> str:
 
 
 def _span(report: Report) -> dict[str, str]:
-    """Per classifier, the range of meta-train accuracies, and how many validation sets lie outside."""
+    """Per subject, the range of its meta-train targets, and how many validation sets lie outside."""
     spans = {}
     for subject, train in report.train.items():
         low, high, val = train.min(), train.max(), report.val[subject]
         outside = int(((val < low) | (val > high)).sum())
         spans[subject] = (
-            f"meta-train accuracies {100 * low:.1f} to {100 * high:.1f} %; "
-            f"{outside} of {len(val)} validation sets lie outside that range"
+            f"{report.competition.quantity(subject)} on meta-train sets {100 * low:.1f} to "
+            f"{100 * high:.1f} %; {outside} of {len(val)} validation sets lie outside that range"
         )
     return spans

@@ -29,6 +29,8 @@ CONSTANT = "constant"
 ALL = "all"
 """The line over every group."""
 GRID = 100
+RANKED = 3
+"""Sets from which on ranks are compared: of two, the correlation is 1 or -1."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Run:
-    """One method on one classifier: `predicted` accuracies (v,) of the validation sets, in their order."""
+    """One method on one subject: its predictions (v,) of the validation sets, in their order."""
 
     method: str
     subject: str
@@ -53,7 +55,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """One method on one classifier and one group of validation sets, in points.
+    """One method on one subject and one group of validation sets, in points.
 
     Attributes:
         method, subject, group: whose line it is; the group `ALL` has every set.
@@ -61,7 +63,7 @@ class Line:
         rmse: lower is better; `low` and `high` are its 95 % interval over families (nan for fewer than
             `submission.intervals.FEWEST_FAMILIES`).
         skill: 1 - (rmse / rmse of `constant`)^2; nan where that method was not run.
-        mae, spearman: mean absolute error, rank correlation.
+        mae, spearman: mean absolute error, rank correlation (nan for fewer than `RANKED` sets).
         noise: the RMSE that sampling alone would give.
     """
 
@@ -86,9 +88,9 @@ class Report:
     Attributes:
         competition: whose validation sets they are.
         groups: group and family of each of the v validation sets.
-        train: per classifier, the accuracies (m,) of its meta-train sets.
-        val: per classifier, the accuracies (v,) of the validation sets.
-        runs: every method on every classifier.
+        train: per subject, the targets (m,) of its meta-train sets.
+        val: per subject, the targets (v,) of the validation sets.
+        runs: every method on every subject.
     """
 
     competition: Competition
@@ -98,7 +100,7 @@ class Report:
     runs: tuple[Run, ...]
 
     def lines(self) -> list[Line]:
-        """The table: per classifier and group, methods from the best to the worst."""
+        """The table: per subject and group, methods from the best to the worst."""
         names = list(dict.fromkeys(group for group, _ in self.groups))
         lines = []
         for subject in self.val:
@@ -139,7 +141,7 @@ class Report:
             *family_interval(errors, families),
             skill(rmse, self._constant(run.subject, chosen)),
             float(np.abs(errors).mean()),
-            spearman(run.predicted[chosen], true[chosen]),
+            spearman(run.predicted[chosen], true[chosen]) if len(chosen) >= RANKED else math.nan,
             noise_floor_of(self.competition, "val", targets),
         )
 

@@ -106,8 +106,3 @@ def test_refuses(contest, methods):
     methods["ora-a"].set_params(iterations=0)
     with pytest.raises(UnusableInput, match="entropy: iterations must be a whole number"):
         ablate(contest, "3", methods, progress=False)
-
-
-def test_the_ood_track_has_other_tables(ood_contest, methods):
-    with pytest.raises(UnusableInput, match="tables are made from the accuracy track"):
-        ablate(ood_contest, "3", methods)

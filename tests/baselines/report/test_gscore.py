@@ -182,12 +182,10 @@ def test_several_backbones_are_compared(tmp_path, mix_settings, weights):
     assert second.true.iloc[0] > first.true.iloc[0]
 
 
-def test_what_cannot_be_ablated_is_told(ood_contest, contest):
+def test_what_cannot_be_ablated_is_told(ood_contest):
     with pytest.raises(UnusableInput, match="'9' is unknown; the Gscore paper has 1, 2, 4, fig3"):
         ablate(ood_contest, "9")
     with pytest.raises(UnusableInput, match="--splits is for tables 1, 2, 4, not for fig7"):
         ablate(ood_contest, "fig7", 5)
     with pytest.raises(UnusableInput, match="--subject net: no such subject; there are tiny:"):
         ablate(ood_contest, "fig7", only=["net"])
-    with pytest.raises(UnusableInput, match="OOD track"):
-        ablate(contest, "1")

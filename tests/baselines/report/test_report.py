@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 from sklearn.metrics import mean_squared_error
 
-from baselines import BASELINES
-from baselines.report.html import write_report
+from baselines import BASELINES, OOD_BASELINES
+from baselines.report.html import draw_indicator, draw_predictions, write_report
 from baselines.report.report import ALL, Report, Run, family_interval, run_report
 from submission import UnusableInput
 
@@ -101,3 +102,28 @@ def test_nothing_hidden_is_needed_and_validation_sets_are(contest):
     empty = replace(contest, sizes={**contest.sizes, "val": {}})
     with pytest.raises(UnusableInput, match="has no validation sets to report on"):
         run_report(empty, {"atc": BASELINES["atc"]}, progress=False)
+
+
+def test_the_report_of_detectors_speaks_of_their_metric(ood_contest, tmp_path):
+    found = run_report(
+        ood_contest, {name: OOD_BASELINES[name] for name in ("constant", "gscore-kmeans")}, progress=False
+    )
+    html, _ = write_report(found, tmp_path)
+    page = html.read_text(encoding="utf-8")
+    subject = ood_contest.subjects[0]
+    quantity = ood_contest.quantity(subject)
+    assert quantity != "accuracy"
+    assert f"indicator against {quantity}" in page
+    assert f"{quantity} on meta-train sets" in page
+    assert "accuracy" not in page.lower().replace(ood_contest.name.lower(), "")
+    drawn, axes = Figure().subplots(1, 2), []
+    for each, draw in zip(drawn, (draw_indicator, draw_predictions), strict=True):
+        draw(each, found, next(run for run in found.runs if run.curve is not None and run.subject == subject))
+        axes += [each.get_xlabel(), each.get_ylabel()]
+    assert axes == ["indicator", f"{quantity}, %", f"true {quantity}, %", f"predicted {quantity}, %"]
+
+
+def test_two_sets_have_no_rank_correlation(report):
+    pairs = [line for line in report.lines() if line.sets == 2]
+    assert pairs
+    assert all(math.isnan(line.spearman) for line in pairs)

@@ -8,10 +8,12 @@ from sklearn.metrics import roc_auc_score
 
 from starter.detectors.metrics import auroc, detection_error, fpr
 from starter.studies.failure import (
+    ALL,
     TABLES,
     Groups,
     Scored,
     auroc_table,
+    detection_table,
     differences_table,
     groups_table,
     misclassification_table,
@@ -53,6 +55,47 @@ def test_misclassification_is_about_ind_images_alone():
     groups = sample()
     expected = (f(groups.correct, groups.wrong) for f in (fpr, detection_error, auroc))
     assert groups.misclassification == tuple(expected)
+
+
+def swept(kept, other):
+    """FPR@95, detection error and AUROC in percent, by trying every score as the threshold."""
+    tried = [((kept <= cut).mean(), (other <= cut).mean()) for cut in np.sort(np.concatenate([kept, other]))]
+    tpr, fpr95 = next((true, false) for true, false in tried if true >= 0.95)
+    pairs = [(mine < theirs) + (mine == theirs) / 2 for mine in kept for theirs in other]
+    return 100 * np.array([fpr95, (1 - tpr + fpr95) / 2, np.mean(pairs)])
+
+
+def test_the_tables_of_facets_by_trying_every_threshold():
+    """Tables VI and VII of Recalcati et al.: new classes, and misclassified images."""
+    rng = np.random.default_rng(3)
+    correct = rng.uniform(size=200) < 0.8
+    clean, ood = (
+        rng.normal(size=200).round(1),
+        {kind: rng.normal(gap, 1, 90).round(1) for kind, gap in (("near", 0.5), ("far", 2))},
+    )
+    detectors = {"msp": Scored({"clean": (clean, correct)}, ood)}
+    table = detection_table(detectors).set_index("ood")[["fpr95", "detection_error", "auroc"]]
+    for kind, others in {**ood, ALL: np.concatenate([*ood.values()])}.items():
+        np.testing.assert_allclose(100 * table.loc[kind], swept(clean, others), rtol=1e-12)
+    missed = misclassification_table(detectors)[["fpr95", "detection_error", "auroc"]]
+    np.testing.assert_allclose(100 * missed.iloc[0], swept(clean[correct], clean[~correct]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fpr95", "error"),
+    [
+        (82.64, 43.82),
+        (74.19, 39.60),
+        (79.11, 42.05),
+        (82.24, 43.62),
+        (82.44, 43.72),
+        (74.01, 39.51),
+        (81.49, 43.25),
+    ],
+)
+def test_the_published_detection_errors_are_at_the_threshold_of_fpr95(fpr95, error):
+    """Rows FACETS T1 and T2 of table VI: (1 - TPR + FPR) / 2 with a TPR of 95 %."""
+    assert error == pytest.approx((5 + fpr95) / 2, abs=0.011)
 
 
 def test_rejected_correct_images_by_counting():
