@@ -34,11 +34,9 @@ def score(
     from leaderboard import left_text, publish, submit
 
     receipt = submit(competition, file, team, now)
-    public, of = receipt.public, len(competition.ids("test"))
-    points = f"{public.rmse:.{competition.decimals}f}"
-    if receipt.stands != receipt.number:
-        echo(f"{team}: no better than submission {receipt.stands} by more than chance, whose score stands")
-    echo(f"{team}: public RMSE {points} points, on the {public.n} of {of} predictions that count for now")
+    of = len(competition.ids("test"))
+    echo(f"{team}: {receipt.text(competition.decimals)}")
+    echo(f"it rests on the {receipt.rows} of {of} predictions that count for now")
     echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
     board = publish(competition)  # whatever stops it, the team knows by now that its file is entered
     for warning in board.warnings:
@@ -93,6 +91,9 @@ def leaderboard(
     final: Annotated[
         bool, Option("--final", help="After the end: publish private scores, ranks and the shake-up too.")
     ] = False,
+    retired: Annotated[
+        bool, Option("--retired", help="With --final, for sets not used again: all methods on them too.")
+    ] = False,
     markdown: Annotated[bool, Option("--markdown", help="The organizer's table as Markdown.")] = False,
     out: Annotated[
         Path | None, Option(metavar="FOLDER", help="Where to write, as for a read-only DIR. [DIR]")
@@ -107,7 +108,7 @@ def leaderboard(
     from leaderboard import publish, tables
 
     competition = Competition.open(folder)
-    published = publish(competition, now() if final else None, out)
+    published = publish(competition, now() if final else None, retired, out)
     for warning in published.warnings:
         echo(f"warning: {warning}", err=True)
     echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")

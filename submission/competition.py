@@ -25,7 +25,8 @@ MOST_IMAGES = 1_000_000_000
 """In one set."""
 FEEDBACKS = {
     "rounded": "the public score of every submission, rounded",
-    "ladder": "the public score of a submission that betters the team's best one by more than chance",
+    "ladder": "a coarse score, where it betters the best baseline and the team's best by more than chance",
+    "guarded": "as ladder, and nothing any more once further answers would tell of the labels",
 }
 """What a team is told of a submission, by name."""
 VISIBILITIES = {

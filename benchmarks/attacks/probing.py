@@ -1,141 +1,240 @@
-"""What two attacks on the hidden labels gain from each kind of feedback, and one from published intervals.
+"""What attacks by submissions gain from each kind of feedback: how well public labels can be known.
 
-python benchmarks/attacks/probing.py [--runs 20]
+python benchmarks/attacks/probing.py [--runs 10]
 
-One row at a time: 200 labels, a flat submission of 60, and 200 more with one prediction set to 100 each; the
-change of the score gives its label. Printed is the RMSE of the labels found, in points; a label that nothing
-is heard of is taken to be the mean of the others, or 60. The same from the width of the bootstrap interval,
-which gives the variance of the squared errors, the score being known to 2 decimals.
-Hill climbing: 100 submissions, 60 public and 140 private labels; noise is added to the best one so far, and
-kept where the feedback is better. Printed are the public and the private RMSE of the last one kept.
-Labels are made up, uniform from 20 to 100, and the climber starts 5.9 points off; means over the runs.
+Made up: 30 public and 70 private labels, and the best baseline shown, which is off by 5.7 points and which
+the attacker starts from. Dense: every row is changed by the same number of points, up or down at random,
+another number (5 to 40) each time. Small: the same with .1 to .5 points, where a ladder's comparison is least
+sure. One row: one public row is changed by 40 points, one after another. From what is heard the labels are
+guessed by a Kalman filter, a comparison as a normal distribution cut off ("assumed density filtering").
+Printed is the error of the guess in points, when the organizer is warned, and what the kit's own estimate
+says is left. Below, hill climbing: noise of 2 points is added to the best submission so far, 100 times; the
+last one's public and private RMSE.
 """
 
 import argparse
-from collections.abc import Callable
+import math
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
 
 import numpy as np
 
-from leaderboard.board.feedback import ladder
-from leaderboard.board.statistics import Families, uncertainty
+from leaderboard.board.feedback import Answer, Listening
+from leaderboard.board.part import Part
+from leaderboard.board.probing import probing_warnings
+from leaderboard.board.statistics import Families
+from leaderboard.board.told import Hidden, Version
+from leaderboard.ledger.ledger import Entry
+from submission import Competition
 from submission.arrays import FloatArray
+from submission.told import Knowledge
 
-Feedback = Callable[[FloatArray], float]
-"""The errors (n,) of a submission -> what the team hears, in points; the Ladder's depends on those before."""
-LABELS, PUBLIC, CLIMBS = 200, 60, 100
-BASE, PROBE = 60.0, 100.0
-START, STEP = 5.9, 2.0
-"""How far the climber is off at first, and the standard deviation of its noise, in points."""
-
-
-def rmse(errors: FloatArray) -> FloatArray:
-    """Over the last axis."""
-    return np.sqrt(np.mean(errors**2, axis=-1))
-
-
-def rows_as_families(count: int) -> Families:
-    """Every row by itself."""
-    return Families(np.arange(count), np.zeros(count, dtype=np.int64))
-
-
-def rounded(decimals: int) -> Feedback:
-    """The score of every submission."""
-    return lambda errors: round(float(rmse(errors)), decimals)
-
-
-def by_ladder(decimals: int) -> Feedback:
-    """The score of the submission that stands by the Ladder."""
-    best: list[FloatArray] = []
-
-    def heard(errors: FloatArray) -> float:
-        pair = [(best or [errors])[0] ** 2, errors**2]
-        means = [float(each.mean()) for each in pair]
-        if not best or ladder(means, lambda place: pair[place], rows_as_families(len(errors)))[-1]:
-            best[:] = [errors]
-        return round(float(rmse(best[0])), decimals)
-
-    return heard
-
-
-MODES: dict[str, Callable[[], Feedback]] = {
-    "full precision (not a mode)": lambda: rounded(15),
-    "rounded, 4 decimals": lambda: rounded(4),
-    "rounded, 3 decimals": lambda: rounded(3),
-    "rounded, 2 decimals": lambda: rounded(2),
-    "rounded, 1 decimal": lambda: rounded(1),
-    "ladder, 2 decimals": lambda: by_ladder(2),
+ROWS, PUBLIC, PRIOR = 100, 30, 5.7
+COUNTS = (5, 15, 30, 60)
+CLIMBS, STEP = 100, 2.0
+MODES = {
+    "rounded, 2 decimals": ("rounded", 2),
+    "rounded, 1 decimal": ("rounded", 1),
+    "ladder": ("ladder", 2),
+    "guarded": ("guarded", 2),
 }
+NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
-def probes(labels: FloatArray) -> FloatArray:
-    """The errors of the flat submission and of those with one row changed (1 + n, n)."""
-    flat = np.full((1, len(labels)), BASE)
-    changed = np.where(np.eye(len(labels)) > 0, PROBE, flat)
-    return np.concatenate([flat, changed]) - labels
+def competition(feedback: str, decimals: int) -> Competition:
+    """One that lies nowhere: its rules are all that is asked for."""
+    sets = {f"test_{number:04d}": 500 for number in range(ROWS)}
+    return Competition(
+        root=Path("nowhere"),
+        name="made up",
+        track="accuracy",
+        visibility="hidden",
+        source="none",
+        classes=("0", "1"),
+        image_size=(8, 8),
+        subjects=("cnn",),
+        sizes={"train": {"train_0001": 500}, "val": {}, "test": sets},
+        precision="float32",
+        seed=0,
+        settings={},
+        files={},
+        feedback=feedback,
+        decimals=decimals,
+    )
 
 
-def missed(found: FloatArray, labels: FloatArray) -> float:
-    """The RMSE of the labels found (n,), nan where nothing was."""
-    known = np.isfinite(found)
-    rest = float(np.mean(found[known])) if known.any() else BASE
-    return float(rmse(np.where(known, np.clip(found, 0, 100), rest) - labels))
+def listening(mode: str, labels: FloatArray, prior: FloatArray) -> Listening:
+    """The referee of labels (ROWS,) in points, of which the first are public."""
+    rules = competition(*MODES[mode])
+    families = Families(np.arange(PUBLIC), np.zeros(PUBLIC, dtype=np.int64))
+    part = Part(rules.ids("test")[:PUBLIC], np.arange(PUBLIC), labels[:PUBLIC] / 100, families, 1.0)
+    version = Version(part, np.ones(PUBLIC, dtype=bool), 10**9)
+    hidden = Hidden(part.columns, prior[:PUBLIC], PRIOR, (version,), 0.1)
+    everybody = Knowledge(PRIOR, PUBLIC)
+    everybody.number(np.zeros(PUBLIC), PRIOR, 0.1)
+    return Listening(rules, hidden, everybody, prior / 100)
 
 
-def one_row_at_a_time(labels: FloatArray, feedback: Feedback, silent: bool) -> float:
-    """The RMSE of the labels that scores give away; where feedback may be silent, no change says nothing."""
-    first, *heard = [feedback(errors) for errors in probes(labels)]
-    change = len(labels) * (np.array(heard) ** 2 - first**2)
-    found = (PROBE**2 - BASE**2 - change) / (2 * (PROBE - BASE))
-    return missed(np.where((np.array(heard) == first) & silent, np.nan, found), labels)
+class Guess:
+    """What an attacker makes of answers: mean and covariance of the labels' errors (n,) and their squares."""
+
+    def __init__(self) -> None:
+        variance = np.concatenate([np.full(PUBLIC, PRIOR**2), np.full(PUBLIC, 2 * PRIOR**4)])
+        self.mean = np.concatenate([np.zeros(PUBLIC), np.full(PUBLIC, PRIOR**2)])
+        self.covariance = np.diag(variance)
+
+    def number(self, added: FloatArray, score: float, step: float) -> None:
+        """Learn an RMSE, rounded to multiples of `step`."""
+        gradient = np.concatenate([-2 * added, np.ones(PUBLIC)])
+        value = PUBLIC * score**2 - float(added @ added)
+        self._update(gradient, value, (2 * PUBLIC * max(score, step) * step) ** 2 / 12)
+
+    def better(self, added: FloatArray, other: FloatArray, is_better: bool) -> None:
+        """Learn whether the first has the lower mean square by more than its standard error."""
+        change = added - other
+        gradient = np.concatenate(
+            [2 * change, np.zeros(PUBLIC)]
+        )  # its sum over e: the gain, but for a constant
+        threshold = float(added @ added - other @ other) + 2 * PRIOR * math.sqrt(float(change @ change))
+        covered = self.covariance @ gradient
+        variance = float(gradient @ covered)
+        if variance <= 0:
+            return
+        z = (threshold - float(gradient @ self.mean)) / math.sqrt(variance)
+        tail = 0.5 * math.erfc((z if is_better else -z) / math.sqrt(2))
+        density = math.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) / max(tail, 1e-12)
+        mean, left = (
+            (density, 1 + z * density - density**2)
+            if is_better
+            else (
+                -density,
+                1 - z * density - density**2,
+            )
+        )
+        self.mean = self.mean + covered * mean / math.sqrt(variance)
+        self.covariance -= np.outer(covered, covered) * (1 - max(left, 1e-6)) / variance
+
+    def _update(self, gradient: FloatArray, value: float, noise: float) -> None:
+        covered = self.covariance @ gradient
+        gain = covered / (float(gradient @ covered) + noise)
+        self.mean = self.mean + gain * (value - float(gradient @ self.mean))
+        self.covariance -= np.outer(gain, covered)
 
 
-def from_intervals(labels: FloatArray, decimals: int | None) -> float:
-    """The RMSE of the labels that intervals give away, widened as published; None for full precision."""
-    errors, count = probes(labels), len(labels)
-    known = uncertainty(errors**2, rows_as_families(count), np.zeros(1 + count, dtype=bool), 2)
-    assert known is not None
-    low, high = known.low, known.high
-    if decimals is not None:
-        step = 10.0 ** (1 - decimals)
-        low, high = np.floor(low / step) * step, np.ceil(high / step) * step
-    score = np.round(rmse(errors), 2)
-    spread = ((high - low) / 3.92 * 2 * score) ** 2 * count  # of the squared errors, by the delta method
-    fourth = count * ((spread + score**4) - (spread + score**4)[0])[1:]
-    labels_tried = np.linspace(0, 100, 2001)
-    curve = (PROBE - labels_tried) ** 4 - (BASE - labels_tried) ** 4
-    return missed(np.interp(-fourth, -curve, labels_tried), labels)
+def entries(count: int) -> list[Entry]:
+    """A team's scored submissions, by number alone; their scores are filled in by :func:`answered`."""
+    rest = (NOW, "Team", "t1", "", "scored", None, None, "s", "", False, "", "")
+    return [Entry(number, *rest) for number in range(1, count + 1)]
 
 
-def climb(labels: FloatArray, feedback: Feedback, rng: np.random.Generator) -> tuple[float, float]:
+def answered(referee: Listening, predictions: FloatArray) -> tuple[list[Answer], Knowledge]:
+    """The answers to submissions (k, ROWS), fractions, and what they leave."""
+    part = referee.hidden.newest.part
+    made = [
+        replace(entry, public=rmse(part.errors(values)))
+        for entry, values in zip(entries(len(predictions)), predictions, strict=True)
+    ]
+    answers, known = referee.told(made, predictions)
+    return [answers[entry.number] for entry in made], known
+
+
+def rmse(errors: FloatArray) -> float:
+    """In the unit of the errors (n,)."""
+    return math.sqrt(float(np.mean(errors**2)))
+
+
+def guessed(referee: Listening, predictions: FloatArray, answers: list[Answer]) -> FloatArray:
+    """The public labels (PUBLIC,) in points, as they are guessed from the answers."""
+    guess, prior = Guess(), 100 * referee.anchor[:PUBLIC]
+    shown = round(rmse(referee.hidden.newest.part.errors(referee.anchor)), 1)
+    guess.number(np.zeros(PUBLIC), shown, 0.1)
+    added = 100 * predictions[:, :PUBLIC] - prior
+    standing = np.zeros(PUBLIC)
+    for number, answer in enumerate(answers, 1):
+        if answer.silent:
+            continue
+        mine, is_new = added[number - 1], answer.stands == number
+        if referee.competition.feedback != "rounded":
+            guess.better(mine, standing, is_new)
+        if is_new and answer.score is not None:
+            guess.number(mine, answer.score, referee.step)
+            standing = mine
+    return np.clip(prior + guess.mean[:PUBLIC], 0, 100)
+
+
+def dense(prior: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """Submissions (count, ROWS), fractions, that change every row by one number of points, up or down."""
+    amplitude = rng.uniform(5, 40, (count, 1))
+    return np.clip(prior + amplitude * rng.choice([-1.0, 1.0], (count, ROWS)), 0, 100) / 100
+
+
+def small(prior: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """The same, by a fraction of a point."""
+    amplitude = rng.uniform(0.1, 0.5, (count, 1))
+    return np.clip(prior + amplitude * rng.choice([-1.0, 1.0], (count, ROWS)), 0, 100) / 100
+
+
+def one_row(prior: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """Submissions (count, ROWS), fractions, that change one row of the prior each, public ones first."""
+    changed = np.where(prior > 50, prior - 40, prior + 40)
+    return np.where(np.eye(count, ROWS) > 0, changed, prior) / 100
+
+
+ATTACKS = {"dense": dense, "small": small, "one row": one_row}
+
+
+def attack(mode: str, kind: str, count: int, run: int) -> tuple[float, float, int | None]:
+    """The error of the labels found, what the estimate says is left, and after how many a warning comes."""
+    rng = np.random.default_rng(run)
+    labels = rng.uniform(20, 95, ROWS)
+    prior = np.clip(labels + rng.normal(0, PRIOR, ROWS), 0, 100)
+    referee = listening(mode, labels, prior)
+    tried = ATTACKS[kind](prior, count, rng)
+    answers, known = answered(referee, tried)
+    found = guessed(referee, tried, answers)
+    made, columns, step = entries(count), np.arange(PUBLIC), 10.0 ** -MODES[mode][1]
+    warned = (n for n in range(2, count + 1) if probing_warnings(made[:n], tried[:n], columns, step))
+    return rmse(found - labels[:PUBLIC]), known.error(), next(warned, None)
+
+
+def climb(mode: str, run: int) -> tuple[float, float]:
     """Public and private RMSE after hill climbing."""
-    best = labels + rng.normal(0, START, len(labels))
-    heard = feedback((best - labels)[:PUBLIC])
-    for _ in range(CLIMBS - 1):
-        tried = best + rng.normal(0, STEP, len(labels))
-        now = feedback((tried - labels)[:PUBLIC])
-        if now < heard:
-            best, heard = tried, now
-    return float(rmse((best - labels)[:PUBLIC])), float(rmse((best - labels)[PUBLIC:]))
+    rng = np.random.default_rng(run)
+    labels = rng.uniform(20, 95, ROWS)
+    prior = np.clip(labels + rng.normal(0, PRIOR, ROWS), 0, 100)
+    referee = listening(mode, labels, prior)
+    best, heard, made = prior, math.inf, []
+    for _ in range(CLIMBS):
+        made.append(np.clip(best + rng.normal(0, STEP, ROWS), 0, 100) / 100)
+        answer = answered(referee, np.stack(made))[0][-1]
+        if answer.stands == len(made) and answer.score is not None and answer.score < heard:
+            best, heard = 100 * made[-1], answer.score
+    return rmse((best - labels)[:PUBLIC]), rmse((best - labels)[PUBLIC:])
 
 
 def main() -> None:
     """Attack and print."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=10)
     runs = parser.parse_args().runs
-    drawn = [np.random.default_rng(run).uniform(20, 100, LABELS) for run in range(runs)]
-    print(f"{'feedback':<28}{'labels missed by':>17}{'climber, public':>17}{'private':>9}")
-    for name, mode in MODES.items():
-        silent = name.startswith("ladder")
-        labels = np.mean([one_row_at_a_time(each, mode(), silent) for each in drawn])
-        climbed = [climb(each, mode(), np.random.default_rng(1000 + run)) for run, each in enumerate(drawn)]
-        public, private = np.mean(climbed, axis=0)
-        print(f"{name:<28}{labels:>17.4f}{public:>17.2f}{private:>9.2f}")
-    for name, decimals in (("interval, full precision", None), ("interval, as published", 2)):
-        print(f"{name:<28}{np.mean([from_intervals(each, decimals) for each in drawn]):>17.4f}")
-    spread = np.mean([rmse(each - each.mean()) for each in drawn])
-    print(f"{'nothing: all at their mean':<28}{spread:>17.4f}")
+    print(f"{PUBLIC} public labels, known to {PRIOR} points before; a mean of {runs} runs\n")
+    header = "".join(f"{count:>8}" for count in COUNTS)
+    print(f"{'feedback':<22}{'attack':<9}{header}  submissions")
+    for mode in MODES:
+        for kind in ATTACKS:
+            found = [[attack(mode, kind, count, run) for run in range(runs)] for count in COUNTS]
+            errors = "".join(f"{np.sqrt(np.mean([each[0] ** 2 for each in many])):>8.2f}" for many in found)
+            left = "".join(f"{np.sqrt(np.mean([each[1] ** 2 for each in many])):>8.2f}" for many in found)
+            warned = [each[2] for each in found[-1] if each[2] is not None]
+            alarm = f"warned after {max(warned)}" if len(warned) == runs else "not warned in every run"
+            print(f"{mode:<22}{kind:<9}{errors}  off; {alarm}")
+            print(f"{'':<31}{left}  left by the estimate")
+    print(f"\n{'feedback':<22}{'climber, public':>16}{'private':>9}")
+    for mode in MODES:
+        public, private = np.mean([climb(mode, run) for run in range(runs)], axis=0)
+        print(f"{mode:<22}{public:>16.2f}{private:>9.2f}")
 
 
 if __name__ == "__main__":

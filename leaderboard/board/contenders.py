@@ -1,8 +1,9 @@
 """Which submission stands for each team, while the competition runs and after its end."""
 
+import math
 from collections.abc import Mapping, Sequence
 
-from leaderboard.board.feedback import standing
+from leaderboard.board.feedback import Answer, best_so_far
 from leaderboard.board.part import Part
 from leaderboard.board.table import Contender, Standing
 from leaderboard.ledger.ledger import Entry
@@ -14,51 +15,83 @@ Baselines = Mapping[str, Mapping[str, float]]
 
 
 def while_running(
-    competition: Competition, public: Part, entries: Sequence[Entry], predictions: FloatArray, kit: Baselines
+    entries: Sequence[Entry], answers: Mapping[int, Answer], rows: int, baselines: Mapping[str, float]
 ) -> list[Contender]:
-    """The teams that have a valid submission, and the baselines, as the public leaderboard has them.
+    """The teams that have a valid submission and the baselines, by what was told: RMSE alone.
+
+    A team that was told no score has nan.
+
+    Args:
+        entries: the ledger's.
+        answers: to scored submissions, by number.
+        rows: public ones.
+        baselines: their RMSE as it is shown, by name.
+    """
+    found = [
+        Contender(name, "baseline", Score(rmse, math.nan, math.nan, rows)) for name, rmse in baselines.items()
+    ]
+    for made in by_team(entries).values():
+        if scored := [entry for entry in made if entry.number in answers]:
+            last = answers[scored[-1].number]
+            score = math.nan if last.score is None else last.score
+            found.append(
+                Contender(
+                    name=made[0].team,
+                    kind="team",
+                    score=Score(score, math.nan, math.nan, rows),
+                    number=last.stands or scored[0].number,
+                    last_submission=f"{made[-1].time:%Y-%m-%d %H:%M:%S}",
+                    submissions=len(made),
+                )
+            )
+    return found
+
+
+def in_public(
+    competition: Competition, public: Part, entries: Sequence[Entry], predictions: FloatArray
+) -> list[Contender]:
+    """After the end, each team by its best public score, with all that is known of it.
 
     Args:
         public: the public part.
         entries: the ledger's.
         predictions: by number less one, (k, ids).
-        kit: the predictions of the baselines, {name: {id: fraction}}.
     """
-    found = _baselines(public, kit)
+    found = []
     for made in by_team(entries).values():
-        scored = [entry for entry in made if entry.status == "scored"]
-        if not scored:
-            continue
-        stood = standing(
-            competition, scored, lambda entry: public.errors(predictions[entry.number - 1]), public.families
-        )
-        history = _history(competition, scored, stood)
-        found.append(_team(public, made, stood[-1], predictions, history=history))
+        if scored := [entry for entry in made if entry.status == "scored"]:
+            best = best_so_far(scored, competition.decimals)
+            assert best[-1].public is not None
+            history = tuple(
+                (f"{entry.time:%Y-%m-%d %H:%M}", round(entry.public, competition.decimals))
+                for entry, so_far in zip(scored, best, strict=True)
+                if entry is so_far and entry.public is not None
+            )
+            found.append(_team(public, made, best[-1], best[-1].public, predictions, history=history))
     return found
 
 
-def after_end(
+def in_private(
     competition: Competition,
     private: Part,
     entries: Sequence[Entry],
     predictions: FloatArray,
-    kit: Baselines,
     before: Sequence[Standing],
 ) -> list[Contender]:
-    """The same after the end: each team by the best private score of its finals.
+    """After the end, each team by the best private score of its finals.
 
     Args:
         private: the private part.
+        entries, predictions: as for :func:`in_public`.
         before: the public standings.
     """
-    found = _baselines(private, kit)
+    found = []
     public = {line.name: line for line in before if line.kind == "team"}
     for made in by_team(entries).values():
         finals = [(entry.private, entry) for entry in made if entry.final and entry.private is not None]
-        if not finals:
-            continue
-        _, best = min(finals, key=lambda pair: (round(pair[0], competition.decimals), pair[1].number))
-        found.append(_team(private, made, best, predictions, public=public.get(made[0].team)))
+        if finals:
+            score, best = min(finals, key=lambda pair: (round(pair[0], competition.decimals), pair[1].number))
+            found.append(_team(private, made, best, score, predictions, public=public.get(made[0].team)))
     return found
 
 
@@ -70,7 +103,8 @@ def by_team(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     return teams
 
 
-def _baselines(part: Part, kit: Baselines) -> list[Contender]:
+def kit(part: Part, methods: Baselines) -> list[Contender]:
+    """The kit's methods, with all that is known of them."""
     return [
         Contender(
             name,
@@ -78,7 +112,7 @@ def _baselines(part: Part, kit: Baselines) -> list[Contender]:
             *part.of_method(predicted),
             further=tuple(other.of_method(predicted)[0].rmse for other in part.further),
         )
-        for name, predicted in kit.items()
+        for name, predicted in methods.items()
     ]
 
 
@@ -86,14 +120,13 @@ def _team(
     part: Part,
     made: Sequence[Entry],
     entry: Entry,
+    recorded: float,
     predictions: FloatArray,
     history: tuple[tuple[str, float], ...] = (),
     public: Standing | None = None,
 ) -> Contender:
     """A team by one of its submissions; the RMSE is the ledger's."""
     found = part.score(predictions[entry.number - 1])
-    recorded = entry.public if part.rows[0].usage == "Public" else entry.private
-    assert recorded is not None
     return Contender(
         name=made[0].team,
         kind="team",
@@ -106,15 +139,3 @@ def _team(
         public=public,
         further=tuple(other.score(predictions[entry.number - 1]).rmse for other in part.further),
     )
-
-
-def _history(
-    competition: Competition, scored: Sequence[Entry], stood: Sequence[Entry]
-) -> tuple[tuple[str, float], ...]:
-    """When another submission came to stand for the team, and its displayed score."""
-    points = []
-    for entry, best in zip(scored, stood, strict=True):
-        if entry is best:
-            assert entry.public is not None
-            points.append((f"{entry.time:%Y-%m-%d %H:%M}", round(entry.public, competition.decimals)))
-    return tuple(points)

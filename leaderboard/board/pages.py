@@ -18,6 +18,7 @@ from leaderboard.board.table import (
     shown_count,
     shown_interval,
     shown_p,
+    shown_score,
     shown_shake_up,
     shown_share,
 )
@@ -33,7 +34,7 @@ def leaderboard_html(competition: Competition, boards: Sequence[Board], head: st
 
     Args:
         competition: whose name, visibility, sizes and decimals are shown.
-        boards: the public one, after the end below the private one.
+        boards: the public one, after the end below the private one, and that of the validation sets.
         head: the hash of the ledger's last row.
     """
     page = templates(Path(__file__).parent)
@@ -50,6 +51,7 @@ def leaderboard_html(competition: Competition, boards: Sequence[Board], head: st
         families=FEWEST_FAMILIES,
         draws=DRAWS,
         shown=lambda value: shown(value, competition.decimals),
+        score=lambda line, board: shown_score(line, competition.decimals, board.detailed),
         interval=lambda line: shown_interval(line, competition.decimals),
         share=shown_share,
         bound=shown_p,
@@ -60,7 +62,7 @@ def leaderboard_html(competition: Competition, boards: Sequence[Board], head: st
 def _longest(board: Board) -> float:
     """What the bars of a board end at, in points."""
     ends = [line.score.rmse if math.isnan(line.high) else line.high for line in board.standings]
-    return max([board.noise_floor, *ends]) or 1.0
+    return max((end for end in (board.noise_floor, *ends) if not math.isnan(end)), default=0.0) or 1.0
 
 
 def _steps(history: Sequence[tuple[str, float]]) -> str:
@@ -78,7 +80,8 @@ def _source_hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-HEADER = ("Rank", "Team", "RMSE", "95 % interval", "ranks", "P(first)", "p, above", "skill", "submissions")
+DETAILS = ("95 % interval", "ranks", "P(first)", "p, above", "skill")
+PARTS = {"public": "the public part", "private": "the private part", "validation": "the validation sets"}
 
 
 def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head: str) -> str:
@@ -86,38 +89,47 @@ def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head
 
     Args:
         competition: whose name, visibility and decimals are shown.
-        boards: the public one, after the end below the private one.
+        boards: the public one, after the end below the private one, and that of the validation sets.
         head: the hash of the ledger's last row.
     """
     blocks = [f"**{escaped(competition.name)}** ({competition.visibility})"]
     for board in boards:
         header = [
-            *HEADER,
+            *("Rank", "Team", "RMSE"),
+            *(DETAILS if board.detailed else ()),
+            "submissions",
             *(f"RMSE {title}" for title in board.further),
             *(("public rank", "shake-up") if board.part == "private" else ()),
         ]
         rows = [header, ["---:", "---", *["---:"] * (len(header) - 2)]]
-        rows += [_cells(line, competition.decimals, board.part) for line in board.standings]
+        rows += [_cells(line, competition.decimals, board) for line in board.standings]
         table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
         floor = shown(board.noise_floor, competition.decimals)
-        blocks.append(f"RMSE in points on the {board.part} part; noise floor {floor}.\n\n{table}")
+        noise = f"; noise floor {floor}" if board.detailed else ""
+        blocks.append(f"RMSE in points on {PARTS[board.part]}{noise}.\n\n{table}")
     blocks.append(f"Ledger: `{head}`")
     return "\n\n".join(blocks) + "\n"
 
 
-def _cells(line: Standing, decimals: int, part: str) -> list[str]:
+def _cells(line: Standing, decimals: int, board: Board) -> list[str]:
     team = line.kind == "team"
     after = ["" if line.public is None else shown_count(line.public.rank), shown_shake_up(line)]
     return [
         shown_count(line.rank),
         escaped(line.name) + ("" if team else " (baseline)"),
-        shown(line.score.rmse, decimals),
+        shown_score(line, decimals, board.detailed),
+        *(_details(line, decimals) if board.detailed else ()),
+        str(line.submissions) if team else "",
+        *(shown(value, decimals) for value in line.further),
+        *(after if board.part == "private" else ()),
+    ]
+
+
+def _details(line: Standing, decimals: int) -> list[str]:
+    return [
         shown_interval(line, decimals),
         "" if line.best is None else f"{line.best}–{line.worst}",
         shown_share(line.first),
         shown_p(line.above),
         shown(line.skill, decimals),
-        str(line.submissions) if team else "",
-        *(shown(value, decimals) for value in line.further),
-        *(after if part == "private" else ()),
     ]

@@ -1,4 +1,4 @@
-"""The public or the private part of the solution, ready to score many submissions.
+"""The rows of a part of the test sets, or of the validation sets, ready to score many submissions.
 
 The families of the test sets, from the organizer's record of the build.
 """
@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leaderboard.board.statistics import Families
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.files import read_head
+from submission.ids import split_id
 from submission.metrics import Score, score
-from submission.scoring import noise_floor_of
+from submission.scoring import noise_floor_of, read_targets
 from submission.solution import SolutionRow, solution_of
 
 _LARGEST = 1 << 30
@@ -49,19 +49,19 @@ def _recorded(competition: Competition) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of the solution with one usage.
+    """The rows that count in one part.
 
     Attributes:
-        rows: the solution's, n of them.
-        columns: where each stands among the ids of the test sets (n,).
-        targets: the hidden labels (n,), fractions.
+        ids: of the rows (n,).
+        columns: where each stands among the ids of the test or of the validation sets (n,).
+        targets: the labels (n,), fractions.
         families: of the rows.
         noise_floor: in points, see :func:`submission.scoring.noise_floor_of`.
-        further: the same part of the solution of each metric that does not rank.
+        further: the same part of each metric that does not rank.
     """
 
-    rows: tuple[SolutionRow, ...]
-    columns: NDArray[np.int64]
+    ids: tuple[str, ...]
+    columns: IntArray
     targets: FloatArray
     families: Families
     noise_floor: float
@@ -75,20 +75,50 @@ class Part:
             UnusableInput: ``private/build.json`` is damaged.
         """
         others = (solution_of(competition, metric) for metric in competition.metrics[1:])
-        further = tuple(cls._of(competition, rows, usage) for rows in others)
-        return replace(cls._of(competition, solution, usage), further=further)
+        further = tuple(cls.of_rows(competition, rows, usage) for rows in others)
+        return replace(cls.of_rows(competition, solution, usage), further=further)
 
     @classmethod
-    def _of(cls, competition: Competition, solution: Sequence[SolutionRow], usage: str) -> "Part":
-        rows = tuple(row for row in solution if row.usage == usage)
-        place = {name: column for column, name in enumerate(competition.ids("test"))}
+    def of_rows(cls, competition: Competition, solution: Sequence[SolutionRow], usage: str) -> "Part":
+        """The rows of `solution` with this usage, alone.
+
+        Raises:
+            UnusableInput: ``private/build.json`` is damaged.
+        """
+        rows = [row for row in solution if row.usage == usage]
+        targets = {row.id: row.prediction for row in rows}
+        return cls._of(competition, "test", targets, families_of(competition, rows))
+
+    @classmethod
+    def of_validation(cls, competition: Competition) -> "Part":
+        """The validation sets, each a family, with those of metrics that do not rank.
+
+        Raises:
+            UnusableInput: there are none, or their targets cannot be read.
+        """
+        if not competition.sets("val"):
+            raise UnusableInput(f"{competition.root} has no validation sets")
+        targets, parts = read_targets(competition, "val"), []
+        for names in competition.by_metric(targets).values():
+            sets = Families.of([competition.set_of(name) for name in names], [""] * len(names))
+            parts.append(cls._of(competition, "val", {name: targets[name] for name in names}, sets))
+        return replace(parts[0], further=tuple(parts[1:]))
+
+    @classmethod
+    def _of(
+        cls, competition: Competition, part: str, targets: Mapping[str, float], families: Families
+    ) -> "Part":
+        place = {name: column for column, name in enumerate(competition.ids(part))}
         return cls(
-            rows=rows,
-            columns=np.array([place[row.id] for row in rows]),
-            targets=np.array([row.prediction for row in rows]),
-            families=families_of(competition, rows),
-            noise_floor=sampling_noise(competition, rows),
+            ids=tuple(targets),
+            columns=np.array([place[name] for name in targets]),
+            targets=np.array(list(targets.values())),
+            families=families,
+            noise_floor=noise_floor_of(competition, part, targets),
         )
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
     def errors(self, predictions: FloatArray) -> FloatArray:
         """The errors (n,) in points of a submission with these predictions (ids,)."""
@@ -97,22 +127,21 @@ class Part:
     def score(self, predictions: FloatArray) -> Score:
         """The score of a submission with these predictions (ids,)."""
         chosen = np.asarray(predictions)[self.columns].tolist()
-        named = {row.id: value for row, value in zip(self.rows, chosen, strict=True)}
-        return score(named, self._truth, self._subjects.__getitem__)
+        return score(dict(zip(self.ids, chosen, strict=True)), self._truth, self._subjects.__getitem__)
 
     def of_method(self, predictions: Mapping[str, float]) -> tuple[Score, FloatArray]:
         """Score and errors (n,) of predictions by id."""
-        values = np.array([predictions[row.id] for row in self.rows])
+        values = np.array([predictions[name] for name in self.ids])
         found = score(predictions, self._truth, self._subjects.__getitem__)
         return found, 100 * (values - self.targets)
 
     @cached_property
     def _truth(self) -> dict[str, float]:
-        return {row.id: row.prediction for row in self.rows}
+        return dict(zip(self.ids, self.targets.tolist(), strict=True))
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
-        return {row.id: row.subject for row in self.rows}
+        return {name: split_id(name)[0] for name in self.ids}
 
 
 def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> float:

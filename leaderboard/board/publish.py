@@ -5,12 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from leaderboard.board.contenders import after_end, by_team, while_running
+import numpy as np
+
+from leaderboard.board.contenders import Baselines, in_private, in_public, kit, while_running
+from leaderboard.board.feedback import Listening, together
 from leaderboard.board.pages import leaderboard_html, leaderboard_markdown
 from leaderboard.board.part import Part
-from leaderboard.board.probing import probing_warning
+from leaderboard.board.probing import probing_warnings
 from leaderboard.board.results import baseline_names, read_methods
-from leaderboard.board.table import FEW, Board, Standing, leaderboard_csv, standings
+from leaderboard.board.shown import Shown, shown
+from leaderboard.board.table import FEW, Board, Contender, Standing, leaderboard_csv, standings
+from leaderboard.board.told import on_board
 from leaderboard.ledger.kept import kept_table
 from leaderboard.ledger.ledger import Entry, Ledger
 from leaderboard.ledger.teams import plain
@@ -27,7 +32,7 @@ class Published:
     """What :func:`publish` wrote.
 
     Attributes:
-        standings: the lines of the public leaderboard, best first.
+        standings: the lines of the public leaderboard, best first; detailed after the end.
         final: those of the private one; none before the end.
         warnings: for the organizer, a line each: too few public predictions, teams that have a baseline's
             name, submissions that look like probes, files that were left out.
@@ -44,13 +49,17 @@ class Published:
     private_csv: Path | None
 
 
-def publish(competition: Competition, ended: datetime | None = None, out: Path | None = None) -> Published:
+def publish(
+    competition: Competition, ended: datetime | None = None, retired: bool = False, out: Path | None = None
+) -> Published:
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
-    They show scores on the public part only. The methods of ``submissions/`` stand there as unranked
-    baselines; a file that is not valid (any more) is left out with a warning.
+    Before the end they show, on the public part, the teams' ranks and scores as they were told, and a few
+    baselines; each further number would tell of the labels (`leaderboard.board.told`). All methods and all
+    statistics stand in the table of the validation sets, ``leaderboard_validation.csv``. A file that is not
+    valid (any more) is left out with a warning.
 
-    After the end private scores, ranks and the shake-up are published too, on the page and in
+    After the end the teams' private scores, ranks and the shake-up are published too, on the page and in
     ``leaderboard_private.csv``: that is for the organizer to say.
 
     Where others submit meanwhile, all are written again: the last to write has seen the last submission.
@@ -59,11 +68,15 @@ def publish(competition: Competition, ended: datetime | None = None, out: Path |
         competition: the organizer's copy.
         ended: the time now, if private scores are to be published.
         out: the folder to write to, as for a copy that cannot be written; the competition's own unless given.
+        retired: whether the test sets are not used again, so that after the end all methods are shown on
+            them.
 
     Raises:
         UnusableInput: this is a participant's copy, the ledger is damaged or lacks a row that was told, or
-            private scores are to be published before the deadline.
+            private scores are to be published before the deadline, or methods on test sets before the end.
     """
+    if retired and ended is None:
+        raise UnusableInput("test sets are retired after the end alone: give --final too")
     competition.require_private()
     if ended is not None and competition.deadline is not None and ended < competition.deadline:
         raise UnusableInput(
@@ -78,41 +91,42 @@ def publish(competition: Competition, ended: datetime | None = None, out: Path |
         sweep(out, private, private / "submissions", private / "solutions")
     for _ in range(3):  # without an end it could go on as long as others submit
         head = ledger.head()
-        written = _write(competition, ledger, head, ended is not None, out)
+        written = _write(competition, ledger, head, ended is not None, retired, out)
         if ledger.head() == head:
             return written
     return written
 
 
-def _write(competition: Competition, ledger: Ledger, head: str, final: bool, root: Path) -> Published:
-    decimals, solution = competition.decimals, solution_of(competition)
+def _write(
+    competition: Competition, ledger: Ledger, head: str, final: bool, retired: bool, root: Path
+) -> Published:
+    decimals = competition.decimals
     methods, entries = read_methods(competition), ledger.entries()
     predictions, unread = kept_table(competition, ledger, entries)
-    public = Part.of(competition, solution, "Public")
-    lines = standings(
-        while_running(competition, public, entries, predictions, methods.predictions),
-        public.families,
-        decimals,
-    )
-    further = competition.titles[1:]
-    boards = [Board("public", lines, round(public.noise_floor, decimals), further)]
+    known = shown(competition)
+    listening = Listening.of(competition, ledger, known)
+    running = _while_running(competition, listening, known, entries, predictions)
+    boards = [running]
     if final:
-        private = Part.of(competition, solution, "Private")
-        found = after_end(competition, private, entries, predictions, methods.predictions, lines)
-        last = standings(found, private.families, decimals)
-        boards.insert(0, Board("private", last, round(private.noise_floor, decimals), further))
+        kit_there = methods.predictions if retired else {}
+        boards = _after_end(competition, running, entries, predictions, kit_there)
         write_text(root / "leaderboard_private.csv", leaderboard_csv(boards[0], decimals))
     write_text(root / "leaderboard.csv", leaderboard_csv(boards[-1], decimals))
+    on_validation = _on_validation(competition)
+    if on_validation.standings:
+        boards.append(on_validation)
+        write_text(root / "leaderboard_validation.csv", leaderboard_csv(on_validation, decimals))
     write_text(root / "leaderboard.html", leaderboard_html(competition, boards, head))
     write_text(root / "leaderboard.md", leaderboard_markdown(competition, boards, head))
+    public = listening.hidden.newest.part
     return Published(
-        standings=lines,
+        standings=boards[1].standings if final else running.standings,
         final=boards[0].standings if final else (),
         warnings=(
             *(_endless(competition) if final else ()),
-            *_few(len(public.rows)),
+            *_few(len(public)),
             *_namesakes(entries, competition),
-            *_probing(entries, predictions),
+            *_probing(entries, predictions, public, 10.0**-decimals),
             *unread,
             *methods.warnings,
         ),
@@ -123,13 +137,68 @@ def _write(competition: Competition, ledger: Ledger, head: str, final: bool, roo
     )
 
 
-def _probing(entries: Sequence[Entry], predictions: FloatArray) -> list[str]:
-    """Warnings of teams whose submissions look like probes."""
+def _while_running(
+    competition: Competition,
+    listening: Listening,
+    known: Shown,
+    entries: Sequence[Entry],
+    predictions: FloatArray,
+) -> Board:
+    """Ranks and scores of teams as they were told, and a few baselines."""
+    public, hidden = listening.hidden.newest.part, listening.hidden
+    baselines = {
+        name: round(public.of_method(found)[0].rmse / hidden.step) * hidden.step
+        for name, found in on_board(competition, hidden, known)[0].items()
+    }
+    scored = [entry for entry in entries if entry.status == "scored"]
+    found = while_running(entries, listening.answers(scored, predictions), len(public), baselines)
+    return Board("public", standings(found, None, competition.decimals), detailed=False)
+
+
+def _after_end(
+    competition: Competition,
+    running: Board,
+    entries: Sequence[Entry],
+    predictions: FloatArray,
+    methods: Baselines,
+) -> list[Board]:
+    """The private board and the public one, with the methods of the kit that may be shown there."""
+    decimals, further, solution = competition.decimals, competition.titles[1:], solution_of(competition)
+    public, private = (Part.of(competition, solution, usage) for usage in ("Public", "Private"))
+    seen = [
+        Contender(line.name, "baseline", line.score, np.full(len(public), np.nan))
+        for line in running.standings
+        if line.kind == "baseline"
+    ]
+    teams = in_public(competition, public, entries, predictions)
+    before = standings(teams + (kit(public, methods) or seen), public.families, decimals)
+    teams = in_private(competition, private, entries, predictions, before)
+    after = standings(teams + kit(private, methods), private.families, decimals)
+    return [
+        Board("private", after, round(private.noise_floor, decimals), further),
+        Board("public", before, round(public.noise_floor, decimals), further),
+    ]
+
+
+def _on_validation(competition: Competition) -> Board:
+    """All methods on the labelled validation sets, where nothing is told that participants do not have."""
+    methods = read_methods(competition, "val").predictions if competition.sets("val") else {}
+    if not methods:
+        return Board("validation", ())
+    part = Part.of_validation(competition)
+    lines = standings(kit(part, methods), part.families, competition.decimals)
+    floor = round(part.noise_floor, competition.decimals)
+    return Board("validation", lines, floor, competition.titles[1:])
+
+
+def _probing(entries: Sequence[Entry], predictions: FloatArray, public: Part, step: float) -> list[str]:
+    """Warnings of teams, and of those of a like name, whose submissions look like probes."""
+    scored = [entry for entry in entries if entry.status == "scored"]
     found = []
-    for made in by_team(entries).values():
-        scored = [entry for entry in made if entry.status == "scored"]
-        found.append(probing_warning(scored, predictions[[entry.number - 1 for entry in scored]]))
-    return [warning for warning in found if warning]
+    for made in together(scored):
+        theirs = predictions[[entry.number - 1 for entry in made]]
+        found += probing_warnings(made, theirs, public.columns, step)
+    return found
 
 
 def _namesakes(rows: Sequence[Entry], competition: Competition) -> list[str]:
@@ -153,5 +222,5 @@ def _few(public: int) -> list[str]:
         return []
     return [
         f"the public score rests on {public} predictions: a few submissions tell their labels; "
-        f"build with more test sets (MAE and Spearman are published from {FEW} on)"
+        f"build with more test sets (baselines are shown from {FEW} on)"
     ]

@@ -32,9 +32,10 @@ class Methods:
     warnings: tuple[str, ...]
 
 
-def method_files(competition: Competition) -> list[Path]:
-    """The files in ``submissions/``, valid or not, sorted by name."""
-    return sorted((competition.root / "submissions").glob("*.csv"))
+def method_files(competition: Competition, part: str = "test") -> list[Path]:
+    """The files in ``submissions/``, or in ``validation/`` for "val", valid or not, sorted by name."""
+    folder = {"test": "submissions", "val": "validation"}[part]
+    return sorted((competition.root / folder).glob("*.csv"))
 
 
 def baseline_names(competition: Competition) -> dict[str, str]:
@@ -43,8 +44,8 @@ def baseline_names(competition: Competition) -> dict[str, str]:
     return {plain(name): name for name in names}
 
 
-def read_methods(competition: Competition) -> Methods:
-    """Every method's predictions for the test sets, sorted by name.
+def read_methods(competition: Competition, part: str = "test") -> Methods:
+    """Every method's predictions for the test sets, or for the validation sets ("val"), sorted by name.
 
     Left out are files that are not valid or cannot be read, whose name cannot be shown, and links into
     ``private/``.
@@ -52,7 +53,7 @@ def read_methods(competition: Competition) -> Methods:
     predictions = {}
     warnings = []
     private = competition.private.resolve()
-    for path in method_files(competition):
+    for path in method_files(competition, part):
         if not path.name.isprintable():
             warnings.append(f"left out {str(path)!r}: its name cannot be shown; rename it")
             continue
@@ -60,7 +61,7 @@ def read_methods(competition: Competition) -> Methods:
             warnings.append(f"left out {path}: it leads into {competition.private}")
             continue
         try:
-            predictions[path.stem] = validate(competition, path)
+            predictions[path.stem] = validate(competition, path, part)
         except InvalidSubmission as error:
             more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
             warnings.append(f"left out {path}: {error.problems[0]}{more}")

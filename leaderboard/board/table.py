@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,14 +15,17 @@ from submission.metrics import Score, skill
 
 COLUMNS = (
     *("Rank", "TeamId", "TeamName", "LastSubmissionDate", "Score", "SubmissionCount"),  # Kaggle's
-    *("MAE", "Spearman", "Skill", "NoiseFloor", "Kind"),
+    "Kind",
+)
+DETAILS = (
+    *("MAE", "Spearman", "Skill", "NoiseFloor"),
     *("ScoreLow", "ScoreHigh", "RankLow", "RankHigh", "FirstShare", "AboveP"),
 )
-PRIVATE_COLUMNS = (*COLUMNS, "PublicScore", "PublicRank", "ShakeUp")
+BEFORE = ("PublicScore", "PublicRank", "ShakeUp")
 CONSTANT = "constant"
 """The baseline that skill is measured against: the meta-train mean for every set."""
 FEW = 10
-"""With fewer predictions RMSE alone is published: every further number helps to solve for labels."""
+"""With fewer predictions RMSE alone is published, and before the end no baseline's: they tell labels."""
 P_BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0)
 """A p-value is published as the least of these that it does not exceed."""
 
@@ -34,7 +37,7 @@ class Contender:
     Attributes:
         name, kind: as in `Standing`.
         score: at full precision.
-        errors: (n,) on the scored rows, in points; nan where they are not known.
+        errors: (n,) on the scored rows, in points; nan where they are not known, none where none count.
         number: of the submission; 0 for a baseline.
         last_submission, submissions, history: as in `Standing`.
         public: after the end, the team's line among the public standings.
@@ -44,7 +47,7 @@ class Contender:
     name: str
     kind: str
     score: Score
-    errors: FloatArray
+    errors: FloatArray = field(default_factory=lambda: np.zeros(0))
     number: int = 0
     last_submission: str = ""
     submissions: int = 0
@@ -60,9 +63,10 @@ class Standing:
     Attributes:
         name: the team's or the baseline's name.
         kind: "team" or "baseline".
-        score: in points; MAE and Spearman are nan with fewer than `FEW` predictions.
+        score: in points; nan where none was told. MAE and Spearman are nan with fewer than `FEW` predictions,
+            and while the competition runs.
         skill: against `CONSTANT`, from the published scores; nan where there is no such baseline.
-        rank: 1, 2, 2, 4, ...; None for a baseline.
+        rank: 1, 2, 2, 4, ...; None for a baseline, and for a team that was told no score.
         last_submission: UTC, "YYYY-MM-DD hh:mm:ss"; empty for a baseline.
         submissions: how many the team made, invalid ones among them; 0 for a baseline.
         low, high: the 95 % interval of the RMSE in points, widened to one decimal less; nan where unknown.
@@ -104,19 +108,23 @@ class Board:
     """A leaderboard.
 
     Attributes:
-        part: "public" or "private", the test sets that it scores.
+        part: "public", "private" or "validation", the sets that it scores.
         standings: its lines, best first.
-        noise_floor: of these sets, in points, rounded.
+        noise_floor: of these sets, in points, rounded; nan where it is not told.
         further: titles of the metrics that do not rank.
+        detailed: whether there is more than rank, name, score and number of submissions.
     """
 
     part: str
     standings: tuple[Standing, ...]
-    noise_floor: float
+    noise_floor: float = math.nan
     further: tuple[str, ...] = ()
+    detailed: bool = True
 
 
-def standings(contenders: Sequence[Contender], families: Families, decimals: int) -> tuple[Standing, ...]:
+def standings(
+    contenders: Sequence[Contender], families: Families | None, decimals: int
+) -> tuple[Standing, ...]:
     """The leaderboard, best first: teams, and baselines, pinned and unranked.
 
     Teams have competition ranks ("1, 2, 2, 4") by the RMSE as displayed, so that order and display agree;
@@ -125,12 +133,14 @@ def standings(contenders: Sequence[Contender], families: Families, decimals: int
 
     Args:
         contenders: in any order.
-        families: of the scored rows.
+        families: of the scored rows; None for ranks and scores alone.
         decimals: of published scores.
     """
+    placed = sorted(contenders, key=lambda each: (*_place(each.score.rmse, decimals), each.number))
+    if families is None:
+        return _ranked([replace(_line(each, math.nan, decimals), further=()) for each in placed])
     found = [each.score for each in contenders if each.kind == "baseline" and each.name == CONSTANT]
     constant = published(found[0], decimals).rmse if found else math.nan
-    placed = sorted(contenders, key=lambda each: (round(each.score.rmse, decimals), each.number))
     lines = [_line(each, constant, decimals) for each in placed]
     if len(families.codes) >= FEW and lines:
         squared = np.stack([each.errors for each in placed]) ** 2
@@ -139,6 +149,11 @@ def standings(contenders: Sequence[Contender], families: Families, decimals: int
         if known is not None:
             lines = [_uncertain(line, known, place, decimals) for place, line in enumerate(lines)]
     return _ranked(lines)
+
+
+def _place(rmse: float, decimals: int) -> tuple[bool, float]:
+    """What scores are sorted by: as displayed, and none last."""
+    return math.isnan(rmse), 0.0 if math.isnan(rmse) else round(rmse, decimals)
 
 
 def published(score: Score, decimals: int) -> Score:
@@ -152,21 +167,23 @@ def published(score: Score, decimals: int) -> Score:
 
 
 def leaderboard_csv(board: Board, decimals: int) -> str:
-    """The text of ``leaderboard.csv``: Kaggle's columns, then ours; unknown numbers are empty.
+    """The text of ``leaderboard.csv``: Kaggle's columns, and the kind of line; unknown numbers are empty.
 
-    That of ``leaderboard_private.csv`` has the public score, its rank and the shake-up behind. Last come the
-    scores of the metrics that do not rank.
+    A detailed one has ours, that of ``leaderboard_private.csv`` the public score, its rank and the shake-up
+    behind. Last come the scores of the metrics that do not rank.
     Names that a spreadsheet would take for a formula get a ``'`` in front.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     private = board.part == "private"
     further = [f"Score {title}" for title in board.further]
-    writer.writerow([*(PRIVATE_COLUMNS if private else COLUMNS), *further])
+    header = [*COLUMNS, *(DETAILS if board.detailed else ()), *(BEFORE if private else ())]
+    writer.writerow([*header, *further])
     for line in board.standings:
-        cells = _cells(line, board.noise_floor, decimals)
+        cells = _cells(line, decimals, board.detailed)
+        details = _details(line, board.noise_floor, decimals) if board.detailed else []
         before = _before(line, decimals) if private else []
-        writer.writerow([*cells, *before, *(shown(value, decimals) for value in line.further)])
+        writer.writerow([*cells, *details, *before, *(shown(value, decimals) for value in line.further)])
     return stream.getvalue()
 
 
@@ -246,7 +263,7 @@ def _ranked(lines: Sequence[Standing]) -> tuple[Standing, ...]:
     ranked: list[Standing] = []
     teams: list[Standing] = []
     for line in lines:
-        if line.kind == "team":
+        if line.kind == "team" and not math.isnan(line.score.rmse):
             tied = teams and teams[-1].score.rmse == line.score.rmse
             line = replace(line, rank=teams[-1].rank if tied else len(teams) + 1)
             teams.append(line)
@@ -254,17 +271,27 @@ def _ranked(lines: Sequence[Standing]) -> tuple[Standing, ...]:
     return tuple(ranked)
 
 
-def _cells(line: Standing, noise_floor: float, decimals: int) -> list[object]:
+def shown_score(line: Standing, decimals: int, detailed: bool) -> str:
+    """The score; that of a baseline to one decimal at most where nothing else is said of it."""
+    return shown(line.score.rmse, decimals if detailed or line.kind == "team" else min(decimals, 1))
+
+
+def _cells(line: Standing, decimals: int, detailed: bool) -> list[object]:
     team = line.kind == "team"
     return [
         shown_count(line.rank),
         team_id(line.name) if team else "",
         _harmless(line.name),
         line.last_submission,
-        shown(line.score.rmse, decimals),
+        shown_score(line, decimals, detailed),
         line.submissions if team else "",
-        *(shown(x, decimals) for x in (line.score.mae, line.score.spearman, line.skill, noise_floor)),
         line.kind,
+    ]
+
+
+def _details(line: Standing, noise_floor: float, decimals: int) -> list[str]:
+    return [
+        *(shown(x, decimals) for x in (line.score.mae, line.score.spearman, line.skill, noise_floor)),
         *(shown(x, decimals - 1) for x in (line.low, line.high)),
         *(shown_count(x) for x in (line.best, line.worst)),
         shown(line.first, 1),

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from leaderboard.board.feedback import heard
+from leaderboard.board.feedback import Answer, heard
 from leaderboard.board.results import baseline_names
-from leaderboard.board.table import published
 from leaderboard.entry.limits import check_open, left_text
 from leaderboard.ledger.ledger import Ledger
-from leaderboard.ledger.teams import check_team, plain
+from leaderboard.ledger.teams import check_team, plain, taken
 from leaderboard.ledger.versions import settle
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
-from submission.metrics import Score
 from submission.predictions import read_bytes
 from submission.scoring import SCORER, parse_submission, score_against
 from submission.solution import solution_of
@@ -26,16 +24,27 @@ class Receipt:
 
     Attributes:
         number: of its entry in the ledger.
-        public: the public score, as it is published; with the feedback "ladder" that of submission `stands`.
-        stands: the number of the submission that stands for the team now, where the feedback is "ladder";
-            else that of this one.
+        answer: which score is told: with a ladder that of the submission that stands, or none.
+        rows: how many predictions it rests on.
         left: how many more submissions the team may make today; None for any number.
     """
 
     number: int
-    public: Score
-    stands: int
+    answer: Answer
+    rows: int
     left: int | None
+
+    def text(self, decimals: int) -> str:
+        """What is told, in words."""
+        answer = self.answer
+        if answer.silent:
+            return "entered: a comparison would tell of the labels, and none was made"
+        if answer.score is None:
+            return "no better than the best baseline by more than chance"
+        told = f"public RMSE {answer.score:.{decimals}f} points"
+        if answer.stands == self.number:
+            return told
+        return f"no better by more than chance than submission {answer.stands}, whose {told} stands"
 
 
 def submit(competition: Competition, path: Path, team: str, clock: Callable[[], datetime]) -> Receipt:
@@ -47,7 +56,8 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
     Args:
         competition: the organizer's copy.
         path: the submitted file.
-        team: the team's name; that of a baseline, a file in ``submissions/``, is refused.
+        team: the team's name; that of a baseline, a file in ``submissions/``, is refused, and one that reads
+            like another team's but for marks and spaces.
         clock: the time now, with its time zone; read when it is this process's turn.
 
     Raises:
@@ -68,7 +78,10 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
         invalid = error
     with ledger.transaction() as transaction:
         now = transaction.now(clock())
-        left = check_open(competition, team, transaction.times(team), now)
+        times = transaction.times(team)
+        if not times and (other := taken(team, {entry.team for entry in ledger.entries()})):
+            raise UnusableInput(f"team name {team!r} reads like team {other!r}: take that one or another")
+        left = check_open(competition, team, times, now)
         solution = settle(competition, transaction)
         scores = score_against(predictions, solution_of(competition)) if predictions else None
         number = transaction.submit(now, team, data, scores, SCORER, solution)
@@ -76,7 +89,7 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
         assert invalid is not None
         entered = f"entered as submission {number}; invalid ones count too{left_text(competition, left)}"
         raise InvalidSubmission(invalid.name, invalid.problems, entered) from invalid
-    stands, public = number, scores.public
-    if competition.feedback == "ladder":
-        stands, public = heard(competition, ledger, number)
-    return Receipt(number, published(public, competition.decimals), stands, left)
+    if competition.feedback == "rounded":
+        told = Answer(number, round(scores.public.rmse, competition.decimals))
+        return Receipt(number, told, scores.public.n, left)
+    return Receipt(number, *heard(competition, ledger, number), left)

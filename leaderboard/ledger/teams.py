@@ -3,11 +3,13 @@
 Three rules after UTS 39 (Unicode Security Mechanisms) keep a name from passing for another's: only scripts in
 common use; one script a word, except for Latin among East Asian ones; no name that reads as plain Latin but
 has other letters. Not caught: look-alikes inside one script (l I 1, O 0, rn m), in a name whose other words
-are not Latin, among East Asian scripts, and names that differ in marks alone ("Team A", "Team-A").
+are not Latin, among East Asian scripts. Names that differ in marks alone ("Team A", "Team-A") are of one team
+only; which others read alike, :func:`alike` says.
 """
 
 import hashlib
 import unicodedata
+from collections.abc import Collection
 
 from submission.errors import UnusableInput
 
@@ -87,6 +89,35 @@ def plain(name: str) -> str:
     True
     """
     return "".join(character for character in team_key(name) if character.isalnum())
+
+
+def taken(name: str, others: Collection[str]) -> str | None:
+    """That of the other teams' names which `name` reads like but for marks and spaces; None for none.
+
+    >>> taken("A-", ["B", "A"]), taken("a", ["A"])
+    ('A', None)
+    """
+    found = (other for other in others if plain(other) == plain(name) and team_key(other) != team_key(name))
+    return next(found, None)
+
+
+def alike(names: Collection[str]) -> list[frozenset[str]]:
+    """The names in groups whose teams may be one: a name, its spellings, and more words or a number behind.
+
+    >>> [sorted(group) for group in alike(["A", "a.", "A B", "A2", "AB", "B 1", "B 2"])]
+    [['A', 'A B', 'A2', 'a.'], ['AB'], ['B 1'], ['B 2']]
+    """
+    groups: dict[tuple[str, ...], set[str]] = {}
+    for words, name in sorted(((_words(name), name) for name in set(names)), key=lambda pair: pair[0]):
+        begins = [words[:end] for end in range(1, len(words) + 1)]
+        begins.append((*words[:-1], words[-1].rstrip("0123456789")))
+        groups.setdefault(next((each for each in begins if each in groups), words), set()).add(name)
+    return [frozenset(group) for group in groups.values()]
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """The words of a name without regard to case."""
+    return tuple("".join(" " if mark in _MARKS else mark for mark in team_key(name)).split())
 
 
 def team_id(name: str) -> str:

@@ -57,7 +57,7 @@ def test_the_rules_are_kept_and_described(fields: dict) -> None:
     assert opened.describe().splitlines()[-3:] == [
         "  limits       submissions of a team: 5 a day (UTC), 1,000 in all",
         "  deadline     2026-12-31 11:59:58 UTC",
-        "  feedback     the public score of a submission that betters the team's best one by more than chance",
+        "  feedback     a coarse score, where it betters the best baseline and the team's best by more than chance",
     ]
 
 
@@ -236,7 +236,7 @@ TWO = {"a": 1, "b": 1}
         ("precision", "float16", "precision: must be one of float32, bfloat16, got 'float16'"),
         ("seed", -1, "seed: must be a whole number, 0 to 2^63 - 1, got -1"),
         ("decimals", 10, "decimals: must be 0 to 9, got 10"),
-        ("feedback", "all", "feedback: must be one of rounded, ladder, got 'all'"),
+        ("feedback", "all", "feedback: must be one of rounded, ladder, guarded, got 'all'"),
         ("daily_limit", 0, "daily_limit: must be 1 to 1,000,000, or none, got 0"),
         ("deadline", 5, "deadline: must be a UTC time in whole seconds, or none, got 5"),
         ("deadline", "soon", "deadline: 'soon' is not a time"),

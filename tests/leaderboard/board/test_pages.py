@@ -114,7 +114,7 @@ def test_a_hidden_competition_says_so_and_an_empty_board_is_a_page(competition: 
     assert "No submissions yet." in Page(text).text["td"]
     assert "Hidden: the test images are unpublished" in text
     assert "Deadline: 2026-12-31 23:59:00 UTC" in text
-    assert "Feedback (ladder): the public score of a submission that betters" in text
+    assert "Feedback (ladder): a coarse score, where it betters the best" in text
 
 
 def test_the_policy_allows_the_pages_own_style_and_script_alone(competition: Competition) -> None:
@@ -186,3 +186,33 @@ def test_the_table_stands_between_name_and_ledger(competition: Competition) -> N
         "|  | fd (baseline) | 5.00 |  |  |  |  |  |  |\n\n"
         "Ledger: `c0ffee`\n"
     )
+
+
+def test_while_it_runs_the_page_and_the_table_hold_rank_team_score_and_count(
+    competition: Competition,
+) -> None:
+    running = Board("public", (TEAM_OF_MARKDOWN, KIT_OF_MARKDOWN), detailed=False)
+    text = leaderboard_html(competition, [running], HEAD)
+    page = Page(text)
+    cells = [cell.strip() for cell in page.text["td"] if cell.strip()]
+    assert cells == ["1", "2.50", "2026-01-02 03:04:05", "3", "–", "5.0", "–", "–"]
+    assert page.text["button"] == ["Rank", "Team", "Score", "Last submission (UTC)", "Submissions"]
+    assert "noise floor" not in text.casefold()
+    assert leaderboard_markdown(competition, [running], "c0ffee") == (
+        "**Two classifiers** (practice)\n\n"
+        "RMSE in points on the public part.\n\n"
+        "| Rank | Team | RMSE | submissions |\n"
+        "| ---: | --- | ---: | ---: |\n"
+        "| 1 | Team | 2.50 | 3 |\n"
+        "|  | fd (baseline) | 5.0 |  |\n\n"
+        "Ledger: `c0ffee`\n"
+    )
+
+
+def test_the_validation_sets_have_a_table_of_methods_alone(competition: Competition) -> None:
+    boards = [Board("public", (), detailed=False), Board("validation", (KIT,), 1.5)]
+    page = Page(leaderboard_html(competition, boards, HEAD))
+    assert page.text["h2"][:2] == ["On the public part", "On the validation sets"]
+    assert "Submissions" in page.text["button"][:5]
+    assert "Submissions" not in page.text["button"][5:]
+    assert "Noise floor: 1.50" in page.text["span"]

@@ -1,5 +1,4 @@
 import csv
-import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -69,9 +68,7 @@ def test_the_published_files_hold_teams_and_baselines(
     submit(competition, halves, "team a", clock)
     published = publish(competition)
     assert [(line.rank, line.name, line.score.rmse) for line in published.standings] == [
-        (None, "oracle", 0.0),
         (1, "Team B", 0.0),
-        (None, "constant", 18.71),
         (2, "Team A", 25.5),
     ]
     assert [warning.split(": ")[0] for warning in published.warnings] == [
@@ -82,10 +79,47 @@ def test_the_published_files_hold_teams_and_baselines(
     assert published.warnings[-1].endswith("line 2, id 'cnn/test_9': unknown id (and 8 more)")
     with published.csv.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["SubmissionCount"] for row in rows] == ["", "1", "", "2"]
+    assert [row["SubmissionCount"] for row in rows] == ["1", "2"]
+    assert "Team B" in published.html.read_text(encoding="utf-8")
+
+
+def test_after_the_end_the_kits_methods_are_shown_if_the_sets_are_retired(
+    competition: Competition, halves: Path, perfect: Path, clock: Clock
+) -> None:
+    submissions, now = competition.root / "submissions", datetime(2027, 1, 1, tzinfo=timezone.utc)
+    write_predictions(submissions / "constant.csv", dict.fromkeys(competition.ids("test"), 0.6))
+    shutil.copy(perfect, submissions / "oracle.csv")
+    for path, team in ((halves, "Team A"), (perfect, "Team B")):
+        submit(competition, path, team, clock)
+    with pytest.raises(UnusableInput, match="test sets are retired after the end alone: give --final too"):
+        publish(competition, retired=True)
+    assert {line.kind for line in publish(competition, now).final} == {"team"}
+    published = publish(competition, now, retired=True)
+    assert [(line.rank, line.name, line.score.rmse) for line in published.standings] == [
+        (None, "oracle", 0.0),
+        (1, "Team B", 0.0),
+        (None, "constant", 18.71),
+        (2, "Team A", 25.5),
+    ]
+    assert [(line.rank, line.name) for line in published.final][:2] == [(None, "oracle"), (1, "Team B")]
+    with published.csv.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
     assert [row["Skill"] for row in rows] == ["1.00", "1.00", "0.00", "-0.86"]
     assert {row["NoiseFloor"] for row in rows} == {"3.05"}  # sqrt((9e-4 + 6.25e-4 + 1.6e-3 + 6e-4) / 4)
-    assert "Team B" in published.html.read_text(encoding="utf-8")
+
+
+def test_all_methods_stand_on_the_validation_sets(competition: Competition) -> None:
+    for name, value in (("constant", 0.3), ("fd", 0.2)):
+        for folder, part in (("submissions", "test"), ("validation", "val")):
+            write_predictions(
+                competition.root / folder / f"{name}.csv", dict.fromkeys(competition.ids(part), value)
+            )
+    published = publish(competition)
+    assert published.standings == ()
+    table = (competition.root / "leaderboard_validation.csv").read_text()
+    assert [line.split(",")[2] for line in table.splitlines()] == ["TeamName", "constant", "fd"]
+    assert "On the validation sets" in published.html.read_text()
+    assert "RMSE in points on the validation sets; noise floor" in published.markdown.read_text()
 
 
 def test_nothing_private_is_published(competition: Competition, halves: Path, clock: Clock) -> None:
@@ -110,23 +144,19 @@ def test_publishing_twice_writes_the_same_files(competition: Competition, halves
     assert everything(publish(competition)) == before
 
 
-def test_few_public_predictions_are_warned_of_and_only_their_rmse_is_published(
+def test_few_public_predictions_are_warned_of_and_no_baseline_is_shown(
     competition: Competition, halves: Path, clock: Clock
 ) -> None:
     write_predictions(
         competition.root / "submissions" / "fd.csv", dict.fromkeys(competition.ids("test"), 0.4)
     )
-    found = submit(competition, halves, "Team A", clock).public
-    assert math.isnan(found.mae)
-    assert math.isnan(found.spearman)
+    submit(competition, halves, "Team A", clock)
     published = publish(competition)
     assert published.warnings == (
         "the public score rests on 4 predictions: a few submissions tell their labels; "
-        "build with more test sets (MAE and Spearman are published from 10 on)",
+        "build with more test sets (baselines are shown from 10 on)",
     )
-    with published.csv.open(newline="") as stream:
-        assert {(row["MAE"], row["Spearman"]) for row in csv.DictReader(stream)} == {("", "")}
-    assert "20.00" not in published.html.read_text(encoding="utf-8")
+    assert "fd" not in published.csv.read_text()
 
 
 def test_a_baseline_that_comes_after_a_team_of_its_name_is_warned_of(
@@ -158,6 +188,9 @@ def test_intervals_ranks_and_history_are_published(large: Competition, hand_in: 
     for seed, (team, points) in enumerate([("a", 9), ("b", 12), ("a", 4), ("c", 20), ("b", 6)]):
         hand_in(team, points, seed)
     published = publish(large)
+    assert [(line.name, line.rank) for line in published.standings] == [("a", 1), ("b", 2), ("c", 3)]
+    assert not any("<details>" in text for text in everything(published))
+    published = publish(large, datetime(2027, 1, 1, tzinfo=timezone.utc))
     assert [line.name for line in published.standings] == ["a", "b", "c"]
     for line in published.standings:
         assert line.rank is not None
@@ -230,26 +263,6 @@ def test_private_scores_without_a_deadline_are_warned_of(large: Competition) -> 
     (warning,) = publish(large, now).warnings
     assert warning.startswith("there is no deadline: submissions are still taken")
     assert publish(with_rules(large, deadline=now), now).warnings == ()
-
-
-def test_with_the_ladder_a_team_hears_only_of_what_is_news(
-    large: Competition, tmp_path: Path, clock: Clock
-) -> None:
-    competition = with_rules(large, feedback="ladder")
-    base = noisy(competition, 10, 0)
-    one = next(name for name in base if name.split("/")[1] in PUBLIC)
-    target = {row.id: row.prediction for row in solution_of(competition)}[one]
-    told = []
-    for predictions in (base, {**base, one: target}, noisy(competition, 2, 1), noisy(competition, 20, 2)):
-        write_predictions(tmp_path / "file.csv", predictions)
-        told.append(submit(competition, tmp_path / "file.csv", "Team", clock))
-    assert [receipt.stands for receipt in told] == [1, 1, 3, 3]
-    assert told[1].public == told[0].public
-    assert told[3].public == told[2].public
-    (line,) = publish(competition).standings
-    assert line.score == told[3].public
-    assert [score for _, score in line.history] == [told[0].public.rmse, told[2].public.rmse]
-    assert line.submissions == 4
 
 
 def test_probing_is_told_to_the_organizer_alone(large: Competition, tmp_path: Path, clock: Clock) -> None:

@@ -9,9 +9,10 @@ import pytest
 
 from leaderboard.board.statistics import Families
 from leaderboard.board.table import (
+    BEFORE,
     COLUMNS,
+    DETAILS,
     P_BOUNDS,
-    PRIVATE_COLUMNS,
     Board,
     Contender,
     Standing,
@@ -138,11 +139,25 @@ def test_a_submission_whose_file_is_lost_keeps_its_score_and_rank() -> None:
 def test_the_csv_has_kaggles_columns_then_ours() -> None:
     found = lines(team(1, "a", 5.0), team(2, "b", 6.0), baseline("constant", 10.0))
     assert text(found) == (
-        "Rank,TeamId,TeamName,LastSubmissionDate,Score,SubmissionCount,MAE,Spearman,Skill,NoiseFloor,Kind,"
+        "Rank,TeamId,TeamName,LastSubmissionDate,Score,SubmissionCount,Kind,MAE,Spearman,Skill,NoiseFloor,"
         "ScoreLow,ScoreHigh,RankLow,RankHigh,FirstShare,AboveP\n"
-        f"1,tca978112ca,a,{DATE},5.00,1,2.50,0.50,0.75,1.50,team,5.0,5.0,1,1,1.0,\n"
-        f"2,t3e23e81600,b,{DATE},6.00,2,3.00,0.50,0.64,1.50,team,6.0,6.0,2,2,0.0,0.01\n"
-        ",,constant,,10.00,,8.00,,0.00,1.50,baseline,10.0,10.0,,,,0.01\n"
+        f"1,tca978112ca,a,{DATE},5.00,1,team,2.50,0.50,0.75,1.50,5.0,5.0,1,1,1.0,\n"
+        f"2,t3e23e81600,b,{DATE},6.00,2,team,3.00,0.50,0.64,1.50,6.0,6.0,2,2,0.0,0.01\n"
+        ",,constant,,10.00,,baseline,8.00,,0.00,1.50,10.0,10.0,,,,0.01\n"
+    )
+
+
+def test_while_it_runs_there_are_ranks_scores_and_counts_alone() -> None:
+    untold = replace(team(3, "c", math.nan), submissions=7)
+    found = standings([team(1, "a", 5.0), team(2, "b", 6.0), untold, baseline("constant", 10.0)], None, 2)
+    assert [line.rank for line in found] == [1, 2, None, None]
+    assert all(math.isnan(x) for line in found for x in (line.low, line.first, line.above, line.skill))
+    assert leaderboard_csv(Board("public", found, detailed=False), decimals=2) == (
+        "Rank,TeamId,TeamName,LastSubmissionDate,Score,SubmissionCount,Kind\n"
+        f"1,tca978112ca,a,{DATE},5.00,1,team\n"
+        f"2,t3e23e81600,b,{DATE},6.00,2,team\n"
+        ",,constant,,10.0,,baseline\n"
+        f",t2e7d2c03a9,c,{DATE},,7,team\n"
     )
 
 
@@ -155,7 +170,7 @@ def test_the_private_csv_has_public_score_rank_and_shake_up() -> None:
     ]
     final = lines(*after)
     read = list(csv.DictReader(io.StringIO(text(final, part="private"))))
-    assert tuple(read[0]) == PRIVATE_COLUMNS
+    assert tuple(read[0]) == (*COLUMNS, *DETAILS, *BEFORE)
     assert [(row["TeamName"], row["Rank"], row["PublicScore"], row["PublicRank"]) for row in read] == [
         ("fd", "", "", ""),
         ("b", "1", "6.00", "2"),
@@ -171,8 +186,8 @@ def test_names_that_a_spreadsheet_would_run_are_guarded(name: str) -> None:
     read = list(csv.DictReader(io.StringIO(text(found), newline="")))
     assert [line["TeamName"] for line in read] == ["'+sum(A1)", "'" + re.sub(r"^\s", "\ufffd", name)]
     assert read[1]["Spearman"] == "-0.25"
-    assert tuple(read[0]) == COLUMNS
+    assert tuple(read[0]) == (*COLUMNS, *DETAILS)
 
 
 def test_no_negative_zero_is_shown() -> None:
-    assert text(lines(baseline("a", 1.0, -0.001))).splitlines()[1].split(",")[7] == "0.00"
+    assert text(lines(baseline("a", 1.0, -0.001))).splitlines()[1].split(",")[8] == "0.00"

@@ -30,7 +30,7 @@ Clock = Callable[[], datetime]
 
 def test_a_submission_is_scored_and_entered(competition: Competition, halves: Path, clock: Clock) -> None:
     found = submit(competition, halves, "Team A", clock)
-    assert (found.number, found.public.rmse, found.public.n, found.left) == (1, 25.5, 4, None)
+    assert (found.number, found.answer.score, found.rows, found.left) == (1, 25.5, 4, None)
     (row,) = Ledger(competition.private / "ledger.sqlite").entries()
     assert (row.team, row.status, row.scorer) == ("Team A", "scored", "rmse-points/1")
     assert row.time == datetime(2026, 1, 1, 1, tzinfo=timezone.utc)
@@ -62,7 +62,7 @@ def test_the_scores_of_a_golden_leaderboard(competition: Competition, tmp_path: 
     predicted = dict.fromkeys(competition.ids("test"), 0.0)
     predicted |= {"cnn/test_0001": 0.8, "cnn/test_0003": 0.6, "vit:b/test_0001": 0.9, "vit:b/test_0003": 0.4}
     write_predictions(tmp_path / "a.csv", predicted)
-    assert submit(competition, tmp_path / "a.csv", "a", clock).public.rmse == 13.23
+    assert submit(competition, tmp_path / "a.csv", "a", clock).answer.score == 13.23
 
 
 @pytest.mark.parametrize("team", ["fd", "FD", "F.D.", "constant", "Constant", "ora a", "Ｏｒａ－A"])
@@ -76,6 +76,17 @@ def test_no_team_takes_the_name_of_a_baseline(
     with pytest.raises(UnusableInput, match=r"team name .* reads like the baseline '(fd|constant|ora-a)'"):
         submit(competition, halves, team, clock)
     assert Ledger(competition.private / "ledger.sqlite").entries() == ()
+
+
+@pytest.mark.parametrize("team", ["A.", "A-", "(a)", "a ."])
+def test_no_team_takes_a_name_that_reads_like_another_teams(
+    competition: Competition, halves: Path, clock: Clock, team: str
+) -> None:
+    submit(competition, halves, "A", clock)
+    with pytest.raises(UnusableInput, match=r"reads like team 'A': take that one or another"):
+        submit(competition, halves, team, clock)
+    assert submit(competition, halves, "a", clock).number == 2
+    assert submit(competition, halves, "A B", clock).number == 3
 
 
 def test_a_file_for_the_validation_sets_is_told_as_one(

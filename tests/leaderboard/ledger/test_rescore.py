@@ -40,7 +40,7 @@ def test_a_corrected_label_scores_every_submission_anew(
     ]
     assert score_submission(competition, halves).public.rmse == after[0].public
     assert [line.score.rmse for line in publish(competition).standings] == [15.81, 20.0]
-    assert submit(competition, halves, "C", clock).public.rmse == 15.81
+    assert submit(competition, halves, "C", clock).answer.score == 15.81
     assert verify(competition).problems == ()
 
 
@@ -132,7 +132,7 @@ def test_stopped_before_it_is_recorded_nothing_has_changed(
         with pytest.raises(KeyboardInterrupt):
             rescore(competition, {"cnn/test_0001": 0.5}, set(), "r", clock)
     assert (solution_of(competition), ledger_of(competition).head()) == (before, head)
-    assert submit(competition, halves, "B", clock).public.rmse == 25.5
+    assert submit(competition, halves, "B", clock).answer.score == 25.5
 
 
 def test_a_label_of_a_set_that_was_voided_before_is_refused(competition: Competition, clock: Clock) -> None:

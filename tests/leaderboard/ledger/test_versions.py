@@ -53,7 +53,7 @@ def test_stopped_after_it_is_recorded_it_is_finished_by_whoever_comes_next(
             rescore(competition, {"cnn/test_0001": 0.5}, set(), "r", clock)
     backup = competition.root.with_name("backup")
     shutil.copytree(competition.root, backup)
-    assert submit(competition, halves, "B", clock).public.rmse == 15.81
+    assert submit(competition, halves, "B", clock).answer.score == 15.81
     for found in (competition, Competition.open(backup)):
         assert publish(found).standings[0].score.rmse == 15.81
         assert verify(found).problems == ()

@@ -70,7 +70,7 @@ def groups(planned):
         ({"ops_per_set": (3, 8)}, "HIGH <= 7, got 3 8"),
         ({"ops_per_set": (-1, 2)}, "0 <= LOW"),
         ({"precision": "float16"}, "--precision must be float32 or bfloat16, got 'float16'"),
-        ({"feedback": "none"}, "--feedback must be rounded or ladder, got 'none'"),
+        ({"feedback": "none"}, "--feedback must be rounded or ladder or guarded, got 'none'"),
         ({"decimals": 10}, "--decimals must be at most 9, got 10"),
         ({"daily_limit": -1}, "--daily-limit must be at least 0, got -1"),
         ({"total_limit": 10**7}, "--total-limit must be at most 1000000, got 10000000"),

@@ -1,0 +1,106 @@
+"""Which of the kit's methods the board shows before the end, and what a participant starts from.
+
+They are chosen by their scores on the labelled validation sets, which everybody knows, once, and kept in
+``private/shown/``: another choice, or other files, would tell further numbers about the same labels.
+"""
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from leaderboard.board.part import Part
+from leaderboard.board.results import read_methods
+from leaderboard.board.table import CONSTANT
+from submission.competition import Competition
+from submission.errors import InvalidSubmission, UnusableInput
+from submission.predictions import read_predictions, write_predictions
+from submission.scoring import constant_predictions, read_targets
+from submission.told import UNKNOWN
+
+MOST = 3
+"""Baselines on the board before the end."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What everybody knows before the first submission.
+
+    Attributes:
+        baselines: the predictions for the test sets of those that are shown, {name: {id: fraction}}, that
+            which is best on the validation sets first.
+        prior: the predictions of the first, or the mean of the meta-train sets where none is shown.
+        error: of `prior` on the labelled sets, in points.
+    """
+
+    baselines: Mapping[str, Mapping[str, float]]
+    prior: Mapping[str, float]
+    error: float
+
+
+def shown(competition: Competition) -> Shown:
+    """What is shown in the organizer's copy; chosen and kept where nothing was yet, and methods are there.
+
+    Raises:
+        UnusableInput: a kept file, or one of the competition, is damaged.
+    """
+    folder, baselines = competition.private / "shown", {}
+    for path in sorted(folder.glob("*.csv")):
+        baselines[path.stem.partition("-")[2]] = _kept(competition, path)
+    if not baselines:
+        found = read_methods(competition).predictions
+        baselines = {name: found[name] for name in _chosen(competition, found)}
+        if os.access(competition.private, os.W_OK):  # a copy may be read alone
+            for place, (name, values) in enumerate(baselines.items()):
+                write_predictions(folder / f"{place}-{name}.csv", values)
+    scores = validation_scores(competition)
+    best = next(iter(baselines), None)
+    if best is not None and best in scores:
+        return Shown(baselines, baselines[best], scores[best])
+    mean, spread = _mean(competition)
+    return Shown(baselines, baselines[best] if best is not None else mean, spread)
+
+
+def _kept(competition: Competition, path: Path) -> dict[str, float]:
+    try:
+        return read_predictions(path, competition.ids("test"))
+    except InvalidSubmission as error:
+        raise UnusableInput(f"{path} is damaged: {error.problems[0]}; restore it from a backup") from error
+
+
+def validation_scores(competition: Competition) -> dict[str, float]:
+    """The RMSE on the validation sets, in points, of every method with a valid file in ``validation/``."""
+    if not competition.sets("val"):
+        return {}
+    part = Part.of_validation(competition)
+    found = read_methods(competition, "val").predictions
+    return {name: part.of_method(values)[0].rmse for name, values in found.items()}
+
+
+def _chosen(competition: Competition, methods: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """The best two on the validation sets, and `CONSTANT`, which skill is measured against; then the next."""
+    scores = validation_scores(competition)
+    ordered = sorted(methods, key=lambda name: (scores.get(name, math.inf), name))
+    others = [name for name in ordered if name != CONSTANT]
+    if CONSTANT in methods:
+        others = others[: MOST - 1]
+    return [name for name in ordered if name == CONSTANT or name in others][:MOST]
+
+
+def _mean(competition: Competition) -> tuple[dict[str, float], float]:
+    """The mean of the meta-train sets as predictions, and its error on labelled sets, in points."""
+    try:
+        part = "val" if competition.sets("val") else "train"
+        targets = read_targets(competition, part)
+        constant, predicted = (
+            constant_predictions(competition, "test"),
+            constant_predictions(competition, part),
+        )
+    except UnusableInput:
+        return dict.fromkeys(competition.ids("test"), 0.5), UNKNOWN
+    names = competition.by_metric(targets)[competition.metrics[0]]
+    errors = np.array([100 * (predicted[name] - targets[name]) for name in names])
+    return constant, max(math.sqrt(float(np.mean(errors**2))), 1e-6)
