@@ -4,7 +4,6 @@ A command is imported when it is called or its own help is asked for: a scoring 
 """
 
 import os
-from datetime import datetime, timezone
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +24,6 @@ from submission.options import (
     Predictions,
     TrackName,
     Workers,
-    now,
     of_track,
     repeated,
     tell_next,
@@ -55,9 +53,9 @@ COMMANDS = {
     "verify": ("leaderboard.commands", "Check that the ledger is what it was (organizers)."),
     "backup": ("leaderboard.commands", "Write all that only the organizer has to one file."),
     "verify-entry": ("unseen", "Run a method again and compare with a submitted file."),
-    "audit": ("starter.competition.commands", "List what could reveal a hidden label."),
+    "audit": ("organizer", "List what could reveal a hidden label."),
     "pack": ("submission.commands", "Make the participants' archive from public/ alone."),
-    "export": ("unseen", "Write the competition for another platform."),
+    "export": ("organizer", "Write the competition for another platform."),
     "classes similarity": ("starter.meaning.commands", "Assign by the distance to the nearest ID class."),
     "classes pruning": ("starter.meaning.commands", "Drop the classes that an ID class may be taken for."),
     "classes halves": ("starter.meaning.commands", "Draw validation and test halves from a class manifest."),
@@ -244,34 +242,6 @@ def verify_entry(
     echo(found)
     if found.differing:
         raise Exit(1)
-
-
-def export(
-    platform: Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")],
-    folder: Folder,
-    out: Annotated[Path, Argument(metavar="OUT", help="A new folder; it will hold hidden labels.")],
-    start: Annotated[
-        datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
-    ] = None,
-) -> None:
-    """Write the competition for another platform.
-
-    Ready to upload; OUT/README.md says how.
-
-    Example: unseen export codabench contest contest-codabench
-    """
-    from leaderboard.export import export as write
-
-    competition = Competition.open(folder)
-    first = start or now().replace(hour=0, minute=0, second=0, microsecond=0)
-    write(competition, platform, out, first.replace(tzinfo=timezone.utc))
-    if platform == "datacv":
-        from starter.competition.materialize import materialize as write_sets
-
-        for part in ("train", "val", "test"):
-            if competition.sets(part):
-                write_sets(competition, out / "participants", "datacv", part)
-    echo(out / "README.md")
 
 
 def _opened(

@@ -22,6 +22,7 @@ from submission.predictions import (
 )
 from submission.seal import DEVIATIONS, check_sealed
 from submission.solution import SolutionRow, solution_of
+from submission.told import UNKNOWN
 from submission.tracks import TRACKS
 
 NOISE = {"val": "val/noise.csv", "test": DEVIATIONS}
@@ -189,6 +190,20 @@ def noise_floor_of(competition: Competition, part: str, targets: Mapping[str, fl
     except InvalidSubmission as error:
         raise UnusableInput(f"{path} is damaged: {error.problems[0]}") from error
     return deviation_floor([deviations[name] for name in names])
+
+
+def constant_error(competition: Competition) -> float:
+    """The RMSE in points of :func:`constant_predictions` on the labelled sets: validation, else meta-train.
+
+    It is what somebody is off by who knows no method. Where labelled sets are missing it is `UNKNOWN`.
+    """
+    try:
+        part = "val" if competition.sets("val") else "train"
+        targets, predicted = read_targets(competition, part), constant_predictions(competition, part)
+    except UnusableInput:
+        return UNKNOWN
+    names = competition.by_metric(targets)[competition.metrics[0]]
+    return max(score(predicted, {name: targets[name] for name in names}, _subject).rmse, 1e-6)
 
 
 def validation_report(competition: Competition, path: Path) -> str:

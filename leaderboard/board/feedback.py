@@ -8,7 +8,7 @@ name, less than `KEPT` of the labels' error.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,6 +101,31 @@ class Listening:
             else:
                 answers = self._climb(known, version, told, predictions)
         return answers, known
+
+    def hear_all(self, entries: Sequence[Entry], predictions: FloatArray) -> Knowledge:
+        """What somebody knows who hears the answers to all teams: what each is told, one after another."""
+        known = self.everybody.copy()
+        for version in self.hidden.versions:
+            told = [entry for entry in entries if entry.number <= version.last]
+            if self.competition.feedback == "rounded":
+                self._hear_scores(known, version, told, predictions)
+                continue
+            for theirs in together(told):
+                self._repeat(known, version, self.answers(theirs, predictions), predictions)
+        return known
+
+    def _repeat(
+        self, known: Knowledge, version: Version, answers: Mapping[int, Answer], predictions: FloatArray
+    ) -> None:
+        """Learn the scores that answers tell; what did not stand is taken to tell a bit."""
+        for number, answer in answers.items():
+            added = self.hidden.added(predictions[number - 1])
+            if answer.silent:
+                continue
+            reference = self.anchor if answer.stands in (None, number) else predictions[answer.stands - 1]
+            known.bit(added, self.hidden.added(reference), version.rows)
+            if answer.stands == number and answer.score is not None:
+                known.number(added, answer.score, self.step, version.rows)
 
     def _hear_scores(
         self, known: Knowledge, version: Version, entries: Sequence[Entry], predictions: FloatArray

@@ -10,16 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from leaderboard.board.part import Part
 from leaderboard.board.results import read_methods
 from leaderboard.board.table import CONSTANT
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.predictions import read_predictions, write_predictions
-from submission.scoring import constant_predictions, read_targets
-from submission.told import UNKNOWN
+from submission.scoring import constant_error, constant_predictions
 
 MOST = 3
 """Baselines on the board before the end."""
@@ -60,8 +57,8 @@ def shown(competition: Competition) -> Shown:
     best = next(iter(baselines), None)
     if best is not None and best in scores:
         return Shown(baselines, baselines[best], scores[best])
-    mean, spread = _mean(competition)
-    return Shown(baselines, baselines[best] if best is not None else mean, spread)
+    prior = _mean(competition) if best is None else baselines[best]
+    return Shown(baselines, prior, constant_error(competition))
 
 
 def _kept(competition: Competition, path: Path) -> dict[str, float]:
@@ -90,17 +87,9 @@ def _chosen(competition: Competition, methods: Mapping[str, Mapping[str, float]]
     return [name for name in ordered if name == CONSTANT or name in others][:MOST]
 
 
-def _mean(competition: Competition) -> tuple[dict[str, float], float]:
-    """The mean of the meta-train sets as predictions, and its error on labelled sets, in points."""
+def _mean(competition: Competition) -> dict[str, float]:
+    """The mean of the meta-train sets; a half where their targets are missing."""
     try:
-        part = "val" if competition.sets("val") else "train"
-        targets = read_targets(competition, part)
-        constant, predicted = (
-            constant_predictions(competition, "test"),
-            constant_predictions(competition, part),
-        )
+        return constant_predictions(competition, "test")
     except UnusableInput:
-        return dict.fromkeys(competition.ids("test"), 0.5), UNKNOWN
-    names = competition.by_metric(targets)[competition.metrics[0]]
-    errors = np.array([100 * (predicted[name] - targets[name]) for name in names])
-    return constant, max(math.sqrt(float(np.mean(errors**2))), 1e-6)
+        return dict.fromkeys(competition.ids("test"), 0.5)

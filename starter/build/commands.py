@@ -132,6 +132,8 @@ def build(
     from starter.build.settings import settings_of, with_preset
     from starter.classifiers import use_network
     from starter.competition.cluster import connected
+    from submission.price import price_text
+    from submission.scoring import constant_error
 
     for spec in network or ():
         use_network(spec)
@@ -174,6 +176,7 @@ def build(
     with connected(cluster) as workers:
         competition = make(folder, settings, test_seed, device, data_root, workers, cache)
     echo(competition.describe())
+    echo(price_text(competition, constant_error(competition), now()))
     tell_next("predict", folder, *repeated("--network", network))
 
 

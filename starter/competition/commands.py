@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Exit, Option, echo
+from typer import Argument, Option, echo
 
 from submission import Competition
-from submission.options import Device, Folder, Many, Network, tell_next
+from submission.options import Folder, Many
 
 
 def show(
@@ -46,26 +46,3 @@ def materialize(
     competition = Competition.open(folder)
     written = write(competition, out, layout, part)
     echo(f"{len(competition.sets(part)):,} sets in {written}")
-
-
-def audit(folder: Folder, network: Network = None, device: Device = "cpu") -> None:
-    """List what could reveal a hidden label.
-
-    Errors are to mend before anybody gets the competition; then there are warnings. Exit code 1 where there
-    is an error.
-
-    Example: unseen audit contest
-    """
-    from starter.classifiers import use_network
-    from starter.competition.audit import audit as run
-
-    for spec in network or ():
-        use_network(spec)
-    found = run(Competition.open(folder), device)
-    for finding in found:
-        echo(finding)
-    errors = [finding for finding in found if finding.grade == "error"]
-    echo(f"errors: {len(errors)}, warnings: {len(found) - len(errors)}")
-    if errors:
-        raise Exit(1)
-    tell_next("pack", folder)
