@@ -178,11 +178,12 @@ def predict(
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
+    competition, chosen = _opened(folder, names, settings, network)
+
     from baselines.run.predict import predict as run
     from starter.competition.cluster import connected
     from starter.observing.cache import keep_elsewhere
 
-    competition, chosen = _opened(folder, names, settings, network)
     if cache:
         keep_elsewhere(folder, cache)
     with connected(cluster) as workers:
@@ -209,10 +210,11 @@ def report(
 
     Example: unseen report contest constant atc fd
     """
+    competition, chosen = _opened(folder, names, settings, network)
+
     from baselines.report.html import write_report
     from baselines.report.report import run_report
 
-    competition, chosen = _opened(folder, names, settings, network)
     html, table = write_report(run_report(competition, chosen, device), folder)
     echo(f"{html}\n{table}")
 
@@ -248,14 +250,12 @@ def _opened(
     folder: Path, names: Many, settings: Many, networks: Many
 ) -> "tuple[Competition, dict[str, Estimator]]":
     """Returns the competition and the methods to run; those left out are told."""
+    competition = Competition.open(folder)
+
     from baselines.run.choose import choose_for
 
-    if networks:
-        from starter.classifiers import use_network
-
-        for spec in networks:
-            use_network(spec)
-    competition = Competition.open(folder)
+    for spec in networks or ():
+        import_module("starter.classifiers").use_network(spec)
     kit = methods_of(competition.track)
     chosen, left_out = choose_for(competition, names or [], settings or [], kit, EXPENSIVE)
     for name, reason in left_out.items():

@@ -63,7 +63,7 @@ def run_without(commands: list[list[object]], present: Iterable[str] = (), absen
     given = json.dumps([sorted(present), sorted(absent), commands])
     done = subprocess.run([sys.executable, "-c", RUN, given], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 def test_a_scoring_host_needs_three_packages(contest, monkeypatch):
@@ -99,13 +99,18 @@ def test_commands_that_print_text_load_no_torch(contest, monkeypatch):
         [0, "methods"],
         [0, "methods", "--track", "ood"],
         [0, "new-method", "own_way"],
+        [2, "predict", "nowhere"],
         [2, "predict", "contest", "atk"],
+        [2, "report", "contest", "atk"],
         [2, "predict", "contest", "atc", "--set", "atc"],
         [2, "build"],
         [0, "build", "--help"],
         [0, "predict", "--help"],
     ]
-    assert "ora-a.iterations=" in run_without(commands, absent={"torch", "torchvision", "cv2", "lightgbm"})
+    text = run_without(commands, absent={"torch", "torchvision", "cv2", "lightgbm"})
+    assert "ora-a.iterations=" in text
+    assert "did you mean atc?" in text
+    assert "is not installed" not in text
 
 
 def test_no_pickle_eval_or_extractall():

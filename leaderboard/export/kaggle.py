@@ -40,9 +40,8 @@ def metric(decimals: int, ids: Sequence[str]) -> str:
     """The text of the metric's module, which rounds to `decimals` and asks for `ids`."""
     text = Path(__file__).with_name("kaggle_metric.py").read_text(encoding="utf-8")
     text = text.replace("decimals: int = 2", f"decimals: int = {decimals}")
-    digest = hashlib.sha256(
-        "\n".join(sorted(ids)).encode()
-    ).hexdigest()  # as the module's own, which needs pandas
+    # As the metric's own `digest`, whose module needs pandas.
+    digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
     return text.replace('IDS = ""', f'IDS = "{digest}"')
 
 
