@@ -1,7 +1,7 @@
 """SYP's ablations on a competition of one's own: the paper's tables 1 to 5 and figure 10.
 
 They are on its labelled validation sets. Every fit is kept in ``DIR/ablation/runs``, so that an interrupted
-ablation goes on where it ended.
+ablation goes on where it ended. The tables share rows, runs and files, so they stand in one module.
 """
 
 import csv

@@ -1,4 +1,7 @@
-"""The contract of every method, and the two ways to make one from a set-level indicator."""
+"""The contract of every method, and the two ways to make one from a set-level indicator.
+
+One module, since whoever writes a method reads all of it: what is promised, saved and cross-validated.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""What a method may see: observations of unlabelled sets, the labelled source, the meta-train sets."""
+"""What a method may see: observations of unlabelled sets, the labelled source, the meta-train sets.
+
+One module, since what is not in it no method can see; half of its lines are the fields' descriptions.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
