@@ -113,11 +113,11 @@ def demo(
     from baselines.run.choose import impossible
     from baselines.run.predict import predict as run
     from leaderboard import publish, tables
-    from starter.build.accuracy import build as make
+    from starter.build.build import build as make
     from starter.build.settings import settings_of
 
-    few_operations = {"ops_per_set": (1, 3)} if track == "accuracy" else {}
-    competition = make(folder, settings_of(track, few_operations))
+    few_operations: dict[str, dict[str, object]] = {"accuracy": {"ops_per_set": (1, 3)}}
+    competition = make(folder, settings_of(track, few_operations.get(track, {})))
     kit = methods_of(track)
     left_out = {*EXPENSIVE, *impossible(competition, kit)} - {"ora-a"}
     chosen = {name: clone(method) for name, method in kit.items() if name not in left_out}

@@ -25,7 +25,8 @@ from oracle.ora_a import OraA
 from oracle.ora_b import OraB
 from oracle.oracle import CV, ESTIMATES, Oracle
 from oracle.syp import Syp
-from starter.competition.accuracy import PublicSets, Subject, read_groups
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.sets import PublicSets, read_groups
 from starter.images.figure import new_figure, save_png
 from starter.observing.observation import MetaTrain, Observation
 from submission import Competition, UnusableInput, make_id
@@ -159,7 +160,7 @@ def ablate(
     sets, runs = PublicSets(competition), Runs()
     for name in competition.subjects:
         fitted: Fitted = {}
-        subject = Subject.open(sets, name, needs, device)
+        subject = ClassifierSubject.open(sets, name, needs, device)
         meta, observed = subject.meta_train(progress), subject.observations("val", progress)
         for label, method in tqdm(rows.items(), f"table {table}, {name}", disable=not progress):
             runs[label, name] = [

@@ -13,6 +13,21 @@ PURPOSE = "Predict a frozen classifier's accuracy on data without labels: build,
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
+class Headed(TyperCommand):
+    """Lists each option under the heading that its `rich_help_panel` names; without one under "Options"."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections in the order in which their first members are declared."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            if (record := each.get_help_record(ctx)) is not None:
+                own = "Arguments" if each.param_type_name == "argument" else "Options"
+                sections.setdefault(getattr(each, "rich_help_panel", None) or own, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
 class Lazy(TyperCommand):
     """A command that is imported when it is called, or when its own help or options are asked for.
 
@@ -29,7 +44,7 @@ class Lazy(TyperCommand):
     def load(self) -> Any:
         """Returns the command itself."""
         alone = Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
-        alone.command(self.name)(getattr(import_module(self.module), self.function))
+        alone.command(self.name, cls=Headed)(getattr(import_module(self.module), self.function))
         return get_command(alone)
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:

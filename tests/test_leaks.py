@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from command_line import run
 
-from starter.build.accuracy import build
+from starter.build.build import build
 from starter.images.arrays import read_npz
 from submission import Competition, UnusableInput, pack, score_submission, validate, write_predictions
 from submission.scoring import read_targets
@@ -75,15 +75,13 @@ def test_names_and_order_tell_nothing(organizer):
 def test_no_test_set_is_ordered_by_class(organizer):
     """Neighbouring images share a class no more often than chance would have it."""
     record = json.loads((organizer.private / "build.json").read_text())
-    from starter.build.accuracy import load_source
+    from starter.build.build import load_source
     from starter.build.plan import Planned
-    from starter.sets.recipe import Recipe
 
     base = load_source("glyphs", None, 0).test_base
     repeats = []
     for entry in record["test"]:
-        recipe = Recipe.from_json(entry["recipe"])
-        labels = Planned(entry["base"], recipe, entry["group"], entry["family"]).render(base).labels
+        labels = Planned.from_record(entry).render(base).labels
         shares = np.bincount(labels) / len(labels)
         repeats.append((labels[1:] == labels[:-1]).mean() - (shares**2).sum())
     assert abs(np.mean(repeats)) < 0.03

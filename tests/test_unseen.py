@@ -7,11 +7,11 @@ import shlex
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from asked import changed
 from audits import unguessable
 from command_line import COMMANDS, run
 from laids import random_laid
@@ -19,7 +19,7 @@ from prepared import class_files, hasty_referee
 from slow import some_slow
 
 import unseen
-from starter.build.accuracy import build as BUILD
+from starter.build.build import build as BUILD
 from starter.classifiers import read_classifier
 
 METHODS = ("constant", "auto-eval", "gscore-kmeans", "gscore-ude-w", "plugin-mpe")
@@ -112,7 +112,7 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch, reques
         (folder / "elsewhere").mkdir()
         monkeypatch.chdir(folder / "elsewhere")
         monkeypatch.setattr("starter.build.folder.train_small", trained(weights))
-        monkeypatch.setattr("starter.build.accuracy.build", smaller)
+        monkeypatch.setattr("starter.build.build.build", smaller)
     if name == "audit":
         unguessable(folder / "contest")
     if name in ("validate", "score", "verify-entry"):
@@ -146,7 +146,7 @@ def test_the_version_is_that_of_the_package():
 @pytest.mark.slow
 def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch):
     monkeypatch.setattr("starter.build.folder.train_small", trained(weights))
-    monkeypatch.setattr("starter.build.accuracy.build", smaller)
+    monkeypatch.setattr("starter.build.build.build", smaller)
     monkeypatch.setattr(unseen, "DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     text = run(*example("demo")).text
     assert "are ties" in text
@@ -157,7 +157,7 @@ def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch
 @pytest.mark.slow
 def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeypatch):
     monkeypatch.setattr("starter.build.folder.train_small", trained(weights))
-    monkeypatch.setattr("starter.build.accuracy.build", smaller)
+    monkeypatch.setattr("starter.build.build.build", smaller)
     monkeypatch.setattr("starter.build.ood.DRAWS", 2)
     text = run("demo", "mixes", "--track", "ood").text
     assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
@@ -165,7 +165,7 @@ def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeyp
 
 
 def smaller(folder, settings, *others):
-    return BUILD(folder, replace(settings, train_sets=8, val_sets=4, test_sets=16, set_size=50), *others)
+    return BUILD(folder, changed(settings, train_sets=8, val_sets=4, test_sets=16, set_size=50), *others)
 
 
 def trained(weights):

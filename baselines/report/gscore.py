@@ -32,7 +32,7 @@ from baselines.ood.mixture_proportion import detection_metric
 from baselines.ood.scored import mix_scores, reference_scores
 from baselines.ood.ude import Ude
 from baselines.report.near_far import FLOOR, deviations, near_far_table
-from starter.competition.ood import open_mix_subjects
+from starter.competition.ood import open_detectors
 from starter.images.figure import new_figure, save_png
 from starter.observing.observation import MetaTrain
 from starter.sets.mix import LEAST
@@ -380,7 +380,7 @@ def ablate(
         if table in ("1", "near-far")
         else ()
     )
-    opened = open_mix_subjects(competition, tuple(needs), device)
+    opened = open_detectors(competition, tuple(needs), device)
     if unknown := next((name for name in only if name not in opened), None):
         raise UnusableInput(f"--subject {unknown}: no such subject; there are {', '.join(opened)}")
     subjects = {name: opened[name].meta_train() for name in only or opened}

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator, Regressed
 from baselines.contract.guard import guarded, predict_one
-from starter.competition.accuracy import read_groups
+from starter.competition.sets import read_groups
 from starter.competition.subjects import open_subjects
 from starter.observing.observation import MetaTrain, Seen
 from submission import Competition, UnusableInput, make_id

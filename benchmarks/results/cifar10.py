@@ -16,8 +16,8 @@ from baselines import BASELINES
 from baselines.run.predict import predict
 from leaderboard import publish, results
 from oracle import ORACLES
-from starter.build.accuracy import build
-from starter.build.plan import Settings
+from starter.build.build import build
+from starter.build.settings import AccuracyPlan, Settings
 from starter.observing.observation import unmet
 from submission import Competition
 from submission.scoring import read_targets
@@ -46,7 +46,7 @@ def settings() -> Settings:
         val_sets=0,
         test_sets=20,
         set_size=1000,
-        val_from=tuple(str(natural / name) for name in VALIDATION),
+        plan=AccuracyPlan(val_from=tuple(str(natural / name) for name in VALIDATION)),
         test_from=tuple(str(natural / name) for name in TEST),
         precision="bfloat16",
     )

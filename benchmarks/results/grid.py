@@ -18,7 +18,7 @@ from pathlib import Path
 from baselines import BASELINES, OOD_BASELINES
 from baselines.run.predict import predict
 from leaderboard import tables
-from starter.build.accuracy import build
+from starter.build.build import build
 from starter.build.settings import settings_of
 from starter.shift.ruler import open_referee
 from starter.studies.grid import Asked, run_grid, summary, write_grid

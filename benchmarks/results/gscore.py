@@ -24,7 +24,7 @@ from baselines.contract.families import Fold
 from baselines.contract.held_out import family_folds, held_out, random_folds
 from baselines.ood.plugin import Plugin
 from baselines.report.gscore import SPLIT, TABLES, write_table
-from starter.build.settings import POOL
+from starter.build.mixes import Sizes, draw_mixes
 from starter.classifiers import load_classifier
 from starter.competition.ood import true_metric
 from starter.detectors import DETECTORS
@@ -32,7 +32,7 @@ from starter.detectors.metrics import DETECTION_METRICS
 from starter.observing.cache import Cache
 from starter.observing.observation import MetaTrain, Moments, Observation, ScoredMix, Source
 from starter.observing.observe import Observer, read
-from starter.sets.mix import Mix, Sizes, draw_mixes, family
+from starter.sets.mix import POOL, Mix, family
 from starter.sets.rendering import FromRecipe
 from starter.sources.oodsets import load_ood_sets, without_shared
 from starter.sources.sources import load_source

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
-from starter.competition.accuracy import PublicSets, Subject, read_groups
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.sets import PublicSets, read_groups
 from starter.images.arrays import read_npz
 from starter.observing import Observation
 from submission import Competition
@@ -46,7 +47,7 @@ class Reliability:
 
 def lines(competition: Competition, name: str) -> list[str]:
     """A line for the meta-train sets and one for each group of validation sets."""
-    subject = Subject.open(PublicSets(competition), name, ("moments",))
+    subject = ClassifierSubject.open(PublicSets(competition), name, ("moments",))
     meta, observed = subject.meta_train(), list(subject.observations("val"))
     reliability = Reliability(meta.sets, meta.correct)
     distances = {each.set_name: fd(each, meta.source) for each in (*meta.sets, *observed)}

@@ -21,7 +21,6 @@ import argparse
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +33,10 @@ from baselines.run.predict import predict
 from leaderboard import results
 from leaderboard.board.results import read_methods
 from oracle import OraA, OraB, OraL, Syp, UnseenBest
-from starter.build.accuracy import build
-from starter.competition.accuracy import PublicSets, Subject
+from starter.build.build import build
+from starter.build.settings import settings_of
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.sets import PublicSets
 from starter.sets.recipe import draw_recipes
 from submission import Competition
 from submission.solution import solution_of
@@ -71,12 +72,13 @@ def wide_recipes(size: int) -> str:
 
 def competition_in(folder: Path, wide: bool, val_sets: int) -> Competition:
     """The competition, built where it is not."""
-    asked = replace(settings(), val_sets=val_sets)
+    asked = settings_of("accuracy", {**settings().values(), "val_sets": val_sets})
     if not wide:
         return build(folder, asked, TEST_SEED)
     recipes = Path(tempfile.gettempdir()) / "unseen-wide.jsonl"
     recipes.write_text(wide_recipes(asked.set_size), encoding="utf-8")
-    return build(folder, replace(asked, recipes=str(recipes), train_sets=120), TEST_SEED)
+    own = settings_of("accuracy", {**asked.values(), "recipes": str(recipes), "train_sets": 120})
+    return build(folder, own, TEST_SEED)
 
 
 def errors_by_family(competition: Competition) -> dict[str, dict[str, list[float]]]:
@@ -109,7 +111,7 @@ def paired(errors: Mapping[str, Mapping[str, list[float]]], mine: str, other: st
 def leave_group_out(competition: Competition, methods: Mapping[str, Estimator]) -> None:
     """Print the RMSE of each method on the meta-train sets of the group of operations that it did not see."""
     needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
-    meta = Subject.open(PublicSets(competition), competition.subjects[0], needs).meta_train()
+    meta = ClassifierSubject.open(PublicSets(competition), competition.subjects[0], needs).meta_train()
     groups = np.array([observation.set_name.partition("_")[0] for observation in meta.sets])
     for name, method in methods.items():
         errors = {}

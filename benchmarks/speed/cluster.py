@@ -33,8 +33,9 @@ from typing import Any
 
 import numpy as np
 
-from starter.build.accuracy import DEFAULT_NEEDS, build
-from starter.build.plan import Settings
+from starter.build.accuracy import DEFAULT_NEEDS
+from starter.build.build import build
+from starter.build.settings import Settings
 from starter.classifiers import load_classifier, new_network, save_classifier
 from starter.classifiers.classifier import Classifier
 from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD

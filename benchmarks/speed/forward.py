@@ -17,7 +17,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from starter.build.estimate import NAMED
+from starter.build.cost import NAMED
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier
 
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)

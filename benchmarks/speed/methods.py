@@ -15,9 +15,10 @@ from pathlib import Path
 from sklearn.base import clone
 
 from baselines import BASELINES
-from starter.build.accuracy import build
-from starter.build.plan import Settings
-from starter.competition.accuracy import PublicSets, Subject
+from starter.build.build import build
+from starter.build.settings import Settings
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.sets import PublicSets
 from starter.observing.observation import unmet
 
 
@@ -37,7 +38,7 @@ def main() -> None:
         if name != "projnorm" and not unmet(method.needs, competition)
     }
     needs = tuple(sorted({need for method in methods.values() for need in method.needs}))
-    subject = Subject.open(PublicSets(competition), competition.subjects[0], needs)
+    subject = ClassifierSubject.open(PublicSets(competition), competition.subjects[0], needs)
     meta = subject.meta_train()
     for observation in meta.sets:
         len(observation)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starter.build.folder import Claim, train_ref
-from starter.build.plan import Planned, Settings
-from starter.build.settings import MixSettings
+from starter.build.plan import OfCell, Planned
+from starter.build.settings import Settings
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache, cache_of
 from starter.sets.recipe import Recipe
@@ -109,7 +109,7 @@ class Candidates:
             mine = rows[(rows >= start) & (rows < start + len(each))] - start
             start += len(each)
             if len(mine):
-                images.append(each.images()[mine])
+                images.append(each.render()[mine])
                 labels += [each.labels()[mine]] if each.parts[0].base.labels is not None else []
         found = np.concatenate(images)
         return ImageSet(name, found, np.concatenate(labels) if labels else None)
@@ -117,8 +117,7 @@ class Candidates:
 
 def candidates(settings: Settings) -> int:
     """About how many shifted images a build with a grid sorts into cells, those of the three parts."""
-    size = settings.mix_sizes.high if isinstance(settings, MixSettings) else settings.set_size
-    return len(_PARTS) * IMAGES * size
+    return len(_PARTS) * IMAGES * settings.plan.largest(settings.set_size)
 
 
 def open_ruler(claim: Claim, splits: Splits, device: str) -> Ruler:
@@ -219,7 +218,7 @@ def plan_cells(
         recipe = Recipe(f"{found.part}_{number:04d}", int(rng.integers(2**63)), (("sample", {"n": size}),))
         name = cell_name(column, row)
         images = pool.take(np.searchsorted(used, np.sort(rows)), name)
-        planned.append(Planned(f"cell:{name}", recipe, f"c{row + 1}", name, images))
+        planned.append(Planned(OfCell(name, images), recipe, f"c{row + 1}", name))
     return planned
 
 

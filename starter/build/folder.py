@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 
-from starter.build.plan import Settings
-from starter.build.settings import read_settings
+from starter.build.settings import Settings, read_settings
 from starter.classifiers import Classifier, load_classifier, save_classifier
 from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, train_small
 from starter.images.arrays import write_npz
@@ -181,18 +180,23 @@ NAMED = {
 UNKNOWN = "not stated"
 
 
-def licences(settings: Settings) -> str:
+def licences(source: str, licence: str, paths: Sequence[str] = (), tested: bool = False) -> str:
     """The text of ``public/LICENCES.txt``. Sources of test sets are not named: that would tell their kind.
 
-    >>> print(licences(Settings(source="photos", licence="CC0 1.0", test_from=("here/x",))), end="")
+    Args:
+        source: a name in SOURCES, or a path.
+        licence: of the images at paths; "" where it is not stated.
+        paths: of the other images that participants get.
+        tested: whether test sets come from elsewhere.
+
+    >>> print(licences("photos", "CC0 1.0", tested=True), end="")
     photos: CC0 1.0
     test sets from elsewhere: CC0 1.0
     """
-    given = settings.licence or UNKNOWN
-    lines = {settings.source: NAMED.get(settings.source, given)}
-    lines |= dict.fromkeys(settings.public_paths, given)
-    text = "".join(f"{_last(path)}: {licence}\n" for path, licence in lines.items())
-    return text + (f"test sets from elsewhere: {given}\n" if settings.test_from else "")
+    given = licence or UNKNOWN
+    lines = {source: NAMED.get(source, given)} | dict.fromkeys(paths, given)
+    text = "".join(f"{_last(path)}: {terms}\n" for path, terms in lines.items())
+    return text + (f"test sets from elsewhere: {given}\n" if tested else "")
 
 
 def _last(path: str) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from starter.classifiers import used_networks
+from starter.competition.sets import REFERENCES
 from starter.competition.subjects import SETS
 from starter.competition.worker import INPUTS, Work, problem, run, versions
 from starter.observing.cache import Cache, cache_of
@@ -75,18 +76,12 @@ class Cluster:
                 all others are done.
         """
         sets = SETS[competition.track](competition)
-        ood = competition.track == "ood"
-        references = [("source", name) for name in ("reference", "train_ref")]
         with _shared(competition, needs, device) as work:
             self._check(work)
             if "rotation" in needs:
-                self._run("prepare", work, references[-1:])
-            if ood:
-                self._run("observe", work, references)
-            found = [pair for part in parts for pair in sets.observed(part)]
-            if source:
-                found += references[:1] if ood else references  # detectors score the labelled one
-            self._run("score" if ood else "observe", work, found)
+                self._run("prepare", work, REFERENCES[-1:])
+            for action, found in sets.tasks(parts, source):
+                self._run(action, work, found)
             cache_of(competition.root).look()
 
     def _check(self, work: Work) -> None:

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.competition.accuracy import PublicSets
+from starter.competition.sets import PublicSets
 from starter.competition.subjects import SETS
 from starter.images.figure import new_figure, save_png
 from starter.sets.rendering import Rendering

@@ -1,14 +1,34 @@
 """The subjects of a competition, whichever its track."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
-from starter.competition.accuracy import PublicSets, Subject, open_classifiers
-from starter.competition.ood import MixSets, MixSubject, open_mix_subjects
+from starter.competition.accuracy import open_classifiers
+from starter.competition.mixes import MixSets
+from starter.competition.ood import open_detectors
+from starter.competition.scorer import Scorer
+from starter.competition.sets import PublicSets
+from starter.competition.view import View
+from starter.observing.observation import MetaTrain, Seen
 from submission import Competition
 
-SUBJECTS: dict[str, Callable[[Competition, tuple[str, ...], str], Mapping[str, Subject | MixSubject]]] = {
+
+class Subject(Protocol):
+    """What is under evaluation: what methods may learn of it, and the sets that they predict."""
+
+    @property
+    def name(self) -> str: ...
+
+    def meta_train(self, progress: bool = True) -> MetaTrain:
+        """The meta-train sets with their targets."""
+
+    def observations(self, part: str, progress: bool = True) -> Sequence[Seen]:
+        """The sets of "val" or "test"."""
+
+
+SUBJECTS: dict[str, Callable[[Competition, tuple[str, ...], str], Mapping[str, Subject]]] = {
     "accuracy": open_classifiers,
-    "ood": open_mix_subjects,
+    "ood": open_detectors,
 }
 """How each track's subjects are opened."""
 SETS: dict[str, type[PublicSets]] = {"accuracy": PublicSets, "ood": MixSets}
@@ -17,7 +37,7 @@ SETS: dict[str, type[PublicSets]] = {"accuracy": PublicSets, "ood": MixSets}
 
 def open_subjects(
     competition: Competition, needs: tuple[str, ...], device: str = "cpu"
-) -> Mapping[str, Subject | MixSubject]:
+) -> Mapping[str, Subject]:
     """Every subject by name, in order, observed with what `needs` asks for.
 
     Raises:
@@ -25,3 +45,10 @@ def open_subjects(
             give what `needs` asks for.
     """
     return SUBJECTS[competition.track](competition, needs, device)
+
+
+LOOKERS: dict[str, Callable[[Any, str, tuple[str, ...], str], View | Scorer]] = {
+    "accuracy": View.open,
+    "ood": Scorer.of_all,
+}
+"""What looks at a track's sets: of the sets, a classifier's name, what methods need, and a device."""

@@ -21,11 +21,11 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from starter.classifiers import use_network
-from starter.competition.accuracy import PublicSets, Subject
-from starter.competition.ood import MixSets, View, detectors_of
-from starter.competition.subjects import SETS
+from starter.competition.scorer import Scorer
+from starter.competition.sets import PublicSets
+from starter.competition.subjects import LOOKERS, SETS
+from starter.competition.view import View
 from starter.observing.cache import at, cache_of, choose_place
-from starter.observing.observe import observe
 from starter.sets.rendering import Rendering
 from submission import Competition, UnusableInput
 from submission.files import digest_of, replacing, sha256
@@ -77,20 +77,10 @@ def run(action: str, classifier: str, part: str, name: str, *, work: Work) -> st
     return ""
 
 
-def _see(opened: Subject | View, rendering: Rendering) -> None:
-    subject = opened.subject if isinstance(opened, View) else opened
-    observe(rendering, subject.observer, subject.needs)
-
-
-def _score(opened: Subject | View, rendering: Rendering) -> None:
-    assert isinstance(opened, View)
-    opened.observe([rendering], progress=False)
-
-
-ACTIONS: dict[str, Callable[[Subject | View, Rendering], None]] = {
-    "prepare": lambda opened, rendering: None,
-    "observe": _see,
-    "score": _score,
+ACTIONS: dict[str, Callable[[View | Scorer, Rendering], object]] = {
+    "prepare": lambda looker, rendering: None,
+    "observe": lambda looker, rendering: looker.see(rendering),
+    "score": lambda looker, rendering: looker.observe([rendering], progress=False),
 }
 """Learn what a classifier needs before it sees a set (its rotation head); put the observation of a set into
 the cache; and the scores of all detectors with it, for which the source must have been observed."""
@@ -210,9 +200,7 @@ _opened = lru_cache(maxsize=1)(Opened.of)
 
 
 @lru_cache(maxsize=4)
-def _classifier(work: Work, name: str) -> Subject | View:
+def _classifier(work: Work, name: str) -> View | Scorer:
     """A classifier, loaded once a process; the last few are kept."""
     sets = _opened(work).sets
-    if not isinstance(sets, MixSets):
-        return Subject.open(sets, name, work.needs, work.device)
-    return View.open(sets, name, detectors_of(sets.competition), work.needs, work.device)
+    return LOOKERS[sets.competition.track](sets, name, work.needs, work.device)

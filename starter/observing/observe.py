@@ -193,7 +193,7 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
         image_stats=found.get("image_stats"),
         rotation=found.get("rotation"),
         views=views,
-        render=rendering.images,
+        render=rendering.render,
     )
 
 

@@ -35,8 +35,8 @@ class Rendering(Protocol):
         """The images in order, uint8 (at most 500, 3, h, w)."""
 
     @property
-    def images(self) -> Images:
-        """All images, when called. Methods get hold of it, so nothing that it holds leads to a label."""
+    def render(self) -> Images:
+        """Gives all images. Methods get hold of it, so nothing that it holds leads to a label."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class FromRecipe:
         return ", ".join(operation for operation, _ in self.recipe.ops)
 
     @property
-    def images(self) -> Images:
+    def render(self) -> Images:
         pixels, chosen = ImageSet(self.name, self.base.images), self.recipe.indices(self.base)
         operations = tuple(op for op in self.recipe.ops if op[0] not in SELECTIONS)
         recipe = replace(self.recipe, ops=operations)
@@ -113,7 +113,7 @@ class FromFile:
         return FromRecipe.whole(self._read()).chunks()
 
     @property
-    def images(self) -> Images:
+    def render(self) -> Images:
         return lambda: self._read().images
 
     def _read(self) -> ImageSet:

@@ -55,8 +55,8 @@ class Joined:
         return np.concatenate([part.labels() for part in self.parts])
 
     @property
-    def images(self) -> Images:
-        made = tuple(part.images for part in self.parts)
+    def render(self) -> Images:
+        made = tuple(part.render for part in self.parts)
         return lambda: np.concatenate([make() for make in made])
 
 

@@ -67,7 +67,7 @@ def measured_sets(
         competition = Competition.open(path)
         sets = SETS[competition.track](competition)
         stored = (each for part in ("val", "test") for each in sets.stored(part))
-        return sets.train_ref.images, ((each.name, each.images()) for each in stored)
+        return sets.train_ref.images, ((each.name, each.render()) for each in stored)
     splits = load_source(source, data_root, seed)
     found = load_ood_sets(str(path), (), splits.image_size, (), images, seed, SANITY)
     return splits.train.images, ((name, each.images) for name, each in found.items())

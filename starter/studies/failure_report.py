@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from starter.competition.ood import MixSets, View
+from starter.competition.mixes import MixSets
+from starter.competition.scorer import Scorer
 from starter.images.imageset import ImageSet
 from starter.observing.observation import Observation
 from starter.operations.corruptions import CORRUPTIONS
@@ -84,7 +85,7 @@ def failure_report(
     kinds = ind_kinds(sets, shifted, images)
     semantic = ood_kinds(sets)
     views = {
-        classifier: View.open(sets, classifier, names, ("features",), device)
+        classifier: Scorer.open(sets, classifier, names, ("features",), device)
         for classifier in competition.classifiers
     }
     found = {classifier: scored(view, kinds, semantic) for classifier, view in views.items()}
@@ -134,7 +135,7 @@ def ood_kinds(sets: MixSets) -> dict[str, list[Rendering]]:
 
 
 def scored(
-    view: View, kinds: Mapping[str, Labelled], semantic: Mapping[str, Sequence[Rendering]]
+    view: Scorer, kinds: Mapping[str, Labelled], semantic: Mapping[str, Sequence[Rendering]]
 ) -> Detectors:
     """What each detector of `view` gives to the labelled IND images, and to the OOD images, kind by kind."""
     view.observe([each for renderings, _ in kinds.values() for each in renderings])
@@ -151,7 +152,7 @@ def scored(
 
 def matched(
     found: Mapping[str, Detectors],
-    views: Mapping[str, View],
+    views: Mapping[str, Scorer],
     kinds: Mapping[str, Labelled],
     semantic: Mapping[str, Sequence[Rendering]],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -228,11 +229,11 @@ def _features(observation: Observation) -> FloatArray:
     return observation.features
 
 
-def _predicted(view: View, renderings: Sequence[Rendering]) -> NDArray[np.int64]:
+def _predicted(view: Scorer, renderings: Sequence[Rendering]) -> NDArray[np.int64]:
     return np.concatenate([view.observation(each).predicted for each in renderings])
 
 
-def _scores(view: View, detector: str, renderings: Sequence[Rendering]) -> NDArray[np.float64]:
+def _scores(view: Scorer, detector: str, renderings: Sequence[Rendering]) -> NDArray[np.float64]:
     return np.concatenate([view.scores(detector, each) for each in renderings])
 
 

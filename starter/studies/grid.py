@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from starter.competition.ood import MixSets, View
+from starter.competition.mixes import MixSets
+from starter.competition.scorer import Scorer
 from starter.detectors import DETECTORS
 from starter.encoders import Encoder
 from starter.images.imageset import ImageSet
@@ -129,11 +130,11 @@ def run_grid(
     if asked.classifier not in competition.classifiers:
         known = ", ".join(competition.classifiers)
         raise UnusableInput(f"--classifier {asked.classifier!r} is none of {competition.root}'s: {known}")
-    view = View.open(sets, asked.classifier, asked.detectors, device=device)
+    scorer = Scorer.open(sets, asked.classifier, asked.detectors, device=device)
     ind, renderings = grid_images(sets, asked)
     encoder, laid = referee(competition.classes, kept_in(competition.root), asked.seed, device, progress)
-    whole, cache = FromRecipe.whole(ind), view.subject.observer.cache
-    view.observe([whole, *renderings], progress)
+    whole, cache = FromRecipe.whole(ind), scorer.view.observer.cache
+    scorer.observe([whole, *renderings], progress)
     ruler = Ruler.of(encoder, laid, sets.train_ref, device)
     semantic, covariate = ruler.measure(renderings, cache, progress)
     for axis, found in (("semantic", semantic), ("covariate", covariate)):
@@ -141,9 +142,9 @@ def run_grid(
             raise UnusableInput(f"encoder {encoder.name}: all images have the same {axis} degree")
     shift = ShiftGrid.of(semantic, covariate, count=asked.levels)
     scores = {
-        name: np.concatenate([view.scores(name, each) for each in renderings]) for name in asked.detectors
+        name: np.concatenate([scorer.scores(name, each) for each in renderings]) for name in asked.detectors
     }
-    of_ind = {name: view.scores(name, whole) for name in asked.detectors}
+    of_ind = {name: scorer.scores(name, whole) for name in asked.detectors}
     grid = measure(of_ind, scores, shift, asked.least)
     return GridRun(competition.name, asked, encoder.name, shift, grid, len(ind))
 

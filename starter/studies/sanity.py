@@ -161,7 +161,7 @@ def _seen(rendering: Rendering, classifier: Classifier) -> Observation:
     """All that detectors read of a set, the features in float32: random ones may be too large for float16."""
     parts = [classifier(images) for images in rendering.chunks()]
     logits, features = (torch.cat(each).cpu().numpy() for each in zip(*parts, strict=True))
-    return Observation(rendering.name, classifier.name, logits, features=features, render=rendering.images)
+    return Observation(rendering.name, classifier.name, logits, features=features, render=rendering.render)
 
 
 def _scores(detector: Detector, observation: Observation) -> np.ndarray | None:

@@ -1,15 +1,15 @@
 """Every code block of the README and of docs/ runs, in a folder of its own; every command named there exists."""
 
 import sys
-from dataclasses import replace
 
 import pytest
+from asked import changed
 from audits import unguessable
 from built import linked
 from pages import PAGES, ROOT, Block, blocks, named_commands, run_page, unknown
 
 import unseen
-from starter.build.accuracy import build as BUILD
+from starter.build.build import build as BUILD
 from starter.classifiers import read_classifier
 
 BUILT = {
@@ -47,7 +47,7 @@ def folder(tmp_path, monkeypatch):
 def smaller(folder, settings, *others):
     """Builds of the default size, the demo's among them, get fewer and smaller sets."""
     if settings.train_sets == 120:
-        settings = replace(settings, train_sets=8, val_sets=4, test_sets=16, set_size=50)
+        settings = changed(settings, train_sets=8, val_sets=4, test_sets=16, set_size=50)
     return BUILD(folder, settings, *others)
 
 

@@ -16,8 +16,7 @@ import pytest
 from submission import Competition
 
 if TYPE_CHECKING:
-    from starter.build.plan import Settings
-    from starter.build.settings import MixSettings
+    from starter.build.settings import Settings
 
 TEST_SEED = 11
 ARRAYS = {".npz", ".npy", ".safetensors"}
@@ -56,10 +55,11 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def settings(weights: Path) -> Callable[..., "Settings"]:
     """Settings of a small competition, with changes: 12 + 6 + 12 sets of 60 images."""
-    from starter.build.plan import Settings
 
-    def changed(**changes: object) -> Settings:
-        settings = {
+    from asked import accuracy_settings
+
+    def changed(**changes: object) -> "Settings":
+        settings: dict[str, object] = {
             "classifiers": (f"tiny={weights}",),
             "train_sets": 12,
             "val_sets": 6,
@@ -68,7 +68,7 @@ def settings(weights: Path) -> Callable[..., "Settings"]:
             "ops_per_set": (1, 3),
             **changes,
         }
-        return Settings(**settings)  # type: ignore[arg-type]
+        return accuracy_settings(**settings)
 
     return changed
 
@@ -97,12 +97,13 @@ def ood_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def mix_settings(weights: Path, ood_folder: Path) -> Callable[..., "MixSettings"]:
+def mix_settings(weights: Path, ood_folder: Path) -> Callable[..., "Settings"]:
     """Settings of a small competition of the OOD track, with changes."""
-    from starter.build.settings import MixSettings
 
-    def changed(**changes: object) -> MixSettings:
-        settings = {
+    from asked import ood_settings
+
+    def changed(**changes: object) -> "Settings":
+        settings: dict[str, object] = {
             "classifiers": (f"tiny={weights}",),
             "ood": str(ood_folder),
             "train_sets": 12,
@@ -112,7 +113,7 @@ def mix_settings(weights: Path, ood_folder: Path) -> Callable[..., "MixSettings"
             "detectors": ("msp", "energy"),
             **changes,
         }
-        return MixSettings(**settings)  # type: ignore[arg-type]
+        return ood_settings(**settings)
 
     return changed
 
@@ -125,15 +126,15 @@ def built(tmp_path_factory: pytest.TempPathFactory, settings: Callable[..., "Set
 
 @pytest.fixture(scope="session")
 def ood_built(
-    tmp_path_factory: pytest.TempPathFactory, mix_settings: Callable[..., "MixSettings"]
+    tmp_path_factory: pytest.TempPathFactory, mix_settings: Callable[..., "Settings"]
 ) -> Competition:
     """A built competition of the OOD track that no test may change."""
     return _build(tmp_path_factory.mktemp("ood_built") / "mixes", mix_settings())
 
 
-def _build(root: Path, settings: "Settings | MixSettings") -> Competition:
+def _build(root: Path, settings: "Settings") -> Competition:
     """Build, and keep a copy beside it in ``fresh``, as it was when it was built."""
-    from starter.build.accuracy import build
+    from starter.build.build import build
 
     competition = build(root, settings, TEST_SEED)
     linked(root, root.parent / "fresh")

@@ -32,7 +32,8 @@ from baselines.accuracy.stack import (
 from baselines.contract.conformance import example_meta_train, example_observation
 from baselines.contract.families import folds, subset
 from baselines.contract.regressors import EDGE
-from starter.competition.accuracy import PublicSets, Subject
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.sets import PublicSets
 from starter.observing.observation import ROTATED, MetaTrain, Source
 from submission.errors import UnusableInput
 from submission.solution import solution_of
@@ -201,7 +202,7 @@ def test_refuses_a_negative_seed():
 
 @pytest.mark.slow
 def test_real_sets_are_predicted_better_than_by_the_mean(built):
-    subject = Subject.open(PublicSets(built), "tiny", Stack.needs)
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", Stack.needs)
     meta, test = subject.meta_train(progress=False), subject.observations("test", progress=False)
     truth = np.array([row.prediction for row in solution_of(built)])
     order = {row.set: i for i, row in enumerate(solution_of(built))}

@@ -15,7 +15,7 @@ from baselines.contract.held_out import family_folds, held_out, random_folds
 from baselines.ood.ude import Ude
 from baselines.report.gscore import METHODS, SIZES, TABLES, ablate, pooled, write_table
 from baselines.report.near_far import FLOOR, deviations
-from starter.build.accuracy import build
+from starter.build.build import build
 from starter.classifiers import read_classifier, save_classifier
 from submission.errors import UnusableInput
 from submission.metrics import deviation_floor, noise_floor

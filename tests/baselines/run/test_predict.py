@@ -9,7 +9,8 @@ import pytest
 
 from baselines import BASELINES, Direct, Estimator
 from baselines.run.predict import predict
-from starter.competition.accuracy import PublicSets, Subject
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.sets import PublicSets
 from submission import UnusableInput, validate
 from submission.scoring import read_targets
 
@@ -28,7 +29,7 @@ def test_writes_test_and_validation_predictions_in_the_order_of_the_ids(contest)
 def test_is_what_fitting_and_predicting_by_hand_gives(contest):
     names = ("fd", "rotation", "atc")
     paths = predict(contest, {name: BASELINES[name] for name in names}, progress=False)
-    subject = Subject.open(PublicSets(contest), "tiny", ("moments", "rotation"))
+    subject = ClassifierSubject.open(PublicSets(contest), "tiny", ("moments", "rotation"))
     meta, test = subject.meta_train(progress=False), subject.observations("test", progress=False)
     for name in names:
         expected = BASELINES[name].fit(meta).predict(test)

@@ -2,7 +2,6 @@
 
 import json
 import stat
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,13 @@ from built import spoil
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from starter.build import accuracy as build_module
-from starter.build.accuracy import build
-from starter.build.plan import Planned, Settings
-from starter.competition.accuracy import PublicSets, Subject
+from starter.build import accuracy as sets_module
+from starter.build import build as build_module
+from starter.build.build import build
+from starter.build.plan import Planned
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.sets import PublicSets
 from starter.images.arrays import read_npz
-from starter.sets.recipe import Recipe
 from submission import Competition, UnusableInput
 from submission.solution import solution_of
 
@@ -62,7 +62,7 @@ def test_opens_as_it_was_built(built):
 
 
 def test_targets_are_the_accuracies(built):
-    subject = Subject.open(PublicSets(built), "tiny", ())
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ())
     meta = subject.meta_train(progress=False)
     np.testing.assert_allclose(meta.targets, [right.mean() for right in meta.correct], atol=1e-12)
     for index, rendering in enumerate(PublicSets(built).train):
@@ -74,12 +74,12 @@ def test_the_solution_is_true(built):
     """Render the test sets again from the private record, and compare images and accuracy."""
     record = json.loads((built.private / "build.json").read_text())
     base = build_module.load_source("glyphs", None, 0).test_base
-    subject = Subject.open(PublicSets(built), "tiny", ())
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ())
     observed = {
         observation.set_name: observation for observation in subject.observations("test", progress=False)
     }
     for entry, row in zip(record["test"], solution_of(built), strict=True):
-        planned = Planned(entry["base"], Recipe.from_json(entry["recipe"]), entry["group"], entry["family"])
+        planned = Planned.from_record(entry)
         rendered = planned.render(base)
         np.testing.assert_array_equal(read_npz(built.file(f"test/{row.set}.npz")).images, rendered.images)
         assert (observed[row.set].predicted == rendered.labels).mean() == row.prediction
@@ -105,9 +105,13 @@ def test_no_family_straddles_public_and_private(built):
 def test_an_interrupted_build_goes_on_to_the_same_files(built, settings, tmp_path, monkeypatch):
     """Stopped while rendering, while observing and while writing targets; then finished."""
     root = tmp_path / "contest"
-    for function, calls in (("write_npz", 7), ("make_id", 5), ("write_sample", 0)):
+    for module, function, calls in (
+        (sets_module, "write_npz", 7),
+        (sets_module, "make_id", 5),
+        (build_module, "write_sample", 0),
+    ):
         with monkeypatch.context() as patch:
-            patch.setattr(build_module, function, interrupt_after(calls, getattr(build_module, function)))
+            patch.setattr(module, function, interrupt_after(calls, getattr(module, function)))
             with pytest.raises(KeyboardInterrupt):
                 build(root, settings(), SEED)
         with pytest.raises(UnusableInput, match="only half built"):
@@ -192,11 +196,6 @@ def test_natural_sets_of_ones_own_and_hidden(built, settings, tmp_path):
     assert str(tmp_path) not in (competition.public / "competition.json").read_text()
 
 
-def test_settings_come_back_from_json():
-    settings = Settings(classifiers=("a", "b"), ops_per_set=(1, 2))
-    assert Settings.from_json(json.loads(json.dumps(asdict(settings)))) == settings
-
-
 def test_a_finished_competition_is_never_built_again(contest, settings, monkeypatch):
     """Not even where the weights behind the same path have changed: the solution stays what it was scored with."""
     monkeypatch.setattr(build_module, "load_source", interrupt_after(0, None))
@@ -240,7 +239,7 @@ def test_weights_that_changed_since_an_interruption_are_refused(weights, setting
     mine.write_bytes(weights.read_bytes())
     asked = settings(classifiers=(f"tiny={mine}",))
     with monkeypatch.context() as patch:
-        patch.setattr(build_module, "write_npz", interrupt_after(7, build_module.write_npz))
+        patch.setattr(sets_module, "write_npz", interrupt_after(7, sets_module.write_npz))
         with pytest.raises(KeyboardInterrupt):
             build(tmp_path / "contest", asked, SEED)
     changed = load_file(mine)

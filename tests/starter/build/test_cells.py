@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from laids import random_laid
 
-from starter.build.accuracy import build
+from starter.build.build import build
 from starter.build.cells import Candidates, cell_pools, plan_cells
-from starter.competition.accuracy import PublicSets, Subject, read_groups
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.sets import PublicSets, read_groups
 from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache
@@ -102,7 +103,7 @@ def test_a_grid_competition_has_true_accuracies_and_neutral_names(grid_built):
     }
     solution = {row.set: row for row in solution_of(grid_built)}
     assert {row.usage for row in solution.values()} == {"Public", "Private"}
-    subject = Subject.open(PublicSets(grid_built), "tiny", ())
+    subject = ClassifierSubject.open(PublicSets(grid_built), "tiny", ())
     targets = read_targets(grid_built, "val")
     for observed, name in zip(
         subject.observations("val", progress=False), grid_built.sets("val"), strict=True

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
+from starter.build import build as build_module
 from starter.build import ood as buildmixes
-from starter.build.accuracy import build
-from starter.competition.accuracy import PublicSets, Subject
+from starter.build.build import build
 from starter.competition.audit import audit
+from starter.competition.sets import PublicSets
+from starter.competition.view import View
 from starter.detectors import DETECTORS
 from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
@@ -32,7 +34,7 @@ SEED = 11
 @pytest.fixture(scope="module")
 def scored(ood_built):
     """The scores of any images by a detector, computed without the cache of mixes."""
-    subject = Subject.open(PublicSets(ood_built), "tiny", ())
+    subject = View.open(PublicSets(ood_built), "tiny", ())
     fitted = {name: DETECTORS[name].fit(subject.source) for name in ("msp", "energy")}
 
     def score(detector, images):
@@ -202,7 +204,7 @@ def test_an_interrupted_build_ends_in_the_same_files(ood_built, mix_settings, tm
 
     for function in ("write_groups", "write_sample"):
         with monkeypatch.context() as patch:
-            patch.setattr(buildmixes, function, interrupt)
+            patch.setattr(build_module, function, interrupt)
             with pytest.raises(KeyboardInterrupt):
                 build(tmp_path / "mixes", mix_settings(), SEED)
     again = build(tmp_path / "mixes", mix_settings(), SEED)
@@ -220,7 +222,7 @@ def test_changed_ood_images_stop_a_build_begun_before(mix_settings, ood_folder, 
     mine = tmp_path / "ood"
     shutil.copytree(ood_folder, mine)
     with monkeypatch.context() as patch:
-        patch.setattr(buildmixes, "write_bases", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(build_module, "write_bases", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             build(tmp_path / "mixes", mix_settings(ood=str(mine)), SEED)
     (tmp_path / "mixes/public").mkdir(exist_ok=True)

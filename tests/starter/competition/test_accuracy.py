@@ -12,10 +12,12 @@ import pytest
 import torch
 from built import spoil
 
-from starter.build.plan import Planned
+from starter.build.plan import OfSplit, Planned
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.networks.small import Small
-from starter.competition.accuracy import GROUPS_FILE, PublicSets, Subject, read_groups, write_groups
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.sets import GROUPS_FILE, PublicSets, read_groups, write_groups
+from starter.competition.view import View
 from starter.observing.observation import unmet
 from starter.sets.recipe import Recipe
 from submission import UnusableInput
@@ -23,7 +25,7 @@ from submission.files import sha256
 
 
 def test_meta_train_is_in_the_order_of_the_sets(built):
-    subject = Subject.open(PublicSets(built), "tiny", ("moments", "image_stats"))
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ("moments", "image_stats"))
     meta = subject.meta_train(progress=False)
     assert [observation.set_name for observation in meta.sets] == list(built.sets("train"))
     assert [len(right) for right in meta.correct] == list(built.sizes["train"].values())
@@ -33,7 +35,7 @@ def test_meta_train_is_in_the_order_of_the_sets(built):
 
 
 def test_the_source_is_labelled_and_its_observation_is_not(built):
-    source = Subject.open(PublicSets(built), "tiny", ()).source
+    source = ClassifierSubject.open(PublicSets(built), "tiny", ()).source
     assert 0.5 < source.accuracy < 1
     assert source.head_weight.shape == (10, 64)
     assert len(source.train_ref) == 4000
@@ -42,21 +44,21 @@ def test_the_source_is_labelled_and_its_observation_is_not(built):
 
 
 def test_rotation_comes_with_its_head(built):
-    subject = Subject.open(PublicSets(built), "tiny", ("rotation",))
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ("rotation",))
     rotation = subject.observations("test", progress=False)[0].rotation
     assert rotation is not None
     assert set(np.unique(rotation)) <= {0, 0.25, 0.5, 0.75, 1}
 
 
 def test_views_come_where_they_are_asked_for(built):
-    subject = Subject.open(PublicSets(built), "tiny", ("rotations", "grey"))
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ("rotations", "grey"))
     for observation in (subject.observations("val", progress=False)[0], subject.source.observation):
         assert list(observation.views) == ["rotate90", "rotate180", "rotate270", "grey"]
 
 
 def test_the_source_holds_a_copy_of_the_network(built):
     """A method may train it; what is observed stays as it is."""
-    subject = Subject.open(PublicSets(built), "tiny", ())
+    subject = View.open(PublicSets(built), "tiny", ())
     network, observed = subject.source.classifier.network, subject.observer.classifier
     before = observed(subject.sets.base.images[:10])[0]
     with torch.no_grad():
@@ -69,7 +71,7 @@ def test_a_peer_needs_a_second_classifier(built):
     assert unmet(("moments", "peers"), built) == reason
     assert unmet(("moments",), built) == ""
     with pytest.raises(UnusableInput, match=f"contest: {reason}"):
-        Subject.open(PublicSets(built), "tiny", ("peers",))
+        ClassifierSubject.open(PublicSets(built), "tiny", ("peers",))
 
 
 def test_peers_are_the_other_classifiers(contest):
@@ -79,7 +81,9 @@ def test_peers_are_the_other_classifiers(contest):
     files = {**contest.files, "classifiers/twin.safetensors": contest.files["classifiers/tiny.safetensors"]}
     pair = replace(contest, subjects=("tiny", "twin"), files=files)
     assert unmet(("peers",), pair) == ""
-    observation = Subject.open(PublicSets(pair), "twin", ("peers",)).observations("test", progress=False)[0]
+    observation = ClassifierSubject.open(PublicSets(pair), "twin", ("peers",)).observations(
+        "test", progress=False
+    )[0]
     assert list(observation.peers) == ["tiny"]
     np.testing.assert_array_equal(observation.peers["tiny"], observation.logits)
 
@@ -95,7 +99,7 @@ def test_a_changed_file_is_refused_by_name(contest, name):
 
 
 def everything(competition):
-    subject = Subject.open(PublicSets(competition), "tiny", ())
+    subject = ClassifierSubject.open(PublicSets(competition), "tiny", ())
     return subject.meta_train(progress=False), subject.observations("test", progress=False)
 
 
@@ -105,7 +109,7 @@ def test_a_classifier_of_other_classes_is_refused(contest):
     save_classifier(other, path)
     contest.files["classifiers/tiny.safetensors"] = sha256(path)
     with pytest.raises(UnusableInput, match="made for other classes"):
-        Subject.open(PublicSets(contest), "tiny", ())
+        ClassifierSubject.open(PublicSets(contest), "tiny", ())
 
 
 def test_recipes_that_are_not_the_competitions_are_refused(contest):
@@ -113,7 +117,7 @@ def test_recipes_that_are_not_the_competitions_are_refused(contest):
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
     contest.files["train/recipes.jsonl"] = sha256(path)
     with pytest.raises(UnusableInput, match=r"recipes\.jsonl names other sets than competition\.json"):
-        Subject.open(PublicSets(contest), "tiny", ()).meta_train(progress=False)
+        ClassifierSubject.open(PublicSets(contest), "tiny", ()).meta_train(progress=False)
 
 
 def test_a_built_competition_tells_the_groups_of_its_validation_sets(built):
@@ -126,7 +130,7 @@ def test_a_built_competition_tells_the_groups_of_its_validation_sets(built):
 def test_names_with_commas_and_quotes_come_back(contest):
     names = [('a"b', "natural"), ("x,y", "natural-few")]
     planned = [
-        Planned("base", Recipe(name, 0, ()), group, family)
+        Planned(OfSplit(), Recipe(name, 0, ()), group, family)
         for name, (family, group) in zip(("val_1", "val_2"), names, strict=True)
     ]
     path = contest.public / GROUPS_FILE

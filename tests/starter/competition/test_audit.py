@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from audits import unguessable
 
-from starter.competition.accuracy import PublicSets, Subject
+from starter.competition.accuracy import ClassifierSubject
 from starter.competition.audit import alike_neighbours, audit
+from starter.competition.sets import PublicSets
 from starter.images.arrays import read_npz, write_npz
 from starter.images.imageset import ImageSet
 from starter.observing.cache import keep_elsewhere
@@ -230,7 +231,7 @@ def test_images_of_one_colour_come_from_anywhere(contest):
 
 
 def test_images_in_the_order_of_their_classes(contest):
-    subject = Subject.open(PublicSets(contest), "tiny", ())
+    subject = ClassifierSubject.open(PublicSets(contest), "tiny", ())
     observed = {each.set_name: each for each in subject.observations("test", progress=False)}
     name = max(
         observed, key=lambda name: -np.bincount(observed[name].predicted).max()

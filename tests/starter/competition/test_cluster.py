@@ -13,7 +13,7 @@ from built import spoil
 
 from baselines import BASELINES, OOD_BASELINES
 from baselines.run.predict import predict
-from starter.build.accuracy import build
+from starter.build.build import build
 from starter.competition import cluster as cluster_module
 from starter.competition.cluster import Cluster, connected
 from starter.competition.worker import Work
@@ -78,6 +78,7 @@ def test_predict_gives_the_same_files(workers, contest, tmp_path):
 
 
 def test_what_a_classifier_must_learn_first_is_learnt_once(workers, contest):
+    shutil.rmtree(contest.root / "cache")
     workers.observe(contest, ("rotation",), ("val",))
     assert len(list((contest.root / "cache/rotation_head").iterdir())) == 1
     assert len(list((contest.root / "cache/rotation").iterdir())) == len(contest.sets("val"))

@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from asked import accuracy_settings
 
-from starter.build.accuracy import build
-from starter.build.plan import Settings
+from starter.build.build import build
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.networks.small import Small
 from starter.competition import materialize as module
-from starter.competition.accuracy import PublicSets
 from starter.competition.materialize import LAYOUTS, materialize
+from starter.competition.sets import PublicSets
 from starter.images.arrays import read_npz
 from starter.sets.recipe import Recipe
 from starter.sources.layouts import load_stored, stored_sets
@@ -41,7 +41,7 @@ def competition(tmp_path_factory):
             torch.manual_seed(len(name))
             network = Classifier(name, "small", Small(3), ("b", "a", "c d"), (0.5,) * 3, (0.25,) * 3)
         save_classifier(network, folder / f"{name}.safetensors")
-    settings = Settings(
+    settings = accuracy_settings(
         source=str(folder / "noise.npz"),
         classifiers=tuple(f"{name}={folder / name}.safetensors" for name in ("net", "net2")),
         train_sets=12,

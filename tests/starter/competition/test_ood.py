@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from starter.competition.accuracy import PublicSets, Subject
-from starter.competition.ood import MixSets, open_mix_subjects
+from starter.competition.mixes import MixSets
+from starter.competition.ood import open_detectors
+from starter.competition.sets import PublicSets
+from starter.competition.view import View
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc
 from starter.images.imageset import ImageSet
@@ -15,12 +17,12 @@ from submission import Competition, UnusableInput
 
 @pytest.fixture(scope="module")
 def subjects(ood_built):
-    return open_mix_subjects(ood_built, ("moments", "image_stats", "rotations"))
+    return open_detectors(ood_built, ("moments", "image_stats", "rotations"))
 
 
 def test_a_mix_from_pools_is_what_its_images_give(ood_built, subjects):
     meta = subjects["tiny:energy:auroc"].meta_train(progress=False)
-    plain = Subject.open(PublicSets(ood_built), "tiny", ("moments", "features", "image_stats", "rotations"))
+    plain = View.open(PublicSets(ood_built), "tiny", ("moments", "features", "image_stats", "rotations"))
     for number in (0, 7):
         mix = meta.sets[number]
         assert isinstance(mix, ScoredMix)
@@ -46,7 +48,7 @@ def test_meta_train_has_no_classes_of_correct_images(subjects):
 
 
 def test_subjects_of_a_classifier_share_what_is_seen(subjects):
-    assert len({id(subject.view) for subject in subjects.values()}) == 1
+    assert len({id(subject.scorer) for subject in subjects.values()}) == 1
     assert list(subjects) == ["tiny:msp:fpr95", "tiny:msp:auroc", "tiny:energy:fpr95", "tiny:energy:auroc"]
 
 
@@ -59,8 +61,8 @@ def test_test_mixes_come_from_their_files(ood_built, subjects):
 
 
 def test_scores_are_kept(ood_contest, monkeypatch):
-    open_mix_subjects(ood_contest, ())["tiny:msp:fpr95"].observations("val", progress=False)
-    subject = open_mix_subjects(ood_contest, ())["tiny:msp:fpr95"]
+    open_detectors(ood_contest, ())["tiny:msp:fpr95"].observations("val", progress=False)
+    subject = open_detectors(ood_contest, ())["tiny:msp:fpr95"]
     monkeypatch.setattr(type(DETECTORS["msp"]), "_score", None)
     assert len(subject.observations("val", progress=False)[0].scores) == 80
 
@@ -69,7 +71,7 @@ def test_a_detector_of_another_release_is_named(ood_contest):
     path = ood_contest.public / "competition.json"
     path.write_text(path.read_text().replace(":msp:", ":psm:"))
     with pytest.raises(UnusableInput, match="no detector 'psm'"):
-        open_mix_subjects(Competition.open(ood_contest.root), ())
+        open_detectors(Competition.open(ood_contest.root), ())
 
 
 def test_a_changed_list_of_mixes_is_refused(ood_contest):

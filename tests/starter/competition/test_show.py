@@ -10,12 +10,12 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from asked import accuracy_settings
 
-from starter.build.accuracy import build
-from starter.build.plan import Settings
+from starter.build.build import build
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.networks.small import Small
-from starter.competition.accuracy import PublicSets
+from starter.competition.sets import PublicSets
 from starter.competition.show import (
     COLUMNS,
     SHOWN_SETS,
@@ -45,7 +45,7 @@ def competition(tmp_path_factory):
         torch.manual_seed(0)
         network = Classifier("net", "small", Small(3), ("0", "1", "2"), (0.5,) * 3, (0.25,) * 3)
     save_classifier(network, folder / "net.safetensors")
-    settings = Settings(
+    settings = accuracy_settings(
         source=str(folder / "noise.npz"),
         classifiers=(f"net={folder / 'net.safetensors'}",),
         train_sets=14,
@@ -75,7 +75,7 @@ def test_shows_the_first_images_of_each_set_in_the_order_asked_for(competition, 
     train = {rendering.name: rendering for rendering in PublicSets(competition).train}
     expected = [
         read_npz(competition.public / f"test/{names[0]}.npz").images,
-        train["train_0002"].images(),
+        train["train_0002"].render(),
         read_npz(competition.public / f"val/{names[2]}.npz").images,
     ]
     for row, images in enumerate(expected):
@@ -90,7 +90,7 @@ def test_a_row_has_sixteen_places_and_leaves_those_empty_that_it_lacks_images_fo
     assert (height, width) == (2 * ROW, COLUMNS * (CELL + MARGIN) + MARGIN)
     np.testing.assert_array_equal(cells(path, 0)[:9], read_npz(competition.public / f"test/{few}.npz").images)
     assert (cells(path, 0)[9:] == 255).all()
-    np.testing.assert_array_equal(cells(path, 1), PublicSets(competition).train[0].images()[:COLUMNS])
+    np.testing.assert_array_equal(cells(path, 1), PublicSets(competition).train[0].render()[:COLUMNS])
 
 
 def test_without_names_the_first_of_each_part(competition, tmp_path):

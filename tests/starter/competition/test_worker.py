@@ -6,8 +6,10 @@ from dataclasses import replace
 import pytest
 from built import spoil
 
-from starter.competition.accuracy import PublicSets, Subject
-from starter.competition.ood import MixSets, View
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.mixes import MixSets
+from starter.competition.scorer import Scorer
+from starter.competition.sets import PublicSets
 from starter.competition.worker import INPUTS, Work, problem, run, versions
 from starter.observing.cache import at, keep_elsewhere
 from submission import UnusableInput
@@ -78,8 +80,8 @@ def test_a_detector_that_runs_the_network_scores_as_on_a_single_machine(ood_cont
     path = max(scores.iterdir(), key=lambda path: path.stat().st_mtime_ns)
     made = path.read_bytes()
     path.unlink()
-    view = View.open(MixSets(draft), "tiny", ("odin",), ("features",))
-    view.observe([view.subject.sets.find("test", "test_0001")], progress=False)
+    view = Scorer.open(MixSets(draft), "tiny", ("odin",), ("features",))
+    view.observe([view.view.sets.find("test", "test_0001")], progress=False)
     assert path.read_bytes() == made
 
 
@@ -104,7 +106,7 @@ def test_a_folder_that_is_not_seen_is_a_problem(contest, tmp_path):
 def test_a_cache_elsewhere_is_kept_and_used(bare, tmp_path):
     contest, expected = bare
     keep_elsewhere(contest.root, str(tmp_path / "elsewhere"))
-    subject = Subject.open(PublicSets(contest), "tiny", ("moments", "image_stats"))
+    subject = ClassifierSubject.open(PublicSets(contest), "tiny", ("moments", "image_stats"))
     subject.observations("val", progress=False)
     found = entries(tmp_path / "elsewhere")
     assert found.items() <= expected.items()

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from asked import ood_settings
 from taxonomy import write_class_zip
 
-from starter.build import accuracy as building
-from starter.build.estimate import estimate
-from starter.build.settings import MixSettings
+from starter.build import build as building
+from starter.build.cost import cost
 from starter.meaning.images import load_class_images
 from starter.meaning.manifest import read_manifest
 from starter.meaning.oodsets import count_class_images, load_class_sets
@@ -137,7 +137,7 @@ def test_a_competition_of_a_manifest(root, mix_settings):
     settings = mix_settings(
         ood="", classes=str(root / "manifest.csv"), images=str(root), set_size=50, detectors=("msp",)
     )
-    assert estimate(settings).images > 0
+    assert cost(settings).images > 0
     built = building.build(root / "mixes", settings, 3)
     record = json.loads((built.private / "build.json").read_text())
     used = {Mix.from_json(entry["recipe"]).ood_set for entry in record["test"]}
@@ -165,4 +165,4 @@ def test_a_competition_of_a_manifest(root, mix_settings):
 )
 def test_options_that_do_not_go_together(changes, message):
     with pytest.raises(UnusableInput, match=message):
-        MixSettings(**changes)
+        ood_settings(**changes)

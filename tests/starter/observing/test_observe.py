@@ -97,7 +97,7 @@ def assert_same(one, other):
 
 def test_gives_what_computing_it_directly_gives(observer):
     found = read(rendering(), observer, ("moments", "features", "image_stats"))
-    images = rendering().images()
+    images = rendering().render()
     logits, features = (values.numpy() for values in observer.classifier(images))
     assert (found.set_name, found.classifier, len(found)) == ("s", "net0", 520)
     np.testing.assert_allclose(found.logits, logits, rtol=1e-4, atol=1e-5)
@@ -119,7 +119,7 @@ def test_rotation_is_the_share_of_turns_told_apart(observer):
     observer = observer.with_rotation_head(TRAIN_REF)
     found = read(rendering(n=40), observer, ("rotation",))
     expected = []
-    for image in rendering(n=40).images():
+    for image in rendering(n=40).render():
         right = 0
         for turns in range(4):
             _, features = observer.classifier(np.rot90(image, turns)[None])
@@ -133,7 +133,7 @@ def test_rotation_is_the_share_of_turns_told_apart(observer):
 
 def test_views_are_logits_of_the_images_turned_and_grey(observer):
     found = read(rendering(n=40), observer, ("rotations", "grey"))
-    images = rendering(n=40).images()
+    images = rendering(n=40).render()
     expected = {name: np.rot90(images, turns, axes=(1, 2)) for turns, name in enumerate(ROTATED, start=1)}
     expected["grey"] = np.stack(
         [np.asarray(Image.fromarray(image).convert("L").convert("RGB")) for image in images]

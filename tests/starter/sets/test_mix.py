@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
 from starter.images.imageset import ImageSet
-from starter.sets.mix import LEAST, FromPools, Mix, Sizes, draw_mixes, family, part_sets, split_families
+from starter.sets.mix import FromPools, Mix
 from submission import UnusableInput
 
 
@@ -47,7 +44,7 @@ def test_what_is_no_mix_is_refused(line):
 
 def test_images_are_drawn_without_replacement_and_shuffled():
     mix = FromPools(MIX, numbered("ind", 0, 300), numbered("letters", 9, 60))
-    images, is_ood = mix.images(), mix.is_ood()
+    images, is_ood = mix.render(), mix.is_ood()
     assert len(images) == len(mix) == 80
     assert is_ood.sum() == 50
     np.testing.assert_array_equal(images[:, 0, 0, 2] == 9, is_ood)
@@ -76,95 +73,3 @@ def test_the_digest_tells_mixes_apart():
 def test_a_pool_that_is_too_small_is_named():
     with pytest.raises(UnusableInput, match="50 OOD images without replacement, there are 49"):
         MIX.rows(300, 49)
-
-
-def test_hidden_shares_are_uniform():
-    sizes, rng = Sizes(500, 500), philox()
-    shares = np.array([sizes.draw(4000, 400, rng)[0] / 500 for _ in range(2000)])
-    assert stats.kstest(shares, stats.uniform(0.2, 0.6).cdf).pvalue > 0.01
-
-
-@given(st.integers(0, 10_000), st.integers(60, 900), st.integers(400, 2000), st.integers(100, 900))
-def test_a_mix_of_a_fixed_size_has_that_size_and_fits_its_pools(seed, n, ind_pool, ood_pool):
-    try:
-        ind, ood = Sizes(n, n).draw(ind_pool, ood_pool, philox(seed))
-    except UnusableInput:
-        assert max(0.2 * n, LEAST, n - ood_pool) > min(0.8 * n, n - LEAST, ind_pool) - 1
-        return
-    assert ind + ood == n
-    assert LEAST <= ind <= ind_pool
-    assert LEAST <= ood <= ood_pool
-
-
-@pytest.mark.parametrize(("ratio", "ind"), [("1:1", 250), ("4:1", 400), ("100:1", 480), ("1:100", 20)])
-def test_a_ratio_is_kept_as_far_as_twenty_of_each_kind_allow(ratio, ind):
-    assert Sizes(500, 500, ratio).draw(4000, 2000, philox()) == (ind, 500 - ind)
-
-
-def test_any_ratio_draws_both_sizes():
-    drawn = np.array([Sizes(100, 800, "any").draw(4000, 300, philox(seed)) for seed in range(300)])
-    assert drawn.min(0).tolist() >= [100, 100]
-    assert 780 < drawn[:, 0].max() <= 800
-    assert 290 < drawn[:, 1].max() <= 300
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((39, 100), "40 <= LOW"),
-        ((100, 50), "LOW <= HIGH"),
-        ((100, 100, "1:0"), "--ratio"),
-        ((100, 100, "half"), "--ratio"),
-        ((100, 100, "nan:1"), "--ratio"),
-        ((100, 100, "inf:1"), "--ratio"),
-    ],
-)
-def test_sizes_that_make_no_mix_are_refused(arguments, message):
-    with pytest.raises(UnusableInput, match=message):
-        Sizes(*arguments)
-
-
-def test_every_ood_set_is_mixed_as_often_as_any_other():
-    mixes = draw_mixes(30, Sizes(100, 100), 500, {"a": 90, "b_1": 95, "b_2": 80}, philox(), "train")
-    assert sorted(mix.ood_set for mix in mixes) == ["a"] * 10 + ["b_1"] * 10 + ["b_2"] * 10
-    assert mixes[0].name == "train_0001"
-    assert len({mix.seed for mix in mixes}) == 30
-
-
-def test_an_ood_set_that_is_too_small_is_named():
-    with pytest.raises(UnusableInput, match=r"'tiny'.*--exclude"):
-        draw_mixes(1, Sizes(500, 500), 4000, {"tiny": 90}, philox(), "train")
-
-
-NAMES = [
-    f"{source}_{i}"
-    for source, n in zip("abcdefghij", (9, 1, 2, 1, 1, 3, 1, 1, 1, 1), strict=True)
-    for i in range(n)
-]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_families_are_never_divided(seed):
-    parts = split_families(NAMES, seed)
-    assert sorted(name for names in parts.values() for name in names) == sorted(NAMES)
-    families = {part: {family(name) for name in names} for part, names in parts.items()}
-    assert sum(map(len, families.values())) == 10
-    assert {part: len(found) for part, found in families.items()} == {"train": 6, "val": 1, "test": 3}
-    assert "a" in families["train"]
-
-
-def test_too_few_families_are_refused():
-    with pytest.raises(UnusableInput, match="OOD sets of 4 families"):
-        split_families(["a_1", "a_2", "b", "c", "d"], 0)
-
-
-def test_sets_of_the_tests_own_leave_the_others_to_learn_from():
-    parts = part_sets(NAMES, 0, ["y_1", "x_1", "y_2"])
-    assert parts["test"] == ["x_1", "y_1", "y_2"]
-    assert parts["val"] == split_families(NAMES, 0)["val"]
-    assert sorted(parts["train"] + parts["val"]) == sorted(NAMES)
-    assert part_sets(NAMES, 0) == split_families(NAMES, 0)
-    with pytest.raises(UnusableInput, match="set 'a_77' is of the family 'a', as 'a_8' of --ood: rename"):
-        part_sets(NAMES, 0, ["a_77", "x"])
-    with pytest.raises(UnusableInput, match=r"one family of OOD sets \(x\), two are needed"):
-        part_sets(NAMES, 0, ["x_1", "x_2"])

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from starter.competition.accuracy import PublicSets, Subject
+from starter.competition.accuracy import ClassifierSubject
+from starter.competition.sets import PublicSets
 from starter.images.arrays import read_npz, write_npz
 from starter.images.imageset import ImageSet
 from starter.sets.recipe import Recipe
@@ -35,21 +36,21 @@ def stored(tmp_path):
 def test_a_recipe_renders_as_it_does_by_itself():
     rendering = FromRecipe(RECIPE, base())
     assert (rendering.name, len(rendering)) == ("train_0001", 620)
-    np.testing.assert_array_equal(rendering.images(), RECIPE.render(base()).images)
-    np.testing.assert_array_equal(pixels(rendering), rendering.images())
+    np.testing.assert_array_equal(rendering.render(), RECIPE.render(base()).images)
+    np.testing.assert_array_equal(pixels(rendering), rendering.render())
 
 
 def test_a_whole_set_is_the_set():
     rendering = FromRecipe.whole(base())
     assert (rendering.name, len(rendering)) == ("base", 700)
-    np.testing.assert_array_equal(rendering.images(), base().images)
+    np.testing.assert_array_equal(rendering.render(), base().images)
     np.testing.assert_array_equal(pixels(rendering), base().images)
 
 
 def test_a_file_renders_as_what_was_written(stored):
     assert (stored.name, len(stored)) == ("val_0001", 620)
-    np.testing.assert_array_equal(stored.images(), FromRecipe(RECIPE, base()).images())
-    np.testing.assert_array_equal(pixels(stored), stored.images())
+    np.testing.assert_array_equal(stored.render(), FromRecipe(RECIPE, base()).render())
+    np.testing.assert_array_equal(pixels(stored), stored.render())
 
 
 def test_digests_tell_pixels_apart_and_not_names(stored):
@@ -70,7 +71,7 @@ def test_digests_tell_pixels_apart_and_not_names(stored):
 def test_a_file_is_read_only_when_its_pixels_are_needed(tmp_path):
     missing = FromFile("val_0001", tmp_path / "no.npz", "0" * 64, 12)
     assert (missing.name, len(missing), len(missing.digest)) == ("val_0001", 12, 32)
-    for pixels_of in (missing.images, lambda: next(missing.chunks())):
+    for pixels_of in (missing.render, lambda: next(missing.chunks())):
         with pytest.raises(UnusableInput, match=r"no\.npz: no such file"):
             pixels_of()
 
@@ -84,7 +85,7 @@ def test_a_base_too_small_is_told():
 def test_images_are_those_of_the_recipe_though_labels_choose_them(select):
     params = {"n": 120} if select == "sample" else {"n": 120, "concentration": 0.5}
     recipe = Recipe("a", 3, ((select, params), ("affine", {}), ("color", {})))
-    np.testing.assert_array_equal(FromRecipe(recipe, base()).images(), recipe.render(base()).images)
+    np.testing.assert_array_equal(FromRecipe(recipe, base()).render(), recipe.render(base()).images)
 
 
 def reachable(value, found=None):
@@ -113,7 +114,7 @@ def holds(value, wanted):
 
 def test_what_renders_an_observation_leads_to_no_label(built):
     sets = PublicSets(built)
-    subject = Subject.open(sets, "tiny", ())
+    subject = ClassifierSubject.open(sets, "tiny", ())
     train, val = subject.meta_train(progress=False).sets, subject.observations("val", progress=False)
     assert holds(sets.train[0], sets.base.labels), "the walk misses what is there"
     assert holds(train[0].render, sets.base.images), "the walk misses what is there"

@@ -70,7 +70,7 @@ def test_joined_sets_are_their_parts(sets):
     joined = shifted(*sets, 2000, "corruptions", seed=0)[0]
     rendered = [part.labelled() for part in joined.parts]
     expected = np.concatenate([each.images for each in rendered])
-    np.testing.assert_array_equal(joined.images(), expected)
+    np.testing.assert_array_equal(joined.render(), expected)
     chunks = np.concatenate([chunk.permute(0, 2, 3, 1).numpy() for chunk in joined.chunks()])
     np.testing.assert_array_equal(chunks, expected)
     np.testing.assert_array_equal(joined.labels(), np.concatenate([each.labels for each in rendered]))

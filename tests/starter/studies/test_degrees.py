@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from encoders import few_glyphs, hasty_encoder
 
-from starter.competition.accuracy import PublicSets
+from starter.competition.sets import PublicSets
 from starter.encoders.two_tower import LENGTH
 from starter.shift.degrees import shift_degrees
 from starter.shift.laid import Laid

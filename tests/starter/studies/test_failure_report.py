@@ -5,7 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from starter.competition.ood import MixSets, View
+from starter.competition.mixes import MixSets
+from starter.competition.scorer import Scorer
 from starter.detectors.metrics import auroc
 from starter.sets.rendering import FromRecipe
 from starter.studies.failure import TABLES
@@ -52,7 +53,7 @@ def test_clean_images_are_those_of_the_base(found, ood_built):
     assert rows.columns.tolist() == ["classifier", "detector", "ind", "ood", "new_class", "failure"]
     assert set(rows.ind) == {"clean", "corrupted"}
     sets = MixSets(ood_built)
-    view = View.open(sets, "tiny", ["energy"])
+    view = Scorer.open(sets, "tiny", ["energy"])
     names = dict.fromkeys(mix.ood_set for mix in sets.mixes)
     ood = [view.scores("energy", FromRecipe.whole(sets.ood_pool(name))) for name in names]
     ind = view.scores("energy", FromRecipe.whole(sets.ind_pool))

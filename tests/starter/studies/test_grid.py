@@ -9,7 +9,7 @@ from built import linked
 from laids import given_laid, random_laid
 
 from starter.classifiers import read_classifier
-from starter.competition.ood import MixSets
+from starter.competition.mixes import MixSets
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc
 from starter.encoders import EncoderPair
@@ -65,7 +65,7 @@ def test_a_cell_is_what_its_images_score(built, run, asked):
     sets = MixSets(built)
     ind, renderings = grid_images(sets, asked)
     encoder, laid = random_laid()
-    images = np.concatenate([each.images() for each in renderings])
+    images = np.concatenate([each.render() for each in renderings])
     known = encoder.encode_images(sets.train_ref.images) @ laid.matrix
     queries = encoder.encode_images(images) @ laid.matrix
     cells = []

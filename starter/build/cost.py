@@ -3,18 +3,19 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
 from starter.build.cells import candidates
 from starter.build.folder import TRAIN_REF
-from starter.build.plan import Settings, plan_train
-from starter.build.settings import MixSettings
+from starter.build.mixes import part_sets
+from starter.build.plan import plan_train
+from starter.build.settings import AccuracyPlan, OodPlan, Settings
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network
 from starter.classifiers.train import duration
 from starter.meaning.oodsets import count_class_images
-from starter.sets.mix import part_sets
 from starter.sources.glyphs.digits import CLASSES
 from starter.sources.oodsets import CIFAR10, count_ood_images
 from starter.sources.sources import load_images, load_source, set_names
@@ -29,7 +30,7 @@ STATS = 3 * 4
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Cost:
     """The cost of a build.
 
     Attributes:
@@ -69,17 +70,16 @@ class _Source:
     train_ref: int = TRAIN_REF
 
 
-def estimate(settings: Settings, device: str = "cpu") -> Estimate:
-    """Estimate a build without writing or downloading anything.
+def cost(settings: Settings, device: str = "cpu") -> Cost:
+    """What a build takes, without writing or downloading anything.
 
     Raises:
         UnusableInput: a path in the settings cannot be used, local weights do not fit, or there is no such
             device.
     """
-    if isinstance(settings, MixSettings):
-        settings.check_files()
+    settings.plan.check_files()
     source = _source(settings)
-    sets = COUNTS[settings.track](settings, source)
+    sets = COUNTS[type(settings.plan)](settings.plan, settings, source)
     observed = sets.observed + source.reference + source.train_ref
     pixels = 3 * source.size[0] * source.size[1]
     disk = pixels * (sets.stored + source.base + source.reference + source.train_ref)
@@ -91,7 +91,7 @@ def estimate(settings: Settings, device: str = "cpu") -> Estimate:
         disk += 4 * k * observed + (sets.number + 2) * (8 * d + 4 * d * (d + 1) // 2)
         disk += sum(tensor.nbytes for tensor in classifier.network.state_dict().values())
         seconds += observed * _seconds_per_image(classifier, source.size)
-    return Estimate(observed, seconds, disk, candidates(settings) if settings.grid else 0)
+    return Cost(observed, seconds, disk, candidates(settings) if settings.grid else 0)
 
 
 @dataclass(frozen=True)
@@ -103,29 +103,28 @@ class _Sets:
     stored: int
 
 
-def _accuracy_sets(settings: Settings, source: _Source) -> _Sets:
+def _accuracy_sets(plan: AccuracyPlan, settings: Settings, source: _Source) -> _Sets:
     natural = [
         len(load_images(name, source.classes, settings.set_size, settings.seed, source.size))
-        for path in (*settings.val_from, *settings.test_from)
+        for path in (*plan.val_from, *settings.test_from)
         for name in set_names(path)
     ]
     made = settings.val_sets + settings.test_sets
     stored = settings.set_size * made + sum(natural)
-    recipes = plan_train(settings)
+    recipes = plan_train(settings, plan)
     rendered = sum(recipe.ops[0][1]["n"] if recipe.selection else source.base for recipe in recipes)
     return _Sets(len(recipes) + made + len(natural), rendered + stored, stored)
 
 
-def _mixes(settings: Settings, source: _Source) -> _Sets:
+def _mixes(plan: OodPlan, settings: Settings, source: _Source) -> _Sets:
     """Meta-train mixes cost their pools alone; the other IND pools are together as large as the base."""
-    assert isinstance(settings, MixSettings)
-    sizes = settings.mix_sizes
-    drawn = settings.exclude, 2 * sizes.high
-    if settings.classes:
-        reading = settings.id_up_to, settings.classes_per_set
-        counts = count_class_images(settings.classes, settings.images, *reading, *drawn)
+    sizes = plan.mix_sizes(settings.set_size)
+    drawn = plan.exclude, 2 * sizes.high
+    if plan.classes:
+        reading = plan.id_up_to, plan.classes_per_set
+        counts = count_class_images(plan.classes, plan.images, *reading, *drawn)
     else:
-        counts = count_ood_images(settings.ood, source.classes, *drawn)
+        counts = count_ood_images(plan.ood, source.classes, *drawn)
     tested: dict[str, int] = {}
     for path in settings.test_from:
         tested = count_ood_images(path, source.classes, (), drawn[1])
@@ -135,16 +134,17 @@ def _mixes(settings: Settings, source: _Source) -> _Sets:
     return _Sets(len(train) + settings.val_sets + settings.test_sets + 3, observed, mixes + sum(train))
 
 
-COUNTS: dict[str, Callable[[Settings, _Source], _Sets]] = {"accuracy": _accuracy_sets, "ood": _mixes}
-"""How the sets of each track are counted."""
+COUNTS: dict[type, Callable[[Any, Settings, _Source], _Sets]] = {
+    AccuracyPlan: _accuracy_sets,
+    OodPlan: _mixes,
+}
+"""How the sets of each plan are counted."""
 
 
 def _source(settings: Settings) -> _Source:
     if settings.source in NAMED:
-        return _Source(NAMED[settings.source], base=10_000 if settings.datacv_splits else 4000)
-    splits = load_source(settings.source, seed=settings.seed)
-    if settings.datacv_splits:
-        splits = splits.as_in_datacv()
+        return _Source(NAMED[settings.source], base=settings.plan.named_base)
+    splits = settings.plan.divided(load_source(settings.source, seed=settings.seed))
     return _Source(
         splits.classes,
         splits.image_size,

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from asked import accuracy_settings, ood_settings
 
 from baselines import Constant
 from baselines.run.predict import predict
-from starter.build import estimate as estimate_module
-from starter.build.accuracy import build
-from starter.build.estimate import NAMED, Estimate, estimate
+from starter.build import cost as cost_module
+from starter.build.build import build
+from starter.build.cost import NAMED, Cost, cost
 from starter.build.folder import TRAIN_REF
-from starter.build.plan import Settings
-from starter.build.settings import MixSettings
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.networks.small import Small
 from starter.observing import observe as observe_module
@@ -40,7 +39,7 @@ def settings(tmp_path):
         torch.manual_seed(0)
         network = Classifier("x", "small", Small(3), ("0", "1", "2"), (0.5,) * 3, (0.25,) * 3)
     save_classifier(network, tmp_path / "x.safetensors")
-    return Settings(
+    return accuracy_settings(
         source=str(tmp_path / "source.npz"),
         classifiers=(f"one={tmp_path / 'x.safetensors'}", f"two={tmp_path / 'x.safetensors'}"),
         train_sets=7,
@@ -52,27 +51,27 @@ def settings(tmp_path):
 
 
 def test_the_sets_of_a_named_source_are_counted():
-    found = estimate(Settings(train_sets=10, val_sets=3, test_sets=4, set_size=50))
+    found = cost(accuracy_settings(train_sets=10, val_sets=3, test_sets=4, set_size=50))
     assert found.images == (10 + 3 + 4) * 50 + 2000 + TRAIN_REF
-    more = estimate(Settings(train_sets=11, val_sets=3, test_sets=4, set_size=50))
+    more = cost(accuracy_settings(train_sets=11, val_sets=3, test_sets=4, set_size=50))
     assert more.images - found.images == 50
     assert more.disk - found.disk < 50 * 32 * 32 * 3  # meta-train sets are recipes, not pixels
 
 
 def test_candidates_of_cells_are_counted(monkeypatch):
-    monkeypatch.setattr(estimate_module, "_seconds_per_image", lambda classifier, size: 0.0)
+    monkeypatch.setattr(cost_module, "_seconds_per_image", lambda classifier, size: 0.0)
     sizes = {"train_sets": 2, "val_sets": 1, "test_sets": 2}
-    assert estimate(Settings(**sizes)).candidates == 0
-    assert estimate(Settings(**sizes, set_size=50, grid="embedded")).candidates == 3 * 64 * 50
-    mixes = MixSettings(**sizes, sizes=(40, 80), grid="embedded")
-    assert estimate(mixes).candidates == 3 * 64 * 80
+    assert cost(accuracy_settings(**sizes)).candidates == 0
+    assert cost(accuracy_settings(**sizes, set_size=50, grid="embedded")).candidates == 3 * 64 * 50
+    mixes = ood_settings(**sizes, sizes=(40, 80), grid="embedded")
+    assert cost(mixes).candidates == 3 * 64 * 80
 
 
 def test_natural_sets_are_counted_and_cut_to_size(settings, tmp_path):
     """The source holds 600 images to train, and of 600 others a fifth as the reference."""
-    assert estimate(settings).images == (7 + 3 + 5) * 20 + 2 * 9 + 120 + 600
-    cut = Settings(**{**vars(settings), "set_size": 4})
-    assert estimate(cut).images == (7 + 3 + 5) * 4 + 2 * 4 + 120 + 600
+    assert cost(settings).images == (7 + 3 + 5) * 20 + 2 * 9 + 120 + 600
+    cut = accuracy_settings(**{**settings.values(), "set_size": 4})
+    assert cost(cut).images == (7 + 3 + 5) * 4 + 2 * 4 + 120 + 600
 
 
 def test_it_is_what_a_build_and_a_prediction_observe(settings, tmp_path, monkeypatch):
@@ -85,7 +84,7 @@ def test_it_is_what_a_build_and_a_prediction_observe(settings, tmp_path, monkeyp
 
     monkeypatch.setattr(observe_module, "compute", counting)
     # Two networks of the same weights would share their cache.
-    found = estimate(settings)
+    found = cost(settings)
     competition = build(tmp_path / "contest", settings, test_seed=1)
     predict(competition, {"constant": Constant()}, progress=False)
     assert seen["one"] == found.images
@@ -94,8 +93,8 @@ def test_it_is_what_a_build_and_a_prediction_observe(settings, tmp_path, monkeyp
 
 def test_the_disk_is_the_folder(settings, tmp_path):
     """Within a tenth; what is left is the headers of many small files, and CSV and JSON."""
-    one = Settings(**{**vars(settings), "classifiers": settings.classifiers[:1], "set_size": 60})
-    expected = estimate(one).disk
+    one = accuracy_settings(**{**settings.values(), "classifiers": settings.classifiers[:1], "set_size": 60})
+    expected = cost(one).disk
     competition = build(tmp_path / "contest", one, test_seed=1)
     predict(competition, {"constant": Constant()}, progress=False)
     found = sum(path.stat().st_size for path in files_of(competition.root))
@@ -103,10 +102,12 @@ def test_the_disk_is_the_folder(settings, tmp_path):
 
 
 def test_every_classifier_adds_time_and_disk_but_no_images(monkeypatch):
-    monkeypatch.setattr(estimate_module, "_seconds_per_image", lambda classifier, size: 0.001)
-    one = estimate(Settings(train_sets=2, val_sets=0, test_sets=2, set_size=2))
-    two = estimate(
-        Settings(train_sets=2, val_sets=0, test_sets=2, set_size=2, classifiers=("small", "resnet56"))
+    monkeypatch.setattr(cost_module, "_seconds_per_image", lambda classifier, size: 0.001)
+    one = cost(accuracy_settings(train_sets=2, val_sets=0, test_sets=2, set_size=2))
+    two = cost(
+        accuracy_settings(
+            train_sets=2, val_sets=0, test_sets=2, set_size=2, classifiers=("small", "resnet56")
+        )
     )
     assert two.images == one.images
     assert one.seconds == pytest.approx(0.001 * one.images)
@@ -123,7 +124,7 @@ def test_time_is_measured_on_images_of_the_sources_size(settings, monkeypatch):
         return call(self, images)
 
     monkeypatch.setattr(Classifier, "__call__", noting)
-    assert estimate(settings).seconds > 0
+    assert cost(settings).seconds > 0
     assert set(sizes) == {(16, 16, 3)}
 
 
@@ -134,9 +135,11 @@ def test_nothing_is_written_downloaded_or_drawn(settings, tmp_path, monkeypatch)
         sources, "SOURCES", dict.fromkeys(sources.SOURCES, lambda root, seed: pytest.fail("loaded"))
     )
     before, state = files_of(tmp_path), torch.random.get_rng_state()
-    estimate(settings)
-    estimate(
-        Settings(source="cifar10", classifiers=("resnet56=official",), train_sets=2, test_sets=2, set_size=2)
+    cost(settings)
+    cost(
+        accuracy_settings(
+            source="cifar10", classifiers=("resnet56=official",), train_sets=2, test_sets=2, set_size=2
+        )
     )
     assert files_of(tmp_path) == before
     assert torch.equal(torch.random.get_rng_state(), state)
@@ -149,13 +152,13 @@ def test_named_sources_are_known_as_they_are():
 
 
 def test_reads_as_text():
-    text = str(Estimate(images=1_234_567, seconds=5400, disk=25_600_000))
+    text = str(Cost(images=1_234_567, seconds=5400, disk=25_600_000))
     assert text.splitlines() == [
         "images  1,234,567 per classifier",
         "time    about 1.50 h of forward passes on this machine",
         "disk    about 26 MB",
     ]
-    with_grid = str(Estimate(images=1, seconds=5400, disk=0, candidates=9600))
+    with_grid = str(Cost(images=1, seconds=5400, disk=0, candidates=9600))
     assert with_grid.endswith("\ngrid    about 9,600 candidates to render and to encode, beside that time")
 
 
@@ -171,11 +174,11 @@ def test_reads_as_text():
 )
 def test_what_a_build_would_refuse_is_refused(settings, changes, message):
     with pytest.raises(UnusableInput, match=message):
-        estimate(Settings(**{**vars(settings), **changes}))
+        cost(accuracy_settings(**{**settings.values(), **changes}))
 
 
 @pytest.mark.parametrize("classifier", [0, "small"])
 def test_a_device_that_is_not_there_is_named(settings, classifier):
     classifiers = ("small",) if classifier == "small" else settings.classifiers[:1]
     with pytest.raises(UnusableInput, match="device 'abacus' cannot be used here"):
-        estimate(Settings(**{**vars(settings), "classifiers": classifiers}), device="abacus")
+        cost(accuracy_settings(**{**settings.values(), "classifiers": classifiers}), device="abacus")

@@ -1,0 +1,94 @@
+"""How a setting is declared: a field of a pydantic model with its type, limits and default, and a `Flag`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from submission import UnusableInput
+
+KINDS = {
+    "int_type": "a whole number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+}
+"""What pydantic's complaints ask for."""
+
+
+@dataclass(frozen=True)
+class Flag:
+    """How a setting is told of.
+
+    Attributes:
+        help: one line, for the command line and the settings file.
+        default: what is told of a default whose value tells too little.
+        metavar: what stands for a value.
+        name: of the option, where it is not the setting's.
+        often: whether it is one of the dozen that the help lists first.
+    """
+
+    help: str
+    default: str = ""
+    metavar: str = ""
+    name: str = ""
+    often: bool = False
+
+
+class Declared(BaseModel):
+    """Settings that are refused, with one line that names the option, where they cannot be used."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise UnusableInput(_problem(type(self), error.errors()[0])) from error
+
+
+def told(field: FieldInfo) -> Flag:
+    """How a setting is told of."""
+    return next(each for each in field.metadata if isinstance(each, Flag))
+
+
+def flag_of(name: str, field: FieldInfo | None = None) -> str:
+    """A setting's option: its own word where it has one, else its name.
+
+    >>> flag_of("set_size")
+    '--set-size'
+    """
+    own = told(field).name if field else ""
+    return f"--{(own or name).replace('_', '-')}"
+
+
+def problem_of(field: FieldInfo, value: object) -> str:
+    """What is wrong with the type or the size of a setting's value; "" where nothing is."""
+    declared = create_model(
+        "Declared", __config__=ConfigDict(strict=True), value=(field.annotation or object, field)
+    )
+    try:
+        declared(value=value)
+    except ValidationError as error:
+        return _must(error.errors()[0])
+    return ""
+
+
+def _problem(model: type[BaseModel], found: ErrorDetails) -> str:
+    """One line of what pydantic found."""
+    if found["type"] == "value_error":
+        return str(found["ctx"]["error"])
+    name = str(found["loc"][0])
+    if found["type"] == "extra_forbidden":
+        return f"there is no setting {name!r}"
+    return f"{flag_of(name, model.model_fields[name])} {_must(found)}"
+
+
+def _must(found: ErrorDetails) -> str:
+    context, got = found.get("ctx", {}), found["input"]
+    limits = {"ge": "at least", "le": "at most"}
+    if limit := next((f"{word} {context[key]}" for key, word in limits.items() if key in context), ""):
+        return f"must be {limit}, got {got}"
+    return f"must be {KINDS.get(found['type'], found['msg'])}, got {got!r}"

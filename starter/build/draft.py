@@ -1,0 +1,116 @@
+"""What the builds of both tracks write alike: the draft of a competition, and what is private of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from starter.build.folder import Claim, hashes, public_sets
+from starter.competition.cluster import Cluster
+from starter.competition.sets import GROUPS_FILE
+from starter.sources.splits import Splits
+from submission import Competition, SolutionRow, make_id, write_predictions, write_solution
+from submission.card import LICENCES
+from submission.scoring import NOISE
+
+INPUTS = (
+    *("--test-ind", "--source", "--val-from", "--test-from", "--recipes", "--ood", "--classes"),
+    *("--classifier", "--grid"),
+)
+"""The options that name what a build reads, in the order of its record."""
+Key = tuple[str, str, str]
+"""A set's name, group and family."""
+Values = dict[str, dict[str, float]]
+"""A number of each part's ids."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What was measured.
+
+    Attributes:
+        targets: by part and id.
+        deviations: how far chance moves those of "val" and "test", by part and id; {} where the number of
+            images tells it.
+    """
+
+    targets: Values
+    deviations: Values = field(default_factory=dict)
+
+
+class Plans(Protocol):
+    """The sets of a competition, planned: what a track does its own way."""
+
+    @property
+    def inputs(self) -> Mapping[str, str]:
+        """A hash of what was read beside source and classifiers, by the option that named it."""
+
+    @property
+    def files(self) -> Sequence[str]:
+        """The public files that `write` writes, but for those of validation and test sets."""
+
+    @property
+    def sizes(self) -> Mapping[str, Mapping[str, int]]:
+        """The images of each set, by part and name, in order."""
+
+    def write(self, public: Path) -> None:
+        """Write the sets, those of the test without labels."""
+
+    def measure(self, draft: Competition, device: str, cluster: Cluster | None) -> Truth:
+        """Observe every set with every classifier, and measure every subject on it."""
+
+    def keys(self, part: str) -> list[Key]:
+        """Those of the sets of "val" or "test"."""
+
+    def divided(self) -> list[Key]:
+        """Those of test sets as the public and the private part divide them."""
+
+    def record(self) -> list[dict[str, object]]:
+        """How to make the test sets again: plain JSON values."""
+
+
+def drafted(claim: Claim, splits: Splits, plans: Plans) -> Competition:
+    """The competition before its targets are known; its `files` are named one by one, never found."""
+    settings = claim.settings
+    files = ["base.npz", "reference.npz", "train_ref.npz", *plans.files, GROUPS_FILE, LICENCES]
+    files += [f"classifiers/{name}.safetensors" for name in settings.classifier_names]
+    files += [f"{part}/{name}.npz" for part in ("val", "test") for name in plans.sizes[part]]
+    return Competition(
+        root=claim.root,
+        name=claim.root.resolve().name,
+        track=settings.plan.track,
+        visibility="hidden" if settings.hidden else "practice",
+        source=Path(settings.source).absolute().name,
+        classes=splits.classes,
+        image_size=splits.image_size,
+        subjects=settings.subjects,
+        sizes={part: dict(sizes) for part, sizes in plans.sizes.items()},
+        precision=settings.precision,
+        seed=settings.seed,
+        settings=settings.public(),
+        files=hashes(claim.root / "public", files),
+        **settings.rules(),
+    )
+
+
+def write_private(draft: Competition, claim: Claim, plans: Plans, truth: Truth) -> None:
+    """The solution, with each set's usage, the targets' deviations, and how to make the test sets again."""
+    public = public_sets(plans.divided(), claim.test_seed)
+    rows = [
+        SolutionRow(
+            id=make_id(subject, name),
+            prediction=truth.targets["test"][make_id(subject, name)],
+            usage="Public" if name in public else "Private",
+            subject=subject,
+            set=name,
+            group=group,
+        )
+        for subject in draft.subjects
+        for name, group, _ in plans.keys("test")
+    ]
+    write_solution(draft.private / "solution.csv", rows)
+    if truth.deviations:
+        noise = draft.root / NOISE["test"]
+        write_predictions(noise, truth.deviations["test"], column="deviation")
+        noise.chmod(0o600)
+    claim.record(test=plans.record())

@@ -1,0 +1,43 @@
+"""Presets: settings of whole competitions by name; whatever else is asked for goes before them."""
+
+from submission import UnusableInput
+
+PRESETS: dict[str, dict[str, dict[str, object]]] = {
+    "datacv2023": {
+        "accuracy": {
+            "source": "cifar10",
+            "classifiers": ("resnet56=official", "repvgg_a0=official"),
+            "train_sets": 1000,
+            "val_sets": 0,
+            "test_sets": 100,
+            "set_size": 10_000,
+            "datacv_splits": True,
+        },
+    },
+    "small": {
+        "accuracy": {
+            "train_sets": 40,
+            "val_sets": 8,
+            "test_sets": 16,
+            "set_size": 200,
+            "ops_per_set": (1, 3),
+        },
+        "ood": {"train_sets": 40, "val_sets": 8, "test_sets": 16, "set_size": 200},
+    },
+}
+"""Settings of whole competitions, by the preset's name and the track.
+
+`datacv2023` is the DataCV challenge of CVPR 2023: two classifiers, a thousand meta-train sets of the whole
+test split of CIFAR-10 under the default group. Its validation sets, CIFAR-10.1 and corruptions of it, come by
+``--val-from``. `small` is built in seconds on the embedded data.
+"""
+
+
+def preset(name: str, track: str) -> dict[str, object]:
+    """The settings of a preset. Raises UnusableInput where there is none of this name or of the track."""
+    if name not in PRESETS:
+        raise UnusableInput(f"--preset {name!r} is unknown; there are {', '.join(PRESETS)}")
+    if track not in PRESETS[name]:
+        tracks = " and ".join(PRESETS[name])
+        raise UnusableInput(f"--preset {name} is of the {tracks} track, not of --track {track}: leave it out")
+    return PRESETS[name][track]

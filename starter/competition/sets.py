@@ -1,0 +1,127 @@
+"""The images of a competition's public folder, and the groups of its validation sets.
+
+A group is the kind of shift that a validation set shows, for reports; test sets' groups stay hidden.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from starter.images.arrays import read_npz
+from starter.images.imageset import ImageSet
+from starter.sets.recipe import Recipe
+from starter.sets.rendering import FromFile, FromRecipe, Rendering
+from submission import Competition, UnusableInput
+from submission.files import write_text
+
+REFERENCES = (("source", "reference"), ("source", "train_ref"))
+"""What every method starts from, in terms that `PublicSets.find` knows."""
+Task = tuple[str, Sequence[tuple[str, str]]]
+"""What a worker does, a key of `worker.ACTIONS`, and with which sets."""
+
+
+@dataclass(frozen=True)
+class PublicSets:
+    """The images of a competition's public folder; every file is checked against its hash before use."""
+
+    competition: Competition
+
+    @cached_property
+    def base(self) -> ImageSet:
+        """The labelled images that meta-train sets are rendered from."""
+        return self._read("base.npz", labelled=True)
+
+    @cached_property
+    def reference(self) -> ImageSet:
+        """The labelled in-distribution images that no classifier was trained on."""
+        return self._read("reference.npz", labelled=True)
+
+    @cached_property
+    def train_ref(self) -> ImageSet:
+        """Unlabelled training images."""
+        return self._read("train_ref.npz", labelled=False)
+
+    @cached_property
+    def train(self) -> tuple[FromRecipe, ...]:
+        """The meta-train sets."""
+        lines = self.competition.file("train/recipes.jsonl").read_text(encoding="utf-8").splitlines()
+        recipes = [Recipe.from_json(line) for line in lines]
+        if tuple(recipe.name for recipe in recipes) != self.competition.sets("train"):
+            raise UnusableInput(
+                f"{self.competition.public / 'train/recipes.jsonl'} names other sets than competition.json"
+            )
+        return tuple(FromRecipe(recipe, self.base) for recipe in recipes)
+
+    def stored(self, part: str) -> tuple[FromFile, ...]:
+        """The sets of "val" or "test"."""
+        return tuple(self._stored(part, name) for name in self.competition.sets(part))
+
+    def observed(self, part: str) -> list[tuple[str, str]]:
+        """What has to be observed for the sets of `part`, in terms that `find` knows."""
+        return [(part, name) for name in self.competition.sets(part)]
+
+    def tasks(self, parts: Sequence[str], source: bool) -> list[Task]:
+        """What fills the cache for the sets of `parts`, in order; with `source` for the references too."""
+        found = [pair for part in parts for pair in self.observed(part)]
+        return [("observe", [*found, *REFERENCES] if source else found)]
+
+    def find(self, part: str, name: str) -> Rendering:
+        """A set by its part and name; the part "source" holds "reference" and "train_ref". No other is read.
+
+        Raises:
+            UnusableInput: its file is missing or not the same any more.
+        """
+        if part == "source":
+            return FromRecipe.whole(replace(getattr(self, name), labels=None))
+        if part == "train":
+            return next(rendering for rendering in self.train if rendering.name == name)
+        return self._stored(part, name)
+
+    def _stored(self, part: str, name: str) -> FromFile:
+        file, competition = f"{part}/{name}.npz", self.competition
+        return FromFile(
+            name,
+            competition.file(file),
+            competition.files[file],
+            competition.sizes[part][name],
+            competition.image_size,
+        )
+
+    def _read(self, file: str, labelled: bool) -> ImageSet:
+        images = read_npz(self.competition.file(file), Path(file).stem)
+        if labelled and images.labels is None:
+            raise UnusableInput(f"{self.competition.public / file} holds no labels")
+        return images
+
+
+GROUPS_FILE = "val/groups.csv"
+HEADER = ["set", "group", "family"]
+
+
+def write_groups(path: Path, planned: Iterable[tuple[str, str, str]]) -> None:
+    """Write ``set,group,family``, a line per validation set."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows(planned)
+    write_text(path, lines.getvalue())
+
+
+def read_groups(competition: Competition) -> dict[str, tuple[str, str]]:
+    """Group and family of each validation set, by its name, in the competition's order.
+
+    Raises:
+        UnusableInput: the file is missing, was changed, or names other sets.
+    """
+    path = competition.file(GROUPS_FILE)
+    with path.open(encoding="utf-8", newline="") as stream:
+        header, *rows = list(csv.reader(stream)) or [[]]
+    if header != HEADER or any(len(row) != len(HEADER) for row in rows):
+        raise UnusableInput(f"{path} is damaged: its columns must be {','.join(HEADER)}")
+    groups = {name: (group, family) for name, group, family in rows}
+    if tuple(groups) != competition.sets("val"):
+        raise UnusableInput(f"{path} names other sets than public/competition.json")
+    return groups

@@ -1,0 +1,78 @@
+"""A view: one classifier of a competition, and what it sees of any set."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from starter.classifiers import read_classifier
+from starter.competition.sets import PublicSets
+from starter.observing.cache import cache_of
+from starter.observing.lazy import Lazy
+from starter.observing.observation import Observation, Source, unmet
+from starter.observing.observe import Observer, observe, observe_all
+from starter.sets.rendering import FromRecipe, Rendering
+from submission import Competition, UnusableInput
+
+
+@dataclass(frozen=True)
+class View:
+    """One classifier of a competition, observed with the head and the peers that `needs` asks for."""
+
+    sets: PublicSets
+    name: str
+    observer: Observer
+    needs: tuple[str, ...]
+
+    @classmethod
+    def open(cls, sets: PublicSets, name: str, needs: tuple[str, ...], device: str = "cpu") -> "View":
+        """Load the classifier `name`.
+
+        Raises:
+            UnusableInput: its weights are missing, damaged or do not fit the competition, or the competition
+                cannot give what `needs` asks for.
+        """
+        if reason := unmet(needs, sets.competition):
+            raise UnusableInput(f"{sets.competition.root}: {reason}")
+        observer = _observer(sets.competition, name, device)
+        if "rotation" in needs:
+            observer = observer.with_rotation_head(sets.train_ref)
+        if "peers" in needs:
+            others = [other for other in sets.competition.classifiers if other != name]
+            peers = tuple(_observer(sets.competition, other, device) for other in others)
+            observer = replace(observer, peers=peers)
+        return cls(sets, name, observer, needs)
+
+    def see(self, rendering: Rendering) -> None:
+        """Put what the classifier sees of a set into the cache, where it is not there yet."""
+        observe(rendering, self.observer, self.needs)
+
+    def observe(self, renderings: Sequence[Rendering], progress: bool = True) -> Lazy[Observation]:
+        """Observations of the sets, computed where the cache lacks them."""
+        return observe_all(renderings, self.observer, self.needs, progress)
+
+    @cached_property
+    def source(self) -> Source:
+        """The labelled in-distribution reference."""
+        reference, train_ref = self.sets.reference, self.sets.train_ref
+        observed = self.observe(
+            (FromRecipe.whole(replace(reference, labels=None)), FromRecipe.whole(train_ref)), False
+        )
+        classifier = self.observer.classifier
+        assert reference.labels is not None
+        return Source(
+            observed[0],
+            reference.labels,
+            observed[1],
+            classifier.head_weight,
+            classifier.head_bias,
+            replace(classifier),
+        )
+
+
+def _observer(competition: Competition, name: str, device: str) -> Observer:
+    """The classifier `name` with the competition's cache."""
+    weights = competition.file(f"classifiers/{name}.safetensors")
+    classifier = read_classifier(weights, name, competition.precision, device)
+    if classifier.classes != competition.classes:
+        raise UnusableInput(f"{weights} was made for other classes than the competition's")
+    return Observer(classifier, cache_of(competition.root))
