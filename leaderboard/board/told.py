@@ -108,7 +108,9 @@ def hidden_rows(competition: Competition, ledger: Ledger, shown: Shown) -> Hidde
     )
 
 
-def on_board(competition: Competition, hidden: Hidden, shown: Shown) -> tuple[dict[str, Mapping], Knowledge]:
+def on_board(
+    competition: Competition, hidden: Hidden, shown: Shown
+) -> tuple[dict[str, Mapping[str, float]], Knowledge]:
     """The baselines on the board before the end, and what is known by them.
 
     As many of those chosen as leave `KEPT` of the prior's error; none with fewer than `FEW` public rows.
