@@ -58,7 +58,7 @@ ATTACKS = {
         r"\d+ rounds.*|\d+ builds.*",
     ),
     "crowd": Attack(
-        "1,920 submissions by 32 processes at once, 1,600 within the limits",
+        "submissions by many processes at once, a sixth of them over the limits",
         r"verify: 0 problems",
         "python benchmarks/speed/ledger.py --part crowd",
         "python benchmarks/speed/ledger.py --part crowd --processes 8 --each 5",
@@ -66,7 +66,7 @@ ATTACKS = {
         r"rows \d+,.*|different files.*|verify:.*",
     ),
     "hostile": Attack(
-        "10,000 hostile files, and harmless variants among them",
+        "hostile files, and harmless variants among them",
         r": 0 crashes, 0 tracebacks, 0 accepted wrongly, 0 refused wrongly, 0 leaks",
         "python benchmarks/attacks/hostile.py --files 10000",
         "python benchmarks/attacks/hostile.py --files 250",

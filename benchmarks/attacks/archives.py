@@ -172,7 +172,7 @@ def copies(folder: Path) -> Kinds:
     np.savez(folder / "set.npz", images=np.zeros((2, 4, 4, 3), np.uint8))
     for kind, count, size in (("another number of images", 3, (4, 4)), ("another size", 2, (8, 8))):
         declared = FromFile("test_0001", folder / "set.npz", "0" * 64, count, size)
-        yield f"a set of {kind}", folder / "set.npz", lambda path, declared=declared: declared.images()
+        yield f"a set of {kind}", folder / "set.npz", lambda path, declared=declared: list(declared.chunks())
     (folder / "copy").mkdir()
     (folder / "copy/cache.txt").write_text(str(folder / "taken"))
 

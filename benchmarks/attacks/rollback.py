@@ -33,7 +33,7 @@ DAMAGES: dict[str, Damage] = {
 COMMANDS: dict[str, Callable[[Competition, Path], object]] = {
     "submit": lambda competition, file: submit(competition, file, "C", now),
     "select": lambda competition, file: select(competition, "A", [1], now),
-    "rescore": lambda competition, file: rescore(competition, {"one/test_0001": 0.25}, (), "r", now),
+    "rescore": lambda competition, file: rescore(competition, {"one/test_0001": 0.75}, (), "r", now),
     "publish": lambda competition, file: publish(competition),
 }
 
@@ -99,7 +99,7 @@ def prefixed(folder: Path) -> int:
             submit(competition, file, "A", now)
         except InvalidSubmission:
             submit(competition, file.with_name("plain.csv"), "B", now)
-            done = rescore(competition, {"one/test_0001": 0.25}, (), "r", now)
+            done = rescore(competition, {"one/test_0001": 0.75}, (), "r", now)
             statuses = [line.entry.status for line in history(competition)]
             whole = not verify(competition).problems and len(publish(competition).standings) == 1
             refused += whole and done.entries == 1 and statuses == ["invalid", "scored"]
