@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from leaderboard.ledger.chain import COLUMNS, GENESIS
 from leaderboard.ledger.heads import check_heads, write_head
-from leaderboard.ledger.store import entered, kept_file, settle_entering
+from leaderboard.ledger.store import kept_file, settle_entering
 from leaderboard.ledger.transaction import Transaction, newest_row
 from submission.errors import UnusableInput
 
@@ -197,22 +197,23 @@ class Ledger:
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
-            entered(self.path.parent)
-            self._note_head(connection)
+            self._settle(connection)
 
     def _check(self, connection: sqlite3.Connection) -> None:
         rows, _ = newest_row(connection)
         check_heads(self.path, rows, Transaction(self.path.parent, connection).knows)
 
-    def _note_head(self, connection: sqlite3.Connection) -> None:
-        """Write ``private/head`` while no other process can, so that an older head never follows a newer one.
+    def _settle(self, connection: sqlite3.Connection) -> None:
+        """Write ``private/head`` and forget the file that was entering, while no other process can do either.
 
-        Where it cannot be written (a full disk), the one of before, which is in the chain too, stays.
+        After the commit others may be ahead: an older head must not follow a newer one, nor their file go.
+        Where this cannot be done (a full disk), whoever comes next does it.
         """
         with contextlib.suppress(OSError, sqlite3.OperationalError):
             connection.execute("BEGIN IMMEDIATE")
             try:
                 write_head(self.path, newest_row(connection)[1])
+                settle_entering(self.path.parent, Transaction(self.path.parent, connection).names)
             finally:
                 connection.execute("ROLLBACK")
 

@@ -44,14 +44,10 @@ def keep(private: Path, data: bytes) -> str:
     return digest
 
 
-def entered(private: Path) -> None:
-    """Say that the row of the file that is entering is written, if there is one."""
-    with contextlib.suppress(OSError):
-        (private / _ENTERING).unlink()
-
-
 def settle_entering(private: Path, named: Callable[[str], bool]) -> None:
-    """Take away a file that a killed process kept without adding its row.
+    """Forget the file that was entering, and take it away where a killed process kept it without its row.
+
+    It is for whoever has the ledger alone: another process's file may be entering otherwise.
 
     Args:
         named: whether a row names the file with this SHA-256.
@@ -71,5 +67,7 @@ def held_files(private: Path) -> tuple[Path, ...]:
     if not folder.is_dir():
         return ()
     found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    now = sha256(entering) if entering.is_file() else ""
+    now = ""
+    with contextlib.suppress(FileNotFoundError):
+        now = sha256(entering)
     return tuple(path for path in found if path.name != now)

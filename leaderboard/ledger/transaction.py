@@ -30,7 +30,10 @@ class Transaction:
 
     def names(self, digest: str) -> bool:
         """Whether a submission is the file with this SHA-256."""
-        return bool(self._connection.execute("SELECT 1 FROM events WHERE digest = ?", [digest]).fetchone())
+        found = self._connection.execute(
+            "SELECT 1 FROM events WHERE digest = ? ORDER BY number DESC LIMIT 1", [digest]
+        )
+        return bool(found.fetchone())
 
     def times(self, team: str) -> list[datetime]:
         """When the team submitted, in order, invalid submissions among them."""

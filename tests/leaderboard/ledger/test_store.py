@@ -1,6 +1,9 @@
 """Kept files and rows go together, whatever stops a process between the two."""
 
 import hashlib
+import sqlite3
+import threading
+import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -71,3 +74,33 @@ def test_a_damaged_file_is_whole_again_when_it_is_handed_in_again(
     submit(competition, halves, "A", clock)
     assert path.read_bytes() == halves.read_bytes()
     assert verify(competition).problems == ()
+
+
+def test_a_file_that_enters_after_a_commit_is_left_to_the_process_that_enters_it(
+    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next process may begin between a commit and what follows it."""
+    ledger, begun = ledger_of(competition), threading.Event()
+    submit(competition, halves, "A", clock)
+    found: list[bool] = []
+
+    def enter() -> None:
+        with ledger.transaction() as transaction:
+            keep(competition.private, b"next")
+            begun.set()
+            time.sleep(0.3)
+            found.append((competition.private / "entering").exists())
+            transaction.select(clock(), "A", [1])
+
+    real, follower = Ledger._settle, threading.Thread(target=enter)
+
+    def settle(self: Ledger, connection: sqlite3.Connection) -> None:
+        if not follower.ident:
+            follower.start()
+            begun.wait()
+        real(self, connection)
+
+    monkeypatch.setattr(Ledger, "_settle", settle)
+    submit(competition, halves, "B", clock)
+    follower.join()
+    assert found == [True]
