@@ -4,6 +4,7 @@ A command is imported when it is called or its own help is asked for: a scoring 
 """
 
 import os
+from datetime import timezone
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -11,23 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option, echo
 
-from submission import Competition, UnusableInput
+from submission import Competition, UnusableInput, options
 from submission.command_line import command_line
 from submission.exits import run as run_to_exit
-from submission.options import (
-    CachePlace,
-    Changes,
-    Device,
-    Folder,
-    Many,
-    Network,
-    Predictions,
-    TrackName,
-    Workers,
-    of_track,
-    repeated,
-    tell_next,
-)
 
 if TYPE_CHECKING:
     from baselines import Estimator
@@ -53,9 +40,9 @@ COMMANDS = {
     "verify": ("leaderboard.commands", "Check that the ledger is what it was (organizers)."),
     "backup": ("leaderboard.commands", "Write all that only the organizer has to one file."),
     "verify-entry": ("unseen", "Run a method again and compare with a submitted file."),
-    "audit": ("organizer", "List what could reveal a hidden label."),
+    "audit": ("unseen", "List what could reveal a hidden label."),
     "pack": ("submission.commands", "Make the participants' archive from public/ alone."),
-    "export": ("organizer", "Write the competition for another platform."),
+    "export": ("unseen", "Write the competition for another platform."),
     "classes similarity": ("starter.meaning.commands", "Assign by the distance to the nearest ID class."),
     "classes pruning": ("starter.meaning.commands", "Drop the classes that an ID class may be taken for."),
     "classes halves": ("starter.meaning.commands", "Draw validation and test halves from a class manifest."),
@@ -92,18 +79,12 @@ EXPENSIVE = {
     "projnorm": "trains a network on every set, for hours per classifier",
 }
 """Methods that `predict` runs only by name, and why."""
+DEMO_SETTINGS: dict[str, dict[str, object]] = {"accuracy": {"ops_per_set": (1, 3)}}
 DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
 """ORA-A in the demo: enough for 60,000 images, in seconds."""
 
-Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")]
 
-
-def demo(
-    folder: Annotated[
-        Path, Argument(metavar="[DIR]", help="A new folder, or one of an earlier demo.")
-    ] = Path("unseen-demo"),
-    track: TrackName = "accuracy",
-) -> None:
+def demo(folder: options.DemoFolder = Path("unseen-demo"), track: options.TrackName = "accuracy") -> None:
     """Build, predict and score a small embedded competition.
 
     Example: unseen demo
@@ -116,8 +97,7 @@ def demo(
     from starter.build.build import build as make
     from starter.build.settings import settings_of
 
-    few_operations: dict[str, dict[str, object]] = {"accuracy": {"ops_per_set": (1, 3)}}
-    competition = make(folder, settings_of(track, few_operations.get(track, {})))
+    competition = make(folder, settings_of(track, dict(DEMO_SETTINGS.get(track, {}))))
     kit = methods_of(track)
     left_out = {*EXPENSIVE, *impossible(competition, kit)} - {"ora-a"}
     chosen = {name: clone(method) for name, method in kit.items() if name not in left_out}
@@ -128,10 +108,10 @@ def demo(
     if "ora-a" in chosen:
         echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
-    tell_next("new-method", "my_method", *of_track(track))
+    options.tell_next("new-method", "my_method", *options.of_track(track))
 
 
-def methods(track: TrackName = "accuracy") -> None:
+def methods(track: options.TrackName = "accuracy") -> None:
     """List the methods, what they read, their parameters.
 
     Example: unseen methods
@@ -143,8 +123,8 @@ def methods(track: TrackName = "accuracy") -> None:
 
 def check_method(
     method: Annotated[str, Argument(metavar="module:Class|METHOD", help="A class of yours, or the kit's.")],
-    settings: Changes = None,
-    track: TrackName = "accuracy",
+    settings: options.Changes = None,
+    track: options.TrackName = "accuracy",
 ) -> None:
     """Check that a method keeps the contract, on made-up sets.
 
@@ -159,17 +139,17 @@ def check_method(
     echo("\n".join(map(str, checks)))
     if any(result.problem for result in checks):
         raise Exit(1)
-    tell_next("predict", "DIR", method, *repeated("--set", settings))
+    options.tell_next("predict", "DIR", method, *options.repeated("--set", settings))
 
 
 def predict(
-    folder: Folder,
-    names: Names = None,
-    settings: Changes = None,
-    network: Network = None,
-    device: Device = "cpu",
-    cluster: Workers = None,
-    cache: CachePlace = "",
+    folder: options.Folder,
+    names: options.Names = None,
+    settings: options.Changes = None,
+    network: options.Network = None,
+    device: options.Device = "cpu",
+    cluster: options.Workers = None,
+    cache: options.CachePlace = "",
 ) -> None:
     """Fit methods and write predictions.
 
@@ -190,18 +170,16 @@ def predict(
         written = run(competition, chosen, device, cluster=workers)
     for paths in written.values():
         echo("  ".join(map(str, paths.values())))
-    if "val" in paths:
-        tell_next("score", folder, paths["val"], "--val")
-    else:
-        tell_next("validate", folder, paths["test"])
+    checked = ("score", "val", "--val") if "val" in paths else ("validate", "test")
+    options.tell_next(checked[0], folder, paths[checked[1]], *checked[2:])
 
 
 def report(
-    folder: Folder,
-    names: Names = None,
-    settings: Changes = None,
-    network: Network = None,
-    device: Device = "cpu",
+    folder: options.Folder,
+    names: options.Names = None,
+    settings: options.Changes = None,
+    network: options.Network = None,
+    device: options.Device = "cpu",
 ) -> None:
     """Fit methods and compare them on the validation sets.
 
@@ -220,13 +198,13 @@ def report(
 
 
 def verify_entry(
-    folder: Folder,
-    file: Predictions,
+    folder: options.Folder,
+    file: options.Predictions,
     method: Annotated[str, Option(metavar="module:Class|METHOD", help="What the team hands over.")],
-    settings: Changes = None,
+    settings: options.Changes = None,
     tolerance: Annotated[float, Option(help="Difference of fractions that counts as none.")] = 1e-4,
-    network: Network = None,
-    device: Device = "cpu",
+    network: options.Network = None,
+    device: options.Device = "cpu",
 ) -> None:
     """Run a method again and compare with a submitted file.
 
@@ -246,8 +224,57 @@ def verify_entry(
         raise Exit(1)
 
 
+def audit(folder: options.Folder, network: options.Network = None, device: options.Device = "cpu") -> None:
+    """List what could reveal a hidden label.
+
+    Errors are to mend before anybody gets the competition; then there are warnings, and what was told about
+    the public rows, and can be. Exit code 1 where there is an error.
+
+    Example: unseen audit contest
+    """
+    from leaderboard.board.audit import audit_board
+    from starter.classifiers import use_network
+    from starter.competition.audit import audit as run
+
+    for spec in network or ():
+        use_network(spec)
+    competition = Competition.open(folder)
+    found, told = run(competition, device), audit_board(competition, options.now())
+    echo("\n".join(map(str, [*found, told])))
+    errors = sum(finding.grade == "error" for finding in found) + (not told.sound)
+    echo(f"errors: {errors}, warnings: {len(found) + (not told.sound) - errors}")
+    if errors:
+        raise Exit(1)
+    options.tell_next("pack", folder)
+
+
+def export(
+    platform: options.Platform,
+    folder: options.Folder,
+    out: Annotated[Path, Argument(metavar="OUT", help="A new folder; it will hold hidden labels.")],
+    start: options.Start = None,
+) -> None:
+    """Write the competition for another platform.
+
+    Ready to upload; OUT/README.md says how.
+
+    Example: unseen export codabench contest contest-codabench
+    """
+    from leaderboard.export import export as write
+
+    competition = Competition.open(folder)
+    first = (start or options.now()).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=timezone.utc)
+    write(competition, platform, out, first)
+    if platform == "datacv":
+        from starter.competition.materialize import materialize
+
+        for part in filter(competition.sets, ("train", "val", "test")):
+            materialize(competition, out / "participants", "datacv", part)
+    echo(out / "README.md")
+
+
 def _opened(
-    folder: Path, names: Many, settings: Many, networks: Many
+    folder: Path, names: options.Many, settings: options.Many, networks: options.Many
 ) -> "tuple[Competition, dict[str, Estimator]]":
     """Returns the competition and the methods to run; those left out are told."""
     competition = Competition.open(folder)

@@ -15,6 +15,7 @@ from submission.errors import printable
 
 Many = list[str] | None
 Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
+DemoFolder = Annotated[Path, Argument(metavar="[DIR]", help="A new folder, or one of an earlier demo.")]
 Predictions = Annotated[
     Path, Argument(metavar="FILE", help="CSV with id,prediction, answer.txt, or a zip of one.")
 ]
@@ -40,6 +41,11 @@ EncoderSpec = Annotated[
 ]
 WordNetFolder = Annotated[
     Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
+]
+Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")]
+Platform = Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")]
+Start = Annotated[
+    datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
 ]
 Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated.")]
 
