@@ -158,7 +158,7 @@ def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch
 def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeypatch):
     monkeypatch.setattr("starter.build.folder.train_small", trained(weights))
     monkeypatch.setattr("starter.build.build.build", smaller)
-    monkeypatch.setattr("starter.build.ood.DRAWS", 2)
+    monkeypatch.setattr("starter.detectors.metrics.DRAWS", 2)
     text = run("demo", "mixes", "--track", "ood").text
     assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
     assert all(name in text for name in ("constant", "gscore-ude-w", "plugin-mpe", "odin", "noise floor"))

@@ -15,7 +15,7 @@ from baselines.contract.estimator import Estimator
 from baselines.contract.families import Fold
 from baselines.contract.held_out import held_out
 from baselines.ood.scored import mix_scores, reference_scores
-from starter.build.ood import deviation
+from starter.detectors.metrics import deviation
 from starter.observing.observation import MetaTrain
 from starter.studies.failure_report import ood_kind
 from submission.arrays import FloatArray

@@ -26,9 +26,8 @@ from baselines.ood.plugin import Plugin
 from baselines.report.gscore import SPLIT, TABLES, write_table
 from starter.build.mixes import Sizes, draw_mixes
 from starter.classifiers import load_classifier
-from starter.competition.ood import true_metric
 from starter.detectors import DETECTORS
-from starter.detectors.metrics import DETECTION_METRICS
+from starter.detectors.metrics import DETECTION_METRICS, true_metric
 from starter.observing.cache import Cache
 from starter.observing.observation import MetaTrain, Moments, Observation, ScoredMix, Source
 from starter.observing.observe import Observer, read

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.build.cells import cell_pools, cells_of, grid_input, open_ruler
@@ -16,8 +14,8 @@ from starter.build.mixes import draw_mixes, part_sets
 from starter.build.settings import OodPlan, Settings
 from starter.competition.cluster import Cluster
 from starter.competition.mixes import MIXES_FILE, MixSets
-from starter.competition.ood import true_metric
 from starter.competition.scorer import Scorer, Scores
+from starter.detectors.metrics import deviation, true_metric
 from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet
 from starter.meaning.oodsets import load_class_sets
@@ -31,8 +29,6 @@ from submission.files import digest_of, write_text
 from submission.random import MIXES, NOISE_FLOOR
 from submission.tracks import TRACKS
 
-DRAWS = 32
-"""Bootstrap draws behind the deviation of one target; a noise floor averages many targets."""
 BUILD_NEEDS = ("features",)
 """Observed while building beside what detectors need: what costs no further forward pass."""
 GROUPS = {"mostly-ood": 0.4, "balanced": 0.6, "mostly-ind": 1.0}
@@ -283,16 +279,3 @@ def _scored(
         scorer.observe([*whole, *stored])
         found = {(name, each.name): scorer.scores(name, each) for name in scorer.detectors for each in stored}
     return found | {(name, ""): scorer.scores(name, whole[0]) for name in scorer.detectors}
-
-
-def deviation(
-    metric: str, fpr: str, pool: Scores, scores: Scores, is_ood: NDArray[np.bool_], rng: np.random.Generator
-) -> float:
-    """The standard deviation of `true_metric` over bootstrap draws of the pool's and of the mix's images."""
-    ind, ood = scores[~is_ood], scores[is_ood]
-    values = []
-    for _ in range(DRAWS):
-        again = [each[rng.integers(len(each), size=len(each))] for each in (pool, ind, ood)]
-        drawn = np.concatenate(again[1:])
-        values.append(true_metric(metric, fpr, again[0], drawn, np.arange(len(drawn)) >= len(ind)))
-    return float(np.std(values))

@@ -4,14 +4,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.competition.mixes import MixSets, merged, moments_of
 from starter.competition.scorer import Scorer, Scores
-from starter.detectors.metrics import DETECTION_METRICS
 from starter.observing.lazy import Lazy
 from starter.observing.observation import MetaTrain, Observation, ScoredMix, Source
-from starter.sets.mix import MIX, POOL, FromPools, family, picked
+from starter.sets.mix import POOL, FromPools, family, picked
 from starter.sets.rendering import FromRecipe, Rendering
 from submission import Competition
 from submission.scoring import read_targets
@@ -102,16 +100,3 @@ def open_detectors(
             scorers[classifier] = Scorer.of_all(sets, classifier, needs, device)
         subjects[subject] = DetectorSubject(subject, sets, scorers[classifier])
     return subjects
-
-
-def true_metric(metric: str, fpr: str, pool: Scores, scores: Scores, is_ood: NDArray[np.bool_]) -> float:
-    """The true metric of a mix, in [0, 1], IND-positive.
-
-    Args:
-        metric: a name in DETECTION_METRICS.
-        fpr: `POOL` takes the threshold of FPR from `pool`, `MIX` from the mix's own IND images.
-        pool: scores (p,) of the whole IND pool that the mix is drawn from.
-        scores, is_ood: of the mix's images (n,).
-    """
-    own = fpr == MIX or not metric.startswith("fpr")
-    return DETECTION_METRICS[metric](scores[~is_ood] if own else pool, scores[is_ood])

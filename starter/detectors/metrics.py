@@ -12,8 +12,9 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from starter.sets.mix import MIX
 from submission.arrays import FloatArray
 
 Positive = Literal["ind", "ood"]
@@ -155,3 +156,40 @@ def _sample(name: str, values: ArrayLike) -> FloatArray:
     if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
         raise ValueError(f"{name} must be one or more finite numbers (n,), got shape {found.shape}")
     return found
+
+
+DRAWS = 32
+"""Bootstrap draws behind the deviation of one target; a noise floor averages many targets."""
+
+
+def true_metric(
+    metric: str, fpr: str, pool: FloatArray, scores: FloatArray, is_ood: NDArray[np.bool_]
+) -> float:
+    """The true metric of a mix, in [0, 1], IND-positive.
+
+    Args:
+        metric: a name in DETECTION_METRICS.
+        fpr: `POOL` takes the threshold of FPR from `pool`, `MIX` from the mix's own IND images.
+        pool: scores (p,) of the whole IND pool that the mix is drawn from.
+        scores, is_ood: of the mix's images (n,).
+    """
+    own = fpr == MIX or not metric.startswith("fpr")
+    return DETECTION_METRICS[metric](scores[~is_ood] if own else pool, scores[is_ood])
+
+
+def deviation(
+    metric: str,
+    fpr: str,
+    pool: FloatArray,
+    scores: FloatArray,
+    is_ood: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> float:
+    """The standard deviation of `true_metric` over bootstrap draws of the pool's and of the mix's images."""
+    ind, ood = scores[~is_ood], scores[is_ood]
+    values = []
+    for _ in range(DRAWS):
+        again = [each[rng.integers(len(each), size=len(each))] for each in (pool, ind, ood)]
+        drawn = np.concatenate(again[1:])
+        values.append(true_metric(metric, fpr, again[0], drawn, np.arange(len(drawn)) >= len(ind)))
+    return float(np.std(values))

@@ -54,7 +54,7 @@ def smaller(folder, settings, *others):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_the_blocks_of_a_page_run(name, folder, built, quick, monkeypatch):
-    monkeypatch.setattr("starter.build.accuracy.build", smaller)
+    monkeypatch.setattr("starter.build.build.build", smaller)
     if name in BUILT:
         linked(built.root, folder / BUILT[name])
         unguessable(folder / BUILT[name])

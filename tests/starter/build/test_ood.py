@@ -171,25 +171,6 @@ def test_changed_noise_counts_no_more(ood_contest):
     assert noise_floor_of(ood_contest, "test", truth) > 0
 
 
-def test_deviation_against_the_exact_standard_error():
-    rng = np.random.default_rng(0)
-    pool, is_ood = np.sort(rng.normal(size=20_000)), np.arange(300) >= 100
-    scores = rng.normal(1.0, 1, 300)
-    p = buildmixes.true_metric("fpr95", "pool", pool, scores, is_ood)
-    found = [
-        buildmixes.deviation("fpr95", "pool", pool, scores, is_ood, np.random.default_rng(seed))
-        for seed in range(20)
-    ]
-    assert np.sqrt(np.mean(np.square(found))) == pytest.approx(np.sqrt(p * (1 - p) / 200), rel=0.15)
-
-
-def test_the_papers_form_takes_the_mixs_own_threshold():
-    pool, scores = np.arange(100.0), np.r_[np.arange(20.0), np.full(20, 50.0)]
-    is_ood = np.arange(40) >= 20
-    assert buildmixes.true_metric("fpr95", "mix", pool, scores, is_ood) == 0.0
-    assert buildmixes.true_metric("fpr95", "pool", pool, scores, is_ood) == 1.0
-
-
 def test_the_same_build_again_changes_nothing_and_other_settings_are_refused(ood_contest, mix_settings):
     before = {path: path.read_bytes() for path in ood_contest.public.rglob("*") if path.is_file()}
     build(ood_contest.root, mix_settings(), SEED)

@@ -6,7 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from starter.detectors.metrics import DETECTION_METRICS, aupr, auroc, detection_error, fpr
+from starter.detectors.metrics import (
+    DETECTION_METRICS,
+    aupr,
+    auroc,
+    detection_error,
+    deviation,
+    fpr,
+    true_metric,
+)
 from submission.tracks import TRACKS
 
 
@@ -118,3 +126,21 @@ def test_what_is_refused(arguments, message):
 
 def test_every_metric_of_the_ood_track_can_be_computed():
     assert list(TRACKS["ood"].metrics) == list(DETECTION_METRICS)
+
+
+def test_deviation_against_the_exact_standard_error():
+    rng = np.random.default_rng(0)
+    pool, is_ood = np.sort(rng.normal(size=20_000)), np.arange(300) >= 100
+    scores = rng.normal(1.0, 1, 300)
+    p = true_metric("fpr95", "pool", pool, scores, is_ood)
+    found = [
+        deviation("fpr95", "pool", pool, scores, is_ood, np.random.default_rng(seed)) for seed in range(20)
+    ]
+    assert np.sqrt(np.mean(np.square(found))) == pytest.approx(np.sqrt(p * (1 - p) / 200), rel=0.15)
+
+
+def test_the_papers_form_takes_the_mixs_own_threshold():
+    pool, scores = np.arange(100.0), np.r_[np.arange(20.0), np.full(20, 50.0)]
+    is_ood = np.arange(40) >= 20
+    assert true_metric("fpr95", "mix", pool, scores, is_ood) == 0.0
+    assert true_metric("fpr95", "pool", pool, scores, is_ood) == 1.0
