@@ -104,8 +104,10 @@ def skill(rmse: float, rmse_constant: float) -> float:
 def noise_floor(targets: ArrayLike, sizes: ArrayLike) -> float:
     """The RMSE, in points, that binomial sampling alone would give: 100 * sqrt(mean(p * (1 - p) / n)).
 
-    An accuracy p measured on n images has the standard error sqrt(p * (1 - p) / n), so that even a method
-    that knows every set's true accuracy has about this RMSE; differences below it are ties.
+    An accuracy p measured on n images has the standard error sqrt(p * (1 - p) / n): this is the sampling
+    noise of the truths. A method whose errors do not depend on the draw of the images has an RMSE of about
+    sqrt(method^2 + noise^2). The noise bounds nothing, for methods see the very images; and it is the same
+    for two methods, so that a paired test may tell them apart where they differ by less.
 
     Args:
         targets: the accuracies p (m,), fractions, m >= 1.

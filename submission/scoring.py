@@ -230,6 +230,6 @@ def _metric_report(competition: Competition, path: Path, metric: str) -> str:
         f"skill        {skill(found.rmse, constant.rmse):.3f} (constant: RMSE {constant.rmse:.2f})",
         f"MAE          {found.mae:.2f} points",
         f"Spearman     {found.spearman:.3f}",
-        f"noise floor  {floor:.2f} points: smaller differences are ties",
+        f"noise floor  {floor:.2f} points: the sampling noise of the truths",
     ]
     return "\n".join(lines)

@@ -72,7 +72,9 @@ def read_methods(competition: Competition, part: str = "test") -> Methods:
 
 NOISE = "noise floor"
 GROUPS = ("seen", "unseen", "natural", "natural-few")
-TIES = f"RMSE and MAE in percentage points, lower is better; differences under the {NOISE} are ties."
+UNITS = (
+    f"RMSE and MAE in percentage points, lower is better; the {NOISE} is the sampling noise of the truths."
+)
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Results:
         ]
         body = _markdown([header, *cells]) if markdown else _aligned([header, *cells])
         title = f"{self.quantity}\n\n" if self.quantity else ""
-        return f"{title}{body}\n\n{TIES}"
+        return f"{title}{body}\n\n{UNITS}"
 
 
 def results(competition: Competition, metric: str | None = None) -> Results:

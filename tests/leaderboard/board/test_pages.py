@@ -82,7 +82,7 @@ def test_the_page_shows_what_the_lines_hold(competition: Competition) -> None:
     assert page.text["li"] == ["2026-01-01 03:04: 4.00", "2026-01-02 03:04: 2.50"]
     assert [a["points"] for tag, a in page.tags if tag == "polyline"] == ["0,0 100,20"]
     assert "Noise floor: 1.25" in text
-    assert "differences below it are ties" in text
+    assert "the sampling noise of the true values" in text
     assert "Practice: the test images are public" in text
     assert page.text["code"] == [HEAD]
     assert [attributes["class"] for tag, attributes in page.tags if tag == "tr" and attributes] == [
