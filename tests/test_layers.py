@@ -87,6 +87,7 @@ def test_a_scoring_host_needs_three_packages(contest, monkeypatch):
         [0, "pack", "contest"],
         [0, "export", "codabench", "contest", "codabench"],
         [0, "export", "kaggle", "contest", "kaggle"],
+        [0, "backup", "contest", "backup.zip"],
         [2, "audit", "contest"],
     ]
     text = run_without(commands, present={*HOST, "submission", "leaderboard", "starter", "unseen"})
@@ -107,7 +108,7 @@ def test_commands_that_print_text_load_no_torch(contest, monkeypatch):
         [0, "build", "--help"],
         [0, "predict", "--help"],
     ]
-    text = run_without(commands, absent={"torch", "torchvision", "cv2", "lightgbm"})
+    text = run_without(commands, absent={"torch", "torchvision", "lightgbm"})
     assert "ora-a.iterations=" in text
     assert "did you mean atc?" in text
     assert "is not installed" not in text

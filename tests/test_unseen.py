@@ -202,10 +202,8 @@ def test_from_prediction_to_leaderboard_in_the_ood_track(mixes):
         assert word in text
     with (mixes / "mixes/leaderboard.csv").open() as file:
         lines = {row["TeamName"]: row for row in csv.DictReader(file)}
-    assert lines["One"]["Score"] == lines["plugin-mpe"]["Score"]
-    assert lines["One"]["Score AUROC"] == lines["plugin-mpe"]["Score AUROC"]
-    assert float(lines["constant"]["NoiseFloor"]) > 1
-    assert "RMSE AUROC" in (mixes / "mixes/leaderboard.html").read_text()
+    assert lines.keys() == {"One"}  # no baseline, on so few public mixes
+    assert 0 < float(lines["One"]["Score"]) < 100
     assert run("verify", "mixes").code == 0
 
 

@@ -58,14 +58,15 @@ def build(
 
     Example: unseen build contest --train-sets 20 --val-sets 4 --test-sets 8 --set-size 100
     """
+    if folder is None and not (write_settings or dry_run):
+        raise UnusableInput("name the folder to build in: unseen build DIR")
+
     from starter.build.file import write_file
 
     asked = _asked(settings, preset, track, given)
     if write_settings:
         write_file(write_settings, asked)
         tell_next("build", "DIR", "--settings", write_settings)
-    elif folder is None and not dry_run:
-        raise UnusableInput("name the folder to build in: unseen build DIR")
     else:
         _build(folder, asked, test_seed, data_root, network, device, cluster, cache, dry_run)
 

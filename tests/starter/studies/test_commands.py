@@ -74,7 +74,6 @@ def test_failure_detection(mixes):
         (
             [
                 "shift",
-                "shift",
                 "grid",
                 "contest",
                 "--images",
