@@ -20,6 +20,7 @@ from ledger import make
 from tqdm import tqdm
 
 from leaderboard import Ledger, publish, submit, verify
+from leaderboard.ledger.store import kept_file
 from leaderboard.ledger.teams import team_id
 from submission import Competition, write_predictions
 from submission.files import sha256
@@ -40,7 +41,7 @@ def fill(competition: Competition, teams: int, each: int) -> None:
     ledger = Ledger(competition.private / "ledger.sqlite")
     skill = rng.uniform(0.03, 0.3, teams)
     with ledger.transaction() as transaction:
-        ledger.kept("").mkdir(exist_ok=True)
+        kept_file(competition.private, "").mkdir(exist_ok=True)
         for index in tqdm(range(teams * each), desc="submissions", unit="file"):
             team, turn = index % teams, index // teams
             off = rng.normal(0, skill[team] * (2 - turn / each), len(rows))
@@ -48,7 +49,7 @@ def fill(competition: Competition, teams: int, each: int) -> None:
             lines = [f"{name},{value}\n" for name, value in zip(ids, predictions.tolist(), strict=True)]
             data = f"id,prediction\n{''.join(lines)}".encode()
             digest = hashlib.sha256(data).hexdigest()
-            ledger.kept(digest).write_bytes(data)
+            kept_file(competition.private, digest).write_bytes(data)
             squared = (100 * (predictions - targets)) ** 2
             transaction._append(
                 START + timedelta(seconds=index),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 from leaderboard.board.feedback import Answer, best_so_far
 from leaderboard.board.part import Part
@@ -19,7 +20,7 @@ def while_running(
 ) -> list[Contender]:
     """The teams that have a valid submission and the baselines, by what was told: RMSE alone.
 
-    A team that was told no score has nan.
+    A team stands by the best score that it was told, the first of equal ones; one that was told none has nan.
 
     Args:
         entries: the ledger's.
@@ -32,14 +33,18 @@ def while_running(
     ]
     for made in by_team(entries).values():
         if scored := [entry for entry in made if entry.number in answers]:
-            last = answers[scored[-1].number]
-            score = math.nan if last.score is None else last.score
+            told = [
+                (answer.score, answer)
+                for entry in scored
+                if (answer := answers[entry.number]).score is not None
+            ]
+            score, best = min(told, key=itemgetter(0), default=(math.nan, Answer(None, None)))
             found.append(
                 Contender(
                     name=made[0].team,
                     kind="team",
                     score=Score(score, math.nan, math.nan, rows),
-                    number=last.stands or scored[0].number,
+                    number=best.stands or scored[0].number,
                     last_submission=f"{made[-1].time:%Y-%m-%d %H:%M:%S}",
                     submissions=len(made),
                 )

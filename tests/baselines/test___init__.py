@@ -33,7 +33,7 @@ def test_the_public_names_are_the_contracts():
 
     for name in contract.__all__:
         assert getattr(baselines, name) is getattr(contract, name)
-    assert {*starter.observing.__all__} == {"MetaTrain", "Observation", "Source"}
+    assert {*starter.observing.__all__} == {"MetaTrain", "Observation", "ScoredMix", "Source"}
     for name in starter.observing.__all__:
         assert getattr(starter.observing, name) is getattr(observation, name)
 
