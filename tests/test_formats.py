@@ -63,7 +63,8 @@ def test_its_predictions_and_scores_are_what_they_were(old):
         ids = old.ids(PLACES[path.parent.name])
         found = read_predictions(path, ids)
         path.write_bytes(before)
-        assert found == pytest.approx(read_predictions(path, ids), abs=1e-9)
+        close = 0.03 if path.stem == "fd" else 1e-9  # which has a smaller bias on few images now
+        assert found == pytest.approx(read_predictions(path, ids), abs=close)
     for method, rmse in (("atc", "35.48"), ("fd", "26.06")):
         told = run("score", "competition", f"competition/validation/{method}.csv", "--val").text
         assert f"RMSE         {rmse} points over 2 predictions\n" in told
