@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("submission", "starter", "baselines", "oracle", "leaderboard")
 HOST = {
@@ -128,6 +130,7 @@ def test_no_pickle_eval_or_extractall():
             )
 
 
+@pytest.mark.slow
 def test_detectors_import_pytorch_ood_only_when_they_are_used():
     code = "import sys, starter.detectors; print('pytorch_ood' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -63,6 +63,7 @@ def test_a_mistyped_command_is_corrected():
     assert "Did you mean 'laid'?" in run("shift", "leid", check=False).text
 
 
+@pytest.mark.slow
 def test_a_shell_completes_commands_groups_and_options():
     """As its script asks: the words so far in one variable, the word to complete by its number."""
     for words, expected in (

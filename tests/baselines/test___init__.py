@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 OWN = """
 from baselines import Estimator
 from starter.observing import Observation
@@ -38,6 +40,7 @@ def test_the_public_names_are_the_contracts():
         assert getattr(starter.observing, name) is getattr(observation, name)
 
 
+@pytest.mark.slow
 def test_methods_are_listed_without_torch():
     code = (
         "import sys, baselines, oracle, baselines.run.choose\n"

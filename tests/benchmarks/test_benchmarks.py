@@ -44,6 +44,7 @@ def test_publishing_reads_only_what_is_new_and_the_made_up_ledger_is_whole() -> 
     assert lines["rewritten after it"][-6:-4] == ["31", "lines,"]
 
 
+@pytest.mark.slow
 def test_attacks_by_submissions_gain_less_the_coarser_the_feedback_and_are_warned_of() -> None:
     """Of 60 submissions: rounded ones tell all labels, guarded ones hardly any more than was known before."""
     command = [sys.executable, FOLDER / "attacks/probing.py", "--runs", "3"]

@@ -29,6 +29,14 @@ def _networks() -> dict[Any, Any]:
     return module._used if module else {}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What asks for a trained network, or a competition built with it, is slow."""
+    for item in items:
+        if "weights" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True)
 def forgotten_networks() -> Iterator[None]:
     """Networks of the user's that a test names are not known to the next."""

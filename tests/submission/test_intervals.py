@@ -26,6 +26,7 @@ def test_equal_families_give_the_interval_of_a_chi_square_with_as_many_degrees_o
     np.testing.assert_allclose([low, high], ends, rtol=1e-6)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.01, 100), min_size=6, max_size=30), st.floats(0.1, 10))
 def test_the_rmse_lies_inside_and_the_unit_only_scales(sums, unit):
     sums, sizes = np.array(sums), np.arange(1.0, len(sums) + 1)

@@ -157,6 +157,7 @@ def test_says_what_it_chose():
     assert sum(STACK.weights_.values()) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_intervals_measure_no_set_again():
     measured = []
 

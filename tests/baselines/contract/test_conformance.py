@@ -22,13 +22,16 @@ QUICK = {
 }
 
 
-@pytest.mark.parametrize("name", some_slow([*BASELINES, *ORACLES], "stack", "unseen-best", "projnorm"))
+TRAINED = ("stack", "unseen-best", "projnorm", "ora-a", "ora-b", "syp")
+
+
+@pytest.mark.parametrize("name", some_slow([*BASELINES, *ORACLES], *TRAINED))
 def test_the_kits_methods_conform(name):
     method = clone({**BASELINES, **ORACLES}[name]).set_params(**QUICK.get(name, {}))
     assert [check for check in check_method(method) if check.problem] == []
 
 
-@pytest.mark.parametrize("name", some_slow(OOD_BASELINES, "gscore-best"))
+@pytest.mark.parametrize("name", some_slow(OOD_BASELINES, "gscore-best", "gscore-gmm-w", "gscore-gmm-kl"))
 def test_the_kits_methods_of_the_ood_track_conform(name):
     assert [check for check in check_method(clone(OOD_BASELINES[name]), "ood") if check.problem] == []
 

@@ -93,6 +93,7 @@ def test_a_tau_that_leaves_a_part_empty_is_skipped():
     assert search_tau(gscores, usable, targets) % COARSE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [Ude(), Ude("kl-from-ind"), Ude("kl-from-ood"), Gmm(), Gmm("kl-from-ood")])
 def test_the_unit_of_the_scores_does_not_matter(method):
     plain, small = gaussian_mixes(), gaussian_mixes(unit=1e-4, start=-0.1)

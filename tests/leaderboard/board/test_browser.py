@@ -92,6 +92,7 @@ def page(competition: Competition) -> str:
     return leaderboard_html(replace(competition, name=HOSTILE[0], source=HOSTILE[1]), boards, "0" * 64)
 
 
+@pytest.mark.slow
 def test_hostile_names_are_shown_and_nothing_else_is_run_or_loaded(page: str, tmp_path: Path) -> None:
     script = """
       const violations = [];
@@ -120,6 +121,7 @@ def test_hostile_names_are_shown_and_nothing_else_is_run_or_loaded(page: str, tm
     ]
 
 
+@pytest.mark.slow
 def test_the_headings_sort_each_table_by_itself(page: str, tmp_path: Path) -> None:
     script = """
       const [, table] = document.querySelectorAll("table");
@@ -153,6 +155,7 @@ def test_the_headings_sort_each_table_by_itself(page: str, tmp_path: Path) -> No
     assert found["focusable"] == 15 + 12 + 8 + 2
 
 
+@pytest.mark.slow
 def test_the_page_fits_a_phone_and_the_tables_scroll_in_their_boxes(page: str, tmp_path: Path) -> None:
     script = f"""
       const sizes = [];

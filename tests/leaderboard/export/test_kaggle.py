@@ -96,6 +96,7 @@ def test_the_number_is_the_kits_and_the_order_the_right_one(
         assert scores == sorted(scores), "oracle, baseline, constant: lower is better"
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30),

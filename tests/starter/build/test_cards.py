@@ -12,7 +12,10 @@ from submission import Competition, pack, read_predictions
 from submission.card import CARD, CROISSANT, cards, croissant, data_card
 from submission.files import sha256
 
-pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # in mlcroissant
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated"),  # in mlcroissant
+]
 
 
 @pytest.fixture(params=["built", "ood_built"])

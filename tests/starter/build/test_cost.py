@@ -128,6 +128,7 @@ def test_time_is_measured_on_images_of_the_sources_size(settings, monkeypatch):
     assert set(sizes) == {(16, 16, 3)}
 
 
+@pytest.mark.slow
 def test_nothing_is_written_downloaded_or_drawn(settings, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

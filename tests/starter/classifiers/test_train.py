@@ -98,6 +98,7 @@ def test_settings_are_refused_one_by_one(changes, message):
         asked("glyphs", **changes)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_used_is_told(source, tmp_path):
     (tmp_path / "there.safetensors").write_bytes(b"")
     (tmp_path / "damaged.safetensors.checkpoint").write_bytes(b"PK")

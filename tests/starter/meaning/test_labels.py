@@ -126,6 +126,7 @@ def test_an_unknown_name_lists_the_known_ones():
         load_classes("imagenet")
 
 
+@pytest.mark.slow
 @needs_timm
 def test_imagenets_lists_come_from_timm_without_importing_it():
     import sys

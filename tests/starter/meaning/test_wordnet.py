@@ -108,6 +108,7 @@ def test_another_version_is_refused(tmp_path):
         load_wordnet(write_taxonomy(tmp_path, version="3.1"))
 
 
+@pytest.mark.slow
 def test_the_real_database_is_what_nltk_reads():
     wordnet, reader = real_wordnet(), nltk_reader()
     assert len(wordnet) == 82_115

@@ -352,6 +352,7 @@ def test_image_statistics_are_shared_between_classifiers(observer):
     assert (kinds.count("image_stats"), kinds.count("logits")) == (1, 2)
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_threads(observer):
     """Pixels not at all; a convolution may round otherwise where another number of threads divides it."""
     tolerance = {"image_stats": 0, "features": 1e-3}

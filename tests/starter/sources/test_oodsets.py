@@ -102,6 +102,7 @@ def test_no_image_stands_twice(capsys):
     assert "OOD set b: 3 of 5 images left out" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_embedded_sets_are_many_and_of_many_families():
     from starter.sets.mix import family
 

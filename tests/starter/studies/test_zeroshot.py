@@ -53,6 +53,7 @@ def test_the_table_has_a_row_for_each_part_method_and_set():
     assert "100.0" in describe(table)
 
 
+@pytest.mark.slow
 def test_digits_are_shown_as_they_are_corrupted_and_in_other_faces():
     sets = shown_sets(glyph_splits(0), {})
 
@@ -67,6 +68,7 @@ def test_digits_are_shown_as_they_are_corrupted_and_in_other_faces():
     assert all(sets[name].digest == again[name].digest for name in sets)
 
 
+@pytest.mark.slow
 def test_settings_are_chosen_on_another_part():
     splits = glyph_splits(0)
     sets = shown_sets(splits, {}, part="val_base")
