@@ -1,4 +1,7 @@
-"""A competition on disk: what its folder holds, checked on opening."""
+"""A competition on disk: what its folder holds, checked on opening.
+
+One module, since every field of the description stands beside the check that it passes.
+"""
 
 import json
 import os

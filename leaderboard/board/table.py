@@ -1,4 +1,7 @@
-"""Who stands where on a part of the test sets, as it is published: rounded, with intervals; and as CSV."""
+"""Who stands where on a part of the test sets, as it is published: rounded, with intervals; and as CSV.
+
+One module, since the columns of the CSV and the fields of a line follow one another.
+"""
 
 import csv
 import io

@@ -1,7 +1,8 @@
 """The ledger: one row an event, never changed or removed. All published tables are views of it.
 
 Events are a submission; a choice of finals; a new version of the solution, followed by the scores that every
-submission has under it. Rows form a chain (:mod:`leaderboard.ledger.chain`).
+submission has under it. Rows form a chain (:mod:`leaderboard.ledger.chain`). One module, since how rows are
+read, checked and added rests on one table.
 """
 
 import contextlib

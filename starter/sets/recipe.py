@@ -3,7 +3,7 @@
 A recipe's set depends on its seed, its operations and the base alone. Magnitudes come from a Philox generator
 keyed by seed and operation, pixel noise from one keyed by seed, operation and chunk of 500 images.
 
-A file of recipes of one's own.
+Recipes of one's own are read from a file here too: one module, since a line is a recipe's only form on disk.
 """
 
 import hashlib
