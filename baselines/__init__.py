@@ -7,7 +7,7 @@ from baselines.accuracy.bop import Bop
 from baselines.accuracy.cbpe import cbpe
 from baselines.accuracy.confscore import confscore
 from baselines.accuracy.constant import Constant
-from baselines.accuracy.cot import Cot, Cott
+from baselines.accuracy.cot import cot, cott
 from baselines.accuracy.cott_gate import CottGate
 from baselines.accuracy.cott_prior import CottPrior
 from baselines.accuracy.dispersion import dispersion
@@ -65,8 +65,8 @@ BASELINES: dict[str, Estimator] = {
     "cbpe": Direct(cbpe),
     "nuclear": Regressed(nuclear),
     "mano": Mano(),
-    "cot": Cot(),
-    "cott": Cott(),
+    "cot": Direct(cot),
+    "cott": Direct(cott),
     "cott-em": CottPrior("em"),
     "cott-bbse": CottPrior("bbse"),
     "cott-rlls": CottPrior("rlls"),

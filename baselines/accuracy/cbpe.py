@@ -3,6 +3,7 @@
 from sklearn.isotonic import IsotonicRegression
 
 from starter.observing.observation import Observation, Source
+from starter.observing.once import once
 
 
 def cbpe(target: Observation, source: Source) -> float:
@@ -11,8 +12,14 @@ def cbpe(target: Observation, source: Source) -> float:
     g is the isotonic regression of "classified correctly" on confidence over the labelled source; between
     the source's confidences it is interpolated, beyond them it is constant. Only the predicted class is
     calibrated, since accuracy needs no other; NannyML, after whose `CBPE` this is named, calibrates each
-    class against the rest first. Fitting g sorts the source once, so it is fitted anew for every set.
+    class against the rest first.
     """
-    calibrate = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-    calibrate.fit(source.observation.probabilities.max(axis=1), source.correct)
-    return float(calibrate.predict(target.probabilities.max(axis=1)).mean())
+    return float(calibration(source).predict(target.probabilities.max(axis=1)).mean())
+
+
+@once
+def calibration(source: Source) -> IsotonicRegression:
+    """Returns g, from a confidence to the chance of being right, as the source has it."""
+    g = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    g.fit(source.observation.probabilities.max(axis=1), source.correct)
+    return g

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from baselines.accuracy.cot import cott
+from baselines.accuracy.cot import cott, cott_threshold
 from baselines.accuracy.cott_prior import CottPrior, cott_under
 from baselines.accuracy.fd import frechet_distance
 from baselines.accuracy.priors import source_prior
 from starter.observing.observation import MetaTrain, Moments, Observation
+from starter.observing.temperature import temperature
 from submission.arrays import FloatArray, IntArray
 
 
@@ -83,8 +84,8 @@ class CottGate(CottPrior):
     def _predict(self, observation: Observation) -> float:
         q = self.prior_of(observation)
         weight = self.weight(observation, q)
-        own = cott_under(q, observation, self.temperature_, self.threshold_)
-        plain = cott(observation, self.source_, self.temperature_, self.threshold_)
+        own = cott_under(q, observation, temperature(self.source_), cott_threshold(self.source_))
+        plain = cott(observation, self.source_)
         return weight * own + (1 - weight) * plain
 
     def weight(self, observation: Observation, q: FloatArray) -> float:

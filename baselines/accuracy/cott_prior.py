@@ -8,7 +8,7 @@ import numpy as np
 
 from baselines.accuracy.cot import cott_threshold, transport_to
 from baselines.accuracy.priors import UnderPrior
-from starter.observing.observation import MetaTrain, Observation
+from starter.observing.observation import Observation
 from starter.observing.temperature import temperature
 from submission.arrays import FloatArray
 
@@ -19,16 +19,12 @@ PARTS = 10_000
 class CottPrior(UnderPrior):
     """The share of the set transported to its own class prior at a cost of at most COTT's threshold.
 
-    Temperature and threshold are `Cott`'s, from the source under its own prior.
+    Temperature and threshold are those of `cott`, from the source under its own prior.
     """
 
-    def _fit(self, meta: MetaTrain) -> None:
-        super()._fit(meta)
-        self.temperature_ = temperature(meta.source)
-        self.threshold_ = cott_threshold(meta.source, self.temperature_)
-
     def _predict(self, observation: Observation) -> float:
-        return cott_under(self.prior_of(observation), observation, self.temperature_, self.threshold_)
+        t, threshold = temperature(self.source_), cott_threshold(self.source_)
+        return cott_under(self.prior_of(observation), observation, t, threshold)
 
 
 def cott_under(q: FloatArray, observation: Observation, t: float, threshold: float) -> float:

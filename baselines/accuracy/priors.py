@@ -12,6 +12,7 @@ from scipy.special import log_softmax, softmax
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.once import once
 from starter.observing.temperature import LOG_RANGE, temperature
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput
@@ -38,6 +39,7 @@ def source_prior(source: Source) -> FloatArray:
     return whole / whole.sum()
 
 
+@once
 def bias_corrected(source: Source) -> FloatArray:
     """Returns 1 / T and the biases b, in one float64 (1 + k,), that fit softmax(f / T + b) to the source.
 

@@ -26,7 +26,6 @@ from baselines.contract.estimator import Indicator, Measured, Table
 from baselines.contract.families import Fold, folds
 from baselines.contract.regressors import lightgbm, log_odds, ridge
 from starter.observing.observation import MetaTrain, Observation, Source
-from starter.observing.temperature import temperature
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
@@ -164,11 +163,11 @@ def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Ob
     return replace(observation.take(rows), moments=None), rows
 
 
-def indicators(observation: Observation, source: Source, t: float, threshold: float) -> dict[str, float]:
-    """Returns the value of each of the thirteen COLUMNS, at the source's temperature and COTT's threshold."""
-    cost, mass = transport(observation, source, t)
+def indicators(observation: Observation, source: Source) -> dict[str, float]:
+    """Returns the value of each of the thirteen COLUMNS; COT and COTT share one transport."""
+    cost, mass = transport(observation, source)
     values = {name: indicator(observation, source) for name, indicator in INDICATORS.items()}
-    return values | {"cot": float(1 - cost @ mass), "cott": float(mass[cost <= threshold].sum())}
+    return values | {"cot": float(1 - cost @ mass), "cott": float(mass[cost <= cott_threshold(source)].sum())}
 
 
 class Stack(Measured):
@@ -193,11 +192,9 @@ class Stack(Measured):
         if self.seed < 0:
             raise UnusableInput(f"stack: seed must be at least 0, got {self.seed}")
         super()._prepare(source)
-        self.temperature_ = temperature(source)
-        self.threshold_ = cott_threshold(source, self.temperature_)
 
     def _measure(self, observation: Observation) -> FloatArray:
-        values = indicators(observation, self.source_, self.temperature_, self.threshold_)
+        values = indicators(observation, self.source_)
         row = np.array([values[name] for name in COLUMNS])
         return np.where(IS_FRACTION, log_odds(row), row)
 

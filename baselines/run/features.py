@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from baselines.accuracy.cot import cott_threshold
 from baselines.accuracy.doc import doc
 from baselines.accuracy.fd import fd
 from baselines.accuracy.stack import COLUMNS, indicators
@@ -14,7 +13,6 @@ from baselines.ood.mixture_proportion import ind_share, plug_in
 from baselines.ood.scored import mix_scores, reference_scores
 from baselines.ood.ude import Ude
 from starter.observing.observation import Observation, ScoredMix, Source
-from starter.observing.temperature import temperature
 
 Measure = Callable[[Any], Mapping[str, float]]
 """An unlabelled set -> its columns."""
@@ -40,11 +38,8 @@ def measure_of(track: str, source: Source) -> Measure:
 
 
 def _accuracy(source: Source) -> Measure:
-    scale = temperature(source)
-    threshold = cott_threshold(source, scale)
-
     def measure(observation: Observation) -> dict[str, float]:
-        values = indicators(observation, source, scale, threshold)
+        values = indicators(observation, source)
         values |= {"doc": doc(observation, source), "fd": fd(observation, source)}
         return {name: values[name] for name in FEATURES["accuracy"]}
 

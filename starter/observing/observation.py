@@ -312,10 +312,20 @@ class Source:
         """True for each reference image that is classified correctly, bool (n,)."""
         return self.observation.predicted == self.labels
 
+    @cached_property
+    def told(self) -> dict[str, Any]:
+        """What was found from logits and labels alone, by the name of the function; see `once`."""
+        return {}
+
     def only(self, needs: Iterable[str]) -> "Source":
-        """Returns what a method sees of it that declared these `needs`; see `Observation.only`."""
+        """Returns what a method sees of it that declared these `needs`; see `Observation.only`.
+
+        Logits and labels stay, and so does what they told.
+        """
         needs = tuple(needs)
-        return replace(self, observation=self.observation.only(needs), train_ref=self.train_ref.only(needs))
+        seen = replace(self, observation=self.observation.only(needs), train_ref=self.train_ref.only(needs))
+        vars(seen)["told"] = self.told
+        return seen
 
     @property
     def accuracy(self) -> float:

@@ -48,11 +48,12 @@ def test_a_change_of_prior_is_explained_and_a_shift_of_features_is_not():
 
 
 def test_the_estimate_lies_between_the_two():
-    from baselines.accuracy.cot import Cott
+    from baselines import Direct
+    from baselines.accuracy.cot import cott
     from baselines.accuracy.cott_prior import CottPrior
 
     meta = conformance.example_meta_train()
-    gate, own, plain = (each.fit(meta).predict(meta.sets) for each in (CottGate(), CottPrior(), Cott()))
+    gate, own, plain = (each.fit(meta).predict(meta.sets) for each in (CottGate(), CottPrior(), Direct(cott)))
     assert (gate >= np.minimum(own, plain) - 1e-12).all()
     assert (gate <= np.maximum(own, plain) + 1e-12).all()
 
