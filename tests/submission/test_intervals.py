@@ -22,7 +22,7 @@ def test_the_point_of_students_t_is_scipys(freedom):
 
 def test_equal_families_give_the_interval_of_a_chi_square_with_as_many_degrees_of_freedom():
     low, high = rmse_interval(np.full(10, 8.0), np.full(10, 2.0))
-    ends = np.sqrt(4 * 10 / stats.chi2.ppf([0.975, 0.025], 10))
+    ends = np.sqrt(4 * 10 / stats.chi2.ppf([0.985, 0.015], 10))
     np.testing.assert_allclose([low, high], ends, rtol=1e-6)
 
 
@@ -39,7 +39,7 @@ def test_a_family_that_has_all_the_error_makes_the_interval_widest():
     sums = np.zeros(8)
     sums[3] = 8.0
     low, high = rmse_interval(sums, np.ones(8))
-    np.testing.assert_allclose([low, high], np.sqrt(1 / stats.chi2.ppf([0.975, 0.025], 1)), rtol=1e-6)
+    np.testing.assert_allclose([low, high], np.sqrt(1 / stats.chi2.ppf([0.985, 0.015], 1)), rtol=1e-6)
 
 
 def test_lines_without_errors_with_unknown_ones_and_with_too_few_families():

@@ -141,9 +141,9 @@ def test_the_csv_has_kaggles_columns_then_ours() -> None:
     assert text(found) == (
         "Rank,TeamId,TeamName,LastSubmissionDate,Score,SubmissionCount,Kind,MAE,Spearman,Skill,NoiseFloor,"
         "ScoreLow,ScoreHigh,RankLow,RankHigh,FirstShare,AboveP,Groups\n"
-        f"1,tca978112ca,a,{DATE},5.00,1,team,2.50,0.50,0.75,1.50,3.8,7.3,1,1,1.0,,1\n"
-        f"2,t3e23e81600,b,{DATE},6.00,2,team,3.00,0.50,0.64,1.50,4.5,8.7,2,2,0.0,0.01,2\n"
-        ",,constant,,10.00,,baseline,8.00,,0.00,1.50,7.6,14.5,,,,0.01,3\n"
+        f"1,tca978112ca,a,{DATE},5.00,1,team,2.50,0.50,0.75,1.50,3.7,7.6,1,1,1.0,,1\n"
+        f"2,t3e23e81600,b,{DATE},6.00,2,team,3.00,0.50,0.64,1.50,4.4,9.1,2,2,0.0,0.01,2\n"
+        ",,constant,,10.00,,baseline,8.00,,0.00,1.50,7.4,15.1,,,,0.01,3\n"
     )
 
 
