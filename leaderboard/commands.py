@@ -28,17 +28,20 @@ def score(
     file: Predictions,
     team: Annotated[str | None, Option(help="Organizers: score on the hidden labels for this team.")] = None,
     val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
+    note: Annotated[str, Option(help="With --team: a line about it, never published.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Score predictions: --val, or a team's (organizers).
 
     --val is on the validation sets; with --team it is on the test sets, and what a team hands in is recorded
-    and counts towards its limit, invalid or not.
+    and counts towards its limit, invalid or not. A receipt for the team is written to DIR/receipts.
 
     Example: unseen score contest contest/validation/atc.csv --val
     """
     if val == (team is not None):
         raise UnusableInput("say what to score: --val (validation) or --team NAME (organizers: test sets)")
+    if val and note:
+        raise UnusableInput("--note goes with --team NAME: it is kept with a submission")
     competition = Competition.open(folder)
     if team is None and as_json:
         echo(json.dumps(submission.validation_scores(competition, file)))
@@ -49,10 +52,11 @@ def score(
             tell_next("validate", folder, handed_in)
         return
     from leaderboard import left_text, publish, submit
+    from leaderboard.entry.receipts import receipt_file
 
-    receipt = submit(competition, file, team, now)
+    receipt = submit(competition, file, team, now, note)
     if as_json:
-        echo(json.dumps({"team": team, **receipt.record(competition.decimals)}))
+        echo(json.dumps({"team": team, **receipt.record(competition.decimals), "note": note}))
         publish(competition)
         return
     of = len(competition.ids("test"))
@@ -61,6 +65,8 @@ def score(
     echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
     if receipt.same:
         echo(f"note: the same file as submission {receipt.same}; it counts as an attempt all the same")
+    if (written := receipt_file(competition, receipt.number)).exists():
+        echo(f"its receipt, for the team: {written}")
     board = publish(competition)  # whatever stops it, the team knows by now that its file is entered
     for warning in board.warnings:
         echo(f"warning: {warning}", err=True)
@@ -97,21 +103,25 @@ def history(
     team: Annotated[str | None, Option(help="Only this team's.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List every submission with its scores (organizers).
+    """List every submission with its scores.
 
-    RMSE on the public and the private part, by [classifier] where there are several, and by (group).
+    Organizers: RMSE on the public and the private part, by [classifier] where there are several, and by
+    (group). A participant's copy lists the receipts that the organizer sent, from DIR/receipts.
 
     Example: unseen history contest
     """
     from leaderboard import history as found
     from leaderboard import history_table
     from leaderboard.board.history import history_records
+    from leaderboard.entry.receipts import read_receipts, receipts_table
 
     competition = Competition.open(folder)
-    if as_json:
-        echo(json.dumps(history_records(found(competition, team))))
+    if not competition.private.exists():
+        receipts = read_receipts(competition, team)
+        echo(json.dumps(receipts) if as_json else receipts_table(competition, receipts))
         return
-    echo(history_table(found(competition, team), competition.decimals))
+    lines = found(competition, team)
+    echo(json.dumps(history_records(lines)) if as_json else history_table(lines, competition.decimals))
 
 
 def leaderboard(

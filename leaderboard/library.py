@@ -18,6 +18,7 @@ def score(
     team: str | None = None,
     metric: str | None = None,
     clock: Callable[[], datetime] = now,
+    note: str = "",
 ) -> Score | Receipt:
     """Score a file of predictions: on the labelled validation sets or, for a team, on the hidden labels.
 
@@ -35,6 +36,7 @@ def score(
         team: who hands it in: the file is entered in the ledger, and counts towards the team's limits.
         metric: of the validation sets; the one that ranks unless given.
         clock: the time of a submission, UTC.
+        note: with a team: a line of its own about the submission, which is not published.
 
     Returns:
         RMSE, MAE (points) and Spearman's correlation; with a team the receipt, and what the team is told.
@@ -45,7 +47,7 @@ def score(
     """
     if team is None:
         return score_validation(contest, Path(file), metric)
-    return submit(contest, Path(file), team, clock)
+    return submit(contest, Path(file), team, clock, note)
 
 
 def leaderboard(

@@ -71,19 +71,22 @@ def history_table(lines: Sequence[Line], decimals: int) -> str:
     widths = {name: max(len(name), 4 + decimals) for name in parts}
     longest = max(len(line.entry.team) for line in lines)
     header = f"{'number':>6}   {'time (UTC)':<19}  {'file':<12}  {'team':<{longest}}"
-    texts = ["".join([header, *(f"  {name:>{width}}" for name, width in widths.items())]).rstrip()]
+    names = "".join(f"  {name:>{width}}" for name, width in widths.items())
+    noted = "  note" if any(line.entry.note for line in lines) else ""
+    texts = [f"{header}{names}{noted}".rstrip()]
     for line in lines:
         entry = line.entry
         text = f"{entry.number:>6}{'*' if entry.final else ' '}  {entry.time:%Y-%m-%d %H:%M:%S}  "
         text += f"{entry.digest[:12]:<12}  {entry.team:<{longest}}"
         cells = [f"  {line.rmse[name]:>{width}.{decimals}f}" for name, width in widths.items() if line.rmse]
-        texts.append("".join([text, *cells]) if cells else f"{text}  {line.problem or 'invalid'}")
+        scores = "".join(cells) or f"  {line.problem or 'invalid'}"
+        texts.append(f"{text}{scores:<{len(names)}}  {entry.note}".rstrip())
     legend = "RMSE in percentage points, lower is better; [classifier], (group); * counts at the end."
     return "\n".join([*texts, f"{legend} file: how its SHA-256 begins."])
 
 
 def history_records(lines: Sequence[Line]) -> list[dict[str, object]]:
-    """Returns the lines as plain values: number, time, team, file (SHA-256), status, final, RMSE by part."""
+    """Returns the lines as plain values: number, time, team, file (SHA-256), status, final, RMSE, note."""
     return [
         {
             "number": line.entry.number,
@@ -94,6 +97,7 @@ def history_records(lines: Sequence[Line]) -> list[dict[str, object]]:
             "final": line.entry.final,
             "rmse": dict(line.rmse),
             "problem": line.problem,
+            "note": line.entry.note,
         }
         for line in lines
     ]

@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 from leaderboard.board.feedback import Answer, heard
 from leaderboard.board.results import baseline_names
 from leaderboard.entry.limits import check_open, left_text
+from leaderboard.entry.receipts import check_note, keep_receipt
 from leaderboard.ledger.ledger import Ledger
 from leaderboard.ledger.teams import check_team, plain, taken
 from leaderboard.ledger.versions import settle
@@ -63,11 +64,14 @@ class Receipt:
         }
 
 
-def submit(competition: Competition, path: Path, team: str, clock: Callable[[], datetime]) -> Receipt:
+def submit(
+    competition: Competition, path: Path, team: str, clock: Callable[[], datetime], note: str = ""
+) -> Receipt:
     """Validate and score a team's file, and enter it in the ledger.
 
     An invalid file is entered too, as invalid, and counts as a submission. The hidden labels are opened after
-    the file was found valid. Limits are checked and the row added while no other process can add one.
+    the file was found valid. Limits are checked and the row added while no other process can add one. What
+    the team is told is kept as a receipt for it (`leaderboard.entry.receipts`).
 
     Args:
         competition: the organizer's copy.
@@ -75,13 +79,15 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
         team: the team's name; that of a baseline, a method that was predicted, is refused, and one that reads
             like another team's but for marks and spaces.
         clock: the time now, with its time zone; read when it is this process's turn.
+        note: a line of the team's about it, for the team and the organizer: it is never published.
 
     Raises:
         InvalidSubmission: the file breaks the format; every problem is named, and that it was entered.
         UnusableInput: the competition is over, the team has used its submissions up, file (a link is none),
-            the team or the ledger cannot be used, or this is a participant's copy. Nothing is entered then.
+            the team, the note or the ledger cannot be used, or this is a participant's copy. Nothing is
+            entered then.
     """
-    team = check_team(team)
+    team, note = check_team(team), check_note(note)
     baseline = baseline_names(competition).get(plain(team))
     if baseline:
         raise UnusableInput(f"team name {team!r} reads like the baseline {baseline!r}: take another")
@@ -98,15 +104,25 @@ def submit(competition: Competition, path: Path, team: str, clock: Callable[[], 
         if not times and (other := taken(team, {entry.team for entry in ledger.entries()})):
             raise UnusableInput(f"team name {team!r} reads like team {other!r}: take that one or another")
         left = check_open(competition, team, times, now)
-        same = None if data is None else transaction.same(team, hashlib.sha256(data).hexdigest())
+        digest = "" if data is None else hashlib.sha256(data).hexdigest()
+        same = transaction.same(team, digest) if digest else None
         solution = settle(competition, transaction)
         scores = score_against(predictions, solution_of(competition)) if predictions else None
-        number = transaction.submit(now, team, data, scores, SCORER, solution)
+        number = transaction.submit(now, team, data, scores, SCORER, solution, note)
+        entry = {"team": team, "time": _utc(now), "file": digest, "note": note, "row": transaction.head()}
     if scores is None:
         assert invalid is not None
+        keep_receipt(competition, number, {**entry, "told": "invalid"})
         entered = f"entered as submission {number}; invalid ones count too{left_text(competition, left)}"
         raise InvalidSubmission(invalid.name, invalid.problems, entered) from invalid
     if competition.feedback == "rounded":
         told = Answer(number, round(scores.public.rmse, competition.decimals))
-        return Receipt(number, told, scores.public.n, left, same)
-    return Receipt(number, *heard(competition, ledger, number), left, same)
+        receipt = Receipt(number, told, scores.public.n, left, same)
+    else:
+        receipt = Receipt(number, *heard(competition, ledger, number), left, same)
+    keep_receipt(competition, number, {**entry, **receipt.record(competition.decimals)})
+    return receipt
+
+
+def _utc(time: datetime) -> str:
+    return time.astimezone(timezone.utc).isoformat(timespec="seconds")

@@ -63,6 +63,7 @@ class Entry:
         final: True if it counts at the end: chosen by the team or, without a choice, one of its best
             `FINALS` public scores, the earlier of equal ones.
         previous, hash: of its row in the chain.
+        note: what the team wrote about it; "" for nothing.
     """
 
     number: int
@@ -78,6 +79,7 @@ class Entry:
     final: bool
     previous: str
     hash: str
+    note: str = ""
 
 
 class DamagedLedger(UnusableInput):
@@ -267,6 +269,7 @@ def _entries(rows: Sequence[Mapping[str, Any]]) -> tuple[Entry, ...]:
             final=number in finals,
             previous=row["previous"],
             hash=row["hash"],
+            note=row["note"] or "",
         )
         for number, row in submissions.items()
     )

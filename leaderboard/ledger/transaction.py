@@ -24,6 +24,10 @@ class Transaction:
         found = self._connection.execute("SELECT time FROM events ORDER BY number DESC LIMIT 1").fetchone()
         return max(clock, datetime.fromisoformat(found[0])) if found else clock
 
+    def head(self) -> str:
+        """Returns the hash of the newest row."""
+        return newest_row(self._connection)[1]
+
     def knows(self, head: str) -> bool:
         """Returns whether a row has this hash."""
         return bool(self._connection.execute("SELECT 1 FROM events WHERE hash = ?", [head]).fetchone())
@@ -82,6 +86,7 @@ class Transaction:
         scores: SubmissionScore | None,
         scorer: str,
         solution: str,
+        note: str = "",
     ) -> int:
         """Keep the file `data`, add a submission, and return its number.
 
@@ -92,6 +97,7 @@ class Transaction:
             scores: the scores of the file; None where it is invalid.
             scorer: how it was scored.
             solution: the SHA-256 of the solution that it was scored against.
+            note: the team's own, a line; "" for none.
         """
         digest = "" if data is None else keep(self.private, data)
         (number,) = self._connection.execute(
@@ -107,6 +113,7 @@ class Transaction:
             status="invalid" if scores is None else "scored",
             scorer=scorer,
             solution=solution,
+            note=note or None,
             **_points(scores),
         )
         return number

@@ -41,6 +41,19 @@ def test_from_submission_to_finals_and_corrections(host):
     assert (result.code, result.text.count("problem: the file of submission")) == (1, 4)
 
 
+def test_a_participant_lists_receipts(host):
+    sample = "comp/public/sample_submission.csv"
+    text = run("score", "comp", sample, "--team", "Ada", "--note", "the sample").text
+    assert "its receipt, for the team: comp/receipts/0001.json\n" in text
+    assert "  the sample\n" in run("history", "comp").text
+    Path("comp/private").rename("private")
+    text = run("history", "comp", "--team", "ADA").text
+    assert text.splitlines()[1].endswith("points  the sample")
+    (receipt,) = json.loads(run("history", "comp", "--json").text)
+    assert (receipt["team"], receipt["note"]) == ("Ada", "the sample")
+    assert run("history", "comp", "--team", "B", check=False).code == 2
+
+
 def stars(team):
     """The numbers of a team's submissions, with a star where they count."""
     listed = run("history", "comp", "--team", team).text.splitlines()
@@ -85,6 +98,7 @@ def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
             "these are predictions for the test sets (submissions/), not",
         ),
         (["score", "comp", "comp/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
+        (["score", "comp", "x.csv", "--val", "--note", "mine"], 2, "--note goes with --team NAME"),
         (["select", "comp", "--team", "nobody", "1"], 2, "'nobody' has handed in nothing: nobody has yet"),
         (["select", "comp", "--team", "a", "1", "--clear"], 2, "not both"),
         (["history", "comp"], 2, "nothing was submitted"),
