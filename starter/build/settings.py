@@ -374,7 +374,7 @@ class Settings(Declared):
             default="rounded; with --hidden guarded",
         ),
     ] = ""
-    decimals: Annotated[int, Field(ge=0, le=9), Flag("Of published scores.")] = 2
+    decimals: Annotated[int, Field(ge=0, le=9), Flag("Of published scores.")] = 1
     daily_limit: Annotated[
         int | None,
         Limit,

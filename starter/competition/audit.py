@@ -107,7 +107,7 @@ def audit(competition: Competition, device: str = "cpu") -> tuple[Finding, ...]:
     record = competition.private / "build.json"
     text = record.read_text(encoding="utf-8") if record.is_file() else ""
     checks: list[Iterator[Finding]] = [
-        _visibility(competition),
+        _visibility(competition, text),
         _permissions(competition),
         _seed(competition, text),
         _links_and_strays(competition),
@@ -119,19 +119,22 @@ def audit(competition: Competition, device: str = "cpu") -> tuple[Finding, ...]:
         _pixels(competition),
         _recurrence(competition),
         _near_copies(competition),
-        _base_images(text),
         (Finding("error", line) for line in ordered_by_class(competition, device)),
     ]
     found = [finding for check in checks for finding in check]
     return tuple(sorted(found, key=lambda finding: finding.grade))
 
 
-def _visibility(competition: Competition) -> Iterator[Finding]:
+def _visibility(competition: Competition, record: str) -> Iterator[Finding]:
+    reach = _base_images(record)
     if competition.visibility == "practice":
-        yield Finding("warning", "practice: the test images are public, so that labels can be looked up")
+        known = "practice: the test images are public, so that labels can be looked up"
+        yield Finding("warning", f"{known}; {reach}" if reach else known)
         board = competition.root / "leaderboard.html"
         if board.is_file() and "practice" not in board.read_text(encoding="utf-8"):
             yield Finding("error", f"{board} does not say that this is practice: run `unseen leaderboard`")
+    elif reach:
+        yield Finding("warning", f"{reach}: make fewer or smaller sets")
 
 
 def _permissions(competition: Competition) -> Iterator[Finding]:
@@ -292,11 +295,15 @@ def _near_copies(competition: Competition) -> Iterator[Finding]:
         yield Finding("error" if hidden and where != "test" else "warning", f"{text} images in {other}")
 
 
-def _base_images(record: str) -> Iterator[Finding]:
-    """Returns how far the base images of the accuracy track reach, of which test sets take their turns."""
+def _base_images(record: str) -> str:
+    """Returns how far the base images of the accuracy track reach, of which test sets take their turns.
+
+    "" where no image stands in two sets.
+    """
     turns = [(int(turn), int(around)) for turn, around in re.findall(r'"turn:(\d+):(\d+):', record)]
-    if (most := max((1 + turn // around for turn, around in turns), default=1)) > 1:
-        text = (
-            f"each base image stands in {most} of {len(turns)} test sets, since {turns[0][1]} sets use all up"
-        )
-        yield Finding("warning", f"{text}: a clean copy tells on a blurred one; make fewer or smaller sets")
+    if (most := max((1 + turn // around for turn, around in turns), default=1)) == 1:
+        return ""
+    return (
+        f"each base image stands in {most} of {len(turns)} test sets, since {turns[0][1]} sets use all up, "
+        "and a clean copy tells on a blurred one"
+    )
