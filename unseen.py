@@ -1,7 +1,7 @@
 """The library in ten names, each imported when it is asked for, and the table of all commands.
 
-`import unseen` costs next to nothing. It sees to it that the kit's five packages are those beside this file,
-whatever the folder that one works in holds under their names (docs/decisions/0104-ten-names.md).
+`import unseen` takes next to no time. It makes sure that the kit's five packages are imported from the folder
+of this file, even if the working folder has files of the same names (docs/decisions/0104-ten-names.md).
 """
 
 import os
@@ -49,7 +49,7 @@ LIBRARY = {
     "Estimator": "baselines.contract.estimator",
     "Observation": "starter.observing.observation",
 }
-"""The library: a name, and the module that has it."""
+"""The functions and classes of the library, each with the module that defines it."""
 TYPES = {
     "Contest": "oracle.library.contest",
     "Evaluation": "oracle.library.evaluate",
@@ -60,70 +60,70 @@ TYPES = {
     "InvalidSubmission": "submission.errors",
     "UnusableInput": "submission.errors",
 }
-"""What the library's functions take and give, and the errors that they raise."""
+"""The types of the library's arguments and results, and its errors, each with the module that defines it."""
 COMMANDS = {
     "demo": ("oracle.commands", "Build, predict and score a small embedded competition."),
     "build": ("starter.build.commands", "Build a competition, or finish an interrupted build."),
     "train": ("starter.build.commands", "Train a classifier for build's --classifier."),
-    "show": ("starter.competition.commands", "Draw sets, and the distribution of accuracies, as PNGs."),
-    "materialize": ("starter.competition.commands", "Write sets as files; run again to go on."),
-    "methods": ("oracle.commands", "List the methods, what they read, their parameters."),
-    "new-method": ("baselines.run.commands", "Write NAME.py, a method of your own that runs as it is."),
-    "check-method": ("oracle.commands", "Check that a method keeps the contract, on made-up sets."),
+    "show": ("starter.competition.commands", "Draw sets, and a histogram of accuracies, as PNG files."),
+    "materialize": ("starter.competition.commands", "Write sets as files; run again to continue."),
+    "methods": ("oracle.commands", "List the methods with their inputs and parameters."),
+    "new-method": ("baselines.run.commands", "Write NAME.py, a complete method for you to change."),
+    "check-method": ("oracle.commands", "Check on artificial sets that a method keeps the contract."),
     "predict": ("oracle.commands", "Fit methods and write predictions."),
     "report": ("oracle.commands", "Fit methods and compare them on the validation sets."),
     "ablate": ("oracle.commands", "Reproduce a table of the SYP or the Gscore paper."),
     "estimate": ("oracle.estimate.commands", "Estimate a model's accuracy on images without labels."),
     "validate": ("submission.commands", "Check a submission."),
-    "score": ("leaderboard.commands", "Score predictions: --val, or a team's (organizers)."),
-    "select": ("leaderboard.commands", "Choose a team's submissions that count (organizers)."),
+    "score": ("leaderboard.commands", "Score predictions: --val, or --team NAME (organizers)."),
+    "select": ("leaderboard.commands", "Choose the submissions of a team that count (organizers)."),
     "history": ("leaderboard.commands", "List every submission with its scores (organizers)."),
     "leaderboard": ("leaderboard.commands", "Write leaderboard.csv, .html and .md."),
     "rescore": ("leaderboard.commands", "Correct labels or void test sets (organizers)."),
-    "verify": ("leaderboard.commands", "Check that the ledger is what it was (organizers)."),
-    "backup": ("leaderboard.commands", "Write all that only the organizer has to one file."),
+    "verify": ("leaderboard.commands", "Check that nobody altered the ledger (organizers)."),
+    "backup": ("leaderboard.commands", "Write the organizer's private files to one zip file."),
     "verify-entry": ("oracle.commands", "Run a method again and compare with a submitted file."),
     "audit": (
         "leaderboard.commands",
-        "List what could reveal labels or make ranks an accident.",
+        "List risks: revealed labels, and ranks that are accidents.",
     ),
-    "pack": ("submission.commands", "Make the participants' archive from public/ alone."),
+    "pack": ("submission.commands", "Make the archive for participants from public/ alone."),
     "export": ("leaderboard.commands", "Write the competition for another platform."),
-    "classes similarity": ("starter.meaning.commands", "Assign by the distance to the nearest ID class."),
-    "classes pruning": ("starter.meaning.commands", "Drop the classes that an ID class may be taken for."),
+    "classes similarity": ("starter.meaning.commands", "Assign classes by distance to the nearest ID class."),
+    "classes pruning": ("starter.meaning.commands", "Drop classes that could be mistaken for an ID class."),
     "classes halves": ("starter.meaning.commands", "Draw validation and test halves from a class manifest."),
-    "classes graph": ("starter.studies.commands", "Draw what a manifest's classes are taken for."),
+    "classes graph": ("starter.studies.commands", "Draw which ID classes a manifest's images are taken for."),
     "shift encoder": ("starter.encoders.commands", "Train a small encoder of photographs for shift laid."),
-    "shift laid": ("starter.studies.commands", "Part an encoder's features into meaning and style."),
+    "shift laid": ("starter.studies.commands", "Separate an encoder's features into meaning and style."),
     "shift measure": ("starter.studies.commands", "Measure each image's shift in meaning and in style."),
-    "shift grid": ("starter.studies.commands", "Show how OOD detectors do as shifts grow."),
+    "shift grid": ("starter.studies.commands", "Show how well OOD detectors do as shifts grow."),
     "shift generate": ("starter.synis.commands", "Generate images whose shift grows step by step (Syn-IS)."),
-    "detectors failure": ("starter.studies.commands", "Tell whether detectors find new classes or errors."),
+    "detectors failure": ("starter.studies.commands", "Show whether detectors find new classes or errors."),
     "detectors sanity": ("starter.studies.commands", "Run OOD detectors on random networks."),
 }
-"""In the order of the work: a command, the module of its function, that function's first line."""
+"""Every command with the module of its function and that function's first line, in the order of the work."""
 GROUPS = {
     "classes": "Assign classes to ID or OOD by meaning, with WordNet.",
-    "shift": "Part shifts in meaning from shifts in style.",
-    "detectors": "Tell what OOD detectors detect.",
+    "shift": "Measure shifts in meaning and shifts in style separately.",
+    "detectors": "Study what OOD detectors detect.",
 }
-"""What commands of two words begin with, and what they are about."""
+"""The first word of every command of two words, with its line in the help."""
 
 
 class Beside:
-    """Finds the kit's packages beside this file, ahead of the path, where others may have their names."""
+    """Finder that takes the kit's packages from the folder of this file, before any place on the path."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Returns where a package of the kit is; nothing for any other module."""
+        """Returns the location of a package of the kit; None for any other module."""
         return PathFinder.find_spec(name, [str(HERE)]) if name in PACKAGES else None
 
 
 def find_own_packages() -> None:
-    """See to it that the kit's packages are imported from beside this file, and tell of others' installed.
+    """Import the kit's packages from the folder of this file, and warn of other packages of the same names.
 
     Raises:
-        ImportError: a module of such a name was imported from elsewhere already.
+        ImportError: a module with the name of a package was already imported from elsewhere.
     """
     for name in PACKAGES:
         file = getattr(sys.modules.get(name), "__file__", None)
@@ -133,8 +133,8 @@ def find_own_packages() -> None:
     for folder in {Path(entry) for entry in sys.path if entry.endswith("-packages")}:
         for name in PACKAGES:
             if (folder != HERE and (folder / name).is_dir()) or any(folder.glob(f"{name}-*.*-info")):
-                told = f"{folder} has another package `{name}` than Unseen's: install them apart"
-                warnings.warn(told, stacklevel=2)
+                text = f"{folder} has a package `{name}` that is not Unseen's: use two environments"
+                warnings.warn(text, stacklevel=2)
 
 
 find_own_packages()
@@ -142,7 +142,7 @@ find_own_packages()
 
 @cache
 def __getattr__(name: str) -> object:
-    """Returns one of the LIBRARY's names or TYPES, or the command line, `app`."""
+    """Returns a function or class of `LIBRARY` or `TYPES`, or the command line, `app`."""
     if name == "app":
         return command_line()
     module = {**LIBRARY, **TYPES}.get(name)
@@ -152,7 +152,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Returns what there is to use."""
+    """Returns the names of the library's functions, classes and errors, sorted."""
     return sorted({*LIBRARY, *TYPES})
 
 
@@ -165,9 +165,11 @@ def command_line() -> "TyperGroup":
 
 
 def main() -> None:
-    """Run the command line, with threads of torch that sleep while they wait unless told otherwise.
+    """Run the command line.
 
-    Spinning, they are several times slower as soon as anything else runs, and hardly faster if nothing does.
+    Sets OMP_WAIT_POLICY to passive, unless it is set, so that PyTorch's threads sleep while they wait.
+    Threads that spin are several times slower as soon as another program runs, and hardly faster if none
+    does.
     """
     from submission.exits import run
 

@@ -1,4 +1,4 @@
-"""From a submission to the leaderboard: what the organizer runs on the scoring host."""
+"""The commands of the organizer, from a submission to the leaderboard; most of them run on a scoring host."""
 
 import json
 from datetime import timezone
@@ -26,22 +26,25 @@ from submission.options import (
 def score(
     folder: Folder,
     file: Predictions,
-    team: Annotated[str | None, Option(help="Organizers: score on the hidden labels for this team.")] = None,
+    team: Annotated[
+        str | None, Option(help="Organizers: score on the hidden labels, as a submission of this team.")
+    ] = None,
     val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
-    note: Annotated[str, Option(help="With --team: a line about it, never published.")] = "",
+    note: Annotated[str, Option(help="With --team: a remark on the submission, never published.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Score predictions: --val, or a team's (organizers).
+    """Score predictions: --val, or --team NAME (organizers).
 
-    --val is on the validation sets; with --team it is on the test sets, and what a team hands in is recorded
-    and counts towards its limit, invalid or not. A receipt for the team is written to DIR/receipts.
+    --val scores predictions of the validation sets. --team scores predictions of the test sets and records
+    the file as a submission, which counts towards the team's limits even if it is invalid. It writes a
+    receipt for the team to DIR/receipts.
 
     Example: unseen score contest contest/validation/atc.csv --val
     """
     if val == (team is not None):
-        raise UnusableInput("say what to score: --val (validation) or --team NAME (organizers: test sets)")
+        raise UnusableInput("give --val (validation sets) or --team NAME (organizers: test sets)")
     if val and note:
-        raise UnusableInput("--note goes with --team NAME: it is kept with a submission")
+        raise UnusableInput("--note belongs to --team NAME: it is kept with a submission")
     competition = Competition.open(folder)
     if team is None and as_json:
         echo(json.dumps(submission.validation_scores(competition, file)))
@@ -61,12 +64,12 @@ def score(
         return
     of = len(competition.ids("test"))
     echo(f"{team}: {receipt.text(competition.decimals)}")
-    echo(f"it rests on the {receipt.rows} of {of} predictions that count for now")
+    echo(f"computed from the {receipt.rows} of {of} predictions that are public before the end")
     echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
     if receipt.same:
-        echo(f"note: the same file as submission {receipt.same}; it counts as an attempt all the same")
+        echo(f"note: the same file as submission {receipt.same}; it still counts as a submission")
     if (written := receipt_file(competition, receipt.number)).exists():
-        echo(f"its receipt, for the team: {written}")
+        echo(f"receipt for the team: {written}")
     board = publish(competition)  # whatever stops it, the team knows by now that its file is entered
     for warning in board.warnings:
         echo(f"warning: {warning}", err=True)
@@ -80,11 +83,13 @@ def select(
     numbers: Annotated[
         list[int] | None, Argument(metavar="[NUMBER]...", help="Up to two of the team's submissions.")
     ] = None,
-    clear: Annotated[bool, Option("--clear", help="Take the choice back: the best two count.")] = False,
+    clear: Annotated[
+        bool, Option("--clear", help="Undo the choice, so that the two best public scores count.")
+    ] = False,
 ) -> None:
-    """Choose a team's submissions that count (organizers).
+    """Choose the submissions of a team that count (organizers).
 
-    Frozen at the deadline; `unseen history` lists the submissions.
+    The choice cannot be changed after the deadline. `unseen history` lists the submissions.
 
     Example: unseen select contest --team ada 1
     """
@@ -100,13 +105,14 @@ def select(
 
 def history(
     folder: Folder,
-    team: Annotated[str | None, Option(help="Only this team's.")] = None,
+    team: Annotated[str | None, Option(help="Only the submissions of this team.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List every submission with its scores.
 
-    Organizers: RMSE on the public and the private part, by [classifier] where there are several, and by
-    (group). A participant's copy lists the receipts that the organizer sent, from DIR/receipts.
+    In the organizer's copy, scores are the RMSE on the public and on the private part, in [brackets] by
+    classifier if there are several, and in (parentheses) by group. A participant's copy lists the receipts
+    that the organizer sent, from DIR/receipts.
 
     Example: unseen history contest
     """
@@ -127,19 +133,23 @@ def history(
 def leaderboard(
     folder: Folder,
     final: Annotated[
-        bool, Option("--final", help="After the end: publish private scores, ranks and the shake-up too.")
+        bool, Option("--final", help="After the end: also publish private scores, ranks and the shake-up.")
     ] = False,
     retired: Annotated[
-        bool, Option("--retired", help="With --final, for sets not used again: all methods on them too.")
+        bool,
+        Option(
+            "--retired",
+            help="With --final: also publish all methods, if the test sets will not be used again.",
+        ),
     ] = False,
-    markdown: Annotated[bool, Option("--markdown", help="The organizer's table as Markdown.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print the organizer's table as Markdown.")] = False,
     out: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Where to write, as for a read-only DIR. [DIR]")
+        Path | None, Option(metavar="FOLDER", help="The folder to write to, if DIR is read-only. [DIR]")
     ] = None,
 ) -> None:
     """Write leaderboard.csv, .html and .md.
 
-    The last is a table for a README; the organizer's, by group, is printed.
+    leaderboard.md is a table for a README. The organizer's table, by group, is printed and not written.
 
     Example: unseen leaderboard contest
     """
@@ -158,13 +168,15 @@ def leaderboard(
 
 def rescore(
     folder: Folder,
-    reason: Annotated[str, Option(help="Why, a line for the record.")],
-    label: Annotated[Many, Option(metavar="ID=FRACTION", help="A right label; may be repeated.")] = None,
-    void: Annotated[Many, Option(metavar="SET", help="A test set that counts no more; repeatable.")] = None,
+    reason: Annotated[str, Option(help="The reason, one line, recorded in the ledger.")],
+    label: Annotated[
+        Many, Option(metavar="ID=FRACTION", help="An id with its corrected label. Repeatable.")
+    ] = None,
+    void: Annotated[Many, Option(metavar="SET", help="A test set that no longer counts. Repeatable.")] = None,
 ) -> None:
     """Correct labels or void test sets (organizers).
 
-    Every submission is scored anew; it is recorded.
+    Every submission is scored again, and the ledger records the change.
 
     Example: unseen rescore contest --void test_0003 --reason mislabelled
     """
@@ -175,19 +187,19 @@ def rescore(
     done = correct(competition, _labels(label or []), set(void or []), reason, now)
     for line in done.unread:
         echo(f"warning: {line}", err=True)
-    echo(f"{done.entries:,} submissions were scored anew; the ledger's head is {done.head}")
+    echo(f"{done.entries:,} submissions were scored again; the ledger's head is {done.head}")
     board = publish(competition)
     echo(f"updated {board.csv} and {board.html}")
 
 
 def verify(
     folder: Folder,
-    head: Annotated[Many, Option(help="A head of the ledger that was published; may be repeated.")] = None,
+    head: Annotated[Many, Option(help="A head of the ledger that was published earlier. Repeatable.")] = None,
 ) -> None:
-    """Check that the ledger is what it was (organizers).
+    """Check that nobody altered the ledger (organizers).
 
-    Rows that were altered, removed, reordered or lost are found, and files and scores that do not fit. Exit
-    code 1 where there is a problem.
+    Finds rows that were altered, removed, reordered or lost, and files and scores that do not match them. The
+    exit code is 1 if there is a problem.
 
     Example: unseen verify contest
     """
@@ -199,17 +211,17 @@ def verify(
         echo(f"problem: {problem}")
     if found.problems:
         raise Exit(1)
-    echo("the ledger is whole")
+    echo("the ledger is unaltered")
 
 
 def backup(
     folder: Folder,
     file: Annotated[Path, Argument(metavar="FILE", help="The zip to write: it holds hidden labels.")],
 ) -> None:
-    """Write all that only the organizer has to one file.
+    """Write the organizer's private files to one zip file.
 
-    The ledger with its newest rows, every submission and solution. docs/how-to/verifying.md tells how to
-    restore it.
+    The file holds the ledger with its newest rows, every submission and every solution.
+    docs/how-to/verifying.md explains how to restore it.
 
     Example: unseen backup contest contest-backup.zip
     """
@@ -224,14 +236,17 @@ def audit(
     network: Network = None,
     device: Device = "cpu",
     attack: Annotated[
-        bool, Option("--attack", help="Seek the public labels by an integer programme on the board.")
+        bool, Option("--attack", help="Search for the public labels with an integer programme on the board.")
     ] = False,
-    attack_seconds: Annotated[float, Option(min=1, max=86_400, help="How long it may take.")] = 60,
+    attack_seconds: Annotated[
+        float, Option(min=1, max=86_400, help="Time limit of --attack in seconds.")
+    ] = 60,
 ) -> None:
-    """List what could reveal labels or make ranks an accident.
+    """List risks: revealed labels, and ranks that are accidents.
 
-    Errors are to mend before anybody gets the competition; then there are warnings, and what was told about
-    the public rows, and can be. Exit code 1 where there is an error.
+    Correct all errors before you publish the competition. Warnings follow, and then how accurately the public
+    labels can be inferred from the scores given so far and from those that the limits still allow. The exit
+    code is 1 if there is an error.
 
     Example: unseen audit contest
     """
@@ -264,13 +279,14 @@ def export(
     ] = None,
     start: Start = None,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Only try its scoring program: a good, a bad, an empty file.")
+        bool,
+        Option("--dry-run", help="Only try the scoring program, on a good, a bad and an empty submission."),
     ] = False,
 ) -> None:
     """Write the competition for another platform.
 
-    Ready to upload; OUT/README.md says how. With --dry-run nothing is written: what the platform would show
-    is printed.
+    The result is ready to upload; OUT/README.md says how. --dry-run writes nothing and prints the scores and
+    messages that the platform would show.
 
     Example: unseen export codabench contest contest-codabench
     """
@@ -284,7 +300,7 @@ def export(
             echo(f"{handed_in}: {shown}")
         return
     if out is None:
-        raise UnusableInput("name the folder to write: unseen export PLATFORM DIR OUT, or --dry-run")
+        raise UnusableInput("name the folder to write to: unseen export PLATFORM DIR OUT, or use --dry-run")
     write(competition, platform, out, first)
     if platform == "datacv":
         from starter.competition.materialize import materialize
@@ -295,7 +311,7 @@ def export(
 
 
 def _labels(texts: list[str]) -> dict[str, float]:
-    """The labels in texts ``ID=FRACTION``."""
+    """Returns the labels by id, from texts ``ID=FRACTION``."""
     from submission.predictions import NUMBER
 
     labels = {}

@@ -1,4 +1,4 @@
-"""The commands that need every method of the kit, and the tables of the papers, reproduced."""
+"""The commands that run the kit's methods, and those that list, check or verify them."""
 
 from importlib import import_module
 from pathlib import Path
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 DEMO_SETTINGS: dict[str, dict[str, object]] = {
     "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 300},
 }
-"""What the demo has otherwise than a build's defaults: smaller sets, since a minute or so is to be enough."""
+"""Settings of the demo that differ from the defaults of a build; small sets keep it below two minutes."""
 DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
-"""ORA-A in the demo: enough for 36,000 images, in seconds."""
+"""Parameters of ORA-A in the demo: enough for 36,000 images, and trained in seconds."""
 
 
 def demo(folder: options.DemoFolder = Path("unseen-demo"), track: options.TrackName = "accuracy") -> None:
@@ -43,13 +43,13 @@ def demo(folder: options.DemoFolder = Path("unseen-demo"), track: options.TrackN
     run(competition, chosen)
     echo(f"{competition.describe()}\n\n{tables(competition)}")
     if "ora-a" in chosen:
-        echo(f"ora-a is cut to {DEMO_ORACLE['iterations']:,} iterations here.")
+        echo(f"In this demo ora-a was trained for {DEMO_ORACLE['iterations']:,} iterations only.")
     echo(f"\nThe leaderboard: {publish(competition).html.resolve()}")
     options.tell_next("new-method", "my_method", *options.of_track(track))
 
 
 def methods(track: options.TrackName = "accuracy") -> None:
-    """List the methods, what they read, their parameters.
+    """List the methods with their inputs and parameters.
 
     Example: unseen methods
     """
@@ -60,13 +60,15 @@ def methods(track: options.TrackName = "accuracy") -> None:
 
 
 def check_method(
-    method: Annotated[str, Argument(metavar="module:Class|METHOD", help="A class of yours, or the kit's.")],
+    method: Annotated[
+        str, Argument(metavar="module:Class|METHOD", help="A class of yours, or a method of the kit.")
+    ],
     settings: Changes = None,
     track: options.TrackName = "accuracy",
 ) -> None:
-    """Check that a method keeps the contract, on made-up sets.
+    """Check on artificial sets that a method keeps the contract.
 
-    Exit code 1 where it does not.
+    The exit code is 1 if it does not.
 
     Example: unseen check-method fd
     """
@@ -94,8 +96,8 @@ def predict(
 ) -> None:
     """Fit methods and write predictions.
 
-    They are fitted on the meta-train sets; see submissions/ and validation/. Without names every method of
-    the kit runs but those that take long (`unseen methods`).
+    Methods are fitted on the meta-train sets; the predictions are written to submissions/ and validation/.
+    Without names, every method of the kit runs, except those that take long (`unseen methods` marks them).
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
@@ -121,7 +123,8 @@ def report(
     settings: Changes = None,
     network: options.Network = None,
     intervals: Annotated[
-        bool, Option(help="Tell the coverage of intervals of methods too that are fitted many times for it.")
+        bool,
+        Option(help="Compute the coverage of intervals also for methods that must be fitted many times."),
     ] = False,
     device: Device = "cpu",
     called: options.Called = None,
@@ -129,8 +132,8 @@ def report(
 ) -> None:
     """Fit methods and compare them on the validation sets.
 
-    Written: report.html (tables and figures) and report.csv in DIR. Without names every method of the kit
-    runs but those that take long.
+    Writes report.html (tables and figures) and report.csv to DIR. Without names, every method of the kit
+    runs, except those that take long.
 
     Example: unseen report contest constant atc fd
     """
@@ -150,23 +153,30 @@ def report(
 def verify_entry(
     folder: Folder,
     file: options.Predictions,
-    method: Annotated[str, Option(metavar="module:Class|METHOD", help="What the team hands over.")],
+    method: Annotated[
+        str, Option(metavar="module:Class|METHOD", help="The team's method, or a method of the kit.")
+    ],
     settings: Changes = None,
-    tolerance: Annotated[float, Option(help="Difference of fractions that counts as none.")] = 1e-4,
+    tolerance: Annotated[
+        float, Option(help="Largest difference between two predictions, as fractions, that counts as equal.")
+    ] = 1e-4,
     network: options.Network = None,
     device: Device = "cpu",
 ) -> None:
     """Run a method again and compare with a submitted file.
 
-    Exit code 1 where they differ. Its code runs here: use a participant's copy (unseen pack), which has no
-    labels.
+    The exit code is 1 if they differ. The command runs the team's code: use a participant's copy (`unseen
+    pack`), which has no hidden labels.
 
     Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
     """
     from baselines.run.verify_entry import verify_entry as verify
 
     if ":" in method and (folder / "private").exists():
-        echo(f"warning: {method} can read {folder / 'private'}: verify on a participant's copy", err=True)
+        echo(
+            f"warning: {method} can read the labels in {folder / 'private'}: use a participant's copy",
+            err=True,
+        )
     competition, chosen = _opened(folder, [method], settings, network)
     found = verify(competition, file, method, chosen[method], tolerance, device)
     echo(found)
@@ -177,7 +187,7 @@ def verify_entry(
 def _opened(
     folder: Path, names: Many, settings: Many, networks: Many, called: Many = None
 ) -> "tuple[Competition, dict[str, Estimator]]":
-    """Returns the competition and the methods to run; those left out are told."""
+    """Returns the competition and the methods to run; prints those that are left out, with the reason."""
     competition = Competition.open(folder)
 
     from baselines.run.choose import choose_for
@@ -197,27 +207,27 @@ def ablate(
     table: Annotated[
         str,
         Option(
-            help="1 to 5 or fig10 of the SYP paper; OOD track: 1, 2, 4, fig3, ... of Gscore's, or near-far."
+            help="SYP paper: 1 to 5 or fig10; OOD track: 1, 2, 4, fig3, ... of the Gscore paper, or near-far."
         ),
     ],
     settings: Changes = None,
-    seeds: Annotated[int, Option(help="How often each oracle is trained.")] = 1,
+    seeds: Annotated[int, Option(help="Number of seeds with which each oracle is trained.")] = 1,
     splits: Annotated[
         int,
         Option(
             min=0,
             max=100,
-            help="OOD track, tables 1, 2, 4: random splits besides, as in the paper (5 there).",
+            help="OOD track, tables 1, 2, 4: number of additional random splits (the paper has 5).",
         ),
     ] = 0,
-    subject: Annotated[Many, Option(help="OOD track: only these subjects; repeatable. [all]")] = None,
+    subject: Annotated[Many, Option(help="OOD track: only this subject. Repeatable. [all]")] = None,
     device: Device = "cpu",
 ) -> None:
     """Reproduce a table of the SYP or the Gscore paper.
 
-    SYP's are made on the labelled validation sets; in the OOD track Gscore's on the meta-train mixes, of
-    families left out: a CSV and a PNG in DIR/ablation. The former trains many oracles; interrupted, the same
-    command goes on. What --set changes holds for every row.
+    Tables of the SYP paper use the labelled validation sets. Tables of the Gscore paper, in the OOD track,
+    use the meta-train mixes and leave each family out in turn. Writes a CSV and a PNG to DIR/ablation. SYP's
+    tables train many oracles; after an interruption the same command continues. --set applies to every row.
 
     Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
     """
@@ -234,7 +244,7 @@ def _syp_table(
     subjects: list[str],
     device: str,
 ) -> str:
-    """Returns a table of the SYP paper, and where it is."""
+    """Returns the text of a table of the SYP paper, with the paths of its files."""
     from baselines import BASELINES
     from baselines.run.choose import choose
     from oracle import ORACLES
@@ -261,7 +271,7 @@ def _gscore_table(
     subjects: list[str],
     device: str,
 ) -> str:
-    """Returns a table of the Gscore paper, and where it is."""
+    """Returns the text of a table of the Gscore paper, with the paths of its files."""
     from baselines.report.gscore import ablate
 
     if settings or seeds != 1:
@@ -273,4 +283,4 @@ def _gscore_table(
 
 
 PAPERS = {"accuracy": _syp_table, "ood": _gscore_table}
-"""Whose tables a competition of each track has."""
+"""The function that makes a paper's tables, by track."""

@@ -1,6 +1,6 @@
-"""Descriptions of a competition: what to do with it, a data card, Croissant metadata for programs.
+"""Descriptions of a competition: a README for participants, a data card, Croissant metadata for programs.
 
-All are made from ``public/`` alone, so every participant can make them, and nothing hidden is in them.
+All are made from ``public/`` alone, so every participant can make them, and they contain nothing hidden.
 Croissant: mlcommons.org/croissant, format 1.0, JSON-LD.
 """
 
@@ -18,11 +18,11 @@ from submission.tracks import TRACKS
 
 README, CARD, CROISSANT = "README.md", "card.md", "croissant.json"
 PARTS_SCORED = (
-    "While the competition runs, the score rests on the public part of the test sets, about three in ten;\n"
-    "final ranks rest on the others. Which sets are public is not told."
+    "While the competition runs, scores are computed from the public part of the test sets, about three in\n"
+    "ten; final ranks are computed from the others. It is secret which sets are public."
 )
 LICENCES = "LICENCES.txt"
-"""The file, below ``public/``, in which a build states the licences of its sources."""
+"""Name of the file below ``public/`` in which a build states the licences of its sources."""
 FORMATS = {
     ".csv": "text/csv",
     ".json": "application/json",
@@ -32,14 +32,14 @@ FORMATS = {
 }
 """The media types of files by their suffix; ``.npz`` is a zip of NumPy's arrays."""
 TABLES = {
-    "train/targets.csv": ("target", "what is to be predicted, known for the meta-train sets"),
-    "val/targets.csv": ("target", "what is to be predicted, known for the validation sets"),
-    "sample_submission.csv": ("prediction", "a submission that is valid; hidden for the test sets"),
+    "train/targets.csv": ("target", "the targets of the meta-train sets"),
+    "val/targets.csv": ("target", "the targets of the validation sets"),
+    "sample_submission.csv": ("prediction", "a valid submission; the targets of the test sets are hidden"),
 }
-"""The tables of a competition: their second column beside ``id``, and what they hold."""
+"""Name of the column next to ``id``, and description, of each table of a competition."""
 CONTENTS = {
     "val": "images and targets are given",
-    "test": "images are given; targets are hidden and to be predicted",
+    "test": "images are given; predict the hidden targets",
 }
 TRAIN = {
     "accuracy": "recipes, rendered from the base; targets are given",
@@ -49,18 +49,18 @@ TRAIN = {
 TEMPLATE = Path(__file__).with_name("card.md")
 README_TEMPLATE = Path(__file__).with_name("archive_readme.md")
 EXAMPLES = {"accuracy": "fd", "ood": "plugin-mpe"}
-"""The method of the kit that texts take as an example, by track."""
+"""The method of the kit that texts use as an example, by track."""
 SHOWN = 3
-"""How many lines of a submission are shown."""
+"""Number of lines of a submission in the README for participants."""
 CONTEXT = Path(__file__).with_name("croissant_context.json")
-"""The JSON-LD context of Croissant: what the keys of the file mean."""
+"""Path of the JSON-LD context of Croissant, which defines the keys of the metadata."""
 
 
 def cards(competition: Competition) -> dict[str, str]:
     """Returns the text of each description, by the name of its file.
 
     Raises:
-        UnusableInput: a public file that they tell of is missing or was changed.
+        UnusableInput: a public file that they describe is missing or was changed.
     """
     return {
         README: archive_readme(competition),
@@ -70,7 +70,7 @@ def cards(competition: Competition) -> dict[str, str]:
 
 
 def archive_readme(competition: Competition) -> str:
-    """Returns what a participant reads first, Markdown: the task, the rules, the format, the commands.
+    """Returns the README for participants, Markdown: the task, the rules, the format, the commands.
 
     Raises:
         UnusableInput: the sample submission is missing or was changed.
@@ -85,25 +85,26 @@ def archive_readme(competition: Competition) -> str:
         scored=PARTS_SCORED,
         rules="\n".join(f"- {rule}" for rule in rules(competition)),
         precision=competition.precision,
-        contact=competition.settings.get("contact", "Whoever gave you this archive."),
+        contact=competition.settings.get("contact", "Ask the person who gave you this archive."),
     )
 
 
 def rules(competition: Competition) -> list[str]:
-    """Returns the competition's rules, a sentence each: feedback, limits, deadline, what is scored."""
+    """Returns the competition's rules, one sentence each: feedback, limits, deadline, metrics, visibility."""
     decimals = "1 decimal" if competition.decimals == 1 else f"{competition.decimals} decimals"
     told = {
-        "rounded": f"A submission is answered by its public score, rounded to {decimals}.",
-        "ladder": "A submission is answered by its public score where that is better than the team's best.",
-        "guarded": "A submission is answered by its public score while that tells little about the labels.",
+        "rounded": f"The answer to a submission is its public score, rounded to {decimals}.",
+        "ladder": "The answer to a submission is its public score, if that is better than the team's best.",
+        "guarded": "The answer to a submission is its public score, as long as scores reveal little about "
+        "the labels.",
     }
-    limits = {"a day (UTC)": competition.daily_limit, "in all": competition.total_limit}
+    limits = {"per day (UTC)": competition.daily_limit, "in total": competition.total_limit}
     found = [told[competition.feedback]]
-    found += [f"A team may hand in {count} times {when}." for when, count in limits.items() if count]
+    found += [f"Each team may make {count} submissions {when}." for when, count in limits.items() if count]
     end = competition.deadline
-    found += [f"The end is {end:%Y-%m-%d %H:%M} UTC." if end else "It is open without end."]
+    found += [f"The deadline is {end:%Y-%m-%d %H:%M} UTC." if end else "There is no deadline."]
     if len(competition.metrics) > 1:
-        found.append(f"{competition.titles[0]} ranks; the other metrics are scored beside it.")
+        found.append(f"{competition.titles[0]} ranks; the other metrics are scored separately.")
     return [*found, f"{competition.visibility.capitalize()}: {VISIBILITIES[competition.visibility]}."]
 
 
@@ -144,7 +145,7 @@ def data_card(competition: Competition) -> str:
 def croissant(competition: Competition) -> str:
     """Returns the Croissant metadata, JSON-LD: every public file with its SHA-256, the tables as record sets.
 
-    Paths are relative to the competition's folder, so it reads the files beside it.
+    Paths are relative to the competition's folder, where the metadata file belongs.
 
     Raises:
         UnusableInput: a file of licences is missing or was changed.
@@ -205,7 +206,7 @@ def _table(name: str) -> Mapping[str, object]:
 
 
 def _spread(competition: Competition) -> str:
-    """Returns the least and the largest known target of each metric and part."""
+    """Returns text with the smallest and the largest known target of each metric and part."""
     found = []
     for part in ("train", "val"):
         known = f"{part}/targets.csv" in competition.files

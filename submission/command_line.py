@@ -17,7 +17,7 @@ class Headed(TyperCommand):
     """A command whose help lists each option under the heading in its `rich_help_panel`, or "Options"."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections in the order in which their first members are declared."""
+        """Write the sections of options, in the order in which their first options are declared."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):
             if (record := each.get_help_record(ctx)) is not None:
@@ -29,12 +29,12 @@ class Headed(TyperCommand):
 
 
 class Lazy(TyperCommand):
-    """A command that is imported when it is called, or when its own help or options are asked for.
+    """A command that is imported only when it is called, or when its own help or options are needed.
 
     Args:
-        name: the command's name, as "verify-entry"; its function's has "_" for "-".
-        module: the module that defines the function.
-        line: what `--help` says of the command in the list of commands.
+        name: Name of the command, such as "verify-entry"; the name of its function has "_" in place of "-".
+        module: Name of the module that defines the function.
+        line: Line about the command in the list of commands of `--help`.
     """
 
     def __init__(self, name: str, module: str, line: str) -> None:
@@ -42,23 +42,23 @@ class Lazy(TyperCommand):
         self.module, self.function = module, name.replace("-", "_")
 
     def load(self) -> Any:
-        """Returns the command itself."""
+        """Returns the Typer command, importing its module."""
         alone = Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
         alone.command(self.name, cls=Headed)(getattr(import_module(self.module), self.function))
         return get_command(alone)
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Returns the context of the command itself."""
+        """Returns the context of the Typer command."""
         return self.load().make_context(info_name, args, parent, **extra)
 
 
 def command_line(commands: Mapping[str, tuple[str, str]], groups: Mapping[str, str]) -> TyperGroup:
-    """Returns `unseen` with `--version` and the completion of shells; no command is imported.
+    """Returns the application `unseen`, with `--version` and shell completion, without importing any command.
 
     Args:
-        commands: name -> (module, line of help), in the order of the help; a name of two words belongs to the
-            group that the first word names.
-        groups: name of a group -> line of help.
+        commands: Module and line of help by the command's name, in the order of the help; a command of two
+            words belongs to the group that the first word names.
+        groups: Line of help by the name of a group.
     """
     root = Typer(help=PURPOSE, no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
     root.callback()(options)
@@ -91,4 +91,4 @@ def options(
         bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Read the options that come before a command."""
+    """Declare the options that come before a command."""

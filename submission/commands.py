@@ -1,4 +1,4 @@
-"""The commands of a participant's files: `validate` and `pack`."""
+"""The commands `validate` and `pack`."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from submission.options import AsJson, Folder, Predictions, tell_next
 def validate(folder: Folder, file: Predictions, as_json: AsJson = False) -> None:
     """Check a submission.
 
-    Prints "valid", or every problem with its line; the exit code is 1 where there is a problem.
+    Prints "valid", or every problem with its line number. The exit code is 1 if there is a problem.
 
     Example: unseen validate contest contest/submissions/atc.csv
     """
@@ -30,7 +30,7 @@ def validate(folder: Folder, file: Predictions, as_json: AsJson = False) -> None
 
 
 def _problems(competition: Competition, file: Path) -> list[str]:
-    """Returns every problem of a submission; none where it is valid."""
+    """Returns every problem of a submission; an empty list if it is valid."""
     try:
         submission.validate(competition, file)
     except InvalidSubmission as error:
@@ -42,7 +42,7 @@ def pack(
     folder: Folder,
     out: Annotated[Path | None, Option(help="The zip to write. [DIR.zip beside DIR]")] = None,
 ) -> None:
-    """Make the participants' archive from public/ alone.
+    """Make the archive for participants from public/ alone.
 
     Example: unseen pack contest
     """

@@ -1,6 +1,6 @@
-"""A competition on disk: what its folder holds, checked on opening.
+"""A competition on disk: the description of its folder, checked when it is opened.
 
-It is one module, since every field of the description is next to its check.
+The module is long because it has every field of the description together with its check.
 """
 
 import json
@@ -23,15 +23,15 @@ from submission.tracks import TRACKS
 PARTS = ("train", "val", "test")
 PRECISIONS = ("float32", "bfloat16")
 MOST_IDS = 1_000_000
-"""The most ids of one part."""
+"""Largest number of ids of one part."""
 MOST_IMAGES = 1_000_000_000
-"""The most images in one set."""
+"""Largest number of images of one set."""
 FEEDBACKS = {
     "rounded": "the public score of every submission, rounded",
     "ladder": "a coarse score, if it beats the best baseline and the team's best by more than chance",
-    "guarded": "as ladder, and no score any more once further ones would give hidden labels away",
+    "guarded": "as ladder, but no scores at all once more of them would reveal hidden labels",
 }
-"""The kinds of feedback: what a team is told of a submission."""
+"""The kinds of feedback on a submission, each with its meaning."""
 VISIBILITIES = {
     "practice": "the test images are public and can be matched to their source: scores are for practice",
     "hidden": "the test images are unpublished: their labels cannot be looked up",
@@ -43,25 +43,26 @@ class Competition:
     """A competition: what is predicted, on which sets, and the files that participants get.
 
     Attributes:
-        root: the folder; ``public/`` is what participants get, ``private/`` is the organizer's.
-        name: a line of text.
-        track: "accuracy" or "ood", a key of `TRACKS`.
+        root: Path of the folder; ``public/`` is for participants, ``private/`` for the organizer.
+        name: Name, a line of text.
+        track: Track, "accuracy" or "ood", a key of `TRACKS`.
         visibility: "practice" or "hidden", a key of `VISIBILITIES`.
-        source: where the images come from, a line of text.
-        classes: the names of the classes, in the order of the labels.
-        image_size: height and width in pixels.
-        subjects: the names of the classifiers under evaluation; in the OOD track
+        source: Name of the source of the images, a line of text.
+        classes: Names of the classes, in the order of the labels.
+        image_size: Height and width in pixels.
+        subjects: Names of the classifiers that are evaluated; in the OOD track
             ``<classifier>:<detector>:<metric>``.
-        sizes: for each of "train", "val", "test", the number of images of every set, in the sets' order.
-        precision: "float32" or "bfloat16", that of the forward pass.
-        seed: the public seed; that of the test sets is private.
-        settings: what the build was asked for, plain JSON.
-        files: the SHA-256 of every file below ``public/``, by relative path.
-        decimals: to which published scores are rounded.
-        feedback: what a team is told of a submission, a key of `FEEDBACKS`.
-        daily_limit: submissions that a team may make a day (UTC); None for any number.
-        total_limit: submissions that a team may make in all; None for any number.
-        deadline: UTC; from then on no submission is taken and no choice changed. None: open without end.
+        sizes: Number of images by set for each of "train", "val" and "test", in the order of the sets.
+        precision: Precision of the forward pass, "float32" or "bfloat16".
+        seed: Public seed; the seed of the test sets is private.
+        settings: Settings of the build that participants see, plain JSON.
+        files: SHA-256 of every file below ``public/``, by relative path.
+        decimals: Number of decimals of published scores.
+        feedback: Kind of feedback on a submission, a key of `FEEDBACKS`.
+        daily_limit: Number of submissions that a team may make per day (UTC); None for any number.
+        total_limit: Number of submissions that a team may make in total; None for any number.
+        deadline: Time in UTC after which submissions and changes of selections are refused; None for no
+            deadline.
 
     Raises:
         ValueError: a field has the wrong type or value; the message names it.
@@ -119,7 +120,7 @@ class Competition:
         """Returns the competition in the folder `root`.
 
         Raises:
-            UnusableInput: there is no such folder, it is no competition, only part of one, of another format
+            UnusableInput: the folder does not exist, is not a complete competition or has another format
                 version, or its description is damaged; the message says which, and what to do.
         """
         root = Path(root)
@@ -142,9 +143,9 @@ class Competition:
     def save(self) -> None:
         """Write ``public/competition.json``, atomically: the last step of a build.
 
-        Fields, files and settings are sorted by name; the sets keep their order. Where there is a solution,
-        ``private/seal.sha256`` is written first: :func:`submission.solution.solution_of`
-        hands out what was there then.
+        Fields, files and settings are sorted by name; the sets keep their order. If there is a solution,
+        ``private/seal.sha256`` is written first; :func:`submission.solution.solution_of` refuses any other
+        solution from then on.
         """
         document = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "root"}
         document["deadline"] = self.deadline and self.deadline.isoformat()
@@ -163,11 +164,11 @@ class Competition:
 
     @property
     def private(self) -> Path:
-        """The folder that only the organizer has: absent in a participant's copy."""
+        """The organizer's folder; a participant's copy has none."""
         return self.root / "private"
 
     def require_private(self) -> Path:
-        """Returns the private folder, after a check that competition.json is the one that was built with it.
+        """Returns the private folder, after checking that competition.json was not changed since the build.
 
         Raises:
             UnusableInput: this is a participant's copy, or competition.json was changed.
@@ -183,14 +184,14 @@ class Competition:
         return self.private
 
     def check_output(self, out: Path, suffix: str) -> Path:
-        """Returns `out`, after a check that a file made of the competition may be written there.
+        """Returns `out`, after checking that a file made from the competition may be written there.
 
         Raises:
-            UnusableInput: it lies in ``public/`` or ``private/``, or does not end in `suffix`.
+            UnusableInput: the path is inside ``public/`` or ``private/``, or does not end in `suffix`.
         """
         for folder in (self.public, self.private):
             if out.resolve().is_relative_to(folder.resolve()):
-                raise UnusableInput(f"{out} lies in {folder}: the file needs another place")
+                raise UnusableInput(f"{out} is inside {folder}: choose a path outside it")
         if out.suffix.lower() != suffix:
             raise UnusableInput(f"{out}: the file's name must end in {suffix}")
         return out
@@ -212,10 +213,10 @@ class Competition:
         return split_id(name)[1]
 
     def file(self, relative: str) -> Path:
-        """Returns the path of a file below ``public/``, after checking that it is what the build wrote.
+        """Returns the path of a file below ``public/``, after checking that it is as the build wrote it.
 
         Raises:
-            UnusableInput: it is not part of the competition, missing, or not the same any more.
+            UnusableInput: the file is not part of the competition, is missing or was changed.
         """
         path = self.public / relative
         if relative not in self.files:
@@ -246,7 +247,7 @@ class Competition:
         return tuple(name for name in found if isinstance(name, str))
 
     def quantity(self, subject: str) -> str:
-        """Returns the title of what is predicted of a subject: "accuracy", "FPR@95"."""
+        """Returns the title of the metric that is predicted of a subject, such as "accuracy" or "FPR@95"."""
         track = TRACKS[self.track]
         return track.metrics[track.metric(subject)]
 
@@ -264,7 +265,7 @@ class Competition:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """The metrics as people write them: "accuracy", "FPR@95"."""
+        """The titles of the metrics, such as "accuracy" or "FPR@95"."""
         return tuple(TRACKS[self.track].metrics[metric] for metric in self.metrics)
 
     def by_metric(self, names: Iterable[str]) -> dict[str, list[str]]:
@@ -276,7 +277,7 @@ class Competition:
         return groups
 
     def describe(self) -> str:
-        """Returns a few lines for people: track, source, classifiers, sets, meaning of the visibility."""
+        """Returns a readable summary of a few lines: track, source, classifiers, sets, visibility, rules."""
         height, width = self.image_size
         track = TRACKS[self.track]
         parts = zip(*(track.split(subject) for subject in self.subjects), strict=True)
@@ -296,15 +297,15 @@ class Competition:
         return "\n".join([self.name, *(f"  {name:<11}  {fact}" for name, fact in facts.items())])
 
     def _rules(self) -> dict[str, str]:
-        """Returns the rules of submissions that differ from the default, by their heading."""
+        """Returns the rules for submissions that differ from the default, by their heading."""
         limits = [
             f"{limit:,} {span}"
-            for limit, span in ((self.daily_limit, "a day (UTC)"), (self.total_limit, "in all"))
+            for limit, span in ((self.daily_limit, "per day (UTC)"), (self.total_limit, "in total"))
             if limit is not None
         ]
         rules = {}
         if limits:
-            rules["limits"] = f"submissions of a team: {', '.join(limits)}"
+            rules["limits"] = f"submissions per team: {', '.join(limits)}"
         if self.deadline is not None:
             rules["deadline"] = f"{self.deadline:%Y-%m-%d %H:%M:%S} UTC"
         if self.feedback != "rounded":
@@ -363,9 +364,9 @@ def _check_sizes(sizes: object, subjects: int) -> None:
                 raise ValueError(f"sizes: two sets are named {name!r}")
             seen.add(name)
     if not sizes["train"]:
-        raise ValueError("sizes: a train set or more is needed, to learn from")
+        raise ValueError("sizes: at least one train set is needed")
     if len(sizes["test"]) < 2:
-        raise ValueError("sizes: two test sets or more are needed, for the public and the private score")
+        raise ValueError("sizes: at least two test sets are needed, for the public and the private score")
 
 
 def _check_settings(settings: object) -> None:

@@ -1,7 +1,7 @@
-"""Predictions as the DataCV challenges take them: ``answer.txt``, or a zip that holds it.
+"""Predictions in the format of the DataCV challenges: ``answer.txt``, or a zip that holds it.
 
-One fraction a line with six decimals, and no ids: all sets of the first classifier, then all of the second,
-which is the order of `Competition.ids`. Source: the DataCV 2023 kit
+The file has one fraction per line, with six decimals and without ids: all sets of the first classifier, then
+all of the second, which is the order of `Competition.ids`. Source: the DataCV 2023 kit
 (github.com/xingjianleng/autoeval_baselines).
 """
 
@@ -20,7 +20,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def write_answer(path: Path, values: Mapping[str, float]) -> None:
-    """Write the fractions in the order of `values`, atomically; as a zip where `path` ends in ".zip".
+    """Write the fractions in the order of `values`, atomically; as a zip if `path` ends in ".zip".
 
     Raises:
         ValueError: a value is no finite number in [0, 1]; the message names its id.
@@ -40,7 +40,7 @@ def write_answer(path: Path, values: Mapping[str, float]) -> None:
 def parse_answer(data: bytes, expected_ids: Sequence[str], name: str) -> dict[str, float]:
     r"""Returns the predictions in an ``answer.txt``, {id: fraction}; messages call the file `name`.
 
-    Accepted besides the plain form: a byte order mark, CRLF, spaces around a number, no last line end.
+    Also accepted: a byte order mark, CRLF, spaces around a number, and a last line without line end.
 
     >>> parse_answer(b"0.25\n", ["small/a"], "answer.txt")
     {'small/a': 0.25}
@@ -61,7 +61,7 @@ def parse_answer(data: bytes, expected_ids: Sequence[str], name: str) -> dict[st
 
 
 def starts_with_number(data: bytes) -> bool:
-    r"""Returns whether the first line is a number, as that of an answer is and no header can be.
+    r"""Returns True if the first line is a number: then the file is an answer, since a CSV has a header.
 
     >>> starts_with_number(b"0.5\n"), starts_with_number(b"id,prediction\n")
     (True, False)
@@ -75,7 +75,7 @@ def first_line(data: bytes) -> bytes:
 
 
 def _fractions(texts: Mapping[str, str], name: str) -> dict[str, float]:
-    """Returns the numbers in the lines of a file, by id."""
+    """Returns the numbers in the lines of a file, by id; raises InvalidSubmission for any other text."""
     values: dict[str, float] = {}
     problems = []
     for line, (key, text) in enumerate(texts.items(), 1):

@@ -12,7 +12,7 @@ from submission.files import read_head
 FORMAT = "unseen-competition"
 VERSION = 1
 _LARGEST = 8 << 20
-"""Bytes: room for 50,000 sets with their files."""
+"""Largest size of the file in bytes, enough for 50,000 sets with their files."""
 
 
 def description_text(document: Mapping[str, object]) -> str:
@@ -25,8 +25,8 @@ def read_description(root: Path) -> dict[str, Any]:
     """Returns the fields of the competition in the folder `root`, not yet checked one by one.
 
     Raises:
-        UnusableInput: there is no such folder, it is no competition, only part of one, of another format
-            version, or its description is not valid JSON or too large; the message says which.
+        UnusableInput: the folder does not exist, is not a complete competition or has another format version,
+            or its description is not valid JSON or too large; the message says which.
     """
     path = root / "public" / "competition.json"
     if not root.is_dir():
@@ -67,7 +67,7 @@ def _load(path: Path) -> object:
 
 
 def _object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """Returns a JSON object; refuses a name given twice: of two sets of one name, one would be lost."""
+    """Returns a JSON object; refuses a name that is given twice, since one of its values would be lost."""
     document: dict[str, object] = {}
     for name, value in pairs:
         if name in document:
@@ -77,7 +77,7 @@ def _object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
 
 
 def _integer(text: str) -> int:
-    """Returns a whole number, refused where no field can hold it: reading a million digits takes minutes."""
+    """Returns a whole number of at most 20 characters; reading a million digits would take minutes."""
     if len(text) > 20:
         raise ValueError(f"a whole number of {len(text):,} digits")
     return int(text)

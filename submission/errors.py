@@ -1,4 +1,4 @@
-"""The two errors that the user can mend; any other is a bug and keeps its traceback."""
+"""The two errors that the user can correct; any other error is a bug and keeps its traceback."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +13,9 @@ class UnusableInput(ValueError):
 class InvalidSubmission(ValueError):
     """A submission that breaks the format (exit code 1).
 
-    ``problems`` holds every problem, each naming the line and the id concerned; the message shows the first
-    20 and then a count. Nothing in it depends on a hidden label. ``note``, which ends its first line, says
-    what became of the file.
+    ``problems`` holds every problem, each with the line and the id concerned; the message shows the first
+    20 and then a count. Nothing in it depends on a hidden label. ``note``, at the end of the first line, says
+    whether the file was recorded.
 
     >>> print(InvalidSubmission("mine.csv", ["line 2, id 'a/b': prediction 'x' is not a number"]))
     mine.csv is not a valid submission: 1 problem
@@ -36,7 +36,7 @@ class InvalidSubmission(ValueError):
 
 
 def printable(text: object) -> str:
-    r"""Returns `text` on one line: what cannot be printed is escaped as `repr` does.
+    r"""Returns `text` on one line, with characters that cannot be printed escaped as `repr` does.
 
     >>> print(printable("two\nlines"))
     two\nlines
@@ -45,11 +45,11 @@ def printable(text: object) -> str:
 
 
 def unusable(path: Path | str, reason: str) -> UnusableInput:
-    """Returns the error that `path` cannot be used for this `reason`, in one printable line."""
+    """Returns the error that says in one printable line that `path` cannot be used, for this `reason`."""
     return UnusableInput(printable(f"{path}: {reason}"))
 
 
 def why(error: Exception) -> str:
-    """Returns the text of a system's or library's error, on one line of at most 200 characters."""
+    """Returns the text of an error of the system or of a library, on one line of at most 200 characters."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return " ".join(text.split())[:200]

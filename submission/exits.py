@@ -1,4 +1,4 @@
-"""The end of a command: its exit code, and one line instead of a traceback for what the user can mend."""
+"""The end of a command: its exit code, and one line in place of a traceback for unusable input."""
 
 import io
 import os
@@ -8,17 +8,18 @@ from collections.abc import Callable
 from submission.errors import InvalidSubmission, UnusableInput, printable
 
 INTERRUPTED = 130
-"""The exit code that Typer gives Ctrl-C."""
+"""Exit code after Ctrl-C, as Typer sets it."""
 
 
 def run(command: Callable[[], object]) -> None:
-    """Run a Typer application: 0 done, 1 an invalid submission or a failed check, 2 unusable input.
+    """Run a Typer application, and end with its exit code.
 
-    Characters that the terminal's encoding lacks are printed as escapes. Where a reader closes the pipe
-    (``| head``), Typer ends the command without a word.
+    The code is 0 for success, 1 for an invalid submission or a failed check, and 2 for unusable input.
+    Characters that the terminal's encoding lacks are printed as escapes. If the reader of a pipe closes it
+    (``| head``), Typer ends the command silently.
 
     Raises:
-        SystemExit: with the exit code, unless it is 0.
+        SystemExit: with the exit code, if it is not 0.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -33,20 +34,20 @@ def run(command: Callable[[], object]) -> None:
     except MemoryError as error:
         _fail(f"error: there is not enough memory: {error}", 2)
     except ModuleNotFoundError as error:
-        _fail(f"error: {error.name} is not installed here, which this command needs: pip install -e .", 2)
+        _fail(f"error: this command needs {error.name}, which is not installed: pip install -e .", 2)
     except SystemExit as end:
         if end.code == INTERRUPTED:
-            _fail("interrupted; the same command goes on where it stopped", INTERRUPTED)
+            _fail("interrupted; run the same command again to continue", INTERRUPTED)
         raise
 
 
 def _fail(message: str, code: int) -> None:
-    """Print the message and end; control characters, which names of files may hold, are escaped."""
+    """Print the message and end; control characters, which file names may contain, are escaped."""
     print("\n".join(map(printable, message.split("\n"))), file=sys.stderr)
     sys.exit(code)
 
 
 def _named(error: OSError) -> str:
-    """Returns the system's message and the file that it is about; for a renaming, the new name."""
+    """Returns the system's message with the name of its file; for a renaming, the new name."""
     file = error.filename2 or error.filename
     return f"{error.strerror or error}" + (f": {os.fsdecode(file)}" if isinstance(file, str | bytes) else "")

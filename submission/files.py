@@ -1,6 +1,7 @@
-"""The writing, recognising and reading of files: whole or not at all, and by their SHA-256.
+"""Functions that write, read and hash files.
 
-Text files of a user are read whole; errors name the file and the line.
+Files are written completely or not at all. Text files of a user are read completely; errors name the file and
+the line.
 """
 
 import csv
@@ -24,14 +25,14 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
 _TEMPORARY = re.compile(r"\..*\.[0-9a-f]{8}\.tmp(-\w+)?", re.DOTALL)
 ABANDONED = 3600.0
-"""The seconds without a write after which a temporary file is taken for a killed run's."""
+"""Seconds since the last write after which a temporary file counts as the remains of a killed run."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it is fsynced and takes the place of `path` for good.
+    """Yield a temporary path in the folder of `path`; on success that file is fsynced and replaces `path`.
 
-    On an exception (no space left, an interrupt) the temporary file is removed and `path` stays as it was.
+    On an exception (no space left, an interrupt) the temporary file is removed and `path` is unchanged.
 
     Raises:
         UnusableInput: `path` is a folder.
@@ -54,7 +55,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk, where its file system can: a rename lasts from then on."""
+    """Write the names in a folder to disk, if its file system can, so that a renaming survives a crash."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -67,12 +68,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep(root: Path, age: float = ABANDONED, but: Collection[str] = ()) -> None:
-    """Remove the temporary files of killed runs, which `replacing` named, in a folder and those within.
+    """Remove the temporary files of killed runs, which `replacing` named, from a folder and its subfolders.
 
     Args:
-        root: the folder; nothing is removed where there is none.
-        age: seconds without a write after which a file is a killed run's; 0 where nobody is at work.
-        but: folders of `root` that are left as they are.
+        root: Path of the folder, which need not exist.
+        age: Seconds since the last write after which a file counts as abandoned; 0 if no other run is active.
+        but: Names of subfolders of `root` to skip.
     """
     newest = time.time() - age
     for folder, within, names in os.walk(root):
@@ -91,12 +92,13 @@ def write_text(path: Path, text: str) -> None:
 
 
 def claim_folder(folder: Path, content: str) -> None:
-    """Make a folder, or find that it was made for the same content; what a killed run left in it is removed.
+    """Make a folder for some content, or accept the one that an earlier run made for the same content.
 
-    The content that the folder was made for is noted in ``.<folder>.unseen`` beside it.
+    The content is noted in the file ``.<folder>.unseen`` next to the folder. Temporary files of a killed run
+    are removed.
 
     Raises:
-        UnusableInput: it holds anything else.
+        UnusableInput: the folder holds anything else.
     """
     stamp = folder.with_name(f".{folder.name}.unseen")
     begun = stamp.is_file() and stamp.read_bytes() == content.encode()
@@ -109,17 +111,17 @@ def claim_folder(folder: Path, content: str) -> None:
 
 
 def read_head(path: Path, count: int, follow: bool = True) -> bytes:
-    """Returns the first `count` bytes of a regular file; nothing is read of anything else (a folder, a pipe).
+    """Returns the first `count` bytes of a regular file; folders, pipes and devices are refused.
 
-    The file is checked after opening, so it cannot be exchanged in between, and opening never blocks.
+    The check follows the opening, so that nobody can exchange the file in between, and opening never blocks.
 
     Args:
-        path: the file.
-        count: how many bytes are read at most.
+        path: Path of the file.
+        count: Largest number of bytes to read.
         follow: True if `path` may be a symbolic link.
 
     Raises:
-        UnusableInput: there is no such file, it is no regular file, or it cannot be read.
+        UnusableInput: the file does not exist, is no regular file, or cannot be read.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
@@ -147,10 +149,10 @@ MAX_BYTES = 1 << 24
 
 
 def read_text(path: Path, most: int = MAX_BYTES) -> str:
-    r"""Returns a UTF-8 text file whole, with "\n" line ends.
+    r"""Returns the whole text of a UTF-8 file, with "\n" line ends.
 
     Raises:
-        UnusableInput: it cannot be read, is larger than `most` bytes or not UTF-8.
+        UnusableInput: the file cannot be read, is larger than `most` bytes or is not UTF-8.
     """
     data = read_head(path, most + 1)
     if len(data) > most:
@@ -162,10 +164,10 @@ def read_text(path: Path, most: int = MAX_BYTES) -> str:
 
 
 def read_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a CSV file, each with its line number and stripped fields; missing ones are "".
+    """Yield the rows of a CSV file, each with its line number and stripped fields; missing fields are "".
 
     Raises:
-        UnusableInput: as `read_text`; no CSV, or a column that is required is missing.
+        UnusableInput: as `read_text`; or the file is not a CSV, or a required column is missing.
     """
     rows = csv.DictReader(io.StringIO(read_text(path)), restval="", strict=True)
     try:

@@ -1,7 +1,7 @@
-"""Names of subjects and sets, and the ids made of them: the keys of every file that holds predictions.
+"""Names of subjects and sets, and the ids made of them, which are the keys in every file of predictions.
 
-A file of another competition or track is recognised by its ids, and one line says so instead of one for
-each id.
+A file of another competition or track is recognised by its ids, so that one line says so in place of one line
+per id.
 """
 
 import re
@@ -17,7 +17,7 @@ def check_subject(name: str) -> str:
     """Returns `name` if it can name a subject: 1 to 80 of `A-Z a-z 0-9 . _ : -`, a letter or digit first.
 
     Raises:
-        ValueError: it cannot.
+        ValueError: the name breaks this rule.
     """
     return _check(name, _SUBJECT, "subject", "'.', '_', ':' and '-'")
 
@@ -26,7 +26,7 @@ def check_set_name(name: str) -> str:
     """Returns `name` if it can name a set: 1 to 80 of `A-Z a-z 0-9 . _ -`, a letter or digit first.
 
     Raises:
-        ValueError: it cannot.
+        ValueError: the name breaks this rule.
     """
     return _check(name, _SET, "set", "'.', '_' and '-'")
 
@@ -68,14 +68,19 @@ def _check(name: str, pattern: re.Pattern[str], noun: str, marks: str) -> str:
 
 
 SHOWN = 3
-"""How many subjects a message names."""
+"""Largest number of subjects that a message names."""
 
 
 def foreign(ids: Sequence[str], own: Sequence[str], own_track: str) -> str:
-    """Returns what a file with these ids seems to be, if it has no subject of the competition; else "".
+    """Returns a message if a file with these ids has no subject of the competition; else "".
 
-    Where no id has a subject, the message says how ids are written. A text that is no id does not
-    count otherwise. `own` are the competition's subjects, `own_track` is its track.
+    The message says how ids are written if no id has a subject; otherwise it names the competition or track
+    to which the ids seem to belong, and ignores texts that are no ids.
+
+    Args:
+        ids: Ids in the file.
+        own: Subjects of the competition.
+        own_track: Track of the competition.
     """
     if ids and all(map(_is_set_name, ids)):
         return f"its ids, as {ids[0]!r}, lack the subject ({_shown(own)}): ids are <subject>/<set>"
@@ -85,7 +90,7 @@ def foreign(ids: Sequence[str], own: Sequence[str], own_track: str) -> str:
     named = _shown(list(subjects))
     track = "ood" if all(map(_of_a_detector, subjects)) else "accuracy"
     if track != own_track:
-        return f"its ids are of the {track} track ({named}), this competition of the {own_track} track"
+        return f"its ids are of the {track} track ({named}), this competition is of the {own_track} track"
     return f"its ids are of another competition: they are about {named}, and this one is about {_shown(own)}"
 
 

@@ -1,7 +1,7 @@
 """The interval of an RMSE over families of sets, with NumPy alone.
 
-Sets of one family share their operation or their source, so that their errors are alike: the number of
-families, not that of sets, says how much is known.
+Sets of one family share their operation or their source, so that their errors are alike. The width of an
+interval therefore depends on the number of families, not on the number of sets.
 """
 
 import math
@@ -12,33 +12,34 @@ import numpy as np
 from submission.arrays import FloatArray
 
 LEVEL = 0.95
-"""The share of intervals that should hold the true RMSE."""
+"""Share of intervals that should contain the true RMSE."""
 CHI_SQUARE_LEVEL = 0.97
-"""The level of the chi-square interval (docs/decisions/0137).
+"""Level of the chi-square interval (docs/decisions/0137).
 
-Errors with heavy tails (Student's t, five degrees of freedom) that are common to a family are held in .90 of
-the simulations with 48 families at a level of .95, in .93 at .97.
+For heavy-tailed errors (Student's t, five degrees of freedom) that a family shares, the interval contains the
+truth in 0.90 of the simulations with 48 families at a level of 0.95, and in 0.93 at 0.97.
 """
 FEWEST_FAMILIES = 6
-"""With fewer families no sign test falls below .05, and intervals are too narrow: none is given."""
+"""Smallest number of families: with fewer, no sign test falls below 0.05, and intervals are too narrow."""
 
 
 def rmse_interval(sums: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Returns the low and high ends (...) of the 95 % interval of RMSEs over g families.
 
-    The mean square is taken for a scaled chi-square, m = s^2 chi2(d) / d, as for normal errors, between its
-    1.5 % and 98.5 % points: at 2.5 % and 97.5 % heavy tails are held too seldom (decision 0137). Its degrees
-    of freedom are those that its own spread between families shows (Satterthwaite, Biometrics Bulletin 1946),
-    d = 2 / (v (t / z)^2), at least 1 and at most g: v is the jackknife's variance of log m, each family left
-    out once (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 11), and t / z allows for v
-    being estimated from g families (t: the 97.5 % point of Student's distribution with g - 1 degrees of
-    freedom, z: that of the normal one). How often it holds the truth: `benchmarks/results/intervals.py`.
+    The mean square m is modelled as a scaled chi-square, m = s^2 chi2(d) / d, as for normal errors, between
+    its 1.5 % and 98.5 % points, since 2.5 % and 97.5 % are too narrow for heavy tails (decision 0137). Its
+    degrees of freedom d are estimated from its spread between families (Satterthwaite, Biometrics Bulletin
+    1946): d = 2 / (v (t / z)^2), at least 1 and at most g. Here v is the jackknife variance of log m, with
+    each family left out once (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 11). The factor
+    t / z allows for the estimation of v from g families; t is the 97.5 % point of Student's distribution with
+    g - 1 degrees of freedom, and z that of the normal distribution. `benchmarks/results/intervals.py`
+    measures the coverage.
 
     Args:
-        sums: the sum of squared errors of each family (..., g), in any unit; nan gives nan.
-        sizes: how many errors each family has (g,).
+        sums: Sum of squared errors of each family (..., g), in any unit; nan gives nan.
+        sizes: Number of errors of each family (g,).
 
-    Returns: two arrays (...), in the unit of the errors; nan where there are fewer than `FEWEST_FAMILIES`.
+    Returns: Two arrays (...), in the unit of the errors; nan with fewer than `FEWEST_FAMILIES` families.
 
     >>> low, high = rmse_interval(np.array([4.0, 9, 1, 16, 4, 9]), np.ones(6))
     >>> print(f"{low:.2f} {math.sqrt(43 / 6):.2f} {high:.2f}")
@@ -69,7 +70,7 @@ _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 def t_quantile(freedom: int) -> float:
     """Returns the 97.5 % point of Student's t, for 5 degrees of freedom or more.
 
-    By Cornish and Fisher's expansion (Abramowitz & Stegun 26.7.5), within .003 of the exact value.
+    Uses the expansion of Cornish and Fisher (Abramowitz & Stegun 26.7.5), within 0.003 of the exact value.
     """
     z = _Z
     terms = (
@@ -84,7 +85,7 @@ def t_quantile(freedom: int) -> float:
 def chi2_quantile(share: float, freedom: FloatArray) -> FloatArray:
     """Returns the quantiles (m,) of chi-square with `freedom` (m,) degrees of freedom, each 1 or more.
 
-    By bisection of the regularised incomplete gamma function's series (Abramowitz & Stegun 6.5.29).
+    Uses bisection on the series of the regularised incomplete gamma function (Abramowitz & Stegun 6.5.29).
     """
     shape = freedom / 2
     scale = np.array([math.lgamma(each + 1) for each in shape])

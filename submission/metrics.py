@@ -1,4 +1,4 @@
-"""The metrics that score predictions. Fractions become percentage points here and nowhere else."""
+"""The metrics that score predictions. Only here do fractions become percentage points."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RANKED = 3
-"""The fewest sets of a subject whose ranks are compared: with two, the correlation is always 1 or -1."""
+"""Smallest number of sets of a subject for a rank correlation; with two it would always be 1 or -1."""
 
 
 @dataclass(frozen=True)
@@ -16,10 +16,10 @@ class Score:
     """The distance of predictions from the targets.
 
     Attributes:
-        rmse: root mean squared error in percentage points, 0 to 100, lower is better. Ranks are by this.
-        mae: mean absolute error in percentage points, 0 to 100, lower is better.
-        spearman: rank correlation, -1 to 1, higher is better; nan where it is undefined.
-        n: how many predictions were scored, 1 or more.
+        rmse: Root mean squared error in percentage points, 0 to 100, lower is better; it decides the ranks.
+        mae: Mean absolute error in percentage points, 0 to 100, lower is better.
+        spearman: Rank correlation, -1 to 1, higher is better; nan if it is undefined.
+        n: Number of scored predictions, an int >= 1.
     """
 
     rmse: float
@@ -44,15 +44,15 @@ def score(
 
     RMSE and MAE are pooled over all ids. Spearman's correlation is computed for each subject and then
     averaged, since ranks across subjects would reward knowing which subject is the better one. It is nan if
-    that of any subject is undefined (fewer than `RANKED` sets, or all targets or all predictions equal).
+    it is undefined for any subject (fewer than `RANKED` sets, or all targets or all predictions equal).
 
     Args:
-        predictions: {id: fraction}.
-        targets: {id: fraction}, at least one.
-        subject_of: the subject of an id.
+        predictions: Predictions by id, fractions.
+        targets: Targets by id, fractions, at least one.
+        subject_of: Function that returns the subject of an id.
 
     Raises:
-        ValueError: there are no targets, or one has no prediction.
+        ValueError: there are no targets, or a target has no prediction.
     """
     if not targets:
         raise ValueError("targets: there are none to score against")
@@ -78,7 +78,8 @@ def score(
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
     """Returns Spearman's rank correlation of x (n,) and y (n,), -1 to 1; ties share their average rank.
 
-    nan where it is undefined: n < 2, or all of x or all of y equal. (Spearman 1904.)
+    It is nan if it is undefined: n < 2, or all of x or all of y equal. (Spearman, "The proof and measurement
+    of association between two things", 1904.)
 
     >>> spearman([0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.8, 0.7])
     0.8
@@ -94,10 +95,10 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def skill(rmse: float, rmse_constant: float) -> float:
-    """Returns the share of the constant's mean squared error that is explained, 1 - (rmse / rmse_constant)^2.
+    """Returns the skill, 1 - (rmse / rmse_constant)^2: the explained share of the constant's squared error.
 
-    At most 1, higher is better; 0 is as good as predicting the meta-train mean for every set, below 0 is
-    worse. nan where the constant is perfect.
+    It is at most 1, and higher is better; 0 is as good as predicting the mean meta-train target for every
+    set, and a negative value is worse. It is nan if `rmse_constant` is 0.
 
     >>> skill(5.0, 10.0)
     0.75
@@ -108,14 +109,14 @@ def skill(rmse: float, rmse_constant: float) -> float:
 def noise_floor(targets: ArrayLike, sizes: ArrayLike) -> float:
     """Returns the RMSE, in points, of binomial sampling alone: 100 * sqrt(mean(p * (1 - p) / n)).
 
-    An accuracy p measured on n images has the standard error sqrt(p * (1 - p) / n): this is the sampling
-    noise of the truths. A method whose errors do not depend on the draw of the images has an RMSE of about
-    sqrt(method^2 + noise^2). It is no lower bound, since methods see the very images that were drawn. It is
-    the same for all methods, so a paired test may tell two apart whose RMSEs differ by less.
+    An accuracy p measured on n images has the standard error sqrt(p * (1 - p) / n), the sampling noise of the
+    true accuracies. A method whose errors do not depend on the draw of the images has an RMSE of about
+    sqrt(method^2 + noise^2). The noise floor is no lower bound, since methods see the same images. It is the
+    same for all methods, so a paired test may tell methods apart whose RMSEs differ by less.
 
     Args:
-        targets: the accuracies p (m,), fractions, m >= 1.
-        sizes: the numbers of images n (m,).
+        targets: Accuracies p (m,), fractions, m >= 1.
+        sizes: Numbers of images n (m,).
 
     >>> noise_floor([0.5, 0.5], [100, 100])
     5.0
@@ -127,7 +128,7 @@ def noise_floor(targets: ArrayLike, sizes: ArrayLike) -> float:
 
 
 def deviation_floor(deviations: ArrayLike) -> float:
-    """Returns the RMSE, in points, of chance alone where targets have these standard deviations (m,).
+    """Returns the RMSE, in points, of chance alone if the targets have these standard deviations (m,).
 
     >>> deviation_floor([0.03, 0.04])
     3.5355339059327378
@@ -136,7 +137,7 @@ def deviation_floor(deviations: ArrayLike) -> float:
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns ranks from 1, ties sharing the average of theirs."""
+    """Returns ranks from 1; equal values share the average of their ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2)[inverse]

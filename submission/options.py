@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and the hint at the command that follows.
+"""Arguments and options that several commands share, and the hint that names the usual next command.
 
 Needs Typer only.
 """
@@ -15,59 +15,84 @@ from submission.errors import printable
 
 Many = list[str] | None
 Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
-DemoFolder = Annotated[Path, Argument(metavar="[DIR]", help="A new folder, or one of an earlier demo.")]
-Predictions = Annotated[
-    Path, Argument(metavar="FILE", help="CSV with id,prediction, answer.txt, or a zip of one.")
+DemoFolder = Annotated[
+    Path, Argument(metavar="[DIR]", help="A new folder, or the folder of an earlier demo.")
 ]
-TrackName = Annotated[str, Option("--track", help="accuracy, or ood (how well OOD detectors work).")]
-Device = Annotated[str, Option(help="Where classifiers run: cpu, cuda, cuda:1, mps.")]
-Network = Annotated[Many, Option(help="module:function of a network of your own: its code runs.")]
-DataRoot = Annotated[Path | None, Option(help="Where a named source is, or is downloaded to.")]
+Predictions = Annotated[
+    Path,
+    Argument(metavar="FILE", help="A CSV with id,prediction, an answer.txt, or a zip with one of these."),
+]
+TrackName = Annotated[
+    str, Option("--track", help="accuracy (of classifiers), or ood (metrics of OOD detectors).")
+]
+Device = Annotated[str, Option(help="The device that runs classifiers: cpu, cuda, cuda:1, mps.")]
+Network = Annotated[
+    Many, Option(help="module:function of a network of your own; the command runs its code. Repeatable.")
+]
+DataRoot = Annotated[
+    Path | None, Option(help="The folder where a named source is, or to which it is downloaded.")
+]
 Workers = Annotated[
     str | None,
     Option(
-        "--cluster", metavar="ADDRESS|local:N", help="A Dask cluster of yours that observes. [this process]"
+        "--cluster",
+        metavar="ADDRESS|local:N",
+        help="A Dask cluster whose workers observe the sets. [this process]",
     ),
 ]
 CachePlace = Annotated[
-    str, Option("--cache", metavar="PATH|URL", help="Where observations are, from now on. [DIR/cache]")
+    str,
+    Option("--cache", metavar="PATH|URL", help="Keep observations here, now and in later runs. [DIR/cache]"),
 ]
 IdUpTo = Annotated[
-    str, Option(metavar="T1|T2", help="A manifest's oodness 0-1 (T1) or 0-2 (T2) is ID. [as assigned]")
+    str,
+    Option(
+        metavar="T1|T2",
+        help="Count a manifest's classes of oodness 0-1 (T1) or 0-2 (T2) as ID. [as assigned]",
+    ),
 ]
 EncoderSpec = Annotated[
     str,
-    Option("--encoder", help="embedded, a file, clip:MODEL=WEIGHTS, or module:function: its code runs."),
+    Option(
+        "--encoder",
+        help="embedded, a file, clip:MODEL=WEIGHTS, or module:function (the command runs its code).",
+    ),
 ]
 WordNetFolder = Annotated[
-    Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun. [where packages put it]")
+    Path | None,
+    Option("--wordnet", help="The folder with WordNet 3.0's data.noun. [where system packages put it]"),
 ]
-Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="The kit's, or your own.")]
+Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="Methods of the kit, or your own.")]
 Platform = Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object, and nothing else.")]
 Start = Annotated[
     datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
 ]
-Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="A parameter; may be repeated.")]
+Changes = Annotated[
+    Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="Set a parameter of a method. Repeatable.")
+]
 
 Called = Annotated[
-    Many, Option("--as", metavar="NAME", help="What to call a METHOD here, in their order; --set goes by it.")
+    Many,
+    Option(
+        "--as", metavar="NAME", help="A name for each METHOD, in the same order; --set then uses this name."
+    ),
 ]
-Note = Annotated[str, Option("--note", help="Kept beside the run's score in DIR/runs.csv.")]
+Note = Annotated[str, Option("--note", help="A remark, kept with the run's score in DIR/runs.csv.")]
 
 
 def tell_next(*command: object) -> None:
-    """Print which command usually follows, on the error stream."""
+    """Print the command that usually comes next, on the error stream."""
     echo(printable(f"Next: unseen {shlex.join(map(str, command))}"), err=True)
 
 
 def repeated(option: str, values: Iterable[str] | None) -> list[str]:
-    """Returns an option as it was given, however often."""
+    """Returns the words of an option that was given once for each of the values."""
     return [word for value in values or () for word in (option, value)]
 
 
 def of_track(track: str) -> tuple[str, ...]:
-    """Returns the option that names a track, where it must be named."""
+    """Returns the words of --track; none for the accuracy track, which is the default."""
     return () if track == "accuracy" else ("--track", track)
 
 

@@ -1,4 +1,4 @@
-"""The participants' archive: what a competition's ``public/`` holds, and nothing else."""
+"""The participants' archive: the files of a competition's ``public/``, and descriptions made from them."""
 
 import zipfile
 from pathlib import Path
@@ -13,9 +13,9 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 def pack(competition: Competition, out: Path) -> Path:
     """Write the participants' archive as a zip; the same competition gives the same bytes.
 
-    Only the files that ``public/competition.json`` lists go in, each after a check of its hash, together with
-    competition.json itself, all below ``<folder name>/public/``, and beside that the cards that tell of them
-    (see `submission.card`). Nothing is read from ``private/``.
+    The archive holds the files that ``public/competition.json`` lists, each after a check of its hash, and
+    competition.json itself, all below ``<folder name>/public/``, and next to that the descriptions of
+    `submission.card`. Nothing is read from ``private/``.
 
     Raises:
         UnusableInput: a listed file is missing, was changed or leads into ``private/``, or `out` lies in
@@ -34,7 +34,7 @@ def pack(competition: Competition, out: Path) -> Path:
         for name, path in paths.items():
             if path.resolve().is_relative_to(private):
                 raise UnusableInput(
-                    f"{path} leads into {competition.private}: take the link away, build again"
+                    f"{path} is a link into {competition.private}: remove the link, build again"
                 )
             with (
                 path.open("rb") as source,

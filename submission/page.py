@@ -1,7 +1,7 @@
 """Jinja templates of all pages and texts: an unknown name is an error, and values are escaped.
 
-Text of other people is escaped for Markdown too. All pages share the style in ``page.css``; ``sort.js`` sorts
-their tables.
+Text written by other people is also escaped for Markdown. All pages share the style in ``page.css``;
+``sort.js`` sorts their tables.
 """
 
 import base64
@@ -18,7 +18,7 @@ def templates(folder: Path, escape: bool = True) -> "Environment":
     """Returns a reader of the templates of a folder, which may include ``page.css`` and ``sort.js``.
 
     Args:
-        folder: where they are.
+        folder: Folder of the templates.
         escape: True to escape values as HTML; False for Markdown and YAML, whose templates quote values.
     """
     # Imported here: where another platform runs the kit's scorer there is NumPy only.
@@ -42,7 +42,7 @@ def _source_hash(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Returns `text` as Markdown shows it, whatever it holds: one line, no mark-up, no HTML, no link.
+    r"""Returns `text` escaped so that Markdown shows it literally: one line, no mark-up, no HTML, no link.
 
     >>> print(escaped("a_b | <i>"))
     a\_b \| \<i\>

@@ -1,6 +1,6 @@
-"""Which files of predictions `unseen predict` wrote: a hash of each, kept in ``private/predicted/``.
+"""Record of the files that `unseen predict` wrote: a hash of each, kept in ``private/predicted/``.
 
-Anybody's CSV can come to lie in ``submissions/``; a baseline is what the kit itself predicted.
+Anybody's CSV may be in ``submissions/``, but only predictions of the kit itself may be shown as baselines.
 """
 
 import os
@@ -15,16 +15,16 @@ FOLDER = "predicted"
 
 
 def keep_hash(competition: Competition, path: Path) -> None:
-    """Note that `unseen predict` wrote `path`, a file below the competition's folder, as it is now.
+    """Record that `unseen predict` wrote the present content of `path`, a file in the competition's folder.
 
-    A participant's copy, which has no ``private/``, keeps nothing.
+    In a participant's copy, which has no ``private/``, nothing is recorded.
     """
     if competition.private.is_dir() and os.access(competition.private, os.W_OK):
         write_text(_note(competition, path), sha256(path) + "\n")
 
 
 def is_predicted(competition: Competition, path: Path) -> bool:
-    """Returns whether `path` holds what `unseen predict` wrote there last."""
+    """Returns True if `unseen predict` wrote the present content of `path`."""
     note = _note(competition, path)
     try:
         return note.is_file() and read_text(note).strip() == sha256(path)
@@ -33,7 +33,7 @@ def is_predicted(competition: Competition, path: Path) -> bool:
 
 
 def predicted_names(competition: Competition) -> Sequence[str]:
-    """The names of methods whose predictions for the test sets were written and still lie there."""
+    """Returns the names of the methods with recorded predictions of the test sets whose files still exist."""
     notes = sorted((competition.private / FOLDER / "submissions").glob("*.csv"))
     return [note.stem for note in notes if (competition.root / "submissions" / note.name).exists()]
 

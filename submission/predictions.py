@@ -1,9 +1,10 @@
 """The two-column CSV file of predictions (``id,prediction``) or of targets (``id,target``).
 
-Fractions in [0, 1], one line an id, in any order. Accepted besides the plain form: a byte order mark, CRLF,
-the columns the other way round, spaces around a field. Everything else is refused with every problem listed.
+The file has one line per id, in any order, with a fraction in [0, 1]. Also accepted: a byte order mark, CRLF,
+the two columns in reverse order, spaces around a field. Anything else is refused, and every problem is
+listed.
 
-A submission may be the one member of a zip, which is read in memory and never unpacked to disk.
+A submission may be the only member of a zip, which is read in memory and never unpacked to disk.
 """
 
 import codecs
@@ -23,7 +24,7 @@ from submission.files import read_head, replacing
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SHOWN = 60
 INDEX = ("", "Unnamed: 0")
-"""The header that pandas writes above a table's index."""
+"""Headers of the column that pandas writes for a table's index."""
 
 
 def write_sample(path: Path, ids: Iterable[str]) -> None:
@@ -34,7 +35,7 @@ def write_sample(path: Path, ids: Iterable[str]) -> None:
 def write_predictions(path: Path, values: Mapping[str, float], column: str = "prediction") -> None:
     r"""Write ``id,<column>`` lines in the order of `values`, atomically, with "\n" line ends.
 
-    Numbers are written so that reading gives back the very same float.
+    Numbers are written so that reading them gives exactly the same floats.
 
     Raises:
         ValueError: a value is no finite number in [0, 1]; the message names its id.
@@ -55,22 +56,22 @@ def read_predictions(
 
     Raises:
         InvalidSubmission: the content breaks the format; every problem is named with its line and id.
-        UnusableInput: there is no such file, it is no regular file, or it cannot be read.
+        UnusableInput: the file does not exist, is no regular file, or cannot be read.
     """
     return parse_predictions(read_bytes(path, expected_ids), expected_ids, str(path), column)
 
 
 def read_bytes(path: Path, expected_ids: Collection[str], follow: bool = True) -> bytes:
-    """Returns the bytes of a file of predictions, never more than such a file can need.
+    """Returns the bytes of a file of predictions, which may not be larger than `most_bytes`.
 
     Args:
-        path: the file.
-        expected_ids: the ids that it should hold, by which its size is limited.
+        path: Path of the file.
+        expected_ids: Ids that the file should hold; their number limits its size.
         follow: True if `path` may be a symbolic link, which could lead to somebody else's file.
 
     Raises:
-        InvalidSubmission: the file is larger than 1 MiB and 512 bytes an id.
-        UnusableInput: there is no such file, it is no regular file, or it cannot be read.
+        InvalidSubmission: the file is larger than 1 MiB plus 512 bytes per id.
+        UnusableInput: the file does not exist, is no regular file, or cannot be read.
     """
     limit = most_bytes(expected_ids)
     data = read_head(Path(path), limit + 1, follow)
@@ -80,14 +81,14 @@ def read_bytes(path: Path, expected_ids: Collection[str], follow: bool = True) -
 
 
 def most_bytes(expected_ids: Collection[str]) -> int:
-    """Returns how large a file of predictions may be: 1 MiB and 512 bytes an id."""
+    """Returns the largest size in bytes of a file of predictions: 1 MiB plus 512 bytes per id."""
     return (1 << 20) + 512 * len(expected_ids)
 
 
 def parse_predictions(
     data: bytes, expected_ids: Collection[str], name: str, column: str = "prediction"
 ) -> dict[str, float]:
-    r"""Returns what :func:`read_predictions` reads, from bytes of a file that messages call `name`.
+    r"""Returns the predictions in the bytes of a file, {id: fraction}; messages call the file `name`.
 
     >>> parse_predictions(b"id,prediction\nsmall/a,0.25\n", ["small/a"], "mine.csv")
     {'small/a': 0.25}
@@ -101,7 +102,7 @@ def parse_predictions(
     header = [field.strip(" \t") for field in records[0][1]]
     if sorted(header) != sorted(["id", column]):
         numbered = len(header) == 3 and header[0] in INDEX and {*header[1:]} == {"id", column}
-        fix = "; the first is a table's index: write it with index=False" if numbered else ""
+        fix = "; the first column is a table's index: write it with index=False" if numbered else ""
         expected = f"expected 'id,{column}'{fix} (no line was checked)"
         problem = f"line 1: the header is {shown(','.join(header))}, {expected}"
         raise InvalidSubmission(name, [problem])
@@ -116,7 +117,7 @@ def parse_predictions(
 
 
 def named_ids(data: bytes, name: str, column: str = "prediction", most: int = 1000) -> list[str]:
-    """Returns the ids in the first lines of a file, known or not; none where the header is missing."""
+    """Returns the ids in the first lines of a file, known or not; an empty list if the header is missing."""
     records, _ = _records(decoded(data, name), most)
     header = [field.strip(" \t") for field in records[0][1]] if records else []
     if sorted(header) != sorted(["id", column]):
@@ -126,7 +127,7 @@ def named_ids(data: bytes, name: str, column: str = "prediction", most: int = 10
 
 
 def decoded(data: bytes, name: str) -> str:
-    """Returns the text of a UTF-8 file without byte order mark; raises InvalidSubmission where it is none."""
+    """Returns the text of a UTF-8 file without byte order mark; raises InvalidSubmission for other bytes."""
     data = data.removeprefix(codecs.BOM_UTF8)
     at, problem = data.find(b"\0"), "NUL characters"
     try:
@@ -147,11 +148,11 @@ def _records(text: str, most: int) -> tuple[list[tuple[int, list[str]]], str | N
     try:
         for fields in reader:
             if len(records) == most:
-                return records, f"line {line}: far more lines than ids; nothing from there on was checked"
+                return records, f"line {line}: far more lines than ids; no line from here on was checked"
             records.append((line, fields))
             line = reader.line_num + 1
     except csv.Error as error:
-        return records, f"line {line}: not readable as CSV ({error}); nothing from there on was checked"
+        return records, f"line {line}: not readable as CSV ({error}); no line from here on was checked"
     return records, None
 
 
@@ -200,7 +201,7 @@ def _checked_rows(
 
 
 def like_percentages(numbers: Sequence[float]) -> bool:
-    """Returns whether all numbers lie in [0, 100] and most above 1: a stray 1.2 is no percentage."""
+    """Returns True if all numbers are in [0, 100] and more than half above 1: one 1.2 is no percentage."""
     return all(0 <= number <= 100 for number in numbers) and sum(n > 1 for n in numbers) * 2 > len(numbers)
 
 
@@ -210,29 +211,29 @@ def shown(text: str) -> str:
 
 
 ANSWER = "answer.txt"
-"""The name of DataCV's file, alone or as the member of a zip."""
+"""Name of DataCV's file, alone or as the member of a zip."""
 _MEMBER = re.compile(r"answer\.txt|[^/\\:]+\.csv", re.IGNORECASE)
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def is_zip(data: bytes) -> bool:
-    """Returns whether `data` begins as zips do, with a member or with the end of an empty one."""
+    """Returns True if `data` begins like a zip: with a member, or with the end record of an empty zip."""
     return data.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 
 def unzipped(data: bytes, name: str, limit: int) -> tuple[str, bytes]:
-    """Name and content of a zip's one member, ``answer.txt`` or ``<name>.csv`` in no folder.
+    """Returns the name and the content of a zip's only member, ``answer.txt`` or ``<name>.csv`` in no folder.
 
-    What macOS adds (``__MACOSX/``) is left aside. The size that the zip declares is not trusted: no more than
-    `limit` bytes are ever unpacked.
+    The files that macOS adds (``__MACOSX/``) are ignored. The size that the zip declares is not trusted: at
+    most `limit` bytes are unpacked.
 
     Args:
-        data: the zip's bytes.
-        name: the zip's name, for messages.
-        limit: the most bytes that are unpacked.
+        data: Bytes of the zip.
+        name: Name of the zip, for messages.
+        limit: Largest number of bytes to unpack.
 
     Raises:
-        InvalidSubmission: it is damaged, encrypted or too large, or holds anything else.
+        InvalidSubmission: the zip is damaged, encrypted or too large, or holds anything else.
     """
     try:
         return _member(data, limit)

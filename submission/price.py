@@ -1,4 +1,4 @@
-"""The price of each kind of feedback: how much of the public labels submissions give away."""
+"""The price of each kind of feedback: how accurately submissions reveal the public labels."""
 
 from datetime import datetime
 
@@ -11,11 +11,11 @@ def left_by(feedback: str, numbers: int, rows: int, error: float, decimals: int)
     """Returns the error of the labels, in points, that is left after `numbers` submissions.
 
     Args:
-        feedback: "rounded", "ladder" or "guarded".
-        numbers: how many submissions one team makes to find the labels out.
-        rows: how many public rows there are.
-        error: the participant's error before any submission, in points.
-        decimals: the decimals of displayed scores.
+        feedback: Kind of feedback: "rounded", "ladder" or "guarded".
+        numbers: Number of submissions that a team makes to find out the labels.
+        rows: Number of public rows.
+        error: RMSE, in points, with which the team knows the labels before its first submission.
+        decimals: Number of decimals of displayed scores.
     """
     if feedback == "rounded":
         return left_after(numbers, rows, error, 10.0**-decimals)
@@ -27,9 +27,9 @@ def price_text(competition: Competition, error: float, now: datetime) -> str:
     """Returns lines for the organizer: the error left after a day, 30 days, and all allowed submissions.
 
     Args:
-        competition: the organizer's copy.
-        error: the participant's error before any submission, in points.
-        now: the time now, with its time zone.
+        competition: Organizer's copy of the competition.
+        error: RMSE, in points, with which a team knows the labels before its first submission.
+        now: Present time, with its time zone.
 
     Raises:
         UnusableInput: the solution cannot be read.
@@ -37,12 +37,12 @@ def price_text(competition: Competition, error: float, now: datetime) -> str:
     rows = sum(row.usage == "Public" for row in solution_of(competition))
     daily, total = competition.daily_limit, submissions_in_all(competition, now)
     month = None if daily is None else min(30 * daily, total or 30 * daily)
-    spans = {"a day": daily, "30 days": month, "the end": total}
+    spans = {"one day": daily, "30 days": month, "the end": total}
     counts = {f"{count:,} ({span})": count for span, count in spans.items() if count is not None}
     counts = counts or {f"{count:,}": count for count in (5, rows, 2 * rows)}
     lines = [
-        f"{rows} public rows, whose labels anybody knows to {error:.1f} points; after submissions made to "
-        "know them better:"
+        f"{rows} public rows, whose labels anybody can guess with an RMSE of {error:.1f} points; "
+        "RMSE that a team can reach:"
     ]
     for feedback in FEEDBACKS:
         cells = [
@@ -55,7 +55,7 @@ def price_text(competition: Competition, error: float, now: datetime) -> str:
 
 
 def submissions_in_all(competition: Competition, now: datetime) -> int | None:
-    """Returns how many submissions a team may make until the end; None where there is no limit."""
+    """Returns the number of submissions that a team may make until the end; None if there is no limit."""
     daily, total = competition.daily_limit, competition.total_limit
     if daily is None or competition.deadline is None:
         return total

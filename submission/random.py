@@ -1,9 +1,9 @@
-"""The streams of random numbers that a built set, a plan or a score depends on, by name.
+"""The named streams of random numbers on which sets, plans and scores depend.
 
-`STREAM(seed, ...)` is a NumPy generator, Philox in each case. There are three ways to make its key, for
-historical reasons: a number beside the seed, words hashed with the seed, or NumPy's own mixing of the seed.
-Numbers, words and ways never change, or old seeds would give other sets. A seed that is used with two streams
-of different numbers or words gives independent draws; streams that `Mixed` makes differ by their seeds alone.
+`STREAM(seed, ...)` is a NumPy generator with Philox. For historical reasons there are three ways to make its
+key: a number together with the seed, words hashed with the seed, or NumPy's own mixing of the seed. Numbers,
+words and ways must never change, or old seeds would give other sets. Two streams with different numbers or
+words give independent draws for the same seed; streams made by `Mixed` differ by their seeds alone.
 """
 
 import hashlib
@@ -14,14 +14,14 @@ from numpy.random import Generator, Philox, SeedSequence
 
 
 def hashed(*key: int | str | None) -> Generator:
-    """Returns Philox keyed by `key`: keys that differ in anything give independent streams."""
+    """Returns a Philox generator with a key hashed from `key`; different keys give independent streams."""
     digest = hashlib.sha256(json.dumps(key).encode()).digest()
     return Generator(Philox(key=int.from_bytes(digest[:16], "little")))
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """Streams whose key is the seed and a number, to which a `step` may be added (an epoch, a count)."""
+    """Stream whose key is the seed and a number, to which a `step` (an epoch, a count) may be added."""
 
     number: int
 
@@ -32,7 +32,7 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Worded:
-    """Streams whose key is hashed: what the caller names, and after the first `at` parts of it the word."""
+    """Stream whose key is hashed from the caller's arguments, with the word inserted after the first `at`."""
 
     word: str
     at: int = 1
@@ -44,7 +44,7 @@ class Worded:
 
 @dataclass(frozen=True)
 class Mixed:
-    """Streams whose key NumPy's SeedSequence mixes from the numbers that the caller names."""
+    """Stream whose key NumPy's SeedSequence mixes from the caller's numbers."""
 
     def __call__(self, *seeds: int) -> Generator:
         """Returns the generator of these seeds."""

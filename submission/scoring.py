@@ -26,9 +26,9 @@ from submission.told import UNKNOWN
 from submission.tracks import TRACKS
 
 NOISE = {"val": "val/noise.csv", "test": DEVIATIONS}
-"""The files of the targets' deviations, below ``public/`` and below the competition's folder."""
+"""Files with the standard deviations of the targets: "val" below ``public/``, "test" below the folder."""
 SCORER = "rmse-points/1"
-"""The name of the way submissions are scored; every change that alters a score gets a new number."""
+"""Name and version of the scoring; every change that alters a score gets a new number."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class SubmissionScore:
 def validate(competition: Competition, path: Path, part: str = "test") -> dict[str, float]:
     """Returns the predictions in a file for the sets of `part`, in the order of the ids.
 
-    The file is a CSV, or an ``answer.txt`` as the DataCV challenges take them; either may be the one member
-    of a zip. ``private/`` is not needed.
+    The file is a CSV, or an ``answer.txt`` in the format of the DataCV challenges; either may be the only
+    member of a zip. ``private/`` is not needed.
 
     Raises:
         InvalidSubmission: the file breaks the format; every problem is named.
@@ -56,10 +56,11 @@ def validate(competition: Competition, path: Path, part: str = "test") -> dict[s
 def parse_submission(
     competition: Competition, data: bytes, path: Path, part: str = "test"
 ) -> dict[str, float]:
-    """Returns what :func:`validate` reads, from the bytes of the file `path`.
+    """Returns the predictions in the bytes of the file `path`, as :func:`validate` does.
 
-    The content alone tells the format: a zip begins as zips do, an answer with a number. The name, which a
-    file kept by its hash has lost, changes only the words of a problem.
+    The format is recognised by the content alone: a zip by its first bytes, an answer by its first line, a
+    number. The name only changes the words of a problem; a file that is kept under its hash has lost its
+    name.
 
     Raises:
         InvalidSubmission: the content breaks the format, or is for the other part; every problem is named.
@@ -75,7 +76,7 @@ def parse_submission(
         return parse(data, ids, name)
     except InvalidSubmission as error:
         if ending == ".zip":
-            problem = f"not a zip of one {ANSWER} or .csv file: one begins with a member, nothing before it"
+            problem = f"not a zip of one {ANSWER} or .csv file: a zip must begin with its member"
             raise InvalidSubmission(name, [problem]) from error
         names = {"test": "test sets (submissions/)", "val": "validation sets (validation/)"}
         if _fits(parse, data, competition.ids(other)):
@@ -108,9 +109,9 @@ def read_targets(competition: Competition, part: str) -> dict[str, float]:
 
 
 def score_validation(competition: Competition, path: Path, metric: str | None = None) -> Score:
-    """Returns the score of a file on the labelled validation sets, of one metric: the one that ranks, or any.
+    """Returns the score of a file on the labelled validation sets for one metric, by default the ranking one.
 
-    Needs no ``private/``.
+    ``private/`` is not needed.
 
     Raises:
         InvalidSubmission: the file breaks the format.
@@ -122,15 +123,15 @@ def score_validation(competition: Competition, path: Path, metric: str | None = 
 
 
 def _validation_targets(competition: Competition, metric: str | None = None) -> dict[str, float]:
-    """Returns the targets of the validation sets of one metric: the one that ranks, or any."""
+    """Returns the targets of the validation sets for one metric, by default the ranking one."""
     targets = read_targets(competition, "val")
     return {name: targets[name] for name in competition.by_metric(targets)[metric or competition.metrics[0]]}
 
 
 def score_submission(competition: Competition, path: Path) -> SubmissionScore:
-    """Returns the score of a submission against the hidden labels: for the organizer only.
+    """Returns the score of a submission against the hidden labels; only the organizer can compute it.
 
-    The hidden labels are opened after the file was found valid.
+    The hidden labels are read only after the file was found valid.
 
     Raises:
         InvalidSubmission: the file breaks the format.
@@ -149,7 +150,7 @@ def score_against(predictions: Mapping[str, float], solution: Sequence[SolutionR
 
 
 def score_rows(predictions: Mapping[str, float], rows: Sequence[SolutionRow]) -> Score:
-    """Returns the score of valid predictions, {id: fraction}, on some rows of a solution, at least one."""
+    """Returns the score of valid predictions, {id: fraction}, on one or more rows of a solution."""
     return score(predictions, {row.id: row.prediction for row in rows}, _subject)
 
 
@@ -158,9 +159,10 @@ def _subject(name: str) -> str:
 
 
 def constant_predictions(competition: Competition, part: str) -> dict[str, float]:
-    """Returns for every id of `part` the mean target of its subject's meta-train sets, a fraction.
+    """Returns for every id of `part` the mean target of its subject's meta-train sets, {id: fraction}.
 
-    The method `constant` predicts these, and skill is measured against them. Only public files are read.
+    These are the predictions of the method `constant`, against which skill is measured. Only public files are
+    read.
     """
     targets: dict[str, list[float]] = {}
     for name, value in read_targets(competition, "train").items():
@@ -170,9 +172,10 @@ def constant_predictions(competition: Competition, part: str) -> dict[str, float
 
 
 def noise_floor_of(competition: Competition, part: str, targets: Mapping[str, float]) -> float:
-    """Returns the RMSE in points that chance alone would give on ids of "val" or "test".
+    """Returns the noise floor on ids of "val" or "test": the RMSE in points of chance alone.
 
-    It is nan where the file with the test sets' deviations is gone (docs/decisions/0038-noise-floor.md).
+    It is nan if the file with the standard deviations of the test targets is missing
+    (docs/decisions/0038-noise-floor.md).
 
     Raises:
         UnusableInput: the file with the deviations is damaged, not the sealed one, or missing for "val".
@@ -194,9 +197,9 @@ def noise_floor_of(competition: Competition, part: str, targets: Mapping[str, fl
 
 
 def constant_error(competition: Competition) -> float:
-    """Returns the RMSE in points of :func:`constant_predictions` on validation, else meta-train sets.
+    """Returns the RMSE in points of :func:`constant_predictions` on the validation, else meta-train sets.
 
-    It is the error of a participant without a method. Where labelled sets are missing it is `UNKNOWN`.
+    It is the error of a participant without a method; `UNKNOWN` if labelled sets are missing.
     """
     try:
         part = "val" if competition.sets("val") else "train"
@@ -210,7 +213,7 @@ def constant_error(competition: Competition) -> float:
 def validation_report(competition: Competition, path: Path) -> str:
     """Returns the score of a file on the validation sets as text, with `constant` and the noise floor.
 
-    Where several metrics are predicted, each has its own; the first ranks.
+    Several metrics get a text each; the first metric ranks.
 
     Raises:
         InvalidSubmission, UnusableInput: as :func:`score_validation`.
@@ -223,7 +226,7 @@ def validation_report(competition: Competition, path: Path) -> str:
 
 
 def validation_scores(competition: Competition, path: Path) -> dict[str, dict[str, float | None]]:
-    """Returns the scores of a file on the validation sets by metric, under the names of the report.
+    """Returns the scores of a file on the validation sets: for each metric, its values by name; nan is None.
 
     Raises:
         InvalidSubmission, UnusableInput: as :func:`score_validation`.
@@ -247,6 +250,6 @@ def _metric_report(competition: Competition, path: Path, metric: str) -> str:
         f"skill        {skill(found.rmse, constant.rmse):.3f} (constant: RMSE {constant.rmse:.2f})",
         f"MAE          {found.mae:.2f} points",
         f"Spearman     {found.spearman:.3f}",
-        f"noise floor  {floor:.2f} points: the sampling noise of the truths",
+        f"noise floor  {floor:.2f} points: the sampling noise of the true values",
     ]
     return "\n".join(lines)

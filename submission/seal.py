@@ -1,7 +1,7 @@
-"""``private/seal.sha256``: the hashes of what a build wrote; a file changed since is refused for scoring.
+"""``private/seal.sha256``: hashes of files that a build wrote; scoring refuses a file that was changed since.
 
-One line a file, as ``sha256sum`` writes them; ``sha256sum --check private/seal.sha256`` reads them. It guards
-against mistakes, not against the organizer, who could seal anything.
+The file has one line per file in the format of ``sha256sum``, so ``sha256sum --check private/seal.sha256``
+checks them. The seal guards against mistakes, not against the organizer, who could seal anything.
 """
 
 import hashlib
@@ -14,14 +14,14 @@ SEAL = "private/seal.sha256"
 DESCRIPTION = "public/competition.json"
 SOLUTION = "private/solution.csv"
 DEVIATIONS = "private/noise.csv"
-"""The standard deviation of each hidden target by chance alone, in tracks that have it, for noise floors."""
+"""File with the standard deviation of each hidden target by chance alone, in tracks that measure it."""
 
 
 def write_seal(root: Path, description: str) -> None:
     """Seal the solution and the deviations in `root`, and `description`, the text for competition.json.
 
-    The seal comes first, so that competition.json stays the end of a build: a build interrupted between the
-    two is unfinished, and finishing it seals again.
+    The seal is written before competition.json, which ends a build: a build that is interrupted between the
+    two is unfinished, and finishing it writes the seal again.
     """
     lines = [f"{sha256(root / file)}  {file}\n" for file in (SOLUTION, DEVIATIONS) if (root / file).exists()]
     digest = hashlib.sha256(description.encode()).hexdigest()
@@ -29,12 +29,12 @@ def write_seal(root: Path, description: str) -> None:
 
 
 def replace_solution(root: Path, data: bytes) -> None:
-    """Put another version of the solution in the place of the one in `root`, and seal it.
+    """Replace the solution in `root` by another version, and seal it.
 
-    If it is stopped between the two, the solution is not sealed, and nobody is scored.
+    If this is interrupted between the two steps, the solution is not sealed, and nothing can be scored.
 
     Raises:
-        UnusableInput: the deviations are not the sealed ones, and would be sealed anew.
+        UnusableInput: the deviations were changed, so that a new seal would hide the change.
     """
     if (root / DEVIATIONS).exists():
         check_sealed(root, DEVIATIONS)
@@ -48,7 +48,7 @@ def check_sealed(root: Path, file: str) -> None:
     """Check that `file`, `DESCRIPTION`, `SOLUTION` or `DEVIATIONS`, is the one that the build sealed.
 
     Raises:
-        UnusableInput: the file is another, or there is no seal; the message says what to do.
+        UnusableInput: the file was changed, or there is no seal; the message says what to do.
     """
     mend = f"restore it from a backup, or remove {root / DESCRIPTION} and run the same `unseen build` again"
     mend += " (to correct a label: unseen rescore)"

@@ -23,13 +23,13 @@ class SolutionRow:
     """The target of one id.
 
     Attributes:
-        id: ``<subject>/<set>``.
-        prediction: the target, a fraction in [0, 1]; what a perfect submission would predict.
+        id: Id, ``<subject>/<set>``.
+        prediction: Target, a fraction in [0, 1]: the prediction of a perfect submission.
         usage: "Public" (scored on the published leaderboard), "Private" (scored at the end) or "Ignored" (its
             set was voided).
-        subject: the subject's name, as in the id.
-        set: the set's name, as in the id.
-        group: the kind of set, such as "seen" or "natural": organizers see scores by group.
+        subject: Name of the subject, as in the id.
+        set: Name of the set, as in the id.
+        group: Group of the set, such as "seen" or "natural"; organizers see scores by group.
 
     Raises:
         ValueError: a field is wrong; the message names it.
@@ -76,7 +76,7 @@ def read_solution(path: Path, ids: Sequence[str]) -> tuple[SolutionRow, ...]:
     """Read the solution of the test sets whose ids are `ids` (each once, in any order); rows in file order.
 
     Raises:
-        UnusableInput: it cannot be read or does not fit; no message holds a target.
+        UnusableInput: the file cannot be read or does not match the ids; no message holds a target.
     """
     try:
         with path.open(encoding="utf-8", newline="") as stream:
@@ -99,9 +99,9 @@ def read_solution(path: Path, ids: Sequence[str]) -> tuple[SolutionRow, ...]:
 
 
 def solution_of(competition: Competition, metric: str | None = None) -> tuple[SolutionRow, ...]:
-    """Returns the hidden targets of the test sets that count, as built or corrected, without voided sets.
+    """Returns the rows of the solution that count for `metric`, by default the ranking one.
 
-    They are those of one metric: of `metric`, or of the one that ranks.
+    Corrections are included, and voided sets are left out.
 
     Raises:
         UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
@@ -110,7 +110,7 @@ def solution_of(competition: Competition, metric: str | None = None) -> tuple[So
 
 
 def whole_solution(competition: Competition) -> tuple[SolutionRow, ...]:
-    """Returns the hidden targets of all test sets, voided ones included.
+    """Returns the rows of the solution of all test sets, voided ones included.
 
     Raises:
         UnusableInput: as :func:`solution_of`.
@@ -123,7 +123,7 @@ def whole_solution(competition: Competition) -> tuple[SolutionRow, ...]:
 def counting_rows(
     competition: Competition, rows: Iterable[SolutionRow], metric: str | None = None
 ) -> tuple[SolutionRow, ...]:
-    """Returns the rows of a solution that count for `metric`, or for the metric that ranks."""
+    """Returns the rows among `rows` that count for `metric`, by default the ranking one."""
     track, metric = TRACKS[competition.track], metric or competition.metrics[0]
     return tuple(row for row in rows if row.usage in COUNTING and track.metric(row.subject) == metric)
 

@@ -1,12 +1,12 @@
-"""The error, in points, that published scores leave of hidden labels: how much they give away.
+"""How accurately published scores reveal hidden labels: the error of the labels' posterior, in points.
 
-A participant starts from predictions of known error, the prior, and knows the predictions p behind each RMSE
-s that is published. ``||y - p||^2 = n s^2`` is linear in the labels' errors e about the prior and their
-squares:
-``sum(u) - 2 d e + d d``, with d what p adds to the prior and ``u = e^2``. So every number told is an equation
-with Gaussian noise, that of its rounding, and the posterior is Gaussian (Kalman 1960). The participant is
-taken to know which rows count, and not to use that labels are shares of whole images;
-benchmarks/attacks/board.py has a solver that does.
+A participant starts from predictions with a known error, the prior, and knows the predictions p behind every
+published RMSE s of n rows with labels y. With e the labels' errors about the prior, ``u = e^2``, and d the
+differences between p and the prior, ``n s^2 = ||y - p||^2 = sum(u) - 2 d e + d d`` is linear in e and u. So
+every published number is a linear equation with Gaussian noise, that of its rounding, and the posterior is
+Gaussian (Kalman, "A new approach to linear filtering and prediction problems", 1960). It is assumed that the
+participant knows which rows count, and does not use that labels are fractions of whole images;
+benchmarks/attacks/board.py has a solver that uses it.
 """
 
 import math
@@ -17,23 +17,23 @@ from numpy.typing import NDArray
 from submission.arrays import FloatArray
 
 KEPT = 0.9
-"""The share of a participant's own error below which labels are no longer hidden."""
+"""Share of a participant's own error; labels whose error falls below this share are no longer hidden."""
 BIT = 1 - 2 / math.pi
-"""The share of a variance that one bit leaves at best: that of half a normal distribution."""
+"""Smallest share of a variance that remains after one bit: the variance of half a normal distribution."""
 UNKNOWN = 100 / math.sqrt(12)
-"""The error of a participant who knows nothing, in points: labels lie anywhere from 0 to 100."""
+"""Error in points of a participant who knows nothing: labels are uniform from 0 to 100."""
 PROBE = 20.0
-"""The points by which the submissions that :func:`left_after` supposes differ from the prior."""
+"""Points by which the submissions of :func:`left_after` differ from the prior."""
 
 
 class Knowledge:
-    """The knowledge of a participant about the labels of n rows, after one published number and another.
+    """The knowledge of a participant about the labels of n rows, updated by every published number.
 
-    A row whose label was corrected counts as two rows: earlier scores are about the old label.
+    A row whose label was corrected counts as two rows, since earlier scores are about the old label.
 
     Args:
-        error: the prior's error in points, the standard deviation of every label about it, above 0.
-        rows: n, 1 or more.
+        error: Error of the prior in points: the standard deviation of every label about it, above 0.
+        rows: Number of rows n, an int >= 1.
     """
 
     def __init__(self, error: float, rows: int) -> None:
@@ -43,7 +43,7 @@ class Knowledge:
         self._learnt = np.zeros((2 * rows, 0))
 
     def copy(self) -> "Knowledge":
-        """Returns the same, to try on what a further number would tell."""
+        """Returns a copy, on which the effect of a further number can be tried."""
         other = object.__new__(Knowledge)
         other.__dict__.update(self.__dict__)
         return other
@@ -51,20 +51,26 @@ class Knowledge:
     def number(
         self, added: FloatArray, score: float, step: float, rows: NDArray[np.bool_] | None = None
     ) -> None:
-        """Learn an RMSE; however coarse, it is taken to tell a bit.
+        """Update the knowledge by a published RMSE; even a coarse one is assumed to reveal one bit.
 
         Args:
-            added: (n,) what the scored predictions add to the prior's, in points.
-            score: the RMSE, in points.
-            step: the score is rounded to multiples of this, in points.
-            rows: (n,) True for the rows that are scored; None for all.
+            added: Differences (n,) between the scored predictions and the prior, in points.
+            score: RMSE in points.
+            step: Points to multiples of which the score is rounded.
+            rows: True (n,) for the rows that are scored; None for all.
         """
         scored = np.ones(len(added), dtype=bool) if rows is None else rows
         rounding = (2 * scored.sum() * max(score, step) * step) ** 2 / 12
         self._learn(np.concatenate([np.where(scored, -2 * added, 0.0), scored.astype(float)]), rounding)
 
     def bit(self, added: FloatArray, other: FloatArray, rows: NDArray[np.bool_] | None = None) -> None:
-        """Learn which of two predictions is the better one; they add these (n,) to the prior's."""
+        """Update the knowledge by the answer to which of two predictions is better.
+
+        Args:
+            added: Differences (n,) between the first predictions and the prior, in points.
+            other: Differences (n,) between the second predictions and the prior, in points.
+            rows: True (n,) for the rows that are compared; None for all.
+        """
         scored = np.ones(len(added), dtype=bool) if rows is None else rows
         self._learn(
             np.concatenate([np.where(scored, -2 * (added - other), 0.0), np.zeros(len(added))]), np.inf
@@ -81,23 +87,24 @@ class Knowledge:
         self._learnt = np.concatenate([self._learnt, column[:, None]], axis=1)
 
     def error(self, rows: NDArray[np.bool_] | None = None) -> float:
-        """Returns the error of the labels that is left, in points, over all rows or some (n,)."""
+        """Returns the remaining error of the labels in points, over all rows or those True in `rows` (n,)."""
         n = len(self._variance) // 2
         left = (self._variance - (self._learnt**2).sum(axis=1))[:n]
         return math.sqrt(max(float(np.mean(left if rows is None else left[rows])), 0.0))
 
 
 def left_after(numbers: int, rows: int, error: float, step: float, ladder: bool = False) -> float:
-    """Returns the error of the labels, in points, that is left after `numbers` submissions probed for them.
+    """Returns the remaining error of the labels in points, after `numbers` submissions made to find them.
 
-    Every row is changed at random by `PROBE` points; q exact scores leave the root of 1 - q / n.
+    Each submission changes every row at random by `PROBE` points. After q exact scores of n rows the error is
+    about sqrt(1 - q / n) of the prior's.
 
     Args:
-        numbers: how many submissions are scored, 0 or more; at most twice as many as rows are computed.
-        rows: how many public rows there are.
-        error: the prior's error, in points.
-        step: scores are rounded to multiples of this, in points.
-        ladder: True if a submission is first compared with the best; nearly every second one is better.
+        numbers: Number of scored submissions, an int >= 0; at most twice the number of rows are computed.
+        rows: Number of public rows.
+        error: Error of the prior in points.
+        step: Points to multiples of which scores are rounded.
+        ladder: True if a submission is only compared with the best one; nearly every second one is better.
     """
     known, rng = Knowledge(error, rows), np.random.Generator(np.random.Philox(key=[0, 80]))
     known.number(np.zeros(rows), error, step)
@@ -111,7 +118,7 @@ def left_after(numbers: int, rows: int, error: float, step: float, ladder: bool 
 
 
 def coarse_step(rows: int, error: float) -> float:
-    """Returns the standard error of an RMSE of n rows, up to 1, 2 or 5 times a power of ten, in points.
+    """Returns the standard error of an RMSE of `rows` rows in points, rounded up to 1, 2 or 5 times 10^k.
 
     >>> coarse_step(30, 5.7)
     1.0

@@ -1,4 +1,4 @@
-"""Tracks: what a competition asks for, and the metric that ranks."""
+"""Tracks: the quantities that a competition asks for, and the metric that ranks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Track:
-    """A track, as those see it who only validate and score.
+    """The properties of a track that are needed to validate and score submissions.
 
     Attributes:
-        asks: what is to be predicted, for people.
-        metrics: every metric that may be predicted and its title; scores of two are never pooled, and of
-            those that a competition has, the first ranks.
-        subject: the parts of a subject's name, joined by ":".
-        deviations: True if the build measured the standard deviation of each target by chance; otherwise the
-            target is a share of images, and its deviation is the binomial one.
-        labels: what an image's label 0, 1, ... means; () where it is the number of its class.
+        asks: Readable name of the quantity that is predicted.
+        metrics: Title by name of every metric that may be predicted. Scores of different metrics are never
+            pooled; the first metric that a competition has ranks.
+        subject: Names of the parts of a subject's name, which are joined by ":".
+        deviations: True if the build measures the standard deviation of each target by chance; otherwise the
+            target is a share of images, with a binomial standard deviation.
+        labels: Meanings of an image's label 0, 1, ...; () if labels are the numbers of classes.
     """
 
     asks: str
@@ -25,13 +25,13 @@ class Track:
     labels: tuple[str, ...] = ()
 
     def split(self, subject: str) -> tuple[str, ...]:
-        """Returns the parts of a subject's name, as many as `self.subject`; the first may hold ":".
+        """Returns the parts of a subject's name, as many as `self.subject`; the first may contain ":".
 
         >>> TRACKS["ood"].split("vit:b:msp:fpr95")
         ('vit:b', 'msp', 'fpr95')
 
         Raises:
-            ValueError: it has fewer parts, or the last is no metric of this track.
+            ValueError: the name has fewer parts, or the last part is no metric of this track.
         """
         parts = tuple(subject.rsplit(":", len(self.subject) - 1))
         form = ":".join(f"<{part}>" for part in self.subject)
@@ -73,4 +73,4 @@ TRACKS = {
         labels=("ind", "ood"),
     ),
 }
-"""Every track, by the name that competition.json gives."""
+"""Every track, by its name in competition.json."""

@@ -46,7 +46,7 @@ def old(tmp_path, monkeypatch):
 def test_its_ledger_is_whole_and_goes_on(old):
     told = run("verify", "competition", *(word for head in HEADS for word in ("--head", head))).text
     assert told.startswith(f"8 rows, 3 submissions, head {HEADS[-1]}\n")
-    assert told.endswith("the ledger is whole\n")
+    assert told.endswith("the ledger is unaltered\n")
     lines = run("history", "competition").text.splitlines()[1:-1]
     found = [re.split(" {2,}", line.strip()) for line in lines]
     assert [(first.split()[0], *rest[-7:]) for first, *rest in found] == list(HISTORY)

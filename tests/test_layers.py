@@ -93,7 +93,7 @@ def test_a_scoring_host_needs_three_packages(contest, monkeypatch):
         [2, "audit", "contest"],
     ]
     text = run_without(commands, present={*HOST, "submission", "leaderboard", "starter", "unseen"})
-    assert "the ledger is whole" in text
+    assert "the ledger is unaltered" in text
 
 
 def test_commands_that_print_text_load_no_torch(contest, monkeypatch):

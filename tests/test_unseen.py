@@ -144,7 +144,7 @@ def test_another_distribution_of_a_packages_name_is_told_in_a_line(tmp_path):
     found = f"{tmp_path / 'site-packages'}{os.pathsep}{Path(unseen.__file__).parent}"
     done = started("import unseen; unseen.Estimator", tmp_path, PYTHONPATH=found)
     assert done.returncode == 0
-    assert f"{tmp_path / 'site-packages'} has another package `baselines`" in done.stderr
+    assert f"{tmp_path / 'site-packages'} has a package `baselines` that is not Unseen's" in done.stderr
 
 
 def example(name):
@@ -204,7 +204,7 @@ def test_the_demo_ends_in_a_table_and_a_leaderboard(folder, weights, monkeypatch
     monkeypatch.setattr("starter.build.build.build", smaller)
     monkeypatch.setattr("oracle.commands.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
     text = run(*example("demo")).text
-    assert "the sampling noise of the truths" in text
+    assert "the sampling noise of the true values" in text
     assert all(name in text for name in ("constant", "fd", "rotation", "ora-a", "noise floor"))
     assert (folder / "unseen-demo/leaderboard.html").exists()
 
@@ -477,7 +477,10 @@ def test_an_entry_is_verified_or_not(folder):
     run("predict", "contest", "constant", "handed_in:HandedIn")
     entry = "contest/submissions/handed_in.HandedIn.csv"
     found = run("verify-entry", "contest", entry, "--method", "handed_in:HandedIn").text
-    assert "warning: handed_in:HandedIn can read contest/private: verify on a participant's copy" in found
+    assert (
+        "warning: handed_in:HandedIn can read the labels in contest/private: use a participant's copy"
+        in found
+    )
     assert "verified: the method predicts all 12 submitted numbers" in found
     other = run("verify-entry", "contest", entry, "--method", "constant", check=False)
     assert (other.code, "not verified: " in other.text, "warning" in other.text) == (1, True, False)

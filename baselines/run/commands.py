@@ -1,4 +1,4 @@
-"""A method of one's own, begun."""
+"""The command `new-method`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,13 +9,13 @@ from submission.options import TrackName, of_track, tell_next
 
 
 def new_method(
-    name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, as my_method.")],
+    name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, such as my_method.")],
     track: TrackName = "accuracy",
     sklearn: Annotated[
-        bool, Option("--sklearn", help="A pipeline of scikit-learn on a table of features.")
+        bool, Option("--sklearn", help="Write a scikit-learn pipeline that learns from a table of features.")
     ] = False,
 ) -> None:
-    """Write NAME.py, a method of your own that runs as it is.
+    """Write NAME.py, a complete method for you to change.
 
     Example: unseen new-method my_method
     """

@@ -94,7 +94,8 @@ def read_methods(competition: Competition, part: str = "test") -> Methods:
 NOISE = "noise floor"
 GROUPS = ("seen", "unseen", "natural", "natural-few")
 UNITS = (
-    f"RMSE and MAE in percentage points, lower is better; the {NOISE} is the sampling noise of the truths."
+    "RMSE and MAE in percentage points, lower is better; "
+    f"the {NOISE} is the sampling noise of the true values."
 )
 
 

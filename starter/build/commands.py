@@ -1,4 +1,4 @@
-"""The commands that make: a competition, and a classifier for it."""
+"""The commands `build` and `train`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,32 +29,35 @@ def build(
         Path | None, Argument(metavar="DIR", help="A new folder, or one to finish building.")
     ] = None,
     settings: Annotated[
-        Path | None, Option(metavar="FILE", help="Read settings from a TOML file; options go before it.")
+        Path | None, Option(metavar="FILE", help="Read settings from a TOML file; options override it.")
     ] = None,
     write_settings: Annotated[
         Path | None, Option(metavar="FILE", help="Only write all settings to a TOML file, with comments.")
     ] = None,
-    preset: Annotated[str | None, Option(help="Settings of a kind: small, or datacv2023.")] = None,
+    preset: Annotated[str | None, Option(help="Use the settings of a preset: small, or datacv2023.")] = None,
     track: Annotated[
-        str | None, Option(help="accuracy, or ood (how well OOD detectors work). [accuracy]")
+        str | None, Option(help="accuracy (of classifiers), or ood (metrics of OOD detectors). [accuracy]")
     ] = None,
     test_seed: Annotated[
-        int | None, Option(help="Of the test sets: keep it secret. Random unless given.")
+        int | None, Option(help="The seed of the test sets; keep it secret. [a random one]")
     ] = None,
     data_root: DataRoot = None,
     network: Network = None,
     device: Device = "cpu",
     cluster: Workers = None,
     cache: CachePlace = "",
-    dry_run: Annotated[bool, Option("--dry-run", help="Only print images, time and disk.")] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Only print the number of images, the time and the disk space.")
+    ] = False,
     *,
     given: dict[str, object],
 ) -> None:
     """Build a competition, or finish an interrupted build.
 
-    Settings are those of the options, then of the --settings file, then of the preset. With --cluster,
-    workers observe: they see DIR, or the --cache (as s3://bucket/path). Dask runs whatever its scheduler is
-    sent: keep that inside your own network, or use TLS (docs/results/scaling.md).
+    Options override the --settings file, and the file overrides the preset. With --cluster, workers observe
+    the sets; they must be able to read DIR, or the --cache (such as s3://bucket/path). Dask runs any code
+    that its scheduler receives: keep the scheduler inside your own network, or use TLS
+    (docs/results/scaling.md).
 
     Example: unseen build contest --train-sets 20 --val-sets 4 --test-sets 8 --set-size 100
     """
@@ -72,7 +75,7 @@ def build(
 
 
 def _asked(file: Path | None, name: str | None, track: str | None, given: dict[str, object]) -> "Settings":
-    """Returns the settings: options, then those of the file, of the preset, and defaults."""
+    """Returns the settings: those of the options, else of the file, else of the preset, else the defaults."""
     from starter.build.file import check_track, read_file
     from starter.build.presets import preset
     from starter.build.settings import settings_of
@@ -123,27 +126,37 @@ def _build(
 def train(
     out: Annotated[Path, Option(help="The .safetensors file to write.")],
     arch: Annotated[str, Option(help="resnet56, ..., timm:NET, torchvision:NET, module:function.")],
-    source: Annotated[str, Option(help="As for build: its training images are used.")] = "cifar10",
-    hold_out: Annotated[float, Option(help="Share of the training images to test on instead.")] = 0.0,
-    epochs: Annotated[int, Option(help="Passes over the images.")] = 60,
-    batch: Annotated[int, Option(help="Images in a step.")] = 128,
-    rate: Annotated[float, Option(help="The peak of the learning rate.")] = 0.2,
-    flip: Annotated[bool, Option(help="Mirror images at random: not for digits.")] = True,
-    seed: Annotated[int, Option(help="Of everything random; give build the same.")] = 0,
+    source: Annotated[
+        str, Option(help="A source, as for build; the classifier is trained on its training images.")
+    ] = "cifar10",
+    hold_out: Annotated[
+        float, Option(help="Share of the training images to test on, 0 to 0.9. [0: use the test images]")
+    ] = 0.0,
+    epochs: Annotated[int, Option(help="Number of passes over the images.")] = 60,
+    batch: Annotated[int, Option(help="Number of images in a step.")] = 128,
+    rate: Annotated[float, Option(help="Highest learning rate.")] = 0.2,
+    flip: Annotated[bool, Option(help="Mirror images at random; not for digits.")] = True,
+    seed: Annotated[int, Option(help="Seed of everything random; use the same one for build.")] = 0,
     image_size: Annotated[
-        int, Option(help="Pixels of a side that images are resized to; give build the same. [the commonest]")
+        int,
+        Option(
+            help="Height and width of the images in pixels; use the same for build. [the most common size]"
+        ),
     ] = 0,
-    resize: Annotated[str, Option(help="How: crop, pad or stretch.")] = "crop",
+    resize: Annotated[str, Option(help="How to resize images: crop, pad or stretch.")] = "crop",
     start: Annotated[
-        str, Option(help="Weights to begin with: a file, or pretrained (of timm:NET, torchvision:NET).")
+        str,
+        Option(
+            help="Initial weights: a file, or pretrained (with timm:NET or torchvision:NET). [random ones]"
+        ),
     ] = "",
     data_root: DataRoot = None,
     network: Network = None,
-    device: Annotated[str | None, Option(help="cpu, cuda, ...; a GPU where there is one.")] = None,
+    device: Annotated[str | None, Option(help="cpu, cuda, ... [a GPU if there is one, else cpu]")] = None,
 ) -> None:
     """Train a classifier for build's --classifier.
 
-    Interrupted, the same command goes on.
+    After an interruption, the same command continues.
 
     Example: unseen train --source glyphs --arch small --no-flip --epochs 3 --out small.safetensors
     """

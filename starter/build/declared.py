@@ -1,4 +1,4 @@
-"""Declarations of settings: fields of a pydantic model with type, limits and default, and a `Flag`."""
+"""Declarations of settings: fields of a pydantic model with a type, limits, a default and a `Flag`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ KINDS = {
     "bool_type": "true or false",
     "tuple_type": "a list",
 }
-"""What pydantic's complaints ask for."""
+"""Names of the expected types, by pydantic's type of error."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Flag:
     """The texts about a setting.
 
     Attributes:
-        help: one line, for the command line and the settings file.
-        default: what is told of a default whose value tells too little.
-        metavar: the word in the place of a value.
-        name: of the option, where it is not the setting's.
-        often: whether it is one of the dozen that the help lists first.
+        help: One line, for the command line and the settings file.
+        default: Text to show in place of the default value, if that value alone says too little; else "".
+        metavar: Placeholder for the value in the help; "" for Typer's own.
+        name: Name of the option, if it differs from the name of the setting; else "".
+        often: True for the dozen settings that the help lists first.
     """
 
     help: str
@@ -38,7 +38,7 @@ class Flag:
 
 
 class Declared(BaseModel):
-    """Settings that are refused, with one line that names the option, where they cannot be used."""
+    """Base of settings; values that cannot be used raise UnusableInput with a line that names the option."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -50,12 +50,12 @@ class Declared(BaseModel):
 
 
 def told(field: FieldInfo) -> Flag:
-    """Returns how a setting is told of."""
+    """Returns the texts about a setting."""
     return next(each for each in field.metadata if isinstance(each, Flag))
 
 
 def flag_of(name: str, field: FieldInfo | None = None) -> str:
-    """Returns a setting's option: its own word where it has one, else its name.
+    """Returns the option of a setting: the name in its `Flag` if there is one, else the name of the setting.
 
     >>> flag_of("set_size")
     '--set-size'
@@ -65,7 +65,7 @@ def flag_of(name: str, field: FieldInfo | None = None) -> str:
 
 
 def problem_of(field: FieldInfo, value: object) -> str:
-    """Returns what is wrong with the type or the size of a setting's value; "" where nothing is."""
+    """Returns the problem with the type or the size of a setting's value; "" if there is none."""
     declared = create_model(
         "Declared", __config__=ConfigDict(strict=True), value=(field.annotation or object, field)
     )
@@ -77,7 +77,7 @@ def problem_of(field: FieldInfo, value: object) -> str:
 
 
 def _problem(model: type[BaseModel], found: ErrorDetails) -> str:
-    """Returns one line of what pydantic found."""
+    """Returns one line that describes the first problem that pydantic found."""
     if found["type"] == "value_error":
         return str(found["ctx"]["error"])
     name = str(found["loc"][0])

@@ -65,9 +65,9 @@ def write_file(path: Path, settings: Settings) -> None:
     values, known = settings.values(), fields_of(settings.plan.track)
     lines = [
         f"# The settings of a competition: unseen build DIR --settings {path.name}",
-        "# What is left out is as in brackets; an option of the command replaces a line here.",
+        "# Defaults are in brackets and apply to lines that you delete; an option overrides its line.",
         "",
-        "# accuracy, or ood (how well OOD detectors work).",
+        "# accuracy (of classifiers), or ood (metrics of OOD detectors).",
         f"track = {_toml(settings.plan.track)}",
     ]
     for name, field in known.items():

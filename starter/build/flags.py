@@ -1,4 +1,4 @@
-"""The options of `unseen build` that are settings, made from where these are declared."""
+"""The options of `unseen build`, made from the declarations of the settings."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -14,14 +14,15 @@ from starter.build.settings import PLANS, Settings, every_field, own_fields
 
 OFTEN, MORE = "Settings", "More settings"
 OF_TRACK = {"accuracy": "More settings, of the accuracy track", "ood": "More settings, of the OOD track"}
-"""The headings of options: the most used, the others, and those of one track."""
+"""Headings of the options in the help: the most used ones, the others, and those of one track."""
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Returns the command with an option for every setting; those given reach it as `given`, by name.
+    """Returns the command with an option for every setting.
 
     Args:
-        command: takes `given`, a mapping, by keyword; its other parameters stay its options.
+        command: Function with a keyword parameter `given`, which gets the values of the settings that were
+            given, by name. Its other parameters remain options.
     """
     settings = _parameters()
     own = [each for name, each in signature(command).parameters.items() if name != "given"]
@@ -57,7 +58,7 @@ def _parameters() -> list[Parameter]:
 
 
 def _annotation(name: str, field: FieldInfo, heading: str) -> Any:
-    """Returns what Typer makes an option of."""
+    """Returns the annotation from which Typer makes an option."""
     declared, word = told(field), flag_of(name, field)
     words = f"{word}/--no-{word.removeprefix('--')}" if field.annotation is bool else word
     option = Option(
@@ -71,16 +72,13 @@ def _annotation(name: str, field: FieldInfo, heading: str) -> Any:
 
 
 def _given_as(field: FieldInfo) -> Any:
-    """Returns the type of a value on the command line.
-
-    It is a list of texts, a pair of numbers, or the setting's own.
-    """
+    """Returns the type of an option's value: a list of texts, two whole numbers, or the setting's type."""
     kinds = {(str, ...): list[str], (int, ...): tuple[int, int], (int, NoneType): int}
     return kinds[get_args(field.annotation)] if get_args(field.annotation) else field.annotation
 
 
 def shown_default(field: FieldInfo) -> str:
-    """Returns a setting's default, for people; "" where there is nothing to tell."""
+    """Returns the default of a setting as readable text; "" if there is none, or for an on/off setting."""
     found = told(field).default or field.default
     if isinstance(found, bool):
         return ""

@@ -1,10 +1,10 @@
-"""The settings of a build: every setting with its type, limits, default and help, declared here alone.
+"""The settings of a build: every setting with its type, limits, default and help.
 
-Common settings, and a plan of the accuracy track or of the OOD track. The options of `unseen build`
-(`starter.build.flags`) and the settings file (`starter.build.file`) are made from these fields. What only
-modules with torch know is imported where it is checked, so that a help text loads none of them.
+Settings are common ones and the plan of a track, accuracy or OOD. The options of `unseen build`
+(`starter.build.flags`) and the settings file (`starter.build.file`) are made from these fields. Modules that
+import torch are imported only inside the checks that need them, so that help texts load none of them.
 
-The module is long because adding a setting is to touch this one alone.
+The module is long because it declares all settings: adding one changes no other module.
 """
 
 import json
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LONGEST_LICENCE = 500
 DAILY_LIMIT = 5
-"""Submissions a day where every score is told, as on Kaggle."""
+"""Default number of submissions per team and day with `rounded` feedback, as on Kaggle."""
 Count = Field(ge=0, le=10_000)
 Limit = Field(ge=0, le=1_000_000)
 
@@ -44,28 +44,29 @@ class AccuracyPlan(Declared):
     group: Annotated[
         str,
         Flag(
-            "Operations of meta-train sets: default, a, b, corruptions, wide, natural-like; joined by +.",
+            "Operations of meta-train sets: default, a, b, corruptions, wide, natural-like; or several, "
+            "joined by +.",
             often=True,
         ),
     ] = "default"
     ops_per_set: Annotated[
         tuple[int, ...],
         Flag(
-            "Operations a meta-train set gets.",
+            "Smallest and largest number of operations of a meta-train set.",
             default="3 3; wide, natural-like 0 3; demo 1 3",
             metavar="LOW HIGH",
         ),
     ] = ()
-    recipes: Annotated[str, Flag("A file of your own meta-train recipes, a line of JSON each.")] = ""
+    recipes: Annotated[str, Flag("A file with recipes of your own for meta-train sets, one per line.")] = ""
     val_from: Annotated[
-        tuple[str, ...], Flag("Natural-shift sets to add to validation: a path; may be repeated.", often=True)
+        tuple[str, ...], Flag("A path of natural-shift sets to add to validation. Repeatable.", often=True)
     ] = ()
     datacv_splits: Annotated[bool, Flag("Make all sets from all test images, as DataCV does.")] = False
     referees: Annotated[
         tuple[str, ...],
         Flag(
-            "An independent encoder that methods may ask: lite0, embedded, torchvision:NAME, timm:NAME, "
-            "clip:MODEL[=WEIGHTS], module:function or a file. May be repeated.",
+            "A second opinion for methods, from an independent encoder: lite0, embedded, torchvision:NAME, "
+            "timm:NAME, clip:MODEL[=WEIGHTS], module:function or a file. Repeatable.",
             metavar="SPEC",
             name="referee",
         ),
@@ -92,7 +93,7 @@ class AccuracyPlan(Declared):
         return self
 
     def check(self, settings: "Settings") -> None:
-        """Raise UnusableInput where the plan and the common settings do not go together."""
+        """Raise UnusableInput if the plan and the common settings contradict each other."""
         if settings.test_sets == 0 and not settings.test_from:
             raise UnusableInput("a competition needs test sets: --test-sets above 0, or --test-from PATH")
         if settings.test_sets == 1 and not settings.test_from:
@@ -105,36 +106,33 @@ class AccuracyPlan(Declared):
             for test in settings.test_from:
                 if _overlap(val, test):
                     raise UnusableInput(
-                        f"--val-from {val} and --test-from {test} share images, and those of validation sets "
-                        "are public with their accuracy: name other sets"
+                        f"--val-from {val} and --test-from {test} share images, and validation images are "
+                        "public with their labels: name other sets"
                     )
 
     def check_files(self) -> None:
-        """Check nothing: files are checked as they are read."""
+        """Do nothing: in this track files are checked when they are read."""
 
     def divided(self, splits: "Splits") -> "Splits":
-        """Returns the source's splits as the sets are made from them."""
+        """Returns the source's splits from which sets are made, with --datacv-splits as in DataCV."""
         return splits.as_in_datacv() if self.datacv_splits else splits
 
     @property
     def named_base(self) -> int:
-        """Images of each base, of a source that has a name."""
+        """Number of images of each base, for a source with a name."""
         return 10_000 if self.datacv_splits else 4000
 
     def subjects(self, classifiers: tuple[str, ...]) -> tuple[str, ...]:
-        """Returns the names of what is under evaluation: the classifiers."""
+        """Returns the names of the subjects, which are the classifiers."""
         return classifiers
 
     @property
     def public_paths(self) -> tuple[str, ...]:
-        """The paths, besides the source, whose images participants get with their labels."""
+        """Paths, in addition to the source, whose images participants get with labels."""
         return self.val_from
 
     def public(self, settings: "Settings") -> dict[str, object]:
-        """Returns the settings that participants see.
-
-        Nothing of the test sets, no paths of the organizer's.
-        """
+        """Returns the settings that participants see: none about the test sets, and no paths."""
         drawn: dict[str, object] = {
             "train_sets": settings.train_sets,
             "group": self.group,
@@ -144,7 +142,7 @@ class AccuracyPlan(Declared):
         return shown if self.recipes else drawn | shown
 
     def largest(self, set_size: int) -> int:
-        """Returns images of the largest set."""
+        """Returns the number of images of the largest set."""
         return set_size
 
 
@@ -154,46 +152,57 @@ class OodPlan(Declared):
     track: ClassVar[str] = "ood"
     marked: ClassVar[dict[str, str]] = {"track": "ood"}
     usual: ClassVar[dict[str, int]] = {"test_sets": 40, "set_size": 125}
-    """Defaults of common settings that are others here: no image is in two test mixes."""
+    """Defaults of common settings that differ in this track, since no image may be in two test mixes."""
 
     ood: Annotated[
-        str, Flag("A folder or zip of one folder per OOD data set.", default="embedded ones", often=True)
+        str,
+        Flag("A folder or zip with a folder for each OOD data set.", default="embedded ones", often=True),
     ] = ""
     classes: Annotated[
-        str, Flag("A class manifest: its near and far classes are the OOD sets.", metavar="MANIFEST")
+        str, Flag("A class manifest, whose near and far classes become the OOD sets.", metavar="MANIFEST")
     ] = ""
     images: Annotated[
         str,
-        Flag("A manifest's images: the folder of ROOT/SOURCE or ROOT/SOURCE.zip.", metavar="ROOT"),
+        Flag("The folder of the manifest's images: ROOT/SOURCE or ROOT/SOURCE.zip.", metavar="ROOT"),
     ] = ""
     id_up_to: Annotated[
-        str, Flag("A manifest's oodness 0-1 (T1) or 0-2 (T2) is ID.", default="as assigned", metavar="T1|T2")
+        str,
+        Flag(
+            "Count a manifest's classes of oodness 0-1 (T1) or 0-2 (T2) as ID.",
+            default="as assigned",
+            metavar="T1|T2",
+        ),
     ] = ""
     classes_per_set: Annotated[
         int,
         Field(ge=1, le=999_999),
-        Flag("OOD sets of N related classes of a manifest.", metavar="N"),
+        Flag("Make each OOD set of N related classes of the manifest.", metavar="N"),
     ] = 1
-    exclude: Annotated[tuple[str, ...], Flag("An OOD set to leave out; may be repeated.")] = ()
+    exclude: Annotated[tuple[str, ...], Flag("An OOD set to leave out. Repeatable.")] = ()
     detectors: Annotated[
-        tuple[str, ...], Flag("An OOD detector, as msp; may be repeated.", name="detector", often=True)
+        tuple[str, ...], Flag("An OOD detector, such as msp. Repeatable.", name="detector", often=True)
     ] = ("msp", "odin", "energy", "mls")
     metrics: Annotated[
         tuple[str, ...],
-        Flag("fpr95, auroc, fpr80, ...; fpr95 ranks. May be repeated.", name="metric"),
+        Flag("fpr95, auroc, fpr80, ...; the first one ranks. Repeatable.", name="metric"),
     ] = ("fpr95", "auroc")
-    ratio: Annotated[str, Flag("hidden (a mix's IND share drawn from .2 to .8), IND:OOD as 1:1, or any.")] = (
-        "hidden"
-    )
+    ratio: Annotated[
+        str, Flag("IND:OOD, such as 1:1; hidden (the IND share is drawn from 0.2 to 0.8); or any.")
+    ] = "hidden"
     sizes: Annotated[
         tuple[int, ...],
-        Flag("A mix's images; with the ratio any, of each kind.", default="set_size", metavar="LOW HIGH"),
+        Flag(
+            "Smallest and largest number of images of a mix; with the ratio any, of each kind.",
+            default="set_size",
+            metavar="LOW HIGH",
+        ),
     ] = ()
     fpr: Annotated[
-        str, Flag("Whose IND images set FPR's threshold: the whole pool's (pool), or the mix's (mix).")
+        str,
+        Flag("Images that set FPR's threshold: all IND images (pool), or those of the mix (mix)."),
     ] = "pool"
     test_ind: Annotated[
-        str, Flag("IND images of the test alone, a folder or zip.", default="the source's")
+        str, Flag("A folder or zip of IND images for the test mixes only.", default="the source's")
     ] = ""
 
     @model_validator(mode="after")
@@ -231,7 +240,7 @@ class OodPlan(Declared):
                 raise UnusableInput(f"--{option} belongs to --classes MANIFEST, which is missing")
 
     def check(self, settings: "Settings") -> None:
-        """Raise UnusableInput where the plan and the common settings do not go together."""
+        """Raise UnusableInput if the plan and the common settings contradict each other."""
         if settings.test_sets < 2:
             raise UnusableInput(TWO_SETS)
         if len(settings.test_from) > 1:
@@ -254,26 +263,23 @@ class OodPlan(Declared):
             count_class_images(self.classes, self.images, *reading, self.exclude)
 
     def divided(self, splits: "Splits") -> "Splits":
-        """Returns the source's splits as they are."""
+        """Returns the source's splits unchanged."""
         return splits
 
     @property
     def named_base(self) -> int:
-        """Images of each base, of a source that has a name."""
+        """Number of images of each base, for a source with a name."""
         return 4000
 
     def mix_sizes(self, set_size: int) -> "Sizes":
-        """Returns how large mixes are."""
+        """Returns the sizes and the ratio of the mixes."""
         from starter.build.mixes import Sizes
 
         low, high = self.sizes or (set_size, set_size)
         return Sizes(low, high, self.ratio)
 
     def subjects(self, classifiers: tuple[str, ...]) -> tuple[str, ...]:
-        """Returns the names of what is under evaluation.
-
-        Every metric of every detector on every classifier.
-        """
+        """Returns the names of the subjects: every metric of every detector on every classifier."""
         return tuple(
             f"{classifier}:{detector}:{metric}"
             for classifier in classifiers
@@ -283,7 +289,7 @@ class OodPlan(Declared):
 
     @property
     def public_paths(self) -> tuple[str, ...]:
-        """The paths, besides the source, whose images participants get."""
+        """Paths, in addition to the source, whose images participants get."""
         return tuple(path for path in (self.ood, self.images) if path)
 
     def public(self, settings: "Settings") -> dict[str, object]:
@@ -292,7 +298,7 @@ class OodPlan(Declared):
         return {"train_sets": settings.train_sets, "sizes": sizes, "ratio": self.ratio, "fpr": self.fpr}
 
     def largest(self, set_size: int) -> int:
-        """Returns images of the largest mix."""
+        """Returns the number of images of the largest mix."""
         return self.mix_sizes(set_size).high
 
 
@@ -301,14 +307,14 @@ RECORDED = (
     *("ops_per_set", "recipes", "val_from", "test_from", "grid", "laid", "seed", "precision", "hidden"),
     *("datacv_splits", "licence", "feedback", "decimals", "daily_limit", "total_limit", "deadline"),
 )
-"""The settings in the order in which records begin; those that are not here follow."""
+"""The first settings of a record, in order; all others follow them."""
 PLANS: dict[str, type[AccuracyPlan] | type[OodPlan]] = {"accuracy": AccuracyPlan, "ood": OodPlan}
-"""What is asked for in each track alone."""
+"""The settings of each track alone."""
 TWO_SETS = "--test-sets must be at least 2: one for the public score, one for the private"
 
 
 class Settings(Declared):
-    """The settings of `unseen build`: all plain JSON values, so that a folder can keep them."""
+    """The settings of `unseen build`, all plain JSON values, so that a competition's folder can keep them."""
 
     source: Annotated[str, Flag("glyphs, cifar10, or a path: class folders, zip or npz.", often=True)] = (
         "glyphs"
@@ -316,73 +322,87 @@ class Settings(Declared):
     classifiers: Annotated[
         tuple[str, ...],
         Flag(
-            "NAME=WEIGHTS (a file, official, module:function), timm:NET or torchvision:NET. May be repeated.",
+            "NAME=WEIGHTS (a file, official, module:function), timm:NET or torchvision:NET. Repeatable.",
             name="classifier",
             often=True,
         ),
     ] = ("small",)
-    train_sets: Annotated[int, Field(ge=2, le=100_000), Flag("How many meta-train sets.", often=True)] = 120
-    val_sets: Annotated[int, Count, Flag("How many labelled validation sets are made.", often=True)] = 24
+    train_sets: Annotated[int, Field(ge=2, le=100_000), Flag("Number of meta-train sets.", often=True)] = 120
+    val_sets: Annotated[int, Count, Flag("Number of labelled validation sets to make.", often=True)] = 24
     test_sets: Annotated[
         int,
         Count,
-        Flag("How many hidden test sets are made.", default="48; mixes 40 or what fits", often=True),
+        Flag("Number of hidden test sets to make.", default="48; mixes 40, or as many as fit", often=True),
     ] = 48
     set_size: Annotated[
         int,
         Field(ge=2, le=1_000_000),
-        Flag("Images in a set.", default="500; mixes 125 or what fits", often=True),
+        Flag("Number of images in a set.", default="500; mixes 125, or as many as fit", often=True),
     ] = 500
     test_from: Annotated[
         tuple[str, ...],
         Flag(
-            "Sets of the test alone: natural shift, repeatable; in the OOD track a folder of OOD sets.",
+            "A path of natural-shift sets to add to the test (repeatable); OOD track: a folder of OOD sets.",
             often=True,
         ),
     ] = ()
     grid: Annotated[
         str,
-        Flag("Validation and test sets are cells of a grid of shifts.", metavar="ENCODER"),
+        Flag("Make the validation and test sets from the cells of a grid of shifts.", metavar="ENCODER"),
     ] = ""
     laid: Annotated[
         str,
-        Flag("The folder that shift laid wrote, for a grid.", default="trained here", metavar="DIR"),
+        Flag("The folder that `unseen shift laid` wrote, for --grid.", default="trained here", metavar="DIR"),
     ] = ""
     image_size: Annotated[
         int,
         Field(ge=0, le=4096),
-        Flag("Pixels of a side that images at paths are resized to.", default="the source's commonest size"),
+        Flag(
+            "Height and width in pixels to which images at paths are resized.",
+            default="the most common size of the source",
+        ),
     ] = 0
     resize: Annotated[
-        str, Flag("How: crop (the middle), pad (black borders), stretch (proportions not kept).")
+        str,
+        Flag("How to resize images: crop (the middle), pad (black borders), stretch (changes proportions)."),
     ] = "crop"
     skip_unreadable: Annotated[
-        float, Field(ge=0, lt=1), Flag("Share of a set's files that may be unreadable and are left out.")
+        float,
+        Field(ge=0, lt=1),
+        Flag("Largest share of unreadable files in a set; these files are left out."),
     ] = 0.01
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1), Flag("Of the public part.")] = 0
-    precision: Annotated[str, Flag("float32, or bfloat16 (faster where the CPU has it).")] = "float32"
-    hidden: Annotated[bool, Flag("Declare the test images published nowhere.")] = False
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1), Flag("Seed of the public part.")] = 0
+    precision: Annotated[str, Flag("float32, or bfloat16 (faster on processors that support it).")] = (
+        "float32"
+    )
+    hidden: Annotated[bool, Flag("Declare that the test images are published nowhere.")] = False
     licence: Annotated[
         str,
-        Flag("Of the images at paths, for the participants.", default="not stated", metavar="TEXT"),
+        Flag("Licence of the images at paths, for participants.", default="not stated", metavar="TEXT"),
     ] = ""
-    contact: Annotated[str, Flag("Whom participants ask, for the archive's README.", metavar="TEXT")] = ""
+    contact: Annotated[
+        str, Flag("Contact for participants, shown in the archive's README.", metavar="TEXT")
+    ] = ""
     feedback: Annotated[
         str,
         Flag(
-            "What a team is told: rounded: its public score; ladder: only a better one; guarded: even less.",
+            "Scores that a team gets: rounded (every public score), ladder (only improvements), or guarded "
+            "(only until they could reveal labels).",
             default="rounded; with --hidden guarded",
         ),
     ] = ""
-    decimals: Annotated[int, Field(ge=0, le=9), Flag("Of published scores.")] = 1
+    decimals: Annotated[int, Field(ge=0, le=9), Flag("Number of decimals of published scores.")] = 1
     daily_limit: Annotated[
         int | None,
         Limit,
-        Flag("Submissions a team may make a day (UTC); 0: any number.", default="5 where rounded, else 0"),
+        Flag(
+            "Submissions per team and day (UTC); 0 for any number.",
+            default="5 with rounded feedback, else 0",
+        ),
     ] = None
-    total_limit: Annotated[int, Limit, Flag("Submissions a team may make in all; 0: any number.")] = 0
+    total_limit: Annotated[int, Limit, Flag("Submissions per team in total; 0 for any number.")] = 0
     deadline: Annotated[
-        str, Flag("The end, as 2026-12-31T23:59 (UTC, or with an offset).", default="none", metavar="TIME")
+        str, Flag("End, as 2026-12-31T23:59 (UTC, or with an offset).", default="none", metavar="TIME")
     ] = ""
     plan: AccuracyPlan | OodPlan = Field(default_factory=AccuracyPlan)
 
@@ -417,7 +437,7 @@ class Settings(Declared):
         return self
 
     def _set_rules(self) -> None:
-        """Settle what was left out: the feedback by whether the test is hidden, the limit by the feedback."""
+        """Set the defaults of the feedback, from --hidden, and of the daily limit, from the feedback."""
         if not self.feedback:
             object.__setattr__(self, "feedback", "guarded" if self.hidden else "rounded")
         if self.daily_limit is None:
@@ -430,25 +450,29 @@ class Settings(Declared):
         for name in self.classifier_names:
             if names.count(name.casefold()) > 1:
                 raise UnusableInput(
-                    f"--classifier {name} is given twice; each needs a name of its own (not only in case)"
+                    f"--classifier {name} is given twice; give each a name of its own (not only in case)"
                 )
 
     def fit(self, size: tuple[int, int] | None = None) -> "Fit":
-        """Returns how images at paths get one size: `size` (h, w), else --image-size, else the commonest."""
+        """Returns the way in which images at paths get one size.
+
+        Args:
+            size: Height and width in pixels; None for --image-size, or else the most common size.
+        """
         from starter.images.reading import Fit
 
         asked = (self.image_size, self.image_size) if self.image_size else None
         return Fit(size or asked, self.resize, self.skip_unreadable)
 
     def at_default(self, name: str) -> bool:
-        """Returns whether a common setting has the track's default, so that nobody needs it as it is."""
+        """Returns True if a common setting has the track's default value."""
         return bool(getattr(self, name) == usual(self.plan.track)[name])
 
     def check_deadline(self, now: datetime) -> None:
-        """Raise UnusableInput where the deadline has passed, so that nothing could be submitted."""
+        """Raise UnusableInput if the deadline has passed, so that nothing could be submitted."""
         deadline = _moment(self.deadline)
         if deadline is not None and deadline <= now:
-            raise UnusableInput(f"--deadline {self.deadline} has passed: name a time to come")
+            raise UnusableInput(f"--deadline {self.deadline} has passed: give a time in the future")
 
     @property
     def classifier_names(self) -> tuple[str, ...]:
@@ -459,11 +483,11 @@ class Settings(Declared):
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """The names of what is under evaluation."""
+        """The names of the subjects."""
         return self.plan.subjects(self.classifier_names)
 
     def rules(self) -> dict[str, Any]:
-        """Returns the fields of a `Competition` that say how submissions are taken."""
+        """Returns the fields of a `Competition` with the rules for submissions."""
         return {
             "feedback": self.feedback,
             "decimals": self.decimals,
@@ -473,16 +497,13 @@ class Settings(Declared):
         }
 
     def public(self) -> dict[str, object]:
-        """Returns the settings that participants see.
-
-        The plan's, and whose cells validation and test sets are.
-        """
+        """Returns the settings that participants see: the plan's, the contact, and the encoder of a grid."""
         cells: dict[str, object] = {"grid": Path(self.grid).name} if self.grid else {}
         asked: dict[str, object] = {"contact": self.contact} if self.contact else {}
         return asked | cells | self.plan.public(self)
 
     def values(self) -> dict[str, Any]:
-        """Returns every setting's value by its name, the plan's too."""
+        """Returns the value of every setting by its name, those of the plan included."""
         return {name: getattr(self, name) for name in own_fields(Settings)} | dict(self.plan)
 
     def record(self) -> dict[str, Any]:
@@ -497,7 +518,7 @@ class Settings(Declared):
         return json.loads(json.dumps({name: values[name] for name in (*RECORDED, *later) if name in values}))
 
     def differences(self, other: "Settings") -> list[str]:
-        """Returns each setting that differs, as a readable line."""
+        """Returns a readable line for each setting whose value differs."""
         if self.plan.track != other.plan.track:
             return [f"--track: {self.plan.track} here, {other.plan.track} asked for"]
         mine, theirs, known = self.values(), other.values(), every_field()
@@ -519,7 +540,11 @@ def usual(track: str) -> dict[str, Any]:
 
 
 def fields_of(track: str) -> dict[str, FieldInfo]:
-    """Returns every setting of a track by its name. Raises UnusableInput where there is no such track."""
+    """Returns every setting of a track by its name.
+
+    Raises:
+        UnusableInput: there is no such track.
+    """
     if track not in PLANS:
         raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(PLANS)}")
     return own_fields(Settings) | own_fields(PLANS[track])
@@ -531,10 +556,11 @@ def every_field() -> dict[str, FieldInfo]:
 
 
 def settings_of(track: str, chosen: Mapping[str, object]) -> Settings:
-    """Returns the settings of a track: those `chosen`, and the others at their defaults.
+    """Returns the settings of a track: the values in `chosen`, and defaults for all others.
 
     Raises:
-        UnusableInput: there is no such track, or a setting is of the other one, or cannot be used.
+        UnusableInput: the track is unknown, or a setting belongs to the other track or has a value that
+            cannot be used.
     """
     known = fields_of(track)
     for name in chosen:
@@ -543,8 +569,8 @@ def settings_of(track: str, chosen: Mapping[str, object]) -> Settings:
             if not other:
                 raise UnusableInput(f"there is no setting {name!r}")
             raise UnusableInput(
-                f"{flag_of(name, fields_of(other)[name])} is of the {other} track, and this competition of "
-                f"the {track} track: leave it out"
+                f"{flag_of(name, fields_of(other)[name])} is for the {other} track, and this competition is "
+                f"of the {track} track: leave it out"
             )
     plan, common = PLANS[track], own_fields(Settings)
     own: dict[str, Any] = {name: value for name, value in chosen.items() if name not in common}
@@ -553,10 +579,10 @@ def settings_of(track: str, chosen: Mapping[str, object]) -> Settings:
 
 
 def read_settings(document: Mapping[str, Any]) -> Settings:
-    """Returns the settings of either track, from what `Settings.record` and JSON made of them.
+    """Returns the settings that `Settings.record` wrote, for either track.
 
     Raises:
-        UnusableInput: a setting is unknown here, has another type or cannot be used.
+        UnusableInput: a setting is unknown to this version, has another type or cannot be used.
     """
     track = str(document.get("track", "accuracy"))
     known = fields_of(track)
@@ -564,18 +590,18 @@ def read_settings(document: Mapping[str, Any]) -> Settings:
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in document.items() if k != "track"}
     for name, value in values.items():
         if name not in unused and (name not in known or problem_of(known[name], value)):
-            raise UnusableInput(f"setting {name!r} of {value!r} is none of this version's")
+            raise UnusableInput(f"this version has no setting {name!r} with the value {value!r}")
     return settings_of(track, {name: value for name, value in values.items() if name in known})
 
 
 def _moment(text: str) -> datetime | None:
-    """Returns a deadline in UTC, None for "".
+    """Returns a deadline in UTC; None for "".
 
     >>> _moment("2026-12-31T12:00+01:00").isoformat()
     '2026-12-31T11:00:00+00:00'
 
     Raises:
-        UnusableInput: it is no such time.
+        UnusableInput: the text is not a date with a time.
     """
     if not text:
         return None
@@ -591,6 +617,6 @@ def _moment(text: str) -> datetime | None:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Returns whether one path is the other, or leads into it."""
+    """Returns True if the paths are the same, or one is inside the other."""
     first, second = Path(one).resolve(), Path(other).resolve()
     return first.is_relative_to(second) or second.is_relative_to(first)

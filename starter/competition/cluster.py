@@ -227,7 +227,7 @@ def _reason(status: str, result: object) -> str:
     if status == "finished":
         return str(result)
     if status != "error":
-        raise UnusableInput("the Dask scheduler is gone; the same command goes on where it stopped")
+        raise UnusableInput("the Dask scheduler is gone; run the same command again to continue")
     error = result[1] if isinstance(result, tuple) else result
     return " ".join(f"{type(error).__name__}: {error}".split())
 

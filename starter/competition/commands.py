@@ -1,4 +1,4 @@
-"""A built competition: shown, written out as files, audited."""
+"""The commands `show` and `materialize`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,13 +11,14 @@ from submission.options import Folder, Many
 
 def show(
     folder: Folder,
-    sets: Annotated[Many, Argument(metavar="[SET]...", help="Sets of any part.")] = None,
-    out: Annotated[Path | None, Option(help="The PNG to write. [DIR/sheet.png]")] = None,
+    sets: Annotated[
+        Many, Argument(metavar="[SET]...", help="Names of sets. [the first sets of each part]")
+    ] = None,
+    out: Annotated[Path | None, Option(help="The PNG file to write. [DIR/sheet.png]")] = None,
 ) -> None:
-    """Draw sets, and the distribution of accuracies, as PNGs.
+    """Draw sets, and a histogram of accuracies, as PNG files.
 
-    The contact sheet tells operations and accuracies where these are public. Without names: the first sets of
-    each part.
+    The contact sheet names the operations and accuracies of sets for which these are public.
 
     Example: unseen show contest train_0001 test_0003
     """
@@ -31,13 +32,15 @@ def show(
 def materialize(
     folder: Folder,
     out: Annotated[Path, Option(help="The folder to write to; it may hold several parts.")],
-    layout: Annotated[str, Option(help="npz, folders (class folders of PNG) or datacv (npy).")] = "npz",
-    part: Annotated[str, Option(help="train, val or test (images only).")] = "train",
+    layout: Annotated[
+        str, Option(help="npz, folders (class folders of PNG files) or datacv (npy files).")
+    ] = "npz",
+    part: Annotated[str, Option(help="train, val or test (images without labels).")] = "train",
 ) -> None:
-    """Write sets as files; run again to go on.
+    """Write sets as files; run again to continue.
 
-    Meta-train sets are rendered from their recipes. In DataCV's layout meta-train sets share one labels.npy,
-    or get a folder each where they show different images.
+    Meta-train sets are rendered from their recipes. In DataCV's layout the meta-train sets share one
+    labels.npy; if they show different images, each gets a folder.
 
     Example: unseen materialize contest --out sets --layout datacv
     """

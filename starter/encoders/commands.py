@@ -1,4 +1,4 @@
-"""An encoder, trained on photographs of one's own."""
+"""The command `shift encoder`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,17 +11,21 @@ from submission.options import DataRoot
 
 def encoder(
     sources: Annotated[
-        list[str], Argument(metavar="SOURCE...", help="As for build: training images are learnt from.")
+        list[str],
+        Argument(
+            metavar="SOURCE...",
+            help="Sources, as for build; the encoder is trained on their training images.",
+        ),
     ],
     out: Annotated[Path, Option(help="The .safetensors file to write.")],
-    seed: Annotated[int, Option(help="Of everything random.")] = 0,
+    seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
     data_root: DataRoot = None,
 ) -> None:
     """Train a small encoder of photographs for shift laid.
 
-    Captions tell an image's class and the operation that it was put under. More sources are more classes.
-    52,000 images take eight minutes of a processor's time. (The encoder of the embedded digits is trained
-    where it is needed.)
+    It learns from captions that name an image's class and the operation applied to it; several sources give
+    more classes. 52,000 images take eight minutes of processor time. (The encoder of the embedded digits
+    needs no such command: it is trained when it is used.)
 
     Example: unseen shift encoder cifar10.zip cifar100.zip --out encoder.safetensors
     """

@@ -1,4 +1,4 @@
-"""Classes by their meaning: which of them are ID, near or far OOD, or dropped, and halves drawn from them."""
+"""The commands `classes similarity`, `classes pruning` and `classes halves`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 ManifestFile = Annotated[Path, Option("--out", help="The manifest to write, a CSV file.")]
 Candidates = Annotated[
-    list[str], Option(help="Classes to assign; may be repeated. A list's name, a file or class folders.")
+    list[str], Option(help="Classes to assign: the name of a list, a file or class folders. Repeatable.")
 ]
-Known = Annotated[str, Option("--id", help="The ID classes, named in the same way.")]
+Known = Annotated[str, Option("--id", help="The ID classes: the name of a list, a file or class folders.")]
 OverridesFile = Annotated[
-    Path | None, Option(help="A CSV with label,synset for labels that are matched wrongly or not at all.")
+    Path | None, Option(help="A CSV (label,synset) for labels that are matched wrongly or not at all.")
 ]
 MatchesFile = Annotated[
     Path | None,
-    Option(help="Also write how labels were matched, with other senses: edit it for --overrides."),
+    Option(help="Also write the match of every label, with its other senses; edit it for --overrides."),
 ]
 
 
@@ -31,19 +31,22 @@ def similarity(
     out: ManifestFile,
     candidates: Candidates,
     known: Known = "cifar10",
-    threshold: Annotated[float, Option(help="The distance to an ID class up to which a class is ID.")] = 0.45,
-    near: Annotated[float, Option(help="The distance up to which a class is near.")] = 0.6,
+    threshold: Annotated[
+        float, Option(help="Largest distance from an ID class at which a class is ID.")
+    ] = 0.45,
+    near: Annotated[float, Option(help="Largest distance at which a class is near OOD.")] = 0.6,
     hyponyms: Annotated[
-        bool, Option("--hyponyms", help="What is a kind of an ID class is ID at any distance.")
+        bool, Option("--hyponyms", help="Count every kind of an ID class as ID, at any distance.")
     ] = False,
     overrides: OverridesFile = None,
     matches: MatchesFile = None,
     wordnet: WordNetFolder = None,
 ) -> None:
-    """Assign by the distance to the nearest ID class.
+    """Assign classes by distance to the nearest ID class.
 
-    The manifest says which classes are ID, near or far OOD, or dropped, by their place in WordNet. A list's
-    name is cifar10, imagenet-1k, imagenet-21k or imagenet-21k-p; a file has a label or an id a line.
+    The manifest assigns each class to ID, near OOD or far OOD, or drops it, by its place in WordNet. Lists
+    are named cifar10, imagenet-1k, imagenet-21k and imagenet-21k-p; a file has one label or WordNet id per
+    line.
 
     Example: unseen classes similarity --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
@@ -58,16 +61,18 @@ def pruning(
     candidates: Candidates,
     known: Known = "cifar10",
     exclude: Annotated[
-        Many, Option(help="A synset below which all is dropped, or none; may be repeated. [organism.n.01]")
+        Many,
+        Option(help="A synset whose hyponyms are all dropped, or none. Repeatable. [organism.n.01]"),
     ] = None,
     overrides: OverridesFile = None,
     matches: MatchesFile = None,
     wordnet: WordNetFolder = None,
 ) -> None:
-    """Drop the classes that an ID class may be taken for.
+    """Drop classes that could be mistaken for an ID class.
 
-    The manifest says which classes are ID, near or far OOD, or dropped, by their place in WordNet. A list's
-    name is cifar10, imagenet-1k, imagenet-21k or imagenet-21k-p; a file has a label or an id a line.
+    The manifest assigns each class to ID, near OOD or far OOD, or drops it, by its place in WordNet. Lists
+    are named cifar10, imagenet-1k, imagenet-21k and imagenet-21k-p; a file has one label or WordNet id per
+    line.
 
     Example: unseen classes pruning --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
@@ -86,7 +91,7 @@ def _matched(
     matches: Path | None,
     wordnet: Path | None,
 ) -> "tuple[WordNet, Matches, list[Matches]]":
-    """Returns WordNet, and the ID classes and the candidates with their synsets; how they match is told."""
+    """Returns WordNet, the ID classes and the candidates with their synsets; prints how they were matched."""
     from starter.meaning.labels import match_all, read_overrides, write_matches
     from starter.meaning.wordnet import load_wordnet
 
@@ -99,7 +104,7 @@ def _matched(
 
 
 def _write(out: Path, entries: "Sequence[ClassEntry]") -> None:
-    """Write the manifest, and tell what is in it."""
+    """Write the manifest, and print a summary."""
     from starter.meaning.manifest import summary, write_manifest
 
     write_manifest(out, entries)
@@ -110,17 +115,22 @@ def _write(out: Path, entries: "Sequence[ClassEntry]") -> None:
 def halves(
     manifest: Annotated[Path, Argument(metavar="MANIFEST", help="A class manifest.")],
     images: Annotated[
-        Path, Option(help="Where SOURCE/CLASS/ or SOURCE.zip is, for each source in MANIFEST.")
+        Path, Option(help="The folder with SOURCE/CLASS/ or SOURCE.zip for each source in MANIFEST.")
     ],
     out: Annotated[Path, Option(help="The folder for validation.npz, test.npz and classes.csv.")],
-    limit: Annotated[int | None, Option(min=1, help="Images of each kind in a half, at most. [all]")] = None,
-    size: Annotated[int | None, Option(min=8, help="Resize images to SIZE x SIZE. [as they are]")] = None,
+    limit: Annotated[
+        int | None, Option(min=1, help="Largest number of ID, and of OOD, images in a half. [all]")
+    ] = None,
+    size: Annotated[
+        int | None, Option(min=8, help="Resize images to SIZE x SIZE pixels. [unchanged]")
+    ] = None,
     id_up_to: IdUpTo = "",
-    seed: Annotated[int, Option(min=0, help="Of the draw.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed of the draw.")] = 0,
 ) -> None:
     """Draw validation and test halves from a class manifest.
 
-    Each has as many ID as OOD images, as evenly from the classes as can be. Labels: 0 for ID, 1 for OOD.
+    Each half has as many ID as OOD images, drawn as evenly from the classes as possible. Labels are 0 for ID
+    and 1 for OOD.
 
     Example: unseen classes halves manifest.csv --images . --out halves --limit 1000
     """

@@ -1,4 +1,4 @@
-"""Commands of studies: detectors and estimators as meaning and style shift, and confusions of classes."""
+"""The commands `classes graph`, `shift laid`, `measure` and `grid`, and `detectors failure` and `sanity`."""
 
 from functools import partial
 from pathlib import Path
@@ -11,25 +11,29 @@ from submission.options import DataRoot, Device, EncoderSpec, Folder, Many, Netw
 
 
 def graph(
-    manifest: Annotated[Path, Argument(metavar="MANIFEST", help="A class manifest, as classes writes it.")],
-    images: Annotated[
-        Path, Option(help="Where SOURCE/CLASS/ or SOURCE.zip is, for each source in MANIFEST.")
+    manifest: Annotated[
+        Path, Argument(metavar="MANIFEST", help="A class manifest, written by `unseen classes`.")
     ],
-    classifier: Annotated[str, Option(help="NAME=WEIGHTS, as for build: it tells the ID classes apart.")],
+    images: Annotated[
+        Path, Option(help="The folder with SOURCE/CLASS/ or SOURCE.zip for each source in MANIFEST.")
+    ],
+    classifier: Annotated[str, Option(help="NAME=WEIGHTS of a classifier of the ID classes, as for build.")],
     out: Annotated[Path, Option(help="The folder for the tables and pictures.")],
-    known: Annotated[str, Option("--id", help="MANIFEST's source of the classifier's classes.")] = "cifar10",
+    known: Annotated[
+        str, Option("--id", help="The source in MANIFEST that has the classifier's classes.")
+    ] = "cifar10",
     least_share: Annotated[
-        float, Option(help="Edges with a smaller share of a class's images are pruned.")
+        float, Option(help="Leave out edges with a smaller share than this of a class's images.")
     ] = 0.25,
     wordnet: WordNetFolder = None,
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Draw what a manifest's classes are taken for.
+    """Draw which ID classes a manifest's images are taken for.
 
-    Its images are classified; how near in meaning are the predicted classes? Classes of the ID source itself
-    are left out. Written: edges.csv, classes.csv, predictions.csv, and PNGs of the pruned graph and of the
-    mean similarities.
+    Classifies the images of the manifest's classes, except those of the ID source itself, and measures the
+    similarity in meaning between a class and the classes predicted for its images. Writes edges.csv,
+    classes.csv, predictions.csv, and PNG files of the graph and of the mean similarities.
 
     Example: unseen classes graph manifest.csv --images . --classifier small=small.safetensors --out taken
     """
@@ -49,25 +53,31 @@ def graph(
 
 
 def laid(
-    folder: Annotated[Path, Argument(metavar="LAID", help="A folder for what is written.")],
+    folder: Annotated[Path, Argument(metavar="LAID", help="The folder to write to.")],
     encoder: EncoderSpec = "embedded",
-    source: Annotated[str, Option(help="As for build: its test images are classified.")] = "glyphs",
+    source: Annotated[
+        str, Option(help="A source, as for build, whose test images are classified.")
+    ] = "glyphs",
     labels: Annotated[
-        Path | None, Option(help="A file with a meaning a line. [the source's classes]")
+        Path | None, Option(help="A file with one meaning per line. [the source's classes]")
     ] = None,
     templates: Annotated[
-        Path | None, Option(help='A file with a text a line, "{}" for the meaning, the plainest first.')
+        Path | None,
+        Option(help='A file with one text per line, "{}" for the meaning; the plainest text first.'),
     ] = None,
-    natural: Annotated[Many, Option(help="Labelled natural-shift sets, as --val-from; repeatable.")] = None,
-    steps: Annotated[int, Option(help="Of training.")] = 1000,
-    seed: Annotated[int, Option(help="Of everything random.")] = 0,
+    natural: Annotated[
+        Many, Option(help="Labelled natural-shift sets, as build's --val-from. Repeatable.")
+    ] = None,
+    steps: Annotated[int, Option(help="Number of training steps.")] = 1000,
+    seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:
-    """Part an encoder's features into meaning and style.
+    """Separate an encoder's features into meaning and style.
 
-    By LAID, beside PCA. Written: LAID/laid.safetensors for the other commands of shift and build --grid,
-    and table3.csv, how well each part tells the classes. The embedded encoder is trained first, in a minute.
+    Uses LAID, and PCA for comparison. Writes LAID/laid.safetensors, for the other shift commands and for
+    build --grid, and table3.csv, the zero-shot accuracy with each part of the features. The embedded encoder
+    is trained first, which takes a minute.
 
     Example: unseen shift laid laid
     """
@@ -102,17 +112,19 @@ def measure(
     path: Annotated[Path, Argument(metavar="PATH", help="A competition, or a folder of folders of images.")],
     out: Annotated[Path, Option(help="The CSV file to write.")],
     encoder: EncoderSpec = "embedded",
-    source: Annotated[str, Option(help="For a folder: its training images are the ID images.")] = "glyphs",
-    images: Annotated[int, Option(help="At most that many of each folder.")] = 1000,
-    neighbour: Annotated[int, Option(help="Which nearest ID image the distance is to.")] = 10,
-    seed: Annotated[int, Option(help="Of the images that are drawn.")] = 0,
+    source: Annotated[
+        str, Option(help="For a folder: the source whose training images are the ID images.")
+    ] = "glyphs",
+    images: Annotated[int, Option(help="Largest number of images from each folder.")] = 1000,
+    neighbour: Annotated[int, Option(help="k: a shift is the distance to the k-th nearest ID image.")] = 10,
+    seed: Annotated[int, Option(help="Seed of the draw of images.")] = 0,
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:
     """Measure each image's shift in meaning and in style.
 
-    Written: set,row,semantic,covariate, as distances from the ID images. A competition's ID images are its
-    unlabelled training images.
+    Writes a CSV (set,row,semantic,covariate) of distances from the ID images. The ID images of a competition
+    are its unlabelled training images.
 
     Example: unseen shift measure laid unseen-demo --out degrees.csv
     """
@@ -131,28 +143,34 @@ def grid(
     folder: Folder,
     encoder: EncoderSpec = "embedded",
     laid: Annotated[
-        str, Option(metavar="LAID", help="The folder that shift laid wrote. [trained here]")
+        str, Option(metavar="LAID", help="The folder that `unseen shift laid` wrote. [trained here]")
     ] = "",
-    classifier: Annotated[str | None, Option(help="One of the competition's. [the first]")] = None,
-    detector: Annotated[Many, Option(help="OOD detectors, as msp. Repeatable. [all]")] = None,
-    ood: Annotated[str, Option(help="A folder or zip of one folder per OOD data set. [embedded ones]")] = "",
+    classifier: Annotated[str | None, Option(help="A classifier of the competition. [the first]")] = None,
+    detector: Annotated[Many, Option(help="An OOD detector, such as msp. Repeatable. [all]")] = None,
+    ood: Annotated[
+        str, Option(help="A folder or zip with a folder for each OOD data set. [embedded ones]")
+    ] = "",
     exclude: Annotated[Many, Option(help="An OOD set to leave out. Repeatable.")] = None,
     only_ood: Annotated[
-        bool, Option("--only-ood", help="Shift OOD sets alone; else a quarter are of the ID classes.")
+        bool,
+        Option("--only-ood", help="Use shifted OOD images only; else a quarter are of the ID classes."),
     ] = False,
-    group: Annotated[str, Option(help="Operations: corruptions, default, a, b, wide.")] = "corruptions",
-    images: Annotated[int, Option(help="Shifted images, about.")] = 20_000,
-    levels: Annotated[int, Option(help="Of either axis.")] = 8,
-    least: Annotated[int, Option(help="Cells of fewer images are N/A.")] = 10,
-    seed: Annotated[int, Option(help="Of the shifted images, and of what is trained here.")] = 0,
-    out: Annotated[Path | None, Option(help="Where to write. [DIR/grid]")] = None,
+    group: Annotated[
+        str, Option(help="Group of operations: corruptions, default, a, b, wide.")
+    ] = "corruptions",
+    images: Annotated[int, Option(help="Approximate number of shifted images.")] = 20_000,
+    levels: Annotated[int, Option(help="Number of levels of each axis.")] = 8,
+    least: Annotated[int, Option(help="Smallest number of images of a cell that is evaluated.")] = 10,
+    seed: Annotated[int, Option(help="Seed of the shifted images and of all training.")] = 0,
+    out: Annotated[Path | None, Option(help="The folder to write to. [DIR/grid]")] = None,
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Show how OOD detectors do as shifts grow.
+    """Show how well OOD detectors do as shifts grow.
 
-    They grow in meaning and in style (Long et al. 2024): AUROC, FPR@95 and AUPR on every cell, correlation
-    and sensitivity along either axis. Written: CSV, PNG, report.html. Interrupted, the same command goes on.
+    Shifts grow in meaning and in style (Long et al. 2024). Computes AUROC, FPR@95 and AUPR in every cell, and
+    correlation and sensitivity along both axes. Writes CSV and PNG files and report.html. After an
+    interruption the same command continues.
 
     Example: unseen shift grid contest --images 10000
     """
@@ -182,19 +200,25 @@ def grid(
 def failure(
     folder: Folder,
     names: Annotated[
-        Many, Argument(metavar="[DETECTOR]...", help="OOD detectors, the first to compare with. [DIR's]")
+        Many,
+        Argument(
+            metavar="[DETECTOR]...",
+            help="OOD detectors; the others are compared with the first. [those of the competition]",
+        ),
     ] = None,
     shifted: Annotated[
-        list[Path] | None, Option(help="Natural-shift sets of the IND classes; may be repeated.")
+        list[Path] | None, Option(help="A path of natural-shift sets of the IND classes. Repeatable.")
     ] = None,
-    images: Annotated[int, Option(min=20, help="Of each corruption and natural-shift set, at most.")] = 400,
+    images: Annotated[
+        int, Option(min=20, help="Largest number of images per corruption and per natural-shift set.")
+    ] = 400,
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
-    """Tell whether detectors find new classes or errors.
+    """Show whether detectors find new classes or errors.
 
-    The tables of the ImageNet-OOD paper and misclassification detection, on the images that are public in an
-    OOD competition, corrupted ones besides: CSV and PNG in DIR/failure.
+    Computes the tables of the ImageNet-OOD paper, and misclassification detection, from the public images of
+    an OOD competition and from corrupted ones. Writes CSV and PNG files to DIR/failure.
 
     Example: unseen detectors failure mixes msp energy knn
     """
@@ -208,26 +232,36 @@ def failure(
 
 
 def sanity(
-    names: Annotated[Many, Argument(metavar="[DETECTOR]...", help="OOD detectors, as msp or vim.")] = None,
-    arch: Annotated[str, Option(help="small, resnet56, ..., or module:function.")] = "small",
-    source: Annotated[str, Option(help="As for build: the in-distribution images.")] = "glyphs",
-    ood: Annotated[
-        Path | None, Option(help="A folder or zip of one folder per OOD data set, shown besides.")
+    names: Annotated[
+        Many,
+        Argument(
+            metavar="[DETECTOR]...",
+            help="OOD detectors, such as msp or vim. [all that need only an Observation]",
+        ),
     ] = None,
-    images: Annotated[int, Option(min=50, help="Images of a set, at most.")] = 500,
-    initialisations: Annotated[int, Option(min=1, help="Random networks.")] = 5,
-    seed: Annotated[int, Option(min=0, help="Of everything random.")] = 0,
-    out: Annotated[Path, Option(help="The CSV to write, a row for each detector, set and network.")] = Path(
-        "sanity.csv"
-    ),
+    arch: Annotated[
+        str, Option(help="Architecture of the networks: small, resnet56, ..., or module:function.")
+    ] = "small",
+    source: Annotated[str, Option(help="The source of the IND images, as for build.")] = "glyphs",
+    ood: Annotated[
+        Path | None,
+        Option(
+            help="A folder or zip with a folder for each OOD data set, in addition to corrupted IND images."
+        ),
+    ] = None,
+    images: Annotated[int, Option(min=50, help="Largest number of images of a set.")] = 500,
+    initialisations: Annotated[int, Option(min=1, help="Number of random networks.")] = 5,
+    seed: Annotated[int, Option(min=0, help="Seed of everything random.")] = 0,
+    out: Annotated[
+        Path, Option(help="The CSV file to write, with a row for each detector, set and network.")
+    ] = Path("sanity.csv"),
     data_root: DataRoot = None,
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
     """Run OOD detectors on random networks.
 
-    To these nothing is in-distribution: a detector of new classes tells nothing apart there (AUROC 0.5).
-    Without names all run that score without the network.
+    A random network knows no classes, so a true detector of new classes has an AUROC of 0.5 on it.
 
     Example: unseen detectors sanity msp energy vim --images 200
     """
@@ -248,5 +282,5 @@ def sanity(
         arch, splits.classes, shown(splits, others, images, seed), detectors, initialisations, seed, device
     )
     write_text(out, found.to_csv(index=False))
-    echo(f"AUROC, mean and deviation over {initialisations} random networks; 0.5 is to tell nothing apart\n")
+    echo(f"AUROC, mean and standard deviation over {initialisations} random networks; 0.5 is chance level\n")
     echo(f"{sanity_table(found)}\n\n{out}")

@@ -1,4 +1,4 @@
-"""Images, generated with shifts that grow step by step."""
+"""The command `shift generate`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,34 +13,38 @@ def generate(
     laid: Annotated[Path, Option(metavar="LAID", help="The folder that shift laid wrote.")],
     generator: Annotated[
         str,
-        Option(help="glyphs, sdxl-turbo, a folder of such a pipeline, or module:function: its code runs."),
+        Option(help="glyphs, sdxl-turbo, the folder of such a pipeline, or module:function (runs its code)."),
     ] = "glyphs",
-    labels: Annotated[Path | None, Option(help="A file with a label a line. [the source's classes]")] = None,
+    labels: Annotated[
+        Path | None, Option(help="A file with one label per line. [the source's classes]")
+    ] = None,
     styles: Annotated[
         Path | None,
-        Option(help='A CSV with name,prompt ("{object}" in it),negative. [the paper\'s 51 names]'),
+        Option(help='A CSV (name,prompt,negative), with "{object}" in each prompt. [the paper\'s 51 names]'),
     ] = None,
-    per_cell: Annotated[int, Option(min=1, help="Images a cell.")] = 5000,
+    per_cell: Annotated[int, Option(min=1, help="Number of images per cell.")] = 5000,
     encoder: EncoderSpec = "embedded",
-    source: Annotated[str, Option(help="Its training images are the ID images.")] = "glyphs",
+    source: Annotated[str, Option(help="A source whose training images are the ID images.")] = "glyphs",
     semantic: Annotated[
-        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Degrees of levels 1-8. [the prompts']")
+        tuple[float, float] | None,
+        Option(metavar="LOW HIGH", help="Shifts in meaning at levels 1 and 8. [those of the prompts]"),
     ] = None,
     covariate: Annotated[
-        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Degrees of levels 1-8. [the prompts']")
+        tuple[float, float] | None,
+        Option(metavar="LOW HIGH", help="Shifts in style at levels 1 and 8. [those of the prompts]"),
     ] = None,
     size: Annotated[int, Option(help="SDXL-Turbo: height and width in pixels.")] = 512,
-    steps: Annotated[int, Option(min=1, help="SDXL-Turbo: denoising steps.")] = 1,
-    batch: Annotated[int, Option(min=1, help="Prompts at a time.")] = 8,
-    licence: Annotated[str, Option(help="Of the images, for the datasheet.")] = "",
-    seed: Annotated[int, Option(min=0, help="Of the draws.")] = 0,
+    steps: Annotated[int, Option(min=1, help="SDXL-Turbo: number of denoising steps.")] = 1,
+    batch: Annotated[int, Option(min=1, help="Number of prompts at a time.")] = 8,
+    licence: Annotated[str, Option(help="Licence of the images, for the datasheet.")] = "",
+    seed: Annotated[int, Option(min=0, help="Seed of the draws.")] = 0,
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:
     """Generate images whose shift grows step by step (Syn-IS).
 
-    Labels x styles in a folder for each cell of the 8 x 8 grid of meaning and style, prompts.csv and
-    DATASHEET.md. Run again to go on.
+    Every label is combined with every style. Writes a folder of images for each cell of the 8 x 8 grid of
+    shifts in meaning and style, prompts.csv and DATASHEET.md. Run again to continue.
 
     Example: unseen shift generate synis --laid laid --per-cell 20
     """

@@ -31,10 +31,10 @@ def test_from_submission_to_finals_and_corrections(host):
     assert stars("ADA") == ["1*", "2*", "3", "4"]
     asked = ["rescore", "comp", "--label", "cnn/test_0001=0.5", "--void", "test_0002"]
     text = run(*asked, "--reason", "a mix-up").text
-    assert text.startswith("3 submissions were scored anew; the ledger's head is ")
+    assert text.startswith("3 submissions were scored again; the ledger's head is ")
     head = re.search(r"[0-9a-f]{64}", text)[0]
     text = run("verify", "comp", "--head", head).text
-    assert text == f"10 rows, 4 submissions, head {head}\nthe ledger is whole\n"
+    assert text == f"10 rows, 4 submissions, head {head}\nthe ledger is unaltered\n"
     for kept in Path("comp/private/submissions").iterdir():
         kept.unlink()
     result = run("verify", "comp", check=False)
@@ -44,7 +44,7 @@ def test_from_submission_to_finals_and_corrections(host):
 def test_a_participant_lists_receipts(host):
     sample = "comp/public/sample_submission.csv"
     text = run("score", "comp", sample, "--team", "Ada", "--note", "the sample").text
-    assert "its receipt, for the team: comp/receipts/0001.json\n" in text
+    assert "receipt for the team: comp/receipts/0001.json\n" in text
     assert "  the sample\n" in run("history", "comp").text
     Path("comp/private").rename("private")
     text = run("history", "comp", "--team", "ADA").text
@@ -98,7 +98,7 @@ def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
             "these are predictions for the test sets (submissions/), not",
         ),
         (["score", "comp", "comp/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
-        (["score", "comp", "x.csv", "--val", "--note", "mine"], 2, "--note goes with --team NAME"),
+        (["score", "comp", "x.csv", "--val", "--note", "mine"], 2, "--note belongs to --team NAME"),
         (["select", "comp", "--team", "nobody", "1"], 2, "'nobody' has handed in nothing: nobody has yet"),
         (["select", "comp", "--team", "a", "1", "--clear"], 2, "not both"),
         (["history", "comp"], 2, "nothing was submitted"),
@@ -167,7 +167,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_corrected(competition, halves,
     ledger.file(ledger.entries()[0]).write_text("damaged")
     text = run("rescore", competition.root, "--label", "cnn/test_0001=0.5", "--reason", "r").text
     assert "warning: submission 1 keeps the score that it had: " in text
-    assert "1 submissions were scored anew" in text
+    assert "1 submissions were scored again" in text
     assert "is missing or not the file of submission 1" in run("history", competition.root).text
     result = run("verify", competition.root, check=False)
     assert (result.code, result.text.count("problem: the file of submission 1 was changed")) == (1, 1)
@@ -178,7 +178,7 @@ def test_scores_and_history_as_json_and_a_file_handed_in_twice(host):
     first = json.loads(run("score", "comp", sample, "--team", "Ada", "--json").text)
     assert (first["team"], first["number"], first["same"]) == ("Ada", 1, None)
     again = run("score", "comp", sample, "--team", "Ada").text
-    assert "note: the same file as submission 1; it counts as an attempt all the same" in again
+    assert "note: the same file as submission 1; it still counts as a submission" in again
     listed = json.loads(run("history", "comp", "--json").text)
     assert [line["number"] for line in listed] == [1, 2]
     assert round(listed[0]["rmse"]["public"], 2) == first["score"]

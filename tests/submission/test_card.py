@@ -35,9 +35,9 @@ def test_the_readme_has_the_rules_the_format_and_whom_to_ask(competition: Compet
     text = archive_readme(limited)
     assert f"id,prediction\n{sample[1]}\n" in text
     assert (
-        "- A submission is answered by its public score, rounded to 1 decimal.\n- A team may hand in 5 times a day"
+        "- The answer to a submission is its public score, rounded to 1 decimal.\n- Each team may make 5 submissions per day"
         in text
     )
-    assert "It is open without end." in text
+    assert "There is no deadline." in text
     assert text.endswith("## Contact\nada@example.org\n")
-    assert "Whoever gave you this archive." in archive_readme(competition)
+    assert "Ask the person who gave you this archive." in archive_readme(competition)

@@ -55,7 +55,7 @@ def test_the_rules_are_kept_and_described(fields: dict) -> None:
     opened = Competition.open(fields["root"])
     assert {name: getattr(opened, name) for name in rules} == rules
     assert opened.describe().splitlines()[-3:] == [
-        "  limits       submissions of a team: 5 a day (UTC), 1,000 in all",
+        "  limits       submissions per team: 5 per day (UTC), 1,000 in total",
         "  deadline     2026-12-31 11:59:58 UTC",
         "  feedback     a coarse score, if it beats the best baseline and the team's best by more than chance",
     ]
@@ -258,12 +258,12 @@ TWO = {"a": 1, "b": 1}
         (
             "sizes",
             {"train": {}, "val": {}, "test": TWO},
-            "sizes: a train set or more is needed, to learn from",
+            "sizes: at least one train set is needed",
         ),
         (
             "sizes",
             {"train": {"t": 1}, "val": {}, "test": {"a": 1}},
-            "sizes: two test sets or more are needed, for the public and the private score",
+            "sizes: at least two test sets are needed, for the public and the private score",
         ),
         ("settings", [], "settings: must be plain JSON (no tuples, no NaN), got []"),
         ("files", [], "files: must be {path below public/: SHA-256}, got []"),

@@ -50,9 +50,9 @@ def raising(error):
         (
             ModuleNotFoundError("No module named 'torch'", name="torch"),
             2,
-            "error: torch is not installed here, which this command needs: pip install -e .\n",
+            "error: this command needs torch, which is not installed: pip install -e .\n",
         ),
-        (SystemExit(130), 130, "interrupted; the same command goes on where it stopped\n"),
+        (SystemExit(130), 130, "interrupted; run the same command again to continue\n"),
         (SystemExit(1), 1, ""),
     ],
 )

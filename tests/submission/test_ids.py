@@ -52,7 +52,7 @@ def test_a_file_of_the_other_track_is_told_as_one(competition, tmp_path):
         validate(competition, path)
     assert told.value.problems == (
         "its ids are of the ood track (small:msp:fpr95, small:msp:auroc, small:odin:fpr95, ...), "
-        "this competition of the accuracy track",
+        "this competition is of the accuracy track",
     )
 
 

@@ -131,7 +131,7 @@ def test_even_a_private_file_that_the_description_lists_stays_out(
     linked.symlink_to(competition.private, target_is_directory=True)
     files = {**competition.files, "more/solution.csv": sha256(linked / "solution.csv")}
     with pytest.raises(
-        UnusableInput, match=r"public/more/solution\.csv leads into .*private: take the link away"
+        UnusableInput, match=r"public/more/solution\.csv is a link into .*private: remove the link"
     ):
         pack(replace(competition, files=files), tmp_path / "a.zip")
     assert not list(tmp_path.glob("*.zip"))
@@ -143,7 +143,7 @@ def test_the_archive_lies_outside_of_what_is_packed_and_of_private(
 ) -> None:
     """It would take a file's place there, or be listed when the build is run again."""
     before = sorted((path, path.is_file() and path.read_bytes()) for path in competition.root.rglob("*"))
-    with pytest.raises(UnusableInput, match=rf"{place} lies in .*comp/p[a-z]+: the file needs another place"):
+    with pytest.raises(UnusableInput, match=rf"{place} is inside .*comp/p[a-z]+: choose a path outside it"):
         pack(competition, competition.root / place)
     after = sorted((path, path.is_file() and path.read_bytes()) for path in competition.root.rglob("*"))
     assert after == before

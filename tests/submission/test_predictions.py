@@ -205,7 +205,7 @@ def test_lines_are_counted_whatever_ends_them(end: str, bad: bytes, problem: str
 @pytest.mark.parametrize("line", ["\n", "\r", ",\n", "m/a,0.5\n", "x\n"])
 def test_far_more_lines_than_ids_are_not_read(line: str) -> None:
     found = problems("id,prediction\n" + line * 100_000)
-    assert found[-1] == "line 1007: far more lines than ids; nothing from there on was checked"
+    assert found[-1] == "line 1007: far more lines than ids; no line from here on was checked"
     assert len(found) < 3100
 
 
@@ -398,7 +398,7 @@ def test_problems_inside_a_zip_are_those_of_the_member(competition: Competition,
     (tmp_path / "fake.zip").write_text("id,prediction\n")
     with pytest.raises(
         InvalidSubmission,
-        match=r"not a zip of one answer\.txt or \.csv file: one begins with a member, nothing",
+        match=r"not a zip of one answer\.txt or \.csv file: a zip must begin with its member",
     ):
         validate(competition, tmp_path / "fake.zip")
 
@@ -414,4 +414,4 @@ def test_a_file_kept_by_its_hash_is_read_by_its_content(competition: Competition
 @pytest.mark.parametrize("head", ["", "Unnamed: 0"])
 def test_a_tables_index_is_recognised(head: str) -> None:
     (problem,) = problems(f"{head},id,prediction\n0,m/a,0.5\n")
-    assert "the first is a table's index: write it with index=False" in problem
+    assert "the first column is a table's index: write it with index=False" in problem

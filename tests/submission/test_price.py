@@ -18,10 +18,10 @@ def test_guarded_keeps_nine_tenths_and_each_kind_more_than_the_one_before() -> N
 def test_the_price_names_the_rules_and_marks_the_kind_of_feedback(competition: Competition) -> None:
     lines = price_text(replace(competition, feedback="ladder", daily_limit=1), 6.0, NOW).splitlines()
     assert lines[0] == (
-        "4 public rows, whose labels anybody knows to 6.0 points; after submissions made to know them better:"
+        "4 public rows, whose labels anybody can guess with an RMSE of 6.0 points; RMSE that a team can reach:"
     )
     assert [line[:10].strip() for line in lines[1:]] == ["rounded", "* ladder", "guarded"]
-    assert all("after 1 (a day)" in line and "after 30 (30 days)" in line for line in lines[1:])
+    assert all("after 1 (one day)" in line and "after 30 (30 days)" in line for line in lines[1:])
     assert "after 5, " in price_text(competition, 6.0, NOW)
 
 

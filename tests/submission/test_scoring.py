@@ -123,7 +123,7 @@ def test_the_report_worked_out_by_hand(taught: Competition, tmp_path: Path) -> N
         f"skill        {1 - (rmse / constant) ** 2:.3f} (constant: RMSE {constant:.2f})",
         "MAE          7.50 points",
         "Spearman     nan",
-        f"noise floor  {floor:.2f} points: the sampling noise of the truths",
+        f"noise floor  {floor:.2f} points: the sampling noise of the true values",
     ]
 
 

@@ -42,7 +42,7 @@ def test_what_was_told_and_can_be_is_said(tmp_path: Path, clock: Clock) -> None:
     lines = str(found).splitlines()
     assert lines[0] == "told of the 24 public rows, whose labels anybody knows to 28.9 points:"
     assert lines[-3].startswith(
-        "* rounded   25.7 after 5 (a day), 0.0 after 55 (30 days), 0.0 after 55 (the end)"
+        "* rounded   25.7 after 5 (one day), 0.0 after 55 (30 days), 0.0 after 55 (the end)"
     )
     assert lines[-1].endswith("26.0 after 55 (the end)")
 

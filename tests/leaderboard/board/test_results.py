@@ -56,7 +56,7 @@ def test_the_table_in_a_terminal(scored: Competition) -> None:
         "constant     27.16   0.00  23.75            30.82   22.91\n"
         "noise floor   3.20                           3.94    2.22\n"
         "\n"
-        "RMSE and MAE in percentage points, lower is better; the noise floor is the sampling noise of the truths."
+        "RMSE and MAE in percentage points, lower is better; the noise floor is the sampling noise of the true values."
     )
 
 
@@ -67,7 +67,7 @@ def test_the_table_in_markdown(scored: Competition) -> None:
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
         "| half | 13.58 | 0.75 | 11.88 | 1.00 | 15.41 | 11.46 |",
     ]
-    assert lines[-1].endswith("sampling noise of the truths.")
+    assert lines[-1].endswith("sampling noise of the true values.")
 
 
 def test_methods_that_the_paired_test_does_not_part_are_named(fields: dict[str, object]) -> None:

@@ -49,7 +49,7 @@ def test_limits_and_a_deadline_are_set_by_the_build(folder, weights):
     build = ["build", "other", "--train-sets", 4, "--val-sets", 2, "--test-sets", 4, "--set-size", 40]
     build += ["--classifier", f"tiny={weights}", "--decimals", 1, "--feedback", "ladder"]
     text = run(*build, "--daily-limit", 2, "--total-limit", 9, "--deadline", "2999-12-31T23:59").text
-    assert "limits       submissions of a team: 2 a day (UTC), 9 in all\n" in text
+    assert "limits       submissions per team: 2 per day (UTC), 9 in total\n" in text
     assert "deadline     2999-12-31 23:59:00 UTC\n" in text
     sample = "other/public/sample_submission.csv"
     assert "entered as submission 1, 1 left today\n" in run("score", "other", sample, "--team", "a").text
@@ -90,9 +90,9 @@ def test_a_network_of_ones_own_that_was_trained_is_built_with(folder):
         (
             ["build", "new", "--deadline", "2020-01-01T12:00", "--dry-run"],
             2,
-            "has passed: name a time to come",
+            "has passed: give a time in the future",
         ),
-        (["build", "new", "--deadline", "2020-01-01T12:00"], 2, "has passed: name a time to come"),
+        (["build", "new", "--deadline", "2020-01-01T12:00"], 2, "has passed: give a time in the future"),
         (["build", "new", "--deadline", "soon"], 2, "--deadline must be a date with a time"),
         (["build", "new", "--source", "nowhere"], 2, "nowhere"),
         (["build", "new", "--set-size", "0"], 2, "--set-size must be at least 2"),
@@ -103,7 +103,7 @@ def test_a_network_of_ones_own_that_was_trained_is_built_with(folder):
         (["build"], 2, "DIR"),
         (["build", "new", "--laid", "laid", "--dry-run"], 2, "--laid belongs to --grid"),
         (["build", "new", "--grid", "embedded", "--val-from", "x", "--dry-run"], 2, "leave --val-from out"),
-        (["build", "new", "--ratio", "1:1", "--dry-run"], 2, "--ratio is of the ood track"),
+        (["build", "new", "--ratio", "1:1", "--dry-run"], 2, "--ratio is for the ood track"),
     ],
 )
 def test_mistakes_get_one_clear_message(arguments, code, message, folder):
@@ -119,7 +119,7 @@ def test_mistakes_get_one_clear_message(arguments, code, message, folder):
         (("--ratio", "2"), "--ratio must be"),
         (("--detector", "psm"), "--detector 'psm' is unknown"),
         (("--preset", "datacv2023"), "--preset datacv2023 is of the accuracy track"),
-        (("--group", "a"), "--group is of the accuracy track"),
+        (("--group", "a"), "--group is for the accuracy track"),
     ],
 )
 def test_mistakes_in_the_ood_track(mixes, options, message):

@@ -413,7 +413,7 @@ def test_a_deadline_that_has_passed_is_refused():
     accuracy_settings().check_deadline(noon)
     accuracy_settings(deadline="2026-05-10T12:01").check_deadline(noon)
     for passed in ("2026-05-10T12:00", "2026-05-10T13:30+02:00"):
-        with pytest.raises(UnusableInput, match=f"--deadline {re.escape(passed)} has passed: name a time to"):
+        with pytest.raises(UnusableInput, match=f"--deadline {re.escape(passed)} has passed: give a time in"):
             accuracy_settings(deadline=passed).check_deadline(noon)
 
 

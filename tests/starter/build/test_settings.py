@@ -33,9 +33,9 @@ from submission import UnusableInput
         ({"set_size": 30}, "--set-size"),
         (
             {"recipes": "mine.jsonl"},
-            "--recipes is of the accuracy track, and this competition of the ood track",
+            "--recipes is for the accuracy track, and this competition is of the ood track",
         ),
-        ({"val_from": ("x",)}, "--val-from is of the accuracy track"),
+        ({"val_from": ("x",)}, "--val-from is for the accuracy track"),
         ({"hidden": True}, "--hidden needs test images of your own: --test-from PATH for OOD sets and"),
         ({"hidden": True, "test_from": ("x",)}, "and --test-ind PATH for IND images"),
         ({"test_ind": "x"}, "--test-ind belongs to --test-from PATH"),
@@ -53,7 +53,7 @@ def test_what_cannot_be_built_is_refused(changes, message):
 
 
 def test_settings_of_the_other_track_and_unknown_tracks_are_refused():
-    with pytest.raises(UnusableInput, match="--detector is of the ood track"):
+    with pytest.raises(UnusableInput, match="--detector is for the ood track"):
         accuracy_settings(detectors=("msp",))
     with pytest.raises(UnusableInput, match="--track 'x' is unknown"):
         settings_of("x", {})
@@ -88,7 +88,7 @@ def test_a_record_has_the_first_releases_order_and_all_that_it_had():
 
 @pytest.mark.parametrize("change", [{"nonsense": 1}, {"set_size": "60"}, {"classifiers": "small"}])
 def test_a_record_of_another_version_is_refused(change):
-    with pytest.raises(UnusableInput, match="is none of this version's"):
+    with pytest.raises(UnusableInput, match="this version has no setting"):
         read_settings({**accuracy_settings().record(), **change})
 
 
