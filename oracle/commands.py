@@ -197,8 +197,9 @@ def _opened(
         import_module("starter.classifiers").use_network(spec)
     kit = methods_of(competition.track)
     chosen, left_out = choose_for(competition, names or [], settings or [], kit, EXPENSIVE, called or [])
-    for name, reason in left_out.items():
-        echo(f"not run: {name}: {reason}", err=True)
+    for reason in dict.fromkeys(left_out.values()):
+        alike = ", ".join(name for name, other in left_out.items() if other == reason)
+        echo(f"not run: {alike}: {reason}", err=True)
     return competition, chosen
 
 

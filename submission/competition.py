@@ -246,6 +246,12 @@ class Competition:
         )
         return tuple(name for name in found if isinstance(name, str))
 
+    @property
+    def logits_alone(self) -> tuple[str, ...]:
+        """The names of the classifiers that have no features, since no linear layer gives their logits."""
+        told = self.settings.get("logits_alone")
+        return tuple(name for name in told if isinstance(name, str)) if isinstance(told, list) else ()
+
     def quantity(self, subject: str) -> str:
         """Returns the title of the metric that is predicted of a subject, such as "accuracy" or "FPR@95"."""
         track = TRACKS[self.track]
@@ -289,6 +295,7 @@ class Competition:
             "source": f"{self.source}: {len(self.classes)} classes, {height} x {width} pixels",
             **named,
             "classifiers": f"{named['classifiers']} ({self.precision})",
+            **({"logits alone": ", ".join(self.logits_alone)} if self.logits_alone else {}),
             **({"referees": ", ".join(self.referees)} if self.referees else {}),
             **{part: _summary(tuple(self.sizes[part].values())) for part in PARTS},
             self.visibility: VISIBILITIES[self.visibility],

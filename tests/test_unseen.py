@@ -232,7 +232,7 @@ def trained(weights):
 def test_from_prediction_to_leaderboard(folder):
     text = run("predict", "contest").text
     assert "not run: ora-a" in text
-    assert "not run: gde: `peers` needs a second classifier, and the competition has one" in text
+    assert "not run: gde, gde+lr, aline: `peers` needs a second classifier, and the competition has" in text
     text = run("validate", "contest", "contest/submissions/fd.csv").text
     assert text == "valid\nNext: unseen score contest contest/submissions/fd.csv --team NAME\n"
     assert "public RMSE" in run("score", "contest", "contest/submissions/fd.csv", "--team", "Ada & Co").text

@@ -108,7 +108,7 @@ def estimate_images(
     sets = {path.stem: read_unlabelled(path, size) for path in unlabelled}
     if len(sets) < len(unlabelled):
         raise UnusableInput("two unlabelled sets have one name: rename one")
-    classifier = load_classifier(model, classes, device=asked.device)
+    classifier = load_classifier(model, classes, device=asked.device, size=size)
     with tempfile.TemporaryDirectory() as folder:
         method = UnseenBest() if asked.train_sets else None
         observer = Observer(classifier, Cache(Path(folder)))

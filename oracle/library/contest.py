@@ -69,7 +69,7 @@ class Contest(Competition):
         self,
         part: str = "train",
         subject: str | None = None,
-        needs: Sequence[str] = READ,
+        needs: Sequence[str] | None = None,
         device: str = "cpu",
         progress: bool = False,
     ) -> Sequence[Seen]:
@@ -83,7 +83,8 @@ class Contest(Competition):
         Args:
             part: "train", "val" or "test".
             subject: whose; needed where the competition has several.
-            needs: what they hold beside the logits, names of `starter.observing.observation.NEEDS`.
+            needs: what they hold beside the logits, names of `starter.observing.observation.NEEDS`; moments
+                and features unless given, where the classifiers have them.
             device: where the classifier runs.
             progress: whether bars are shown.
 
@@ -96,7 +97,7 @@ class Contest(Competition):
     def meta_train(
         self,
         subject: str | None = None,
-        needs: Sequence[str] = READ,
+        needs: Sequence[str] | None = None,
         device: str = "cpu",
         progress: bool = False,
     ) -> MetaTrain:
@@ -145,7 +146,9 @@ class Contest(Competition):
     def _seen(self, subject: Subject, part: str, progress: bool) -> Sequence[Any]:
         return subject.meta_train(progress).sets if part == "train" else subject.observations(part, progress)
 
-    def _subject(self, name: str | None, needs: Sequence[str], device: str) -> Subject:
+    def _subject(self, name: str | None, needs: Sequence[str] | None, device: str) -> Subject:
+        if needs is None:
+            needs = () if self.logits_alone else READ
         subjects = open_subjects(self, tuple(needs), device)
         chosen = name or (next(iter(subjects)) if len(subjects) == 1 else "")
         if chosen not in subjects:

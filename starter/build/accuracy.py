@@ -35,6 +35,7 @@ from starter.competition.sets import PublicSets
 from starter.competition.view import View
 from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet
+from starter.observing.observation import unmet
 from starter.observing.observe import compute, logits_alone
 from starter.operations import groups_of, policy_of
 from starter.sets.recipe import Recipe
@@ -134,7 +135,7 @@ class AccuracySets:
     def _train(self, public: Path) -> Sequence[Recipe]:
         """Returns the meta-train sets' recipes.
 
-        Sub-populations are those of the first classifier's features.
+        Sub-populations are those of the first classifier's features, or of its logits where it has no others.
         """
         parts = any(policy_of(group).part_share for group in groups_of(self.plan.group))
         if self.plan.recipes or not parts:
@@ -144,13 +145,15 @@ class AccuracySets:
         classifier = read_classifier(weights, name, settings.precision, self.device)
         seen = compute(FromRecipe.whole(self.bases["train"]), classifier, ("logits", "features"))
         confidence = softmax(seen["logits"]["logits"], axis=1).max(axis=1)
-        clusters = hard_to_easy(seen["features"]["features"], confidence, settings.seed)
+        part = "logits" if classifier.logits_alone else "features"
+        clusters = hard_to_easy(seen[part][part], confidence, settings.seed)
         return plan_train(settings, self.plan, clusters)
 
     def measure(self, draft: Competition, device: str, cluster: Cluster | None) -> Truth:
         """Observe every set with every classifier, and measure every subject on it."""
         check_differs(draft, self.referees, self.bases["train"], self.train)
-        needs = (*DEFAULT_NEEDS, *referee_needs(self.referees))
+        needs = tuple(need for need in DEFAULT_NEEDS if not unmet((need,), draft))
+        needs += tuple(referee_needs(self.referees))
         if cluster:
             cluster.observe(draft, needs, tuple(self.labels), device)
             sweep(draft.root, age=0)

@@ -16,7 +16,7 @@ from starter.build.folder import (
     write_bases,
     write_classifiers,
 )
-from starter.build.ood import plan_mixes
+from starter.build.ood import check_detectors, plan_mixes
 from starter.build.referees import load_referees
 from starter.build.settings import AccuracyPlan, OodPlan, Settings
 from starter.classifiers import Classifier, check_device
@@ -84,6 +84,7 @@ def _built(claim: Claim, device: str, data_root: Path | None, cluster: Cluster |
     settings.plan.check_files()
     splits = settings.plan.divided(load_source(settings.source, data_root, settings.seed, settings.fit()))
     given = given_classifiers(settings, splits, device)
+    check_detectors(settings, given)
     plans = PLANNERS[type(settings.plan)](settings.plan, claim, splits, device)
     claim.check_inputs(_inputs(settings, splits, given, plans))
     paths, tested = settings.plan.public_paths, bool(settings.test_from)
@@ -92,7 +93,7 @@ def _built(claim: Claim, device: str, data_root: Path | None, cluster: Cluster |
     write_classifiers(public, given, splits, settings)
     plans.write(public)
     write_groups(public / GROUPS_FILE, plans.keys("val"))
-    draft = drafted(claim, splits, plans)
+    draft = drafted(claim, splits, plans, given)
     truth = plans.measure(draft, device, cluster)
     _write_targets(draft, truth)
     write_private(draft, claim, plans, truth)

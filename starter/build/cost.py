@@ -20,6 +20,7 @@ from starter.build.settings import AccuracyPlan, OodPlan, Settings
 from starter.classifiers import ARCHITECTURES, Classifier, classifier_name, load_classifier, new_network
 from starter.classifiers.networks.library import is_library
 from starter.classifiers.train import duration
+from starter.classifiers.weights import headed
 from starter.sources.glyphs.digits import CLASSES
 from starter.sources.oodsets import CIFAR10, count_ind_images
 from starter.sources.sources import load_images, load_source, set_names
@@ -100,7 +101,7 @@ def cost(settings: Settings, device: str = "cpu") -> Cost:
     disk += STATS * observed
     seconds = 0.0
     for spec in settings.classifiers:
-        classifier = _classifier(spec, source.classes, settings.precision, device)
+        classifier = _classifier(spec, source, settings.precision, device)
         k, d = classifier.head_weight.shape
         disk += 4 * k * observed + (sets.number + 2) * (8 * d + 4 * d * (d + 1) // 2)
         disk += sum(tensor.nbytes for tensor in classifier.network.state_dict().values())
@@ -185,16 +186,17 @@ def _source(settings: Settings) -> _Source:
     )
 
 
-def _classifier(spec: str, classes: tuple[str, ...], precision: str, device: str) -> Classifier:
+def _classifier(spec: str, source: _Source, precision: str, device: str) -> Classifier:
     """Returns the classifier; weights that are not here yet are replaced by untrained ones, just as slow."""
     name, _, weights = spec.partition("=")
     known = name in ARCHITECTURES or is_library(name)
     if weights not in ("", "official") or not known:
-        return load_classifier(spec, classes, precision, device)
+        return load_classifier(spec, source.classes, precision, device, source.size)
     with torch.random.fork_rng(devices=[]):
-        network = new_network(name, len(classes))
+        network = new_network(name, len(source.classes))
+    name = headed(network, name, source.size, len(source.classes))
     named, half, quarter = classifier_name(spec), (0.5,) * 3, (0.25,) * 3
-    return Classifier(named, name, network, classes, half, quarter, precision, device)
+    return Classifier(named, name, network, source.classes, half, quarter, precision, device)
 
 
 def _logits(classifier: Classifier, images: Pixels) -> torch.Tensor:

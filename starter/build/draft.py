@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from starter.build.folder import Claim, hashes, public_sets
+from starter.classifiers import Classifier
 from starter.competition.cluster import Cluster
 from starter.competition.sets import GROUPS_FILE
 from starter.sources.splits import Splits
@@ -77,9 +78,11 @@ class Plans(Protocol):
         """Returns how to make the test sets again: plain JSON values."""
 
 
-def drafted(claim: Claim, splits: Splits, plans: Plans) -> Competition:
+def drafted(claim: Claim, splits: Splits, plans: Plans, given: Mapping[str, Classifier]) -> Competition:
     """Returns the competition before its targets are known; its `files` are named one by one, never found."""
     settings = claim.settings
+    bare = [name for name, classifier in given.items() if classifier.logits_alone]
+    told = {"logits_alone": bare} if bare else {}
     files = ["base.npz", "reference.npz", "train_ref.npz", *plans.files, GROUPS_FILE, LICENCES]
     files += [f"classifiers/{name}.safetensors" for name in settings.classifier_names]
     files += [f"{part}/{name}.npz" for part in ("val", "test") for name in plans.sizes[part]]
@@ -95,7 +98,7 @@ def drafted(claim: Claim, splits: Splits, plans: Plans) -> Competition:
         sizes={part: dict(sizes) for part, sizes in plans.sizes.items()},
         precision=settings.precision,
         seed=settings.seed,
-        settings=settings.public() | dict(plans.told),
+        settings=settings.public() | dict(plans.told) | told,
         files=hashes(claim.root / "public", files),
         **settings.rules(),
     )

@@ -228,7 +228,9 @@ def train_ref_order(splits: Splits, seed: int) -> NDArray[np.int64]:
 def given_classifiers(settings: Settings, splits: Splits, device: str) -> dict[str, Classifier]:
     """Returns the classifiers of the settings by name, except the embedded `small`, which is trained here."""
     return {
-        classifier_name(spec): load_classifier(spec, splits.classes, settings.precision, device)
+        classifier_name(spec): load_classifier(
+            spec, splits.classes, settings.precision, device, splits.image_size
+        )
         for spec in settings.classifiers
         if spec != "small"
     }

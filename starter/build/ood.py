@@ -14,13 +14,16 @@ from starter.build.folder import Claim
 from starter.build.mixes import Sizes, draw_apart, draw_mixes, part_sets
 from starter.build.room import Images, Room, count_ood, fit, kept_most, read_most
 from starter.build.settings import OodPlan, Settings
+from starter.classifiers import Classifier
 from starter.competition.cluster import Cluster
 from starter.competition.mixes import MIXES_FILE, MixSets
 from starter.competition.scorer import Scorer, Scores
+from starter.detectors import DETECTORS
 from starter.detectors.metrics import deviation, true_metric
 from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet
 from starter.meaning.oodsets import load_class_sets
+from starter.observing.observation import FEATURE_NEEDS
 from starter.sets.mix import FromPools, Mix, family, picked
 from starter.sets.rendering import FromRecipe
 from starter.shift.ruler import Ruler
@@ -59,6 +62,23 @@ def plan_mixes(plan: OodPlan, claim: Claim, splits: Splits, device: str) -> "Mix
     mixes = {part: pool.draw(settings, room, claim.test_seed) for part, pool in pools.items()}
     shown = {name: ood[name] for name in parts["train"]}
     return MixedSets(settings, plan, pools, mixes, shown, inputs, room.sizes)
+
+
+def check_detectors(settings: Settings, given: Mapping[str, Classifier]) -> None:
+    """Refuse detectors that read features of classifiers that give logits alone.
+
+    Raises:
+        UnusableInput: there are such; both are named.
+    """
+    if not isinstance(settings.plan, OodPlan):
+        return
+    bare = [name for name, classifier in given.items() if classifier.logits_alone]
+    unmet = [name for name in settings.plan.detectors if FEATURE_NEEDS & set(DETECTORS[name].needs)]
+    if bare and unmet:
+        raise UnusableInput(
+            f"--detector {', '.join(unmet)}: features are read, and the classifier {bare[0]} gives logits "
+            f"alone; without features there are {', '.join(name for name in DETECTORS if name not in unmet)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -116,12 +136,13 @@ class MixedSets:
         Meta-train mixes are rows of their pools; the others are observed from their files, as methods do. The
         IND pools of these tell what is IND in them: they are observed here, and no worker is given them.
         """
+        needs = () if draft.logits_alone else BUILD_NEEDS
         if cluster:
-            cluster.observe(draft, BUILD_NEEDS, tuple(self.pools), device)
+            cluster.observe(draft, needs, tuple(self.pools), device)
             sweep(draft.root, age=0)
         sets = MixSets(draft)
         scorers = {
-            name: Scorer.open(sets, name, self.plan.detectors, BUILD_NEEDS, device)
+            name: Scorer.open(sets, name, self.plan.detectors, needs, device)
             for name in self.settings.classifier_names
         }
         targets: Values = {}

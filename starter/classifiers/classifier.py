@@ -68,7 +68,7 @@ class Classifier:
                     f"{self}: classes must have printable names of 1 to {NAME_LENGTH} characters, "
                     f"got {reprlib.repr(label)}"
                 )
-        if self.network.head.out_features != len(self.classes):
+        if self.network.head and self.network.head.out_features != len(self.classes):
             outputs = self.network.head.out_features
             raise ValueError(f"{self}: network has {outputs} outputs for {len(self.classes)} classes")
         if len(self.mean) != 3 or not np.isfinite(self.mean).all():
@@ -94,15 +94,25 @@ class Classifier:
     def __call__(self, images: Images) -> tuple[Tensor, Tensor]:
         """Returns logits (n, k) and penultimate features (n, d) of the images, float32, on the device.
 
+        Where the network gives logits alone, d is 0.
+
         Raises:
             ValueError: the images are not uint8, not RGB, or none.
-            UnusableInput: some logits are NaN or infinite, or the images are too small for the network or too
-                many for the memory.
+            UnusableInput: some logits are NaN or infinite, or not one for each class, or the images are too
+                small for the network or too many for the memory.
         """
         inputs = self.normalised(images)
         with self._running(inputs):
             features = self.deployed.features(inputs).float()
-        logits = self.network.head(features)
+        if self.network.head:
+            logits = self.network.head(features)
+        else:
+            logits, features = features, features.new_empty(len(inputs), 0)
+        if logits.shape != (len(inputs), len(self.classes)):
+            raise UnusableInput(
+                f"{self} gives outputs {tuple(logits.shape)} for {len(inputs)} images of {len(self.classes)} "
+                "classes"
+            )
         finite = torch.isfinite(logits).all(dim=1)
         if not finite.all():
             bad = int((~finite).sum())
@@ -119,14 +129,23 @@ class Classifier:
         with self._running(inputs):
             return [maps.float() for maps in self.deployed.stages(inputs)]
 
+    @property
+    def logits_alone(self) -> bool:
+        """Whether no linear layer gives the logits, so that there are no features."""
+        return self.network.head is None
+
     @cached_property
     def head_weight(self) -> NDArray[np.float32]:
-        """The last layer's weight, float32 (k, d)."""
+        """The last layer's weight, float32 (k, d); (k, 0) for logits alone."""
+        if self.network.head is None:
+            return np.empty((len(self.classes), 0), np.float32)
         return self.network.head.weight.cpu().numpy().copy()
 
     @cached_property
     def head_bias(self) -> NDArray[np.float32]:
-        """The last layer's bias, float32 (k,)."""
+        """The last layer's bias, float32 (k,); zeros where there is none."""
+        if self.network.head is None or self.network.head.bias is None:
+            return np.zeros(len(self.classes), np.float32)
         return self.network.head.bias.cpu().numpy().copy()
 
     @cached_property

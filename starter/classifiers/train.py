@@ -19,7 +19,7 @@ from torch.nn.functional import cross_entropy, pad
 from tqdm import tqdm
 
 from starter.classifiers import ARCHITECTURES, Classifier, Network, check_device, new_network, save_classifier
-from starter.classifiers.weights import begin_with
+from starter.classifiers.weights import begin_with, headed
 from starter.images.imageset import ImageSet
 from starter.images.reading import LARGEST_SIDE, RESIZES, Fit
 from starter.sources.sources import load_source
@@ -141,13 +141,14 @@ def train(asked: Training, out: Path, device: str | None = None, data_root: Path
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(asked.seed)
         network = new_network(asked.arch, len(splits.classes))
+    arch = headed(network, asked.arch, splits.image_size, len(splits.classes))
     if asked.start:
         mean, std = begin_with(network, asked.arch, asked.start)
     start = time.monotonic()
     _fit(
         network, learnt, asked, _Checkpoint(out.with_name(f"{out.name}.checkpoint"), asked), device, mean, std
     )
-    classifier = Classifier(asked.arch, asked.arch, network, splits.classes, mean, std, "bfloat16", device)
+    classifier = Classifier(asked.arch, arch, network, splits.classes, mean, std, "bfloat16", device)
     right = _right(classifier, tested)
     save_classifier(classifier, out)
     out.with_name(f"{out.name}.checkpoint").unlink(missing_ok=True)

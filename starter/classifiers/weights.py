@@ -24,7 +24,7 @@ from starter.classifiers.networks import ARCHITECTURES, new_network
 from starter.classifiers.networks.body import BodyNetwork
 from starter.classifiers.networks.library import LibraryNetwork, is_library, pretrained_state, with_body
 from starter.classifiers.networks.network import Network
-from starter.classifiers.networks.user import UserNetwork, use_network
+from starter.classifiers.networks.user import use_network
 from starter.sources.download import OFFICIAL, cache_folder, fetch
 from submission.errors import UnusableInput
 from submission.files import replacing
@@ -145,7 +145,11 @@ SHOWN_PROBLEMS = 3
 
 
 def load_classifier(
-    spec: str, classes: Sequence[str], precision: str = "float32", device: str = "cpu"
+    spec: str,
+    classes: Sequence[str],
+    precision: str = "float32",
+    device: str = "cpu",
+    size: tuple[int, int] | None = None,
 ) -> Classifier:
     """Returns the classifier that a command names as NAME=WEIGHTS.
 
@@ -153,10 +157,14 @@ def load_classifier(
         spec: NAME is the classifier's name; WEIGHTS is `official`, the path of a .safetensors file, or of a
             .pt or .pth file with a state_dict, or ``module:function`` (see user_network). The architecture is
             the one that the file tells, else NAME. ``timm:NET`` and ``torchvision:NET`` are networks of these
-            libraries, with their own weights, or as ``timm:NET=PATH`` with those of a file.
+            libraries, with their own weights, or as ``timm:NET=PATH`` with those of a file. After such a NET
+            or a function ``@LAYER`` names the linear layer that gives the logits, ``@none`` says that none is
+            to be looked for: logits alone.
         classes: the k class names, in the order of the logits.
         precision: as in Classifier.
         device: as in Classifier.
+        size: height and width of the images. A library's or a user's network is tried on such images, to find
+            the layer that gives its logits where none is named; without it that is the last one defined.
 
     Raises:
         UnusableInput: no weights named, an unknown architecture or device, an unreadable file, or weights
@@ -172,12 +180,13 @@ def load_classifier(
             official = f"; {name} is no architecture of the kit, which has {', '.join(ARCHITECTURES)}"
         raise UnusableInput(f"classifier {spec!r} has no weights: pass {name}=PATH{official}")
     check_device(device)
+    to_be = name, tuple(classes), precision, device, size
     if is_library(weights) or not weights:
-        return _librarys(weights or known, name, tuple(classes), precision, device)
-    if re.fullmatch(r"[\w.]+:\w+", weights):
+        return _librarys(weights or known, *to_be)
+    if re.fullmatch(r"[\w.]+:\w+(@[\w.]+)?", weights):
         if name in ARCHITECTURES:
             raise UnusableInput(f"classifier {spec!r}: {name} is a network of the kit; name yours otherwise")
-        return _users(weights, name, tuple(classes), precision, device)
+        return _users(weights, *to_be)
     if weights != "official":
         path = Path(weights)
     elif name in OFFICIAL:
@@ -193,7 +202,7 @@ def load_classifier(
     if file.classes not in (None, tuple(classes)):
         made, asked = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
         raise UnusableInput(f"{path} was made for the classes {made}, not for {asked}")
-    return _classifier(file, name, arch, tuple(classes), precision, device)
+    return _classifier(file, arch, *to_be)
 
 
 def read_classifier(
@@ -211,7 +220,7 @@ def read_classifier(
         raise UnusableInput(
             f"{path} does not tell its architecture and classes: load it as NAME=PATH instead"
         )
-    return _classifier(file, name or path.stem, file.arch, file.classes, precision, device)
+    return _classifier(file, file.arch, name or path.stem, file.classes, precision, device)
 
 
 def save_classifier(classifier: Classifier, path: Path) -> None:
@@ -260,7 +269,13 @@ def with_sorted_header(data: bytes) -> bytes:
 
 
 def _classifier(
-    file: WeightsFile, name: str, arch: str, classes: tuple[str, ...], precision: str, device: str
+    file: WeightsFile,
+    arch: str,
+    name: str,
+    classes: tuple[str, ...],
+    precision: str,
+    device: str,
+    size: tuple[int, int] | None = None,
 ) -> Classifier:
     try:
         # The kit's networks need no memory and no random numbers for weights that are replaced at once.
@@ -271,9 +286,32 @@ def _classifier(
     network.load_state_dict(_fitting(file, arch, network), assign=True)
     try:
         mean, std = file.normalisation(*_normalisation(network))
+        arch = headed(network, arch, size, len(classes))
         return Classifier(name, arch, network, classes, mean, std, precision, device)
     except ValueError as error:
         raise UnusableInput(f"{file.path}: {error}") from error
+
+
+def headed(network: Network, arch: str, size: tuple[int, int] | None, classes: int) -> str:
+    """Find which layer gives the logits of a library's or a user's network, unless `arch` names it.
+
+    Args:
+        network: of the architecture `arch`.
+        arch: its name.
+        size: height and width of the images that it is tried on; None: it is not tried.
+        classes: how many it tells apart.
+
+    Returns:
+        the architecture's name with that of the layer, where it needs one.
+
+    Raises:
+        UnusableInput: the network fails on such images, or gives no logits of so many classes.
+    """
+    if not isinstance(network, BodyNetwork):
+        return arch
+    if size and "@" not in arch:
+        network.find_head(size, classes)
+    return network.arch
 
 
 def classifier_name(spec: str) -> str:
@@ -283,7 +321,7 @@ def classifier_name(spec: str) -> str:
     ('mine', 'resnet18')
     """
     before = spec.partition("=")[0]
-    return before.partition(":")[2] if is_library(before) else before
+    return before.partition(":")[2].partition("@")[0] if is_library(before) else before
 
 
 def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]:
@@ -303,31 +341,52 @@ def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]
     if start == "pretrained":
         if not is_library(arch):
             raise UnusableInput(f"--start pretrained is of a library's network, as timm:resnet18, not {arch}")
-        file = WeightsFile(Path(arch), pretrained_state(arch), {})
+        file = WeightsFile(Path(arch), pretrained_state(arch.partition("@")[0]), {})
     else:
         file = WeightsFile.read(Path(start))
     if isinstance(network, LibraryNetwork):
         file = replace(file, tensors=with_body(file.tensors))
     own = network.state_dict()
-    head = next(name for name, module in network.named_modules() if module is network.head)
-    kept = {name: file.tensors.get(name) for name in (f"{head}.weight", f"{head}.bias") if name in own}
+    kept = {name: file.tensors.get(name) for name in _of_classes(network, arch)}
     if any(tensor is None or tensor.shape != own[name].shape for name, tensor in kept.items()):
         file = replace(file, tensors=file.tensors | {name: own[name] for name in kept})
     network.load_state_dict(_fitting(file, arch, network))
     return file.normalisation(*_normalisation(network))
 
 
-def _librarys(arch: str, name: str, classes: tuple[str, ...], precision: str, device: str) -> Classifier:
+def _of_classes(network: Network, arch: str) -> list[str]:
+    """Returns the names of the tensors that depend on the number of classes: the last layer's.
+
+    Where no such layer is known they are those that have another shape for two classes than for three.
+    """
+    if network.head is None:
+        two, three = (new_network(arch, classes).state_dict() for classes in (2, 3))
+        return [name for name in two if two[name].shape != three[name].shape]
+    own = network.state_dict()
+    head = next(name for name, module in network.named_modules() if module is network.head)
+    return [name for name in (f"{head}.weight", f"{head}.bias") if name in own]
+
+
+def _librarys(
+    arch: str,
+    name: str,
+    classes: tuple[str, ...],
+    precision: str,
+    device: str,
+    size: tuple[int, int] | None,
+) -> Classifier:
     """Returns a library's network with the library's weights."""
-    state = pretrained_state(arch)
+    state = pretrained_state(arch.partition("@")[0])
     network = new_network(arch, len(classes))
-    head = next(named for named, module in network.named_modules() if module is network.head)
-    if len(told := state[f"{head}.weight"]) != len(classes):
-        raise UnusableInput(
-            f"{arch} tells {len(told)} classes apart, not {len(classes)}: unseen train --arch {arch} --start "
-            "pretrained fits it to yours"
-        )
+    own = network.state_dict()
+    for each in _of_classes(network, arch):
+        if len(told := state[each]) != len(own[each]):
+            raise UnusableInput(
+                f"{arch} tells {len(told)} classes apart, not {len(classes)}: unseen train --arch {arch} "
+                "--start pretrained fits it to yours"
+            )
     network.load_state_dict(state)
+    arch = headed(network, arch, size, len(classes))
     return Classifier(name, arch, network, classes, *_normalisation(network), precision, device)
 
 
@@ -338,12 +397,21 @@ def _normalisation(network: Network) -> tuple[Triple, Triple]:
     return network.triple("mean") or CIFAR10_MEAN, network.triple("std") or CIFAR10_STD
 
 
-def _users(spec: str, name: str, classes: tuple[str, ...], precision: str, device: str) -> Classifier:
+def _users(
+    arch: str,
+    name: str,
+    classes: tuple[str, ...],
+    precision: str,
+    device: str,
+    size: tuple[int, int] | None,
+) -> Classifier:
     """Returns the user's own network, with the weights and the normalisation that it comes with."""
+    spec = arch.partition("@")[0]
     use_network(spec)
-    network = UserNetwork(spec, len(classes))
+    network = new_network(arch, len(classes))
     try:
-        return Classifier(name, spec, network, classes, *_normalisation(network), precision, device)
+        arch = headed(network, arch, size, len(classes))
+        return Classifier(name, arch, network, classes, *_normalisation(network), precision, device)
     except ValueError as error:
         raise UnusableInput(f"{spec}: {error}") from error
 
@@ -353,10 +421,12 @@ def _fitting(file: WeightsFile, arch: str, network: Network) -> dict[str, Tensor
     if isinstance(network, LibraryNetwork):
         file = replace(file, tensors=with_body(file.tensors))
     expected = network.state_dict()
-    head = next(name for name, module in network.named_modules() if module is network.head)
-    weight = file.tensors.get(f"{head}.weight")
-    if weight is not None and weight.ndim == 2 and len(weight) != network.head.out_features:
-        raise UnusableInput(f"{file.path} tells {len(weight)} classes apart, not {network.head.out_features}")
+    if network.head:
+        head = next(name for name, module in network.named_modules() if module is network.head)
+        weight = file.tensors.get(f"{head}.weight")
+        if weight is not None and weight.ndim == 2 and len(weight) != network.head.out_features:
+            outputs = network.head.out_features
+            raise UnusableInput(f"{file.path} tells {len(weight)} classes apart, not {outputs}")
     # Old files lack the counters of BatchNorm, which do not bear on the logits.
     counters = {name: torch.tensor(0) for name in expected if name.endswith(".num_batches_tracked")}
     tensors = {**counters, **file.tensors}

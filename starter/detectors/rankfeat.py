@@ -28,6 +28,8 @@ class RankFeat(Detector):
 
     def _fit(self, source: Source) -> None:
         assert source.classifier is not None
+        if source.classifier.logits_alone:
+            raise UnusableInput(f"{source.classifier} gives logits alone, and RankFeat needs its last layer")
         self.classifier_ = source.classifier
         self.places_ = _places(source.classifier, source.train_ref)
 

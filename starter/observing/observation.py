@@ -25,6 +25,8 @@ NEEDS = (
     *("moments", "features", "image_stats", "rotation", "rotations", "grey", "peers"),
     *("referee", "referee_features"),
 )
+#: Of these, what the classifier's features are needed for: one that gives logits alone has none.
+FEATURE_NEEDS = frozenset({"moments", "features", "rotation"})
 #: Of these, what referees give.
 REFEREE_NEEDS = frozenset({"referee", "referee_features"})
 #: The columns of `Observation.image_stats`.
@@ -281,7 +283,7 @@ class Source:
         observation: of the reference images, which the classifier was not trained on.
         labels: int64 (n,), their classes.
         train_ref: observation of unlabelled training images (FD, KNN, Mahalanobis, ViM use it).
-        head_weight, head_bias: the classifier's last layer, (k, d) and (k,).
+        head_weight, head_bias: the classifier's last layer, (k, d) and (k,); d is 0 for logits alone.
         classifier: a copy of the network itself, for methods that train or run it; None where the source
             was made without it.
         scores: float64 (n,), finite, in the OOD track: the detector's score of every reference image, higher
@@ -389,6 +391,8 @@ def unmet(needs: Iterable[str], competition: Competition) -> str:
     if "peers" in needs and len(competition.classifiers) < 2:
         return "`peers` needs a second classifier, and the competition has one"
     for need in needs:
+        if need in FEATURE_NEEDS and competition.logits_alone:
+            return f"features are read, and {', '.join(competition.logits_alone)} gives logits alone"
         if need in REFEREE_NEEDS and not competition.referees:
             return f"`{need}` needs a competition built with --referee"
     return ""

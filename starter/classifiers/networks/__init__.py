@@ -28,13 +28,17 @@ ARCHITECTURES: dict[str, Callable[[int], Network]] = {
 def new_network(arch: str, num_classes: int) -> Network:
     """Returns an untrained network: the kit's, a library's, or the user's that ``module:function`` gives.
 
+    After an "@" the last two may name the layer that gives the logits: ``timm:NAME@LAYER``.
+
     Raises:
-        UnusableInput: an unknown name, or a module:function that fails or that `use_network` was not told of.
+        UnusableInput: an unknown name or layer, or a module:function that fails or that `use_network` was not
+            told of.
     """
     if arch in ARCHITECTURES:
         return ARCHITECTURES[arch](num_classes)
-    if is_library(arch):
-        return LibraryNetwork(arch, num_classes)
-    if ":" in arch:
-        return UserNetwork(arch, num_classes)
+    spec, _, layer = arch.partition("@")
+    if is_library(spec):
+        return LibraryNetwork(spec, num_classes, layer)
+    if ":" in spec:
+        return UserNetwork(spec, num_classes, layer)
     raise UnusableInput(f"{arch[:100]!r} is no architecture of the kit, which has {', '.join(ARCHITECTURES)}")

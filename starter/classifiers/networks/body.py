@@ -1,4 +1,4 @@
-"""BodyNetwork: any module that ends in a linear layer, as a Network."""
+"""BodyNetwork: any module that gives logits, as a Network; with features where a linear layer gives them."""
 
 import inspect
 
@@ -8,56 +8,129 @@ from torch import Tensor, nn
 from starter.classifiers.networks.network import Network
 from submission.errors import UnusableInput
 
+NO_LAYER = "none"
+"""Named in place of a layer: the network gives logits alone."""
+TRIED = 2
+"""Images that a network is tried on."""
+
 
 class BodyNetwork(Network):
-    """A module that maps images to logits, in float32, with the input of its last linear layer as features.
+    """A module that maps images to logits, in float32, with what its last linear layer reads as features.
+
+    A module whose logits no linear layer gives (a convolution and a mean do, or a mean of two heads) gives
+    logits alone: it has no head and no features.
 
     Attributes:
         spec: how the user named it; messages begin with it.
         body: the module.
+        layer: the name in `body` of the `nn.Linear` that gives the logits; "" for the last in the order of
+            definition, `NO_LAYER` where none does.
 
     Raises:
-        UnusableInput: it does not end in an `nn.Linear` to `num_classes`.
+        UnusableInput: the layer named is no `nn.Linear` to `num_classes`.
     """
 
-    def __init__(self, spec: str, body: nn.Module, num_classes: int) -> None:
+    def __init__(self, spec: str, body: nn.Module, num_classes: int, layer: str = "") -> None:
         super().__init__()
         self.spec = spec
         self.body = body.float()
-        linear = [module for module in self.body.modules() if isinstance(module, nn.Linear)]
-        if not linear or linear[-1].out_features != num_classes:
-            outputs = f"{linear[-1].out_features} outputs" if linear else "no nn.Linear"
-            raise UnusableInput(
-                f"{spec}({num_classes}) must end in an nn.Linear to {num_classes}, has {outputs}"
-            )
+        self.layer = layer
+        if not layer:
+            last = self.head
+            self.layer = "" if last is not None and last.out_features == num_classes else NO_LAYER
+        elif layer != NO_LAYER:
+            named = self._linear().get(layer)
+            if named is None or named.out_features != num_classes:
+                found = [name for name, each in self._linear().items() if each.out_features == num_classes]
+                raise UnusableInput(
+                    f"{spec}@{layer}: no nn.Linear to {num_classes} classes is called {layer!r}; there are "
+                    f"{', '.join([*found, NO_LAYER])}"
+                )
         if not all(isinstance(value, Tensor) for value in self.body.state_dict().values()):
             raise UnusableInput(f"{spec}: its state_dict() holds more than tensors")
 
     @property
-    def head(self) -> nn.Linear:
-        """The last `nn.Linear` in the order of definition."""
-        return [module for module in self.body.modules() if isinstance(module, nn.Linear)][-1]
+    def arch(self) -> str:
+        """What names it in a weights file: the spec, and the layer where it is not the last one defined."""
+        return f"{self.spec}@{self.layer}" if self.layer else self.spec
+
+    @property
+    def head(self) -> nn.Linear | None:
+        """The linear layer that gives the logits, if one does."""
+        if self.layer == NO_LAYER:
+            return None
+        linear = self._linear()
+        return linear[self.layer] if self.layer else next(reversed(linear.values()), None)
+
+    def _linear(self) -> dict[str, nn.Linear]:
+        """Returns the linear layers by name, in the order of definition."""
+        return {name: each for name, each in self.body.named_modules() if isinstance(each, nn.Linear)}
+
+    def find_head(self, size: tuple[int, int], num_classes: int) -> None:
+        """Try the network on images of a size (height, width), and keep which linear layer gives its logits.
+
+        Raises:
+            UnusableInput: it fails on such images, or gives no logits of so many classes, or probabilities.
+        """
+        x = torch.randn(TRIED, 3, *size, generator=torch.Generator().manual_seed(0))
+        linear, training = self._linear(), self.training
+        calls: dict[str, tuple[Tensor, Tensor]] = {}
+
+        def watch(name: str, layer: nn.Linear) -> torch.utils.hooks.RemovableHandle:
+            return layer.register_forward_hook(lambda _, given, out: calls.update({name: (given[0], out)}))
+
+        hooks = [watch(name, layer) for name, layer in linear.items()]
+        try:
+            with torch.inference_mode():
+                logits = self.eval()._run(x)
+        finally:
+            self.train(training)
+            for hook in hooks:
+                hook.remove()
+        if logits.shape != (TRIED, num_classes):
+            raise UnusableInput(
+                f"{self.spec} gives outputs {tuple(logits.shape)} for {TRIED} images: {num_classes} classes "
+                f"ask for ({TRIED}, {num_classes})"
+            )
+        if bool((logits >= 0).all()) and torch.allclose(logits.sum(dim=1), torch.ones(TRIED), atol=1e-3):
+            raise UnusableInput(
+                f"{self.spec} gives probabilities: logits are asked for, as before its softmax"
+            )
+        found = [name for name, call in calls.items() if _gives(*call, logits)]
+        last = next(reversed(linear), None)
+        self.layer = NO_LAYER if not found else "" if last in found else found[-1]
 
     def features(self, x: Tensor) -> Tensor:
-        """Returns what the last linear layer reads, float32 (n, d).
+        """Returns what the layer that gives the logits reads, float32 (n, d); the logits where none does.
 
         Raises:
             UnusableInput: the network fails, or its output is not that layer's.
         """
+        head = self.head
+        if head is None:
+            return self._run(x).float()
         calls: list[tuple[Tensor, Tensor]] = []
-        with self.head.register_forward_hook(lambda _, inputs, output: calls.append((inputs[0], output))):
-            try:
-                logits = self.body(x)
-            except Exception as error:
-                raise UnusableInput(
-                    f"{self.spec} fails on images of shape {tuple(x.shape)}: {type(error).__name__}: {error}"
-                ) from error
-        features, output = calls[-1] if calls else (x, None)
-        if features.ndim != 2 or output is None or not (output is logits or torch.equal(output, logits)):
+        with head.register_forward_hook(lambda _, inputs, output: calls.append((inputs[0], output))):
+            logits = self._run(x)
+        if not calls or not _gives(*calls[-1], logits):
+            layer = self.layer or "that was defined last"
             raise UnusableInput(
-                f"{self.spec}: the logits must be what its last nn.Linear gives, (n, k) from features (n, d)"
+                f"{self.spec}: its nn.Linear {layer} does not give the logits (n, k) from features (n, d); "
+                f"name another as {self.spec}@LAYER, or {self.spec}@{NO_LAYER} for logits alone"
             )
-        return features.float()
+        return calls[-1][0].float()
+
+    def _run(self, x: Tensor) -> Tensor:
+        """Returns the module's output. Raises UnusableInput where it fails or gives anything but a tensor."""
+        try:
+            output = self.body(x)
+        except Exception as error:
+            raise UnusableInput(
+                f"{self.spec} fails on images of shape {tuple(x.shape)}: {type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(output, Tensor):
+            raise UnusableInput(f"{self.spec} must give logits, a tensor (n, k), not {type(output).__name__}")
+        return output
 
     def stages(self, x: Tensor) -> list[Tensor]:
         """Returns the maps that the module's own `stages` gives.
@@ -88,3 +161,8 @@ class BodyNetwork(Network):
         except (RuntimeError, TypeError, ValueError) as error:
             raise UnusableInput(f"{self.spec}: `{name}` of the network must be three numbers") from error
         return red, green, blue
+
+
+def _gives(features: Tensor, output: Tensor, logits: Tensor) -> bool:
+    """Returns whether a layer that gave `output` from `features` gave the logits, from rows of features."""
+    return features.ndim == 2 and (output is logits or torch.equal(output, logits))

@@ -34,11 +34,11 @@ class LibraryNetwork(BodyNetwork):
     where it says nothing).
 
     Raises:
-        UnusableInput: the library is not installed or has no such network, or that ends in no linear layer.
+        UnusableInput: the library is not installed or has no such network, or that has no such layer.
     """
 
-    def __init__(self, arch: str, num_classes: int) -> None:
-        super().__init__(arch, _made(arch, num_classes), num_classes)
+    def __init__(self, spec: str, num_classes: int, layer: str = "") -> None:
+        super().__init__(spec, _made(spec, num_classes), num_classes, layer)
 
     def triple(self, name: str) -> tuple[float, float, float]:
         """Returns the library's mean or standard deviation of the input on [0, 1]."""

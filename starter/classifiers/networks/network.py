@@ -63,7 +63,7 @@ class _Stages(nn.Module):
 
 
 class Network(nn.Module, ABC):
-    """A convolutional network with global average pooling and one linear layer on top.
+    """A network with its linear last layer, in the kit's own architectures after global average pooling.
 
     The input is the normalised image, float (n, 3, h, w). A subclass gives `stages` and `head`.
 
@@ -79,16 +79,20 @@ class Network(nn.Module, ABC):
 
     @property
     @abstractmethod
-    def head(self) -> nn.Linear:
-        """The last layer: features (n, d) to logits (n, k)."""
+    def head(self) -> nn.Linear | None:
+        """The last layer: features (n, d) to logits (n, k); None for a network that gives logits alone."""
 
     def features(self, x: Tensor) -> Tensor:
-        """Returns the penultimate features, float32 (n, d): the last maps, averaged over positions."""
+        """Returns the penultimate features, float32 (n, d): the last maps, averaged over positions.
+
+        Without a head these are the logits, (n, k).
+        """
         return self.stages(x)[-1].mean(dim=(2, 3), dtype=torch.float32)
 
     def forward(self, x: Tensor) -> Tensor:
         """Returns the logits, (n, k)."""
-        return self.head(self.features(x))
+        features = self.features(x)
+        return features if self.head is None else self.head(features)
 
     def folded(self) -> "Network":
         """Returns a copy for inference: the same maps in fewer operations, from other tensors."""

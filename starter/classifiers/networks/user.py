@@ -1,8 +1,8 @@
 """UserNetwork: a network of the user's own, named ``module:function``.
 
-The function takes the number of classes and returns an `nn.Module` that maps normalised images (n, 3, h, w)
-to logits (n, k), as its last `nn.Linear` gives them. With a method `stages`, images -> list of maps, it
-serves the detectors that read such maps. Its `mean` and `std`, where it has them, say how images are
+The function takes the number of classes and returns what maps normalised images (n, 3, h, w) to logits
+(n, k): an `nn.Module`, or anything else that can be called. With a method `stages`, images -> list of maps,
+a module serves the detectors that read such maps. Its `mean` and `std`, where it has them, say how images are
 normalised on [0, 1]; else that is done as for CIFAR-10. It keeps the weights that it comes with until a
 weights file gives others, so the function should not need a file that those who are to run it lack.
 
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from starter.classifiers.networks.body import BodyNetwork
 from submission.errors import UnusableInput
@@ -87,15 +87,32 @@ class UserNetwork(BodyNetwork):
             else than a network for `num_classes` classes.
     """
 
-    def __init__(self, spec: str, num_classes: int) -> None:
+    def __init__(self, spec: str, num_classes: int, layer: str = "") -> None:
         if spec not in _used:
             raise UnusableInput(
                 f"{spec[:100]!r} is not the kit's, and no file makes the kit run code: get its module, "
                 "read it, and name it with --network module:function"
             )
-        super().__init__(spec, _called(spec, num_classes), num_classes)
+        super().__init__(spec, _called(spec, num_classes), num_classes, layer)
         source = getattr(sys.modules[spec.partition(":")[0]], "__file__", None)
         self.code = sha256(Path(source)) if source else ""
+
+
+class _Called(nn.Module):
+    """What can be called and is no module: logits of a tensor (n, 3, h, w), as a tensor or an array."""
+
+    def __init__(self, function: Callable[[Tensor], object]) -> None:
+        super().__init__()
+        self.function = function
+        for name in ("mean", "std"):
+            if hasattr(function, name):
+                setattr(self, name, getattr(function, name))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.as_tensor(self.function(x))
+
+    def __deepcopy__(self, memo: object) -> "_Called":
+        return _Called(self.function)
 
 
 def _called(spec: str, num_classes: int) -> nn.Module:
@@ -105,6 +122,10 @@ def _called(spec: str, num_classes: int) -> nn.Module:
             network = _used[spec](num_classes)
         except (Exception, SystemExit) as error:
             raise UnusableInput(f"{spec}({num_classes}) fails: {type(error).__name__}: {error}") from error
-    if not isinstance(network, nn.Module):
-        raise UnusableInput(f"{spec}({num_classes}) returns {type(network).__name__}, not an nn.Module")
-    return network
+    if isinstance(network, nn.Module):
+        return network
+    if not callable(network):
+        raise UnusableInput(
+            f"{spec}({num_classes}) returns {type(network).__name__}, neither an nn.Module nor a function"
+        )
+    return _Called(network)

@@ -7,7 +7,6 @@ from safetensors.torch import save_file
 
 from starter.classifiers import load_classifier, new_network, read_classifier, save_classifier
 from starter.classifiers.networks import library
-from starter.classifiers.networks.library import LibraryNetwork
 from starter.classifiers.train import Training, train
 from starter.classifiers.weights import begin_with
 from submission.errors import UnusableInput
@@ -99,12 +98,53 @@ def test_weights_for_other_classes_are_refused_and_can_be_begun_with(
         ("timm:hf-hub:somebody/net", "timm has no such network"),
         ("torchvision:nonsense", "torchvision has no such classifier"),
         ("torchvision:fcn_resnet50", "torchvision has no such classifier"),
-        ("torchvision:squeezenet1_0", "has no nn.Linear"),
+        ("timm:resnet10t@layer4", "no nn.Linear to 3 classes is called 'layer4'; there are fc, none"),
     ],
 )
 def test_networks_that_are_none(spec: str, message: str) -> None:
     with pytest.raises(UnusableInput, match=message):
-        LibraryNetwork(spec, 3)
+        new_network(spec, 3)
+
+
+@pytest.mark.parametrize(
+    ("arch", "side"), [("torchvision:squeezenet1_1", 64), ("timm:deit_tiny_distilled_patch16_224", 224)]
+)
+def test_a_convolution_or_two_heads_give_logits_alone(arch: str, side: int, tmp_path: Path) -> None:
+    save_file(new_network(arch, 3).state_dict(), tmp_path / "x.safetensors")
+    classifier = load_classifier(f"{arch}={tmp_path / 'x.safetensors'}", CLASSES, size=(side, side))
+    assert classifier.arch == f"{arch}@none"
+    assert classifier.logits_alone
+    logits, features = classifier(pictures(side=side))
+    torch.testing.assert_close(logits, classifier.network.body(classifier.normalised(pictures(side=side))))
+    assert features.shape == (4, 0)
+    assert classifier.head_weight.shape == (3, 0)
+    save_classifier(classifier, tmp_path / "saved.safetensors")
+    again = read_classifier(tmp_path / "saved.safetensors")
+    assert (again.digest, again.logits_alone) == (classifier.digest, True)
+
+
+def test_the_layer_is_found_or_named(tmp_path: Path) -> None:
+    save_file(own("resnet10t").state_dict(), tmp_path / "x.safetensors")
+    found = load_classifier(f"timm:resnet10t={tmp_path / 'x.safetensors'}", CLASSES, size=(64, 64))
+    assert (found.arch, found.logits_alone) == ("timm:resnet10t", False)
+    named = load_classifier(f"timm:resnet10t@fc={tmp_path / 'x.safetensors'}", CLASSES, size=(64, 64))
+    assert (named.name, named.arch) == ("resnet10t", "timm:resnet10t@fc")
+    assert torch.equal(named(pictures())[1], found(pictures())[1])
+    alone = load_classifier(f"timm:resnet10t@none={tmp_path / 'x.safetensors'}", CLASSES, size=(64, 64))
+    torch.testing.assert_close(alone(pictures())[0], found(pictures())[0])
+    assert alone(pictures())[1].shape == (4, 0)
+
+
+def test_a_network_of_other_classes_without_a_linear_layer_can_be_begun_with(tmp_path: Path) -> None:
+    arch = "torchvision:squeezenet1_1"
+    given = new_network(arch, 5).state_dict()
+    save_file(given, tmp_path / "five.safetensors")
+    network = new_network(arch, 3)
+    own_weight = network.state_dict()["body.classifier.1.weight"].clone()
+    begin_with(network, arch, str(tmp_path / "five.safetensors"))
+    state = network.state_dict()
+    assert torch.equal(state["body.classifier.1.weight"], own_weight)
+    assert torch.equal(state["body.features.0.weight"], given["body.features.0.weight"])
 
 
 @pytest.mark.slow

@@ -70,6 +70,37 @@ def convolution(num_classes):
 def function(num_classes):
     return lambda x: x
 
+def arrays(num_classes):
+    return lambda x: x.mean((2, 3)).double().numpy()[:, :num_classes]
+
+def pooled(num_classes):
+    return nn.Sequential(nn.Conv2d(3, num_classes, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+
+def words(num_classes):
+    return lambda x: "cat"
+
+class Listed(nn.Module):
+    def forward(self, x):
+        return [x]
+
+def listed(num_classes):
+    return Listed()
+
+class Reordered(nn.Module):
+    def __init__(self, num_classes):
+        super().__init__()
+        self.top = nn.Linear(192, num_classes)
+        self.unused = nn.Linear(5, num_classes)
+
+    def forward(self, x):
+        return self.top(x.flatten(1))
+
+def reordered(num_classes):
+    return Reordered(num_classes)
+
+def number(num_classes):
+    return 3
+
 def broken(num_classes):
     raise OSError("no weights.pt")
 
@@ -182,9 +213,14 @@ def test_a_named_network_can_be_built_for_training(module: str) -> None:
     [
         ("none", "has no attribute 'none'"),
         ("NUMBER", "NUMBER is no function"),
-        ("five", r"five\(3\) must end in an nn.Linear to 3, has 5 outputs"),
-        ("convolution", r"must end in an nn.Linear to 3, has no nn.Linear"),
-        ("function", "returns function, not an nn.Module"),
+        ("five", r"five fails on images of shape \(2, 3, 8, 8\): RuntimeError"),
+        ("convolution", r"gives outputs \(2, 3, 6, 6\) for 2 images: 3 classes ask for \(2, 3\)"),
+        ("function", r"gives outputs \(2, 3, 8, 8\) for 2 images"),
+        ("words", r"words fails on images of shape \(2, 3, 8, 8\): TypeError"),
+        ("listed", "listed must give logits, a tensor"),
+        ("softmax", "gives probabilities: logits are asked for, as before its softmax"),
+        ("number", r"number\(3\) returns int, neither an nn.Module nor a function"),
+        ("make@mix", "no nn.Linear to 3 classes is called 'mix'; there are top, none"),
         ("broken", r"broken\(3\) fails: OSError: no weights.pt"),
         ("leaving", r"leaving\(3\) fails: SystemExit: 3"),
         ("nothing", r"nothing\(3\) fails: TypeError"),
@@ -193,15 +229,15 @@ def test_a_named_network_can_be_built_for_training(module: str) -> None:
 )
 def test_functions_that_give_no_network(function: str, message: str, module: str) -> None:
     with pytest.raises(UnusableInput, match=message):
-        load_classifier(f"mine={module}:{function}", CLASSES)
+        load_classifier(f"mine={module}:{function}", CLASSES, size=(8, 8))
 
 
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        ("softmax", "the logits must be what its last nn.Linear gives"),
-        ("early", "the logits must be what its last nn.Linear gives"),
-        ("unused", "the logits must be what its last nn.Linear gives"),
+        ("softmax", "its nn.Linear that was defined last does not give the logits .* name another as"),
+        ("early", "its nn.Linear that was defined last does not give the logits"),
+        ("unused", "its nn.Linear that was defined last does not give the logits"),
         ("small_input", r"small_input fails on images of shape \(5, 3, 8, 8\): RuntimeError"),
     ],
 )
@@ -209,6 +245,28 @@ def test_networks_that_do_something_else(function: str, message: str, module: st
     classifier = load_classifier(f"mine={module}:{function}", CLASSES)
     with pytest.raises(UnusableInput, match=message):
         classifier(IMAGES)
+
+
+def test_the_layer_that_gives_the_logits_is_found_though_another_was_defined_last(module: str) -> None:
+    classifier = load_classifier(f"mine={module}:reordered", CLASSES, size=(8, 8))
+    assert classifier.arch == f"{module}:reordered@top"
+    _, features = classifier(IMAGES)
+    assert features.shape == (5, 192)
+    save_classifier(classifier, Path("peer.safetensors"))
+    again = read_classifier(Path("peer.safetensors"))
+    assert again.digest == classifier.digest
+    assert torch.equal(again(IMAGES)[1], features)
+
+
+@pytest.mark.parametrize("function", ["arrays", "pooled"])
+def test_whatever_gives_logits_does(function: str, module: str) -> None:
+    classifier = load_classifier(f"mine={module}:{function}", CLASSES, size=(8, 8))
+    assert classifier.logits_alone
+    logits, features = classifier(IMAGES)
+    assert logits.dtype == torch.float32
+    assert (logits.shape, features.shape) == ((5, 3), (5, 0))
+    save_classifier(classifier, Path("peer.safetensors"))
+    torch.testing.assert_close(read_classifier(Path("peer.safetensors"))(IMAGES)[0], logits)
 
 
 @pytest.mark.parametrize(
