@@ -1,4 +1,4 @@
-"""Published estimators, one a file; `BASELINES` names them all."""
+"""Published estimators, one per file; `BASELINES` and `OOD_BASELINES` have them by name."""
 
 from baselines.accuracy.agreement import Agreement
 from baselines.accuracy.aline import Aline
@@ -91,7 +91,7 @@ BASELINES: dict[str, Estimator] = {
     "stack": Stack(),
     "projnorm": ProjNorm(),
 }
-"""Methods of the accuracy track. Prototypes: clone one before fitting it."""
+"""Methods of the accuracy track by name. They are prototypes: clone one before you fit it."""
 
 OOD_BASELINES: dict[str, Estimator] = {
     "constant": Constant(),
@@ -106,4 +106,4 @@ OOD_BASELINES: dict[str, Estimator] = {
     "plugin-mpe": PluginMpe(),
     "gscore-best": GscoreBest(),
 }
-"""Methods of the OOD track. Prototypes too."""
+"""Methods of the OOD track by name. They are prototypes: clone one before you fit it."""

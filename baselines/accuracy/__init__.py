@@ -1,1 +1,1 @@
-"""Published estimators of a classifier's accuracy, one a file."""
+"""Published estimators of a classifier's accuracy, one per file."""

@@ -1,8 +1,9 @@
-"""Agreement with a referee: a network that learnt from other images seldom errs alike.
+"""Agreement with a referee, a network that was trained on other images and so makes different errors.
 
-Agreement stands for accuracy as in GDE (Jiang, Nagarajan, Baek & Kolter, ICLR 2022), here with the
-competition's referee in the place of a second classifier. Its class prior may be adapted to the set by EM
-(Saerens, Latinne & Decaestecker 2002).
+Agreement estimates accuracy as in GDE (Jiang, Nagarajan, Baek & Kolter, "Assessing Generalization of SGD via
+Disagreement", ICLR 2022), with the competition's referee in place of a second classifier. EM may adapt the
+class prior to the set (Saerens, Latinne & Decaestecker, "Adjusting the Outputs of a Classifier to New a
+Priori Probabilities", Neural Computation 2002).
 """
 
 import numpy as np
@@ -17,10 +18,11 @@ KINDS = ("hard", "soft")
 
 
 def agreement(target: Observation, referee: FloatArray, kind: str = "hard") -> float:
-    """Returns how far the referee's probabilities (n, k) agree with the predicted classes, in [0, 1].
+    """Returns the agreement of the referee's probabilities (n, k) with the predicted classes, in [0, 1].
 
-    Hard: the share of images to which both give the same class. Soft: the mean probability that the referee
-    gives to the predicted class, which is the accuracy if the referee's probabilities are right.
+    Hard: the share of images to which both give the same class, mean_i 1[argmax_c r_ic = y_i]. Soft: the mean
+    probability that the referee gives to the predicted class y_i, mean_i r_i(y_i), which is the accuracy if
+    the referee's probabilities are calibrated.
     """
     if kind == "soft":
         return float(referee[np.arange(len(referee)), target.predicted].mean())
@@ -28,15 +30,15 @@ def agreement(target: Observation, referee: FloatArray, kind: str = "hard") -> f
 
 
 class Agreement(Estimator):
-    """`agreement` with the referee, plus how much the accuracy on the clean source lies above it there.
+    """The agreement with the referee, plus the difference of accuracy and agreement on the source.
 
     Args:
         kind: "hard" or "soft".
-        em: whether the referee's probabilities are first adapted to the set's class prior, which EM on them
-            finds. That raises agreement on sets of few classes, where the referee has less to err about; with
-            the offset, which makes good for its errors on all classes, it is counted twice.
-        offset: whether the source's accuracy less its agreement is added. Without it a referee that errs
-            itself makes the estimate too low.
+        em: True to adapt the referee's probabilities to the set's class prior first, which EM estimates from
+            them. This raises the agreement on sets of few classes, where the referee makes fewer errors. Do
+            not combine it with the offset, which already corrects for the referee's errors on all classes.
+        offset: True to add the difference of accuracy and agreement on the source. Without it the estimate is
+            too low, since the referee makes errors too.
     """
 
     needs = ("referee",)

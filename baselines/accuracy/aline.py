@@ -1,8 +1,10 @@
-"""ALine, agreement on the line (Baek, Jiang, Raghunathan & Kolter, NeurIPS 2022).
+"""ALine: agreement-on-the-line.
 
-Across pairs of networks the probit of agreement on shifted images lies on one line against the probit of
-agreement on the source's, and the probit of accuracy lies on the same line. Agreement needs no labels, so it
-tells the line, and the line tells accuracy.
+Paper: Baek, Jiang, Raghunathan & Kolter, "Agreement-on-the-Line: Predicting the Performance of Neural
+Networks under Distribution Shift", NeurIPS 2022. For pairs of networks, the probit of their agreement on
+shifted images is a linear function of the probit of their agreement on the source; the probits of their
+accuracies are related by the same line. Agreement needs no labels, so the line can be fitted, and then it
+gives the accuracy.
 """
 
 from itertools import combinations
@@ -16,25 +18,29 @@ from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput
 
 FORMS = ("d", "s")
-"""ALine-D solves for the accuracies of all networks at once, ALine-S reads one off the line."""
+"""ALine-D solves for the accuracies of all networks together; ALine-S reads each off the line."""
 RIDGE = 1e-3
-"""Of the ridge regressions that are the random heads."""
+"""Penalty of the ridge regressions that give the random heads, relative to the mean squared feature."""
 
 
 def probits(shares: FloatArray, n: int) -> FloatArray:
-    """Returns Phi^-1 of shares of n images, same shape; 0 and 1 count as half an image away from them."""
+    """Returns Phi^-1 of shares of n images, same shape; shares are kept half an image away from 0 and 1."""
     return norm.ppf(np.clip(shares, 0.5 / n, 1 - 0.5 / n))
 
 
 def agreements(predicted: IntArray) -> FloatArray:
-    """Returns the share of images, of predictions (m, n), on which each pair of networks agrees."""
+    """Returns the share of images on which each pair of m networks agrees, (m (m - 1) / 2,).
+
+    Args:
+        predicted: Predicted classes (m, n).
+    """
     return np.array([(a == b).mean() for a, b in combinations(predicted, 2)])
 
 
 def line(known: FloatArray, shifted: FloatArray) -> tuple[float, float]:
     """Returns slope and intercept of `shifted` on `known`, probits of agreement (pairs,), by least squares.
 
-    Of fewer than three pairs, or where the slope would be negative, the slope is 1.
+    The slope is 1 for fewer than three pairs, or if least squares gives a negative one.
     """
     spread = ((known - known.mean()) ** 2).sum()
     slope = ((known - known.mean()) * shifted).sum() / spread if len(known) > 2 and spread > 0 else 1.0
@@ -43,23 +49,22 @@ def line(known: FloatArray, shifted: FloatArray) -> tuple[float, float]:
 
 
 def aline_s(agreed: FloatArray, right: FloatArray, shifted: FloatArray) -> FloatArray:
-    """Returns ALine-S: probits of accuracy (m,) on the shifted images, read off the line.
+    """Returns ALine-S: probits of the accuracies on the set, slope * right + intercept, (m,).
 
     Args:
-        agreed: probits of each pair's agreement on the source, (m (m - 1) / 2,).
-        right: probits of each network's accuracy on the source, (m,).
-        shifted: probits of each pair's agreement on the set, (m (m - 1) / 2,).
+        agreed: Probits of each pair's agreement on the source, (m (m - 1) / 2,).
+        right: Probits of each network's accuracy on the source, (m,).
+        shifted: Probits of each pair's agreement on the set, (m (m - 1) / 2,).
     """
     slope, intercept = line(agreed, shifted)
     return slope * right + intercept
 
 
 def aline_d(agreed: FloatArray, right: FloatArray, shifted: FloatArray) -> FloatArray:
-    """Returns ALine-D: the probits x (m,) of m >= 3 networks that come nearest to all pairs at once.
+    """Returns ALine-D: probits x (m,) of the accuracies of m >= 3 networks that fit all pairs best.
 
-    The arguments are those of `aline_s`.
-
-    (x_i + x_j) / 2 = shifted_ij + slope ((right_i + right_j) / 2 - agreed_ij), by least squares.
+    They solve (x_i + x_j) / 2 = shifted_ij + slope ((right_i + right_j) / 2 - agreed_ij) for all pairs (i, j)
+    by least squares. The arguments are those of `aline_s`.
     """
     slope, _ = line(agreed, shifted)
     pairs = list(combinations(range(len(right)), 2))
@@ -72,8 +77,8 @@ def aline_d(agreed: FloatArray, right: FloatArray, shifted: FloatArray) -> Float
 def random_heads(features: FloatArray, labels: IntArray, k: int, count: int, seed: int) -> FloatArray:
     """Returns `count` linear heads (count, d + 1, k) on features (n, d), each fitted to a few random images.
 
-    Ridge regressions of one-hot labels on 2, 4, 8, ... images a class, so that they differ in accuracy, which
-    gives the line its length; from the most on, the sizes begin again with other images.
+    They are ridge regressions of one-hot labels, fitted to 2, 4, 8, ... images per class, so that they differ
+    in accuracy and span a long line; after the largest size the sizes start again, with other images.
     """
     rng = np.random.default_rng(seed)
     design, wanted = _design(features), np.eye(k)[labels]
@@ -93,16 +98,17 @@ def _design(features: FloatArray) -> FloatArray:
 
 
 class Aline(Estimator):
-    """The classifier's accuracy by agreement on the line with the competition's other classifiers or heads.
+    """The classifier's accuracy by agreement-on-the-line with other classifiers or with random heads.
 
-    Random heads on the classifier's own features are what gives diversity to one network (Saxena et al.,
-    NeurIPS 2024). They learn from every second reference image, and the source's agreements are those on the
-    others. A single pair tells no slope: it is 1 then, and ALine-S is what is left.
+    Random heads on the classifier's own penultimate features take the place of other networks if there are
+    none (Saxena et al., "Predicting the Performance of Foundation Models via Agreement-on-the-Line", NeurIPS
+    2024). They are trained on every second reference image; agreement on the source is measured on the other
+    images. A single pair gives no slope, so the slope is 1 and ALine-S is used.
 
     Args:
-        heads: how many random heads there are in the place of the other classifiers; 0 for these.
+        heads: Number of random heads to use in place of the other classifiers; 0 to use these.
         form: "d" (ALine-D) or "s" (ALine-S).
-        seed: of the heads.
+        seed: Seed of the heads.
     """
 
     def __init__(self, heads: int = 0, form: str = "d", seed: int = 0) -> None:
@@ -112,7 +118,7 @@ class Aline(Estimator):
 
     @property
     def needs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The other classifiers, or the features that heads stand on."""
+        """The other classifiers' logits, or the features for the heads."""
         return ("features",) if self.heads else ("peers",)
 
     def _fit(self, meta: MetaTrain) -> None:
@@ -139,7 +145,7 @@ class Aline(Estimator):
         return random_heads(seen.features[every], source.labels[every], k, self.heads, self.seed)
 
     def _votes(self, observation: Observation) -> IntArray:
-        """Returns what the classifier, in the first row, and the others predict, int64 (m, n)."""
+        """Returns the predicted classes of the classifier (first row) and of the others, int64 (m, n)."""
         if self.heads:
             assert observation.features is not None
             others = [_design(observation.features) @ head for head in self.heads_]

@@ -1,4 +1,8 @@
-"""ATC, average thresholded confidence (Garg et al., ICLR 2022), and the form in DataCV's kit."""
+"""ATC, average thresholded confidence, and the form in DataCV's kit.
+
+Paper: Garg, Balakrishnan, Lipton, Neyshabur & Sedghi, "Leveraging Unlabeled Data to Predict
+Out-of-Distribution Performance", ICLR 2022, arXiv 2201.04234. Code: github.com/saurabhgarg1996/ATC_code.
+"""
 
 import math
 
@@ -17,41 +21,44 @@ from submission.errors import UnusableInput
 def confidence_log_odds(observation: Observation) -> NDArray[np.float64]:
     """Returns log(p / (1 - p)) of each image's largest softmax probability p, float64 (n,).
 
-    It orders images as p does, but where a float32 softmax saturates at 1.0 it still tells them apart.
+    It orders images as p does, and still distinguishes images for which a float32 softmax saturates at 1.0.
     """
     logits = np.sort(observation.logits.astype(np.float64), axis=1)
     return logits[:, -1] - logsumexp(logits[:, :-1], axis=1)
 
 
 def atc_threshold(source: Source) -> float:
-    """Returns the threshold t in log-odds: as many source images score below t as are classified wrongly.
+    """Returns the threshold t, in log-odds, below which the share of source images equals the source's error.
 
-    With no wrong image t is the lowest score, with no right one it is infinite.
+    If no image is classified wrongly, t is the lowest score; if all are, t is infinite.
     """
     return threshold(confidence_log_odds(source.observation), source.correct)
 
 
 def threshold(scores: FloatArray, correct: NDArray[np.bool_]) -> float:
-    """Returns the score that as many of the scores (n,) lie below as images are classified wrongly."""
+    """Returns the score t with as many of the scores (n,) below it as images are classified wrongly."""
     wrong = int((~correct).sum())
     return float(np.sort(scores)[wrong]) if wrong < len(scores) else math.inf
 
 
 def atc(target: Observation, source: Source) -> float:
-    """Returns the fraction of the set whose confidence is at least the source's threshold, in [0, 1]."""
+    """Returns ATC's estimate of the accuracy: mean_i 1[s_i >= t], in [0, 1].
+
+    s_i is the confidence of image i in log-odds and t the source's threshold, see `atc_threshold`.
+    """
     return float((confidence_log_odds(target) >= atc_threshold(source)).mean())
 
 
 SCORES = ("confidence", "negative-entropy")
-"""What may be thresholded: the largest probability, here as log-odds, or sum_c p_c log p_c."""
+"""The scores that may be thresholded: the largest probability (as log-odds), or sum_c p_c log p_c."""
 
 
 class Atc(Estimator):
-    """`atc` by another score, or after temperature scaling, as its authors report it beside each other.
+    """`atc` with a choice of the score and of temperature scaling, the four forms that the paper reports.
 
     Args:
-        score: a name in SCORES.
-        scaled: whether logits are divided by the temperature that fits the source best.
+        score: Name of the score, one of SCORES.
+        scaled: True to divide the logits by the temperature that fits the source best.
     """
 
     def __init__(self, score: str = "confidence", scaled: bool = True) -> None:
@@ -69,18 +76,19 @@ class Atc(Estimator):
         return float((self._scores(observation) >= self.threshold_).mean())
 
     def _scores(self, observation: Observation) -> FloatArray:
-        """Returns the score of each image, (n,), higher = surer."""
+        """Returns the score of each image, (n,); higher means more confident."""
         logits = observation.logits.astype(np.float64) / self.temperature_
         scaled = Observation(observation.set_name, observation.classifier, logits)
         return confidence_log_odds(scaled) if self.score == "confidence" else -entropies(scaled)
 
 
 def atc_datacv(target: Observation, source: Source) -> float:
-    """Returns the number that DataCV's kit regresses on: it cuts at the accuracy's quantile, not the error's.
+    """Returns the indicator of DataCV's kit, with a threshold at the quantile of the accuracy, not the error.
 
-    t = sorted(-H)[ceil(accuracy * n)] over the source, and the score is the fraction with -H < t: the wrong
-    tail, kept here so that published tables can be compared. At accuracy 1 the kit fails; t is then the
-    largest score.
+    t = sorted(-H)[ceil(accuracy * n)] over the n source images, and the indicator is the share of the set
+    with -H < t, where H is the entropy of the softmax. This is the wrong tail; it is kept so that published
+    tables can be compared. The kit fails at accuracy 1; here t is then the largest score. Code:
+    github.com/xingjianleng/autoeval_baselines.
     """
     scores = np.sort(-entropies(source.observation))
     threshold = scores[min(math.ceil(source.accuracy * len(scores)), len(scores) - 1)]

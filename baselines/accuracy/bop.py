@@ -1,4 +1,8 @@
-"""BoP, bag of prototypes: how often each prototype of the training features occurs (Tu et al., CVPR 2023)."""
+"""BoP, bag of prototypes: the histogram of a set's features over prototypes of the training features.
+
+Paper: Tu, Deng, Gedeon & Zheng, "A Bag-of-Prototypes Representation for Dataset-Level Applications", CVPR
+2023.
+"""
 
 from dataclasses import dataclass
 
@@ -14,14 +18,17 @@ from submission.errors import UnusableInput
 
 @dataclass(frozen=True)
 class Codebook:
-    """Prototypes (K, d) of the training images' features, and the share of those images at each, (K,)."""
+    """Prototypes (K, d) of the training images' features, and the share of these images at each, (K,)."""
 
     prototypes: FloatArray
     reference: FloatArray
 
     @classmethod
     def of(cls, source: Source, prototypes: int = 80, seed: int = 0) -> "Codebook":
-        """Returns the K-means centres of the training images, K or as many as there are distinct images."""
+        """Returns the codebook of the K-means centres of the training images' features.
+
+        There are `prototypes` centres, or fewer if there are fewer distinct images.
+        """
         from sklearn.cluster import KMeans
 
         features = _features(source.train_ref)
@@ -31,7 +38,7 @@ class Codebook:
 
 
 def bag(observation: Observation, prototypes: FloatArray) -> FloatArray:
-    """Returns the share of images that lie nearest to each prototype, (K,)."""
+    """Returns the share of images whose nearest prototype is each of the prototypes (K, d), (K,)."""
     from sklearn.metrics import pairwise_distances_argmin
 
     nearest = pairwise_distances_argmin(_features(observation), prototypes)
@@ -39,10 +46,11 @@ def bag(observation: Observation, prototypes: FloatArray) -> FloatArray:
 
 
 def bop(target: Observation, source: Source, codebook: Codebook | None = None) -> float:
-    """Returns the Jensen-Shannon divergence, in nats, in [0, log 2], of the set's bag from the training's.
+    """Returns the Jensen-Shannon divergence of the set's and the training images' bags, in [0, log 2] nats.
 
-    A bag of few images is further from any other by chance, so the divergence is the mean over subsamples of
-    a common size; sets that are smaller are taken as they are. `codebook` is the source's, if known.
+    JS(p, q) = (KL(p || m) + KL(q || m)) / 2 with m = (p + q) / 2 for the bags p and q, (K,). The bag of few
+    images is farther from any other by chance, so the result is the mean over subsamples of a common size;
+    smaller sets are not subsampled. `codebook` is that of the source, if it is known already.
     """
     book = Codebook.of(source) if codebook is None else codebook
     roots = [jensenshannon(bag(part, book.prototypes), book.reference) for part in subsamples(target)]
@@ -50,12 +58,12 @@ def bop(target: Observation, source: Source, codebook: Codebook | None = None) -
 
 
 class Bop(Regressed):
-    """Accuracy regressed on `bop`, its codebook found once.
+    """Regression of accuracy on `bop`, with one codebook for all sets.
 
     Args:
-        prototypes: K of K-means (the paper's 80 for CIFAR-10).
-        seed: of K-means.
-        regressor: a name in REGRESSORS.
+        prototypes: Number K of prototypes, an int >= 1 (80 in the paper for CIFAR-10).
+        seed: Seed of K-means.
+        regressor: Name of the regressor, one of REGRESSORS.
     """
 
     def __init__(self, prototypes: int = 80, seed: int = 0, regressor: str = "linear") -> None:

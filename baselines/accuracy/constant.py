@@ -1,11 +1,11 @@
-"""The mean accuracy of the meta-train sets: what every method has to beat."""
+"""Constant: the mean accuracy of the meta-train sets, which every useful method has to beat."""
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
 
 
 class Constant(Estimator):
-    """Predicts the mean of the meta-train targets for every set; its RMSE is the denominator of skill."""
+    """The mean of the meta-train targets, for every set; its RMSE is the denominator of the skill."""
 
     def _fit(self, meta: MetaTrain) -> None:
         self.mean_ = float(meta.targets.mean())

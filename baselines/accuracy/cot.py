@@ -1,4 +1,8 @@
-"""COT and COTT, (thresholded) confidence optimal transport (Lu et al., NeurIPS 2023)."""
+"""COT and COTT, (thresholded) confidence optimal transport.
+
+Paper: Lu et al., "Characterizing Out-of-Distribution Error via Optimal Transport", NeurIPS 2023, arXiv
+2305.15640. Code: github.com/luyuzhe111/COT.
+"""
 
 import math
 
@@ -11,13 +15,12 @@ from submission.arrays import FloatArray, IntArray
 
 
 def cot(target: Observation, source: Source) -> float:
-    """Returns 1 - W / 2, an accuracy in [0, 1].
+    """Returns COT's estimate, 1 - W / 2, an accuracy in [0, 1].
 
-    W is the 1-Wasserstein distance under L1 between label distributions.
-
-    One is the source's one-hot labels, the other the set's softmax at the source's temperature, (n, k).
-    Taking an image to vertex c costs |p - e_c|_1 = 2 (1 - p_c), so W is a transport from n points to k
-    vertices; it is solved exactly. Half of it estimates the error.
+    W is the 1-Wasserstein distance, with L1 cost, between the set's softmax outputs p (n, k), at the source's
+    temperature, and the source's one-hot labels. Moving an image to class c costs |p - e_c|_1 = 2 (1 - p_c),
+    so W is the cost of an optimal transport from n images to k classes, which is solved exactly. W / 2
+    estimates the error.
     """
     cost, mass = transport(target, source)
     return float(1 - cost @ mass)
@@ -25,9 +28,9 @@ def cot(target: Observation, source: Source) -> float:
 
 @once
 def cott_threshold(source: Source) -> float:
-    """Returns the cost that as many source images stay at or below as are classified right.
+    """Returns the cost at or below which the share of source images equals the source's accuracy.
 
-    It is -inf where none is.
+    It is -inf if no source image is classified correctly.
     """
     cost, mass = transport(source.observation, source)
     order = np.argsort(cost)
@@ -37,28 +40,31 @@ def cott_threshold(source: Source) -> float:
 
 
 def cott(target: Observation, source: Source) -> float:
-    """Returns the share of the set transported at a cost of at most `cott_threshold`: an accuracy in [0, 1].
+    """Returns COTT's estimate: the share of the set transported at a cost of at most `cott_threshold`.
 
-    The threshold, COTT-MC's, is to transport costs what ATC's is to confidence. Where several plans are
-    optimal, one is chosen by the values of the logits alone.
+    It is an accuracy in [0, 1]. The threshold (COTT-MC in the paper) is chosen for transport costs as ATC's
+    is for confidences. If several plans are optimal, the values of the logits alone decide between them.
     """
     cost, mass = transport(target, source)
     return float(mass[cost <= cott_threshold(source)].sum())
 
 
 def transport(observation: Observation, source: Source) -> tuple[FloatArray, FloatArray]:
-    """Returns halved cost 1 - p_c and mass of each (image, class) that the optimal plan uses.
+    """Returns the halved cost 1 - p_c and the mass of each pair (image, class) in the optimal plan, (m,).
 
-    The masses sum to 1; the logits are divided by the source's temperature.
+    The masses sum to 1. The logits are divided by the source's temperature.
     """
     classes = np.bincount(source.labels, minlength=observation.logits.shape[1])
     return transport_to(classes, observation, temperature(source))
 
 
 def transport_to(classes: IntArray, observation: Observation, t: float) -> tuple[FloatArray, FloatArray]:
-    """Returns `transport` to the label distribution that has these counts, int64 (k,).
+    """Returns the halved costs and the masses of the optimal transport to given class shares, (m,) each.
 
-    Only their ratios matter.
+    Args:
+        classes: Counts of the classes, int64 (k,), of which only the ratios matter.
+        observation: The set.
+        t: Temperature by which the logits are divided.
     """
     rows, images = np.unique(scaled_probabilities(observation, t), axis=0, return_counts=True)
     plan = optimal_plan(rows, images, classes)
@@ -67,10 +73,15 @@ def transport_to(classes: IntArray, observation: Observation, t: float) -> tuple
 
 
 def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArray:
-    """Returns the plan, int64 (m, k) >= 0, of the largest sum of gain * plan.
+    """Returns the plan, int64 (m, k) >= 0, with the largest sum of gain * plan.
 
-    Only the ratios of the masses count: the plan's rows sum to supply * sum(demand) / g and its columns to
+    Only the ratios of the masses matter: the plan's rows sum to supply * sum(demand) / g and its columns to
     demand * sum(supply) / g, with g the greatest common divisor of the two sums.
+
+    Args:
+        gain: Gain per unit of mass from each row to each column (m, k).
+        supply: Masses of the rows, int64 (m,).
+        demand: Masses of the columns, int64 (k,).
     """
     from baselines.accuracy.transport import augmented_plan  # Numba is slow to import
 

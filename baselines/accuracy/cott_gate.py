@@ -1,6 +1,8 @@
-"""COTT under two class priors, averaged by how much of a set's distance a change of prior explains.
+"""COTT with two class priors, weighted by how much of a set's distance a change of prior explains.
 
-COTT: Lu et al., NeurIPS 2023; the Frechet distance: Deng & Zheng, CVPR 2021; the gate is this kit's.
+COTT: Lu et al., "Characterizing Out-of-Distribution Error via Optimal Transport", NeurIPS 2023. Frechet
+distance: Deng & Zheng, "Are Labels Always Necessary for Classifier Accuracy Evaluation?", CVPR 2021. The gate
+was developed for this kit.
 """
 
 from collections.abc import Mapping
@@ -18,7 +20,7 @@ from submission.arrays import FloatArray, IntArray
 
 
 class ClassMoments:
-    """What `under` needs of labelled features (n, d): shares, means and second moments of each class."""
+    """Means (k, d) and second moments (k, d, d) of the labelled features (n, d) of each class."""
 
     def __init__(self, features: FloatArray, labels: IntArray, k: int) -> None:
         values, self.n = features.astype(np.float64), len(labels)
@@ -29,9 +31,9 @@ class ClassMoments:
         self.present = np.array([len(rows) > 0 for rows in members])
 
     def under(self, q: FloatArray) -> Moments:
-        """Returns the features' moments if the classes had the shares q (k,).
+        """Returns the moments that the features would have if the classes had the shares q (k,).
 
-        Those without an image are left out.
+        Classes without an image are left out.
         """
         shares = np.where(self.present, q, 0.0)
         shares = shares / shares.sum() if shares.sum() > 0 else self.present / self.present.sum()
@@ -41,29 +43,33 @@ class ClassMoments:
 
 
 def explained(own: Moments, source: Moments, reweighted: Moments) -> float:
-    """Returns lambda = 1 - FD(set, source reweighted to q) / FD(set, source), kept in [0, 1].
+    """Returns lambda = 1 - FD(set, source reweighted to q) / FD(set, source), clipped to [0, 1].
 
-    It is 0 where both are 0.
+    It is 0 if both distances are 0. A true change of prior explains the set's distance, so that lambda is
+    near 1. A classifier that collapses to a few classes predicts such a prior too, but then the features are
+    not near those of these classes in the source, and lambda is near 0.
 
-    A true change of prior explains the set's distance (lambda near 1); a classifier that collapses to few
-    classes predicts such a prior too, but the features are not where those classes lie.
+    Args:
+        own: Moments of the set.
+        source: Moments of the source.
+        reweighted: Moments of the source under the set's estimated class prior q.
     """
     distance = frechet_distance(source, own)
     return float(np.clip(1 - frechet_distance(reweighted, own) / distance, 0, 1)) if distance > 0 else 0.0
 
 
 class CottGate(CottPrior):
-    """lambda * COTT under the set's estimated prior + (1 - lambda) * COTT under the source's.
+    """lambda * COTT with the set's estimated class prior + (1 - lambda) * COTT with the source's prior.
 
-    See `explained`; source and set are compared by the classifier's penultimate features, (n, d).
+    `explained` gives lambda, from the classifier's penultimate features (n, d) of source and set.
 
     Args:
-        prior: a name in PRIORS.
+        prior: Name of the way to estimate the class prior, one of PRIORS.
     """
 
     @property
     def needs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The features and their moments, and what the prior needs."""
+        """The penultimate features, their moments, and the fields that the prior needs."""
         return ("features", "moments", *super().needs)
 
     def _fit(self, meta: MetaTrain) -> None:
@@ -75,7 +81,7 @@ class CottGate(CottPrior):
         self._know_classes()
 
     def _know_classes(self) -> None:
-        """Keep the classes' moments, and the source's, whose factor is computed once for all sets."""
+        """Store the moments of the classes and of the source, whose factor is computed once for all sets."""
         seen = self.source_.observation
         assert seen.features is not None
         self._classes = ClassMoments(seen.features, self.source_.labels, seen.logits.shape[1])
@@ -89,6 +95,6 @@ class CottGate(CottPrior):
         return weight * own + (1 - weight) * plain
 
     def weight(self, observation: Observation, q: FloatArray) -> float:
-        """Returns lambda of a set under the prior q (k,), in [0, 1]."""
+        """Returns lambda of a set with the class prior q (k,), in [0, 1]."""
         assert observation.moments is not None
         return explained(observation.moments, self._own, self._classes.under(q))

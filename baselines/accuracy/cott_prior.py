@@ -1,7 +1,8 @@
-"""COTT under an estimated class prior: transport to the classes that a set has, not to the source's.
+"""COTT with an estimated class prior: transport to the classes of the set in place of the source's.
 
-COTT (Lu et al., NeurIPS 2023) takes the source's class prior for granted and reads every other as error; with
-two classes of ten it is wrong by half. Priors by EM, BBSE and RLLS: see `baselines.accuracy.priors`.
+COTT (Lu et al., "Characterizing Out-of-Distribution Error via Optimal Transport", NeurIPS 2023) assumes the
+source's class prior and counts any other prior as error; on a set with two of ten classes its estimate is
+wrong by half. `baselines.accuracy.priors` estimates priors by EM, BBSE and RLLS.
 """
 
 import numpy as np
@@ -13,11 +14,11 @@ from starter.observing.temperature import temperature
 from submission.arrays import FloatArray
 
 PARTS = 10_000
-"""Of so many parts a class prior is made up when it is transported to."""
+"""Number of units into which the mass of a class prior is divided for the transport."""
 
 
 class CottPrior(UnderPrior):
-    """The share of the set transported to its own class prior at a cost of at most COTT's threshold.
+    """The share of the set that is transported to its own class prior at a cost of at most COTT's threshold.
 
     Temperature and threshold are those of `cott`, from the source under its own prior.
     """
@@ -28,7 +29,14 @@ class CottPrior(UnderPrior):
 
 
 def cott_under(q: FloatArray, observation: Observation, t: float, threshold: float) -> float:
-    """Returns COTT's estimate under the class prior q (k,), which is taken in ten-thousandths: in [0, 1]."""
+    """Returns COTT's estimate, in [0, 1], with the class prior q (k,), rounded to 1 / `PARTS`.
+
+    Args:
+        q: Class prior (k,), sum 1.
+        observation: The set.
+        t: Temperature by which the logits are divided.
+        threshold: Largest halved cost at which an image counts as classified correctly.
+    """
     classes = np.rint(PARTS * q).astype(np.int64)
     cost, mass = transport_to(classes, observation, t)
     return float(mass[cost <= threshold].sum())

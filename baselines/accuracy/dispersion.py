@@ -1,4 +1,8 @@
-"""Dispersion score: how far apart the predicted classes lie among the features (Xie et al., NeurIPS 2023)."""
+"""Dispersion score: the distance between the predicted classes in feature space.
+
+Paper: Xie, Wei, Feng, Cao & An, "On the Importance of Feature Separability in Predicting Out-Of-Distribution
+Error", NeurIPS 2023, arXiv 2303.15488.
+"""
 
 import numpy as np
 
@@ -6,18 +10,16 @@ from baselines.accuracy.subsamples import subsamples
 from starter.observing.observation import Observation, Source
 
 SMALLEST = 1e-6
-"""The scatter of a set with one predicted class alone, where the logarithm has no value."""
+"""Lower bound of the scatter: with a single predicted class it is 0, whose logarithm is not finite."""
 
 
 def dispersion(target: Observation, source: Source) -> float:
-    """Returns the log of sum_c n_c |mu_c - mu|^2 / (n (k - 1)).
+    """Returns the dispersion score, log(sum_c n_c |mu_c - mu|^2 / (n (k - 1))), an indicator.
 
-    This is the scatter between predicted classes, an indicator.
-
-    mu_c is the mean of the n_c features (n, d) predicted as class c of k, mu that of all. The paper does not
-    divide by n, the log of which would be all that tells large sets from small ones. What is left of the
-    set's size (means of few images scatter more) is the same for all sets: the score is the mean over
-    subsamples of a common size; sets that are smaller are taken as they are.
+    mu_c is the mean of the penultimate features (n, d) of the n_c images predicted as class c of k, and mu
+    the mean of all. The paper does not divide by n, so that its score grows with the size of a set. Means of
+    few images also scatter more; therefore the score is the mean over subsamples of a common size. Smaller
+    sets are not subsampled.
     """
     return float(np.mean([np.log(max(scatter(part), SMALLEST)) for part in subsamples(target)]))
 

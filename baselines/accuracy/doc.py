@@ -1,4 +1,8 @@
-"""DoC, difference of confidences (Guillory et al., ICCV 2021)."""
+"""DoC, difference of confidences.
+
+Paper: Guillory, Shankar, Ebrahimi, Darrell & Schmidt, "Predicting with Confidence on Unseen Distributions",
+ICCV 2021, arXiv 2107.03315.
+"""
 
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source
@@ -6,20 +10,20 @@ from starter.observing.temperature import scaled_probabilities, temperature
 
 
 def doc(target: Observation, source: Source) -> float:
-    """Returns accuracy(source) + mean over the set of max_c p_c - mean over the source of max_c p_c.
+    """Returns DoC's estimate: accuracy(source) + mean_set max_c p_c - mean_source max_c p_c, a fraction.
 
-    p is the softmax, (n, k). The estimate is an accuracy, a fraction; it may leave [0, 1] where the two
-    confidences differ by more than the source's accuracy allows (the estimator clips it).
+    p (n, k) is the softmax. The estimate may leave [0, 1] if the two mean confidences differ too much; the
+    estimator clips it.
     """
     confidence = target.probabilities.max(axis=1).mean()
     return float(source.accuracy + confidence - source.observation.probabilities.max(axis=1).mean())
 
 
 class DocScaled(Estimator):
-    """`doc` after temperature scaling on the source, as Garg et al. (ICLR 2022) report it too.
+    """`doc` after temperature scaling on the source, as Garg et al. (ICLR 2022, arXiv 2201.04234) report it.
 
-    Guillory et al. also take the difference of mean entropies: no accuracy by itself, and regressed on it is
-    `entropy`, from which it differs by a constant.
+    Guillory et al. also use the difference of mean entropies. It differs from `entropy` by a constant, so a
+    regression on either gives the same predictions.
     """
 
     def _fit(self, meta: MetaTrain) -> None:

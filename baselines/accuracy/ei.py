@@ -1,4 +1,8 @@
-"""EI, effective invariance: does a class survive rotation and loss of colour (Deng et al., NeurIPS 2022)."""
+"""EI, effective invariance of the predicted class to rotation and loss of colour.
+
+Paper: Deng, Gould & Zheng, "On the Strong Correlation Between Model Invariance and Generalization", NeurIPS
+2022, arXiv 2207.07065.
+"""
 
 import numpy as np
 from scipy.special import softmax
@@ -8,12 +12,11 @@ from submission.arrays import FloatArray
 
 
 def ei(target: Observation, source: Source) -> float:
-    """Returns mean effective invariance, in [0, 1], over the images and four views of each.
+    """Returns the mean effective invariance, in [0, 1], over the images and four views of each.
 
-    The views are three rotations and grey.
-
-    An image counts sqrt(p p_t) where it is given the same class, with probabilities p and p_t, with and
-    without the transformation, and 0 where the class changes. The paper keeps rotations and grey apart.
+    For a view t it is 1[y = y_t] sqrt(p p_t), where y and y_t are the classes predicted for the image and the
+    view, and p and p_t their probabilities. The views are three rotations and the grey image, which the paper
+    treats separately.
     """
     assert target.rotations is not None
     assert target.grey is not None
@@ -22,7 +25,7 @@ def ei(target: Observation, source: Source) -> float:
 
 
 def invariance(logits: FloatArray, view: FloatArray) -> FloatArray:
-    """Returns sqrt(p p_t) where both logits (n, k) predict the same class, else 0; float64 (n,)."""
+    """Returns sqrt(p p_t) of each image if both logits (n, k) predict the same class, else 0; (n,)."""
     same = logits.argmax(axis=1) == view.argmax(axis=1)
     p, p_view = (softmax(each.astype(np.float64), axis=1).max(axis=1) for each in (logits, view))
     return np.where(same, np.sqrt(p * p_view), 0.0)

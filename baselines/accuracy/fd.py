@@ -1,4 +1,8 @@
-"""FD: the Frechet distance between a set's features and the training images' (Deng & Zheng, CVPR 2021)."""
+"""FD: the Frechet distance between the penultimate features of a set and those of the training images.
+
+Paper: Deng & Zheng, "Are Labels Always Necessary for Classifier Accuracy Evaluation?", CVPR 2021, arXiv
+2007.02915.
+"""
 
 import numpy as np
 from scipy.linalg.lapack import dsygst
@@ -10,27 +14,27 @@ TINY = np.finfo(np.float64).tiny
 
 
 def frechet_distance(a: Moments, b: Moments) -> float:
-    """Returns the squared 2-Wasserstein distance of two Gaussians by their moments (SYP eqs. 6-7, squared).
+    """Returns the squared 2-Wasserstein distance of two Gaussians with these moments (SYP eqs. 6-7, squared).
 
-    |mu_a - mu_b|^2 + Tr(S_a + S_b - 2 (S_a S_b)^(1/2)); the trace of the root is the sum of the square
-    roots of the eigenvalues of the symmetric L' S_b L, where L L' = S_a, so no general matrix root is needed.
-    L is kept with `a`: pass the common reference first.
+    It is |mu_a - mu_b|^2 + Tr(S_a + S_b - 2 (S_a S_b)^(1/2)). The trace of the root is the sum of the square
+    roots of the eigenvalues of the symmetric matrix L' S_b L, where L L' = S_a, so no general matrix root is
+    needed. L is cached with `a`: pass the moments that several calls share as `a`.
     """
     return max(_distance(a, b, _roots(a, b)), 0.0)
 
 
 def fd(target: Observation, source: Source) -> float:
-    """Returns Frechet distance of the set's penultimate features (d) from the (unlabelled) training images'.
+    """Returns the Frechet distance of the set's penultimate features (n, d) from the training images'.
 
-    Chance moves the mean and covariance of few images further than those of many, so all sets are compared
-    at one size, n -> infinity: `excess`, what n images add on average, is taken away. Below 2 d images the
-    covariance is shrunk first. The moments are enough for that, and no subsamples are drawn: on real features
-    it predicts as well as regressing on the mean over subsamples of the target's own size. It can fall below
-    0 by chance.
+    The mean and covariance of few images deviate more by chance than those of many. To compare sets of all
+    sizes, the distance is corrected to n -> infinity: `excess`, the expected contribution of n images, is
+    subtracted. Below 2 d images the covariance is shrunk first. This needs the moments only, and on real
+    features it predicts as well as a regression on the mean over subsamples of the target's size. By chance
+    the result can be negative.
 
-    What is left of the bias, in shares of Tr S for normal features of d = 64 like the reference's: at 128
-    images .03 for a flat spectrum and for eigenvalues that fall as i^-1/2, .01 as 1 / i, .00 as 1 / i^2;
-    just below, where shrinkage sets in, .00, -.01, -.01, .00; at 32 images -.02, -.03, -.05, .01.
+    Remaining bias, as a share of Tr S, for normal features with d = 64 like the reference's: at 128 images
+    0.03 for a flat spectrum and for eigenvalues that fall as i^-1/2, 0.01 for 1 / i, 0.00 for 1 / i^2; at 127
+    images, with shrinkage, 0.00, -0.01, -0.01, 0.00; at 32 images -0.02, -0.03, -0.05, 0.01.
     """
     assert source.train_ref.moments is not None
     assert target.moments is not None
@@ -43,10 +47,11 @@ def fd(target: Observation, source: Source) -> float:
 
 
 def shrunk(moments: Moments) -> tuple[Moments, float]:
-    """Returns the covariance and its weight of shrinkage to the identity (oracle approximating shrinkage).
+    """Returns the moments with a covariance shrunk to the identity, and the identity's weight in [0, 1].
 
-    The weight of the identity, in [0, 1], is that of Chen, Wiesel, Eldar & Hero (IEEE TSP 2010, eq. 23)
-    without its terms in 2 / d, as in scikit-learn; it needs no more than the moments.
+    The weight is that of oracle approximating shrinkage (Chen, Wiesel, Eldar & Hero, "Shrinkage Algorithms
+    for MMSE Covariance Estimation", IEEE TSP 2010, eq. 23) without its terms in 2 / d, as in scikit-learn; it
+    needs the moments only.
     """
     covariance, d = moments.covariance, len(moments.mean)
     variance, square = np.trace(covariance) / d, (covariance**2).mean()
@@ -57,13 +62,19 @@ def shrunk(moments: Moments) -> tuple[Moments, float]:
 
 
 def excess(moments: Moments, roots: FloatArray, weight: float = 0.0) -> float:
-    """Returns the expected excess of n images' distance over the true one, to first order in 1 / n.
+    """Returns the expected excess of the distance of n images over the true one, to first order in 1 / n.
 
-    (Tr S + (1 - w) (sum_ij r_i r_j / (r_i + r_j) + sum_i r_i / 2) / 2) / n, with w the `weight` of the
-    identity in S (at the best weight that share of the covariance's squared error is left), and r the `roots`
-    (d,) of the eigenvalues of S_ref^(1/2) S S_ref^(1/2): the mean's error adds Tr S / n, the rest is the
-    second-order expansion of the trace of the root about S, of which the sample covariance of n normal rows
-    is a Wishart draw. That such estimates are off by a multiple of 1 / n: Chong & Forsyth (CVPR 2020).
+    It is (Tr S + (1 - w) (sum_ij r_i r_j / (r_i + r_j) + sum_i r_i / 2) / 2) / n. The error of the mean adds
+    Tr S / n; the rest is the second-order expansion, about S, of the trace of the root, since the sample
+    covariance of n normal rows has a Wishart distribution. Chong & Forsyth ("Effectively Unbiased FID and
+    Inception Score and Where to Find Them", CVPR 2020) show that such distances have a bias proportional to
+    1 / n.
+
+    Args:
+        moments: Mean and covariance S of the n images.
+        roots: Square roots r (d,) of the eigenvalues of S_ref^(1/2) S S_ref^(1/2).
+        weight: Weight w of the identity in S; at the best weight a share 1 - w of the covariance's squared
+            error remains.
     """
     pairs = roots[:, None] * roots / np.maximum(roots[:, None] + roots, TINY)
     spread = (1 - weight) * (pairs.sum() + roots.sum() / 2) / 2
@@ -71,12 +82,10 @@ def excess(moments: Moments, roots: FloatArray, weight: float = 0.0) -> float:
 
 
 def _roots(a: Moments, b: Moments) -> FloatArray:
-    """Returns the square roots (d,) of the eigenvalues of L' S_b L, L L' = S_a.
+    """Returns the square roots (d,) of the eigenvalues of L' S_b L, where L L' = S_a.
 
-    Below 0 (rounding) counts as 0.
-
-    The product by LAPACK's sygst, a quarter of the work of two matrix products; the eigenvalues by PyTorch,
-    whose solver takes half the time of NumPy's.
+    Eigenvalues that rounding makes negative count as 0. LAPACK's sygst computes the product with a quarter of
+    the work of two matrix products; PyTorch's eigenvalue solver takes half the time of NumPy's.
     """
     import torch
 

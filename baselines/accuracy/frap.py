@@ -1,6 +1,7 @@
-"""FRAP: the classifier's probabilities fused with a referee's, thresholded as ATC's.
+"""FRAP: the classifier's probabilities fused with a referee's, with a threshold as in ATC.
 
-Paper: CVPR 2026, arXiv 2606.06335; the threshold: Garg et al., ICLR 2022.
+Paper: FRAP, CVPR 2026, arXiv 2606.06335. Threshold: Garg et al., "Leveraging Unlabeled Data to Predict
+Out-of-Distribution Performance", ICLR 2022, arXiv 2201.04234.
 """
 
 import numpy as np
@@ -13,12 +14,12 @@ from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray
 
 LOG_RANGE = (-4.0, 4.0)
-"""Where the logarithm of the referee's temperature is sought."""
+"""Range in which the logarithm of the referee's temperature is sought."""
 TINY = np.finfo(np.float64).tiny
 
 
 def divergence(p: FloatArray, q: FloatArray) -> float:
-    """Returns the Jensen-Shannon divergence of p and q, (n, k) with rows of sum 1, averaged, in nats."""
+    """Returns the mean Jensen-Shannon divergence of the rows of p and q, (n, k) each with sum 1, in nats."""
     middle = np.maximum((p + q) / 2, TINY)
     terms = [each * np.log(np.maximum(each, TINY) / middle) for each in (p, q)]
     return float(sum(each.sum(axis=1).mean() for each in terms) / 2)
@@ -30,9 +31,9 @@ def tempered(p: FloatArray, t: float) -> FloatArray:
 
 
 def referee_temperature(p: FloatArray, referee: FloatArray) -> float:
-    """Returns the temperature that brings a referee's probabilities nearest to p, both (n, k).
+    """Returns the temperature at which the referee's probabilities have the smallest `divergence` from p.
 
-    Nearest by `divergence`, on these images; sought over its logarithm in [-4, 4].
+    Both are (n, k). The logarithm of the temperature is sought in [-4, 4].
     """
     found = minimize_scalar(
         lambda log_t: divergence(p, tempered(referee, float(np.exp(log_t)))),
@@ -43,10 +44,11 @@ def referee_temperature(p: FloatArray, referee: FloatArray) -> float:
 
 
 def fused_scores(observation: Observation) -> FloatArray:
-    """Returns <p_b, p> of each image, (n,), in [0, 1]: how surely classifier and fusion give the same class.
+    """Returns the score <p_b, p> of each image, (n,), in [0, 1], high if classifier and fusion agree surely.
 
-    p_b is the classifier's softmax and p_r the referee's at its temperature on this set; p = a p_b +
-    (1 - a) p_r with a = c_b / (c_b + c_r), the image's largest probability in each.
+    The fusion is p = a p_b + (1 - a) p_r with a = c_b / (c_b + c_r), where p_b is the classifier's softmax,
+    p_r the referee's probabilities at its temperature on this set, and c_b and c_r the image's largest
+    probability in each.
     """
     assert observation.referee is not None
     own = observation.probabilities
@@ -57,9 +59,9 @@ def fused_scores(observation: Observation) -> FloatArray:
 
 
 class Frap(Estimator):
-    """The share of images whose fused score is at least the threshold that fits the labelled source.
+    """The share of images whose fused score is at least the source's threshold t, mean_i 1[s_i >= t].
 
-    On the source as many images score below it as are classified wrongly.
+    On the source, the share of images with a score below t equals the error.
     """
 
     needs = ("referee",)

@@ -1,7 +1,9 @@
-"""Fused: the accuracy expected by a classifier and a referee together, under the set's own class prior.
+"""Fused: the expected accuracy by the fused posteriors of classifier and referee, with the set's class prior.
 
-Posteriors softmax(a z_classifier + b z_referee) form a product of experts (Hinton, Neural Computation 2002)
-whose prior EM adapts to the set (Saerens, Latinne & Decaestecker 2002); the fusion is this kit's.
+The posteriors softmax(a z_classifier + b z_referee) are a product of experts (Hinton, "Training Products of
+Experts by Minimizing Contrastive Divergence", Neural Computation 2002), whose prior EM adapts to the set
+(Saerens, Latinne & Decaestecker, "Adjusting the Outputs of a Classifier to New a Priori Probabilities",
+Neural Computation 2002). The fusion was developed for this kit.
 """
 
 from collections.abc import Sequence
@@ -21,9 +23,9 @@ from submission.errors import UnusableInput
 
 TINY = np.finfo(np.float64).tiny
 ROUNDS = 3
-"""How often weights are learnt, each time under the priors that EM finds with the last ones."""
+"""Number of rounds of fitting the weights; each round takes EM's priors with the last weights."""
 LARGEST = 20.0
-"""No weight is larger."""
+"""Largest value of a weight."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,13 @@ class Voices:
 
     @classmethod
     def of(cls, observation: Observation) -> "Voices":
-        """Returns those of a set."""
+        """Returns the log-probabilities of a set."""
         assert observation.referee is not None
         own = log_softmax(observation.logits.astype(np.float64), axis=1)
         return cls(own, np.log(np.maximum(observation.referee, TINY)))
 
     def take(self, rows: NDArray[np.int64]) -> "Voices":
-        """Returns the images at `rows` alone."""
+        """Returns the log-probabilities of the images at `rows`."""
         return Voices(self.own[rows], self.referee[rows])
 
     def fused(self, weights: FloatArray) -> FloatArray:
@@ -52,10 +54,16 @@ class Voices:
 def correctness_loss(
     weights: FloatArray, voices: Voices, correct: NDArray[np.bool_], tilt: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Returns mean negative log-likelihood of being right, and its gradient (2,) in the weights (a, b).
+    """Returns the mean negative log-likelihood of being right, and its gradient (2,) in the weights (a, b).
 
-    The chance that an image is right is what the fused posterior, under a prior by whose log-ratio `tilt`
-    (k,) it is tilted, gives the class that the classifier predicts.
+    The probability that an image is classified correctly is the fused posterior of the predicted class, with
+    scores a z_own + b z_referee + tilt.
+
+    Args:
+        weights: Weights (a, b), (2,).
+        voices: Log-probabilities of the classifier and the referee.
+        correct: True (n,) for images that are classified correctly.
+        tilt: Logarithm (k,) of the ratio of the set's class prior to the source's.
     """
     rows = np.arange(len(correct))
     predicted = voices.own.argmax(axis=1)
@@ -76,11 +84,15 @@ def correctness_loss(
 def learnt_weights(
     sets: Sequence[tuple[Voices, NDArray[np.bool_]]], pi: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Returns the weights (a, b), neither below 0, under which being right is likeliest.
+    """Returns the weights (a, b), both >= 0, that maximise the likelihood of being right or wrong.
 
-    Every set weighs the same.
+    Every set has the same weight. The class prior is the source's in the first round, and in the next rounds
+    the one that EM finds in each set with the weights of the round before.
 
-    Priors are the source's, pi (k,), at first, then those that EM finds in each set under the last weights.
+    Args:
+        sets: Log-probabilities of each set, and True (n,) for images that are classified correctly.
+        pi: Class prior of the source (k,).
+        start: Weights to begin with, (2,).
     """
     weights, tilts = start, [np.zeros(len(pi))] * len(sets)
     for _ in range(ROUNDS):
@@ -99,13 +111,14 @@ def learnt_weights(
 
 
 class Fused(Estimator):
-    """The mean, over a set, of the fused posterior of the predicted class under the prior that EM finds.
+    """The mean fused posterior of the predicted class, with the class prior that EM finds in the set.
 
-    The weights a and b come from the meta-train sets, whose referee learnt neither from their images nor from
-    their operations. On the clean source alone, where the classifier hardly errs, they cannot be learnt.
+    The weights a and b are fitted to the meta-train sets, whose referee probabilities come from probes that
+    were trained neither on their images nor on their operations. The clean source alone would not do, since
+    the classifier makes hardly any errors there.
 
     Args:
-        most: of each meta-train set at most so many images are learnt from, its first ones.
+        most: Largest number of images of each meta-train set to fit to; the first ones are used.
     """
 
     needs = ("referee",)

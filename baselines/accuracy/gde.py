@@ -1,4 +1,8 @@
-"""GDE: agreement with another classifier stands for accuracy (Jiang, Nagarajan, Baek & Kolter, ICLR 2022)."""
+"""GDE: agreement with another classifier as an estimate of accuracy.
+
+Paper: Jiang, Nagarajan, Baek & Kolter, "Assessing Generalization of SGD via Disagreement", ICLR 2022, arXiv
+2106.13799.
+"""
 
 import numpy as np
 
@@ -6,11 +10,12 @@ from starter.observing.observation import Observation, Source
 
 
 def gde(target: Observation, source: Source) -> float:
-    """Returns the share of images, in [0, 1], that a peer gives the same class; the mean over all peers.
+    """Returns the agreement with the peers: mean_i 1[y_i = y'_i], averaged over all peers, in [0, 1].
 
-    Peers are the competition's other classifiers. Two of one architecture, each trained with its own random
-    numbers and calibrated as an ensemble, disagree as often as either errs (generalization disagreement
-    equality); between other pairs agreement is an indicator, which `gde+lr` regresses accuracy on.
+    Peers are the other classifiers of the competition. Two networks of one architecture, trained with
+    different random numbers and calibrated as an ensemble, disagree as often as either is wrong
+    (generalization disagreement equality). For other pairs agreement is only an indicator, on which `gde+lr`
+    regresses accuracy.
     """
     assert target.peers is not None
     peers = target.peers.values()

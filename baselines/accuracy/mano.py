@@ -1,4 +1,8 @@
-"""MaNo, the matrix norm of normalised logits (Xie et al., NeurIPS 2024)."""
+"""MaNo, the matrix norm of normalised logits.
+
+Paper: Xie, Odonnat, Feofanov, Deng, Zhang & An, "MaNo: Exploiting Matrix Norm for Unsupervised Accuracy
+Estimation Under Distribution Shifts", NeurIPS 2024, arXiv 2405.18979. Code: github.com/Renchunzi-Xie/MaNo.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,26 +14,21 @@ from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 ORDER = 4
-"""p of the entrywise norm, the paper's default."""
+"""Order p of the entrywise norm, the paper's default."""
 NORMALISERS = ("phi", "softmax", "taylor")
 THRESHOLD = 5.0
-"""eta: above this cross-entropy to the uniform distribution the softmax is trusted."""
+"""eta: cross-entropy to the uniform distribution, in nats, above which the softmax is used."""
 
 
 def uniform_cross_entropy(logits: NDArray[np.float64]) -> float:
-    """Returns Phi, the mean over images and classes of -log softmax, in nats, at least log k.
-
-    `logits` are (n, k).
-    """
+    """Returns Phi, the mean of -log softmax of the logits (n, k) over images and classes, in nats."""
     return float(-log_softmax(logits, axis=1).mean())
 
 
 def taylor_softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns 1 + q + q^2 / 2, less its least entry in the row, divided by the row's sum.
+    """Returns v - min(v), divided by its sum, where v = 1 + q + q^2 / 2 for each row q of the logits, (n, k).
 
-    The result is (n, k); its rows sum to 1.
-
-    A row of equal logits becomes uniform, as in a softmax (the authors' code gives zeros there).
+    The rows sum to 1. A row of equal logits becomes uniform, as in a softmax (in the authors' code, zero).
     """
     values = 1 + logits + logits**2 / 2
     values -= values.min(axis=1, keepdims=True)
@@ -38,18 +37,18 @@ def taylor_softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def chosen_normaliser(source: Source) -> str:
-    """Names softmax if Phi > 5 on the source, where the classifier's logits can be trusted, else taylor."""
+    """Returns "softmax" if Phi > 5 on the source, where the logits are calibrated enough; else "taylor"."""
     phi = uniform_cross_entropy(source.observation.logits.astype(np.float64))
     return "softmax" if phi > THRESHOLD else "taylor"
 
 
 def mano(target: Observation, source: Source, normaliser: str | None = None) -> float:
-    """Returns (n k)^(-1/4) |Q|_4, in (0, 1], with Q the normalised logits, (n, k), of the whole set at once.
+    """Returns MaNo's indicator (n k)^(-1/4) |Q|_4, in (0, 1], with Q the set's normalised logits (n, k).
 
-    Q is the softmax, or `taylor_softmax`, which holds back overconfident logits (eq. 6). Which of them is
-    decided once, on the source, and kept for every set, or the indicator would jump where Phi passes 5; the
-    authors' code decides on the first set that it sees. It averages over batches and leaves batch norm in
-    train mode; the paper does neither. `normaliser` is the source's, if known.
+    Q is the softmax, or `taylor_softmax`, which reduces overconfidence (eq. 6). The choice is made once, on
+    the source, and kept for every set; otherwise the indicator would jump when Phi passes 5. The authors'
+    code decides on the first set, averages over batches, and leaves batch normalisation in training mode; the
+    paper does none of these. `normaliser` is the source's, if it is known already.
     """
     if (normaliser or chosen_normaliser(source)) == "softmax":
         normalised = target.probabilities
@@ -59,11 +58,11 @@ def mano(target: Observation, source: Source, normaliser: str | None = None) -> 
 
 
 class Mano(Regressed):
-    """Accuracy regressed on `mano`.
+    """Regression of accuracy on `mano`.
 
     Args:
-        normaliser: "softmax", "taylor", or "phi", as the source tells once.
-        regressor: a name in REGRESSORS.
+        normaliser: "softmax", "taylor", or "phi", which chooses one of these by Phi on the source.
+        regressor: Name of the regressor, one of REGRESSORS.
     """
 
     def __init__(self, normaliser: str = "phi", regressor: str = "linear") -> None:

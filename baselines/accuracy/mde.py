@@ -1,4 +1,8 @@
-"""MDE, meta-distribution energy (Peng et al., ICLR 2024), without its dependence on the set's size."""
+"""MDE, meta-distribution energy, without its dependence on the set's size.
+
+Paper: Peng et al., "Energy-based Automated Model Evaluation", ICLR 2024, arXiv 2401.12689. Code:
+github.com/pengr/Energy_AutoEval.
+"""
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp
@@ -7,11 +11,11 @@ from starter.observing.observation import Observation, Source
 
 
 def mde(target: Observation, source: Source) -> float:
-    """Returns -mean_i log softmax(E)_i - log n in nats, at least 0: energies E_i = -logsumexp_c f_ic, T = 1.
+    """Returns -mean_i log softmax(E)_i - log n in nats, >= 0, with energies E_i = -logsumexp_c f_ic.
 
-    f are the logits, (n, k), and the softmax runs over the n images. As printed the score holds log n; that
-    is subtracted, since sets differ in size. What is left is log mean exp(E) - mean E: 0 where all energies
-    are equal, half their variance where they are normal.
+    f (n, k) are the logits, and the softmax is over the n images. The paper's score includes log n, which is
+    subtracted here, since sets differ in size. The result is log mean exp(E) - mean E: 0 if all energies are
+    equal, and half their variance if they are normal.
     """
     energies = -logsumexp(target.logits.astype(np.float64), axis=1)
     return float(-log_softmax(energies).mean() - np.log(len(energies)))

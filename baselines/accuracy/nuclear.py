@@ -1,4 +1,8 @@
-"""Nuclear norm of the softmax matrix (Deng et al., ICML 2023, "Confidence and dispersity speak")."""
+"""Nuclear norm of the softmax matrix.
+
+Paper: Deng, Suh, Gould & Zheng, "Confidence and Dispersity Speak: Characterising Prediction Matrix for
+Unsupervised Accuracy Estimation", ICML 2023, arXiv 2302.01094.
+"""
 
 import numpy as np
 
@@ -6,10 +10,10 @@ from starter.observing.observation import Observation, Source
 
 
 def nuclear(target: Observation, source: Source) -> float:
-    """Returns |P|_* / sqrt(min(n, k) n), in (0, 1]: the scaled sum of singular values of softmax P, (n, k).
+    """Returns |P|_* / sqrt(min(n, k) n), in (0, 1]: the scaled nuclear norm of the softmax P (n, k).
 
-    It is 1 where every prediction is certain and the classes are predicted equally often (n a multiple of
-    k, or n < k and all different), so it rewards confidence and dispersion at once.
+    It is 1 if every prediction is certain and all classes are predicted equally often (n a multiple of k, or
+    n < k and all different), so it is high for predictions that are both confident and diverse.
     """
     n, k = target.probabilities.shape
     singular_values = np.linalg.svd(target.probabilities, compute_uv=False)

@@ -1,9 +1,16 @@
-"""Class priors of an unlabelled set under label shift, and the accuracy that is expected under them.
+"""Class priors of an unlabelled set under label shift, and the expected accuracy with these priors.
 
-Under label shift p(x | y) stays and p(y) changes: from the source's prior pi, (k,), to the set's own q, (k,).
-EM (MLLS: Saerens, Latinne & Decaestecker, Neural Computation 2002) with bias-corrected temperature scaling
-(Alexandari, Kundaje & Shrikumar, ICML 2020); BBSE (Lipton, Wang & Smola, ICML 2018); RLLS (Azizzadenesheli,
-Liu, Yang & Anandkumar, ICLR 2019).
+Under label shift p(x | y) is unchanged, and p(y) changes from the source's prior pi (k,) to the set's prior q
+(k,). Papers:
+
+- EM, or MLLS: Saerens, Latinne & Decaestecker, "Adjusting the Outputs of a Classifier to New a Priori
+  Probabilities", Neural Computation 2002.
+- Bias-corrected temperature scaling: Alexandari, Kundaje & Shrikumar, "Maximum Likelihood with Bias-Corrected
+  Calibration is Hard-To-Beat at Label Shift Adaptation", ICML 2020, arXiv 1901.06852.
+- BBSE: Lipton, Wang & Smola, "Detecting and Correcting for Label Shift with Black Box Predictors", ICML 2018,
+  arXiv 1802.03916.
+- RLLS: Azizzadenesheli, Liu, Yang & Anandkumar, "Regularized Learning for Domain Adaptation under Label
+  Shifts", ICLR 2019, arXiv 1903.09734. Code: github.com/Angie-Liu/labelshift.
 """
 
 import numpy as np
@@ -20,19 +27,19 @@ from submission.errors import UnusableInput
 PRIORS = ("em", "bbse", "rlls", "referee")
 """EM on the classifier's calibrated probabilities, BBSE, RLLS, and EM on the referee's probabilities."""
 NEAR = 1e-6
-"""EM ends when no share of a class changes by as much."""
+"""EM ends when the share of no class changes by this much."""
 MOST_STEPS = 10_000
 CHANCE, SHARE = 0.05, 0.01
-"""RLLS: the bound of its error holds but for this chance, and this share of the bound is the penalty."""
+"""RLLS: probability with which its error bound fails, and the share of the bound that is the penalty."""
 LOG_RIDGE = (-14.0, 4.0)
-"""Where the decimal logarithm of the ridge is sought that solves RLLS."""
+"""Range in which the decimal logarithm of the ridge that solves RLLS is sought."""
 LARGEST_BIAS = 20.0
 
 
 def source_prior(source: Source) -> FloatArray:
-    """Returns pi, the share of each class among the reference images, float64 (k,), sum 1, all above 0.
+    """Returns the class prior pi of the source's reference images, float64 (k,), sum 1, all above 0.
 
-    A class without an image counts as half of one, so that a set may have it.
+    A class without an image counts as half an image, so that a set may still contain it.
     """
     counts = np.bincount(source.labels, minlength=source.observation.logits.shape[1])
     whole = np.where(counts > 0, counts, 0.5)
@@ -41,10 +48,10 @@ def source_prior(source: Source) -> FloatArray:
 
 @once
 def bias_corrected(source: Source) -> FloatArray:
-    """Returns 1 / T and the biases b, in one float64 (1 + k,), that fit softmax(f / T + b) to the source.
+    """Returns 1 / T and the biases b, together float64 (1 + k,), that fit softmax(f / T + b) to the source.
 
-    They minimise the mean negative log-likelihood of the labels (BCTS), which is convex in both; b has mean 0
-    and no entry beyond 20. A calibrated mean per class is what EM for the prior rests on.
+    They minimise the mean negative log-likelihood of the labels (BCTS), which is convex in both; the entries
+    of b are in [-20, 20]. EM for the prior needs probabilities whose mean is calibrated for every class.
     """
     logits = source.observation.logits.astype(np.float64)
     n, k = logits.shape
@@ -64,17 +71,15 @@ def bias_corrected(source: Source) -> FloatArray:
 
 
 def calibrated(observation: Observation, parameters: FloatArray) -> FloatArray:
-    """Returns softmax(f / T + b) of each image, float64 (n, k).
-
-    `parameters` are those of `bias_corrected`.
-    """
+    """Returns softmax(f / T + b) of each image, float64 (n, k), with the parameters of `bias_corrected`."""
     return softmax(observation.logits.astype(np.float64) * parameters[0] + parameters[1:], axis=1)
 
 
 def reweighted(p: FloatArray, pi: FloatArray, q: FloatArray) -> FloatArray:
-    """Returns posteriors (n, k) under the prior q of those, p, under pi: p_c q_c / pi_c, normalised over c.
+    """Returns the posteriors (n, k) with the prior q for posteriors p with the prior pi.
 
-    An image to which no class with a share in q is possible keeps its p.
+    They are p_c q_c / pi_c, normalised over c. An image for which all classes with a share in q have
+    probability 0 keeps its p.
     """
     weighed = p * (q / pi)
     total = weighed.sum(axis=1, keepdims=True)
@@ -82,12 +87,14 @@ def reweighted(p: FloatArray, pi: FloatArray, q: FloatArray) -> FloatArray:
 
 
 def em_prior(p: FloatArray, pi: FloatArray) -> FloatArray:
-    """Returns the prior q (k,) of largest likelihood for posteriors p (n, k), calibrated under pi (k,).
+    """Returns the maximum-likelihood prior q (k,), found by EM.
 
-    It is found by EM.
+    Starting from q = pi, each step replaces q by the mean of the `reweighted` posteriors, until no share
+    changes by 1e-6. As products of matrices, q_c becomes q_c sum_i (p_ic / pi_c) / (n sum_d q_d p_id / pi_d).
 
-    From q = pi on, q becomes the mean of `reweighted` posteriors until no share changes by 1e-6: here as one
-    product of matrices, q_c sum_i (p_ic / pi_c) / (n sum_d q_d p_id / pi_d).
+    Args:
+        p: Posteriors (n, k), calibrated with the prior pi.
+        pi: Class prior of the source (k,).
     """
     q, ratios = pi, p / pi
     for _ in range(MOST_STEPS):
@@ -98,24 +105,22 @@ def em_prior(p: FloatArray, pi: FloatArray) -> FloatArray:
 
 
 def predicted_shares(predicted: IntArray, k: int) -> FloatArray:
-    """Returns mu, the share of images that each class is predicted for, float64 (k,)."""
+    """Returns mu, the share of images for which each class is predicted, float64 (k,)."""
     return np.bincount(predicted, minlength=k) / len(predicted)
 
 
 def confusion(source: Source) -> FloatArray:
-    """Returns C (k, k): the share of reference images predicted as class i (row) that are of class j."""
+    """Returns C (k, k): the share of reference images predicted as class i (row) with label j."""
     k = source.observation.logits.shape[1]
     places = source.observation.predicted * k + source.labels
     return np.bincount(places, minlength=k * k).reshape(k, k) / len(source.labels)
 
 
 def bbse_prior(predicted: IntArray, source: Source) -> FloatArray:
-    """Returns the prior q (k,) that explains how often each class is predicted (n,).
+    """Returns BBSE's prior q (k,), which explains the shares mu of the predicted classes (n,).
 
-    C w = mu, q = pi w, q >= 0.
-
-    Solved by non-negative least squares, then divided by its sum; where no class of the source explains what
-    is predicted, it is the source's prior.
+    q = pi w, where w >= 0 solves C w = mu by non-negative least squares; q is divided by its sum. If no class
+    of the source explains the predictions, q is the source's prior.
     """
     joint = confusion(source)
     weights = nnls(joint, predicted_shares(predicted, len(joint)))[0]
@@ -123,11 +128,11 @@ def bbse_prior(predicted: IntArray, source: Source) -> FloatArray:
 
 
 def rlls_prior(predicted: IntArray, source: Source) -> FloatArray:
-    """Returns BBSE drawn towards the source's prior: the less it knows of C, the further.
+    """Returns RLLS's prior q (k,): BBSE's, shrunk towards the source's prior, the more so for few images.
 
-    w = 1 + theta minimises |C theta - (mu - C 1)| + rho |theta| over theta >= -1, both norms Euclidean;
-    rho = .01 * 3 (2 L / (3 n) + sqrt(2 L / n)) with L = log(2 k / .05), as in the authors' code. Solutions
-    lie on the path of ridge regressions, along which the one that is best here is sought.
+    q = pi w with w = 1 + theta, where theta >= -1 minimises |C theta - (mu - C 1)| + rho |theta| with
+    Euclidean norms, and rho = 0.01 * 3 (2 L / (3 n) + sqrt(2 L / n)) with L = log(2 k / 0.05), as in the
+    authors' code. The solutions are among those of ridge regressions, so the best ridge is sought.
     """
     joint = confusion(source)
     k = len(joint)
@@ -149,17 +154,17 @@ def rlls_prior(predicted: IntArray, source: Source) -> FloatArray:
 
 
 def _normalised(weights: FloatArray, source: Source) -> FloatArray:
-    """Returns pi w, divided by its sum; pi where all is 0."""
+    """Returns pi w, divided by its sum; pi if all entries are 0."""
     pi = source_prior(source)
     q = pi * weights
     return q / q.sum() if q.sum() > 0 else pi
 
 
 class UnderPrior(Estimator):
-    """A method that first finds the class prior q (k,) of a set.
+    """Base of methods that first estimate the class prior q (k,) of a set.
 
     Args:
-        prior: a name in PRIORS.
+        prior: Name of the way to estimate it, one of PRIORS.
     """
 
     def __init__(self, prior: str = "em") -> None:
@@ -167,7 +172,7 @@ class UnderPrior(Estimator):
 
     @property
     def needs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What the prior needs."""
+        """The fields of an observation that the prior needs."""
         return ("referee",) if self.prior == "referee" else ()
 
     def _fit(self, meta: MetaTrain) -> None:
@@ -177,7 +182,7 @@ class UnderPrior(Estimator):
         self.calibration_ = bias_corrected(meta.source)
 
     def prior_of(self, target: Observation) -> FloatArray:
-        """Returns the set's class prior, float64 (k,)."""
+        """Returns the estimated class prior of the set, float64 (k,)."""
         if self.prior == "bbse":
             return bbse_prior(target.predicted, self.source_)
         if self.prior == "rlls":
@@ -189,11 +194,11 @@ class UnderPrior(Estimator):
 
 
 class LabelShift(UnderPrior):
-    """The accuracy expected under label shift: the mean calibrated probability of the predicted class.
+    """The expected accuracy under label shift: the mean probability of the predicted class, mean_i p_i(y_i).
 
-    Probabilities are `calibrated` on the source and `reweighted` to the set's prior. If nothing but the class
-    prior has changed, that is the accuracy; unlike the source's accuracy weighed by class, which holds under
-    the same condition, it also falls where the classifier is less sure.
+    The probabilities are `calibrated` on the source and `reweighted` to the set's prior. If only the class
+    prior has changed, this is the accuracy. The same holds for the source's accuracies by class, weighted by
+    the set's prior; but the mean probability also falls if the classifier becomes less confident.
     """
 
     def _predict(self, observation: Observation) -> float:

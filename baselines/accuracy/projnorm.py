@@ -1,4 +1,8 @@
-"""ProjNorm: how far training on a set's own predictions moves the weights (Yu et al., ICML 2022)."""
+"""ProjNorm: the distance that training on a set's own predictions moves the weights.
+
+Paper: Yu, Yang, Wei, Ma & Steinhardt, "Predicting Out-of-Distribution Error with the Projection Norm", ICML
+2022, arXiv 2202.05834. Code: github.com/yaodongyu/ProjNorm.
+"""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -19,19 +23,19 @@ if TYPE_CHECKING:
 
 
 class ProjNorm(Measured):
-    """Accuracy regressed on ProjNorm, the distance |w_set - w_ref|_2 between two fine-tuned networks.
+    """Linear regression of accuracy on ProjNorm, the distance |w_set - w_ref|_2 of two fine-tuned networks.
 
-    Both start from the same weights and take as many steps of SGD (momentum 0.9, cosine decay, batch
+    Both start from the same weights and take the same number of SGD steps (momentum 0.9, cosine decay, batch
     normalisation in training mode): w_set on the set with the classifier's predictions as labels, w_ref on
-    the labelled source. In the paper they start from the pretrained weights that the classifier itself was
-    fine-tuned from; a competition holds none, so they start from the classifier. Batches are drawn with
-    replacement, so a set of any size serves.
+    the labelled source. In the paper both start from the pretrained weights from which the classifier was
+    fine-tuned; a competition has no such weights, so they start from the classifier. Batches are drawn with
+    replacement, so a set may have any size.
 
     Args:
-        iterations: steps on every set (the paper's code: 500).
-        batch_size: images in a step.
-        learning_rate: at the start.
-        seed: of the batches, and of dropout where the network has it.
+        iterations: Number of steps on every set, an int >= 1 (500 in the paper's code).
+        batch_size: Number of images in a step, an int >= 1.
+        learning_rate: Initial learning rate, above 0.
+        seed: Seed of the batches, and of dropout if the network has it.
     """
 
     def __init__(
@@ -80,7 +84,7 @@ class ProjNorm(Measured):
         self._learn(state["rows"], state["targets"], [])
 
     def _fine_tuned(self, observation: Observation, labels: NDArray[np.int64]) -> "torch.Tensor":
-        """Returns all parameters, one float64 vector, after training on the images in a canonical order."""
+        """Returns all parameters as one float64 vector after training on the images, sorted by logits."""
         import torch
         from torch.nn.functional import cross_entropy
 

@@ -1,9 +1,13 @@
-"""Rotation: how well rotations of a set's images are told apart (Deng, Gould & Zheng, ICML 2021)."""
+"""Rotation: the accuracy with which a linear head recognises rotations of a set's images.
+
+Paper: Deng, Gould & Zheng, "What Does Rotation Prediction Tell Us about Classifier Accuracy under Varying
+Testing Environments?", ICML 2021, arXiv 2106.05961.
+"""
 
 from starter.observing.observation import Observation, Source
 
 
 def rotation(target: Observation, source: Source) -> float:
-    """Returns accuracy in [0, 1] of the four-way rotation head over all four rotations of every image."""
+    """Returns the accuracy, in [0, 1], of the four-way rotation head over all rotations of every image."""
     assert target.rotation is not None
     return float(target.rotation.mean())

@@ -1,4 +1,8 @@
-"""SoftmaxCorr, the correlation of predicted classes (Tu et al., TMLR 2024)."""
+"""SoftmaxCorr, the similarity of the correlation between predicted classes to a diagonal matrix.
+
+Paper: Tu, Deng, Gedeon & Zheng, "What Does Softmax Probability Tell Us about Classifiers Ranking Across
+Diverse Test Conditions?", TMLR 2024.
+"""
 
 import numpy as np
 
@@ -6,10 +10,10 @@ from starter.observing.observation import Observation, Source
 
 
 def softmaxcorr(target: Observation, source: Source) -> float:
-    """Returns cos(C, R), in [0, 1]: C = P^T P / n, (k, k), of the softmax P, (n, k), R = diag(class prior).
+    """Returns cos(C, R), in [0, 1], with C = P^T P / n (k, k) for the softmax P (n, k), and R = diag(prior).
 
-    The cosine is of the matrices as vectors: trace(C R) / (|C|_F |R|_F). The paper takes the prior from a
-    zero-shot model; here it is the frequency of each class among the source's labels.
+    The cosine is that of the matrices as vectors, trace(C R) / (|C|_F |R|_F). The paper takes the class prior
+    from a zero-shot model; here it is the share of each class among the source's labels.
     """
     k = target.logits.shape[1]
     correlation = target.probabilities.T @ target.probabilities

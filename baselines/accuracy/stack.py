@@ -1,4 +1,8 @@
-"""Stack: many indicators at once, weighed by how well they do on operations that they did not learn from."""
+"""Stack: regressions on thirteen indicators, weighted by their errors on held-out operations.
+
+Stacking: Breiman, "Stacked Regressions", Machine Learning 1996; van der Laan, Polley & Hubbard, "Super
+Learner", 2007. The choice of indicators was made for this kit.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -31,18 +35,18 @@ from submission.errors import UnusableInput
 
 
 def norm(target: Observation, source: Source) -> float:
-    """Returns the 4-norm of the softmax, in (0, 1]: MaNo without its change of normaliser, where it jumps."""
+    """Returns the 4-norm of the softmax, in (0, 1]: MaNo with the softmax as normaliser for every source."""
     return float((target.probabilities**ORDER).mean() ** (1 / ORDER))
 
 
 def turned(target: Observation, source: Source) -> float:
-    """Returns mean effective invariance to the three rotations, in [0, 1]."""
+    """Returns the mean effective invariance to the three rotations, in [0, 1]."""
     assert target.rotations is not None
     return float(np.mean([invariance(target.logits, view) for view in target.rotations.values()]))
 
 
 def grey(target: Observation, source: Source) -> float:
-    """Returns mean effective invariance to the loss of colour, in [0, 1]."""
+    """Returns the mean effective invariance to the loss of colour, in [0, 1]."""
     assert target.grey is not None
     return float(invariance(target.logits, target.grey).mean())
 
@@ -60,29 +64,30 @@ INDICATORS: dict[str, Indicator] = {
     "turned": turned,
     "grey": grey,
 }
-"""What stands for a set, beside `cot` and `cott`, which come of one transport plan."""
+"""The indicators of a set, except `cot` and `cott`, which are computed from one transport plan."""
 GROUPS: dict[str, tuple[str, ...]] = {
     "confidence": ("confscore", "entropy", "atc", "cbpe", "norm", "mde"),
     "dispersion": ("nuclear", "softmaxcorr", "cot", "cott"),
     "views": ("rotation", "turned", "grey"),
 }
-"""Confidence overlooks what the classifier is sure of and wrong about; dispersion sees classes that are
-predicted too often, but takes another class prior for that; views rest on neither."""
+"""Groups of indicators. Confidence misses errors of which the classifier is sure. Dispersion detects classes
+that are predicted too often, but mistakes another class prior for this. Views depend on neither."""
 COLUMNS = tuple(name for names in GROUPS.values() for name in names)
 IS_FRACTION = np.array([name not in ("entropy", "mde") for name in COLUMNS])
-"""Columns that lie in [0, 1]: they are taken as log-odds, in which those of accuracy run straighter."""
+"""True for columns in [0, 1], which are taken as log-odds: their relation to accuracy is closer to linear."""
 DIRECT = ("atc", "cbpe", "cot", "cott")
-"""Accuracies by themselves: they need no regression, so nothing in them is extrapolated."""
+"""Columns that are accuracies: used without a regression, they need no extrapolation."""
 ALPHAS = (0.1, 1.0, 10.0, 100.0)
+"""Penalties of the ridge regressions."""
 SOURCE = "identity"
-"""What the source, as it is, has in the place of an operation."""
+"""The "operation" of the unchanged source."""
 
 
 class AsItIs(RegressorMixin, BaseEstimator):
-    """No regression: the accuracy whose log-odds stand in the only column."""
+    """A regressor that returns the accuracies whose log-odds are in the only column."""
 
     def fit(self, rows: FloatArray, targets: FloatArray) -> "AsItIs":
-        """Learn nothing."""
+        """Return itself; nothing is fitted."""
         return self
 
     def predict(self, rows: FloatArray) -> FloatArray:
@@ -92,17 +97,23 @@ class AsItIs(RegressorMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A way to tell accuracy from some of the columns."""
+    """A regression of accuracy on some of the columns.
+
+    Attributes:
+        name: Name of the candidate.
+        columns: Names of its columns.
+        make: Function that returns a new, unfitted regressor.
+    """
 
     name: str
     columns: tuple[str, ...]
     make: Callable[[], RegressorMixin]
 
     def fit(self, rows: FloatArray, targets: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Returns the fitted candidate: rows (m, p) -> accuracies (m,) in [0, 1].
+        """Returns the fitted candidate, a function from rows (m, p) to accuracies (m,) in [0, 1].
 
-        A set whose column lies further than one standard deviation outside the known ones counts as that far:
-        regressions are to extrapolate, but not out of all proportion.
+        Values that lie more than one standard deviation outside the known range are moved to that limit, so
+        that regressions extrapolate a little, but not without bound.
         """
         places = [COLUMNS.index(name) for name in self.columns]
         known = rows[:, places]
@@ -112,7 +123,7 @@ class Candidate:
 
 
 def candidates() -> list[Candidate]:
-    """Returns ridge on every union of groups at every strength, trees on all, and the plain accuracies."""
+    """Returns ridge on every union of groups with every penalty, trees on all columns, and `DIRECT`."""
     found = [Candidate("all lightgbm", COLUMNS, lightgbm)]
     found += [Candidate(name, (name,), AsItIs) for name in DIRECT]
     for size in range(1, len(GROUPS) + 1):
@@ -128,11 +139,14 @@ def candidates() -> list[Candidate]:
 def convex_weights(
     predictions: Sequence[FloatArray], truth: Sequence[FloatArray], shares: Sequence[float] | None = None
 ) -> FloatArray:
-    """Returns weights (c,), at least 0, of sum 1, with which c candidates together come nearest to the truth.
+    """Returns weights (c,), >= 0 and of sum 1, with which the mean of c candidates is closest to the truth.
 
-    Non-negative least squares, then divided by the sum (Breiman, "Stacked regressions", 1996; van der Laan,
-    Polley & Hubbard, "Super learner", 2007). `predictions` has (m_j, c) and `truth` (m_j,) for every fold j;
-    each fold weighs the same, or as `shares` says.
+    Found by non-negative least squares, then divided by the sum.
+
+    Args:
+        predictions: Predictions of the candidates (m_j, c) for every fold j.
+        truth: True accuracies (m_j,) for every fold j.
+        shares: Weight of each fold; None for equal weights.
     """
     weighs = [1.0] * len(truth) if shares is None else shares
     scales = [np.sqrt(share / len(each)) for share, each in zip(weighs, truth, strict=True)]
@@ -143,18 +157,17 @@ def convex_weights(
 
 
 def fold_shares(parts: Sequence[Fold]) -> list[float]:
-    """Returns the weight of each fold: 1, and for the source's that of its sets in an average fold."""
+    """Returns the weight of each fold: 1, except that the source's fold has the weight of one set."""
     sizes = [len(fold.test) for fold in parts if fold.operation != SOURCE]
     usual = float(np.mean(sizes)) if sizes else 1.0
     return [min(len(fold.test) / usual, 1.0) if fold.operation == SOURCE else 1.0 for fold in parts]
 
 
 def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Observation, NDArray[np.int64]]:
-    """Returns half as many images as the set has, drawn so that the predicted classes have other shares.
+    """Returns a set of half as many images, drawn with other shares of the predicted classes, and their rows.
 
-    What is returned are their rows.
-
-    The shares are uniform on the simplex, the images of a class drawn with replacement. Moments are left out.
+    The shares are drawn uniformly from the simplex, and the images of a class with replacement. The set has
+    no moments.
     """
     _, members, counts = np.unique(observation.predicted, return_inverse=True, return_counts=True)
     shares = rng.dirichlet(np.ones(len(counts)))
@@ -164,23 +177,24 @@ def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Ob
 
 
 def indicators(observation: Observation, source: Source) -> dict[str, float]:
-    """Returns the value of each of the thirteen COLUMNS; COT and COTT share one transport."""
+    """Returns the value of each of the thirteen COLUMNS; COT and COTT share one transport plan."""
     cost, mass = transport(observation, source)
     values = {name: indicator(observation, source) for name, indicator in INDICATORS.items()}
     return values | {"cot": float(1 - cost @ mass), "cott": float(mass[cost <= cott_threshold(source)].sum())}
 
 
 class Stack(Measured):
-    """Thirteen indicators, regressed on in many ways and combined as cross-validation by family weighs them.
+    """The weighted mean of many regressions on thirteen indicators, with weights by cross-validation.
 
-    Each of the `candidates` is fitted without the sets that contain an operation and predicts those, for one
-    operation after the other; the weights are those that would have served best there (`convex_weights`).
-    Meta-train sets seldom have other class priors or clean images, which natural sets do: so each has a copy
-    with another prior (`other_priors`), and the source joins them. Either is a family with a fold of its own,
-    but the source's weighs as one set: three of the methods are exact on it.
+    For each operation in turn, every candidate (see `candidates`) is fitted without the sets that contain it
+    and predicts these sets; the weights are the best ones for these predictions (`convex_weights`).
+    Meta-train sets seldom have other class priors or clean images, but natural sets do. Therefore each
+    meta-train set gets a copy with another prior (`other_priors`), and the source is added. Copies and source
+    are families with a fold each; the source has the weight of one set, since three of the methods are exact
+    on it.
 
     Args:
-        seed: of the copies.
+        seed: Seed of the copies.
     """
 
     needs = ("rotation", "rotations", "grey")

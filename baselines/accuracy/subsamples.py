@@ -1,4 +1,4 @@
-"""Subsamples of one size, for indicators that change with the number of images alone."""
+"""Subsamples of one size, for indicators whose value depends on the number of images."""
 
 from math import ceil
 
@@ -7,16 +7,15 @@ import numpy as np
 from starter.observing.observation import Observation
 
 COMMON = 100
-"""Images in a subsample: about as few as the smallest sets that anyone would judge a classifier on."""
+"""Number of images in a subsample, about that of the smallest useful sets."""
 
 
 def subsamples(observation: Observation, size: int = COMMON) -> list[Observation]:
-    """Returns the set cut at random into sets of `size` images, logits and features alone.
+    """Returns the set divided at random into sets of `size` images, with logits and features only.
 
-    Itself if it has no more.
-
-    There are ceil(n / size), so that every image is in one; the last is filled up with images of the first.
-    Which go together is the same on every call and does not depend on the order of the images.
+    A set with at most `size` images is returned unchanged. There are ceil(n / size) subsamples, so that every
+    image is in one; the last is completed with images of the first. The division is the same on every call
+    and does not depend on the order of the images.
     """
     n = len(observation)
     if n <= size:

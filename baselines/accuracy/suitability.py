@@ -1,7 +1,8 @@
 """Suitability filter: has accuracy fallen by more than a margin?
 
-Paper: Pouget, Yaghini, Rabanser & Papernot, "The Suitability Filter", ICML 2025. It is also a method: the
-mean probability of being right is an estimate.
+Paper: Pouget, Yaghini, Rabanser & Papernot, "Suitability Filter: A Statistical Framework for Classifier
+Evaluation in Real-World Deployment Settings", ICML 2025. The mean probability of being right, which it
+computes, is also an estimate of the accuracy.
 """
 
 from dataclasses import dataclass
@@ -18,18 +19,18 @@ from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray
 
 STRENGTH = 1.0
-"""C of the logistic regression: the inverse of its penalty."""
+"""C of the logistic regression, the inverse of its penalty."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a set's accuracy is shown not to have fallen by the margin.
+    """The result of the test that a set's accuracy has not fallen by the margin.
 
     Attributes:
-        suitable: the chance below is at most the level asked for.
-        chance: the p-value of "accuracy has fallen by the margin or more".
-        difference: estimated accuracy on the set minus that on the reference.
-        low: the lower end of the one-sided interval of the difference at the same level.
+        suitable: True if `chance` is at most the level of the test.
+        chance: p-value of the hypothesis "accuracy has fallen by the margin or more".
+        difference: Estimated accuracy on the set minus that on the reference, a fraction.
+        low: Lower end of the one-sided interval of the difference at the same level, a fraction.
     """
 
     suitable: bool
@@ -39,17 +40,17 @@ class Verdict:
 
 
 def non_inferiority(target: FloatArray, reference: FloatArray, margin: float, level: float = 0.05) -> Verdict:
-    """Returns the verdict that a set's accuracy is not lower by `margin` or more (Welch's t, one side).
+    """Returns the verdict on whether a set's accuracy is lower by `margin` or more (Welch's t, one-sided).
 
-    The null hypothesis is mean(target) <= mean(reference) - margin. It is about sampling alone: that the
-    probabilities of being right are themselves right on the set is taken for granted, which natural shift may
-    belie.
+    The null hypothesis is mean(target) <= mean(reference) - margin. The test covers sampling alone: it
+    assumes that the probabilities of being right are correct on the set, which natural shift may violate.
 
     Args:
-        target: each image's probability of being classified right, (n,), n >= 2.
-        reference: the same of labelled reference images, (m,), m >= 2, or whether they are right, as 0 and 1.
-        margin: a fraction of at least 0, as .05 for five points.
-        level: the chance to call a set suitable that is not.
+        target: Probability of each image of being classified correctly, (n,), n >= 2.
+        reference: The same for labelled reference images, (m,), m >= 2; or 1 for correct ones and 0 for
+            others.
+        margin: Fraction >= 0, such as 0.05 for five points.
+        level: Probability of calling a set suitable that is not.
 
     Raises:
         ValueError: fewer than two images, or margin or level out of range.
@@ -62,7 +63,7 @@ def non_inferiority(target: FloatArray, reference: FloatArray, margin: float, le
     False
     """
     if min(len(target), len(reference)) < 2:
-        raise ValueError("a verdict needs two images or more of the set and of the reference")
+        raise ValueError("a verdict needs at least two images of the set and of the reference")
     if not (0 <= margin <= 1 and 0 < level < 1):
         raise ValueError(f"margin must lie in [0, 1] and level between 0 and 1, got {margin} and {level}")
     difference = float(np.mean(target) - np.mean(reference))
@@ -78,10 +79,11 @@ def non_inferiority(target: FloatArray, reference: FloatArray, margin: float, le
 
 
 def signals(observation: Observation) -> FloatArray:
-    """Returns the evidence that each image is classified right, float64 (n, 7), from the logits (n, k).
+    """Returns seven numbers per image that indicate whether it is classified correctly, float64 (n, 7).
 
-    The log-odds of the confidence; entropy; margin of the two largest probabilities; the largest logit; the
-    logits' spread; their log-sum-exp (energy); the mean log-probability of the other classes.
+    They are the log-odds of the confidence, the entropy, the difference of the two largest probabilities, the
+    largest logit, the logits' standard deviation, their log-sum-exp (energy), and the mean log-probability of
+    the other classes.
     """
     logits = observation.logits.astype(np.float64)
     p = softmax(logits, axis=1)
@@ -103,10 +105,11 @@ def signals(observation: Observation) -> FloatArray:
 
 
 class Suitability(Estimator):
-    """The mean over the set of each image's probability of being right: logistic regression on `signals`.
+    """The mean probability of being right over the set, by a logistic regression on `signals`.
 
-    It learns from the labelled source alone. `probabilities` go to `non_inferiority`, and beside them
-    `reference_`: those of the reference images, each half by a regression that learnt from the other.
+    It is fitted to the labelled source alone. For `non_inferiority`, pass `probabilities` of the set, and
+    `reference_`: the probabilities of the reference images, each half by a regression fitted to the other
+    half.
     """
 
     def _fit(self, meta: MetaTrain) -> None:
@@ -121,9 +124,9 @@ class Suitability(Estimator):
             self.reference_[part] = self._applied(rows[part], self._learnt(rows[~part], right[~part]))
 
     def _learnt(self, rows: FloatArray, right: NDArray[np.bool_]) -> FloatArray:
-        """Returns coefficients and, at the end, the intercept, (8,).
+        """Returns the coefficients followed by the intercept, (8,).
 
-        Where all or none is right, they predict that alone.
+        If all or no images are classified correctly, the coefficients are 0.
         """
         none = np.zeros(rows.shape[1])
         if len(right) == 0 or right.all() or not right.any():
@@ -136,7 +139,7 @@ class Suitability(Estimator):
         return expit(((rows - self.mean_) / self.scale_) @ weights[:-1] + weights[-1])
 
     def probabilities(self, observation: Observation) -> FloatArray:
-        """Returns each image's probability of being classified right, (n,)."""
+        """Returns each image's probability of being classified correctly, (n,)."""
         return self._applied(signals(observation), self.weights_)
 
     def _predict(self, observation: Observation) -> float:

@@ -1,4 +1,4 @@
-"""The exact transport that COT and COTT rest on, compiled."""
+"""The exact optimal transport of COT and COTT, compiled."""
 
 import numpy as np
 from numba import njit
@@ -8,17 +8,18 @@ from submission.arrays import FloatArray, IntArray
 
 @njit(cache=True)
 def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArray:
-    """Returns the plan, int64 (m, k) >= 0, of the largest sum of gain * plan, with these row and column sums.
+    """Returns the plan, int64 (m, k) >= 0, with the largest sum of gain * plan and these row and column sums.
 
-    Shortest augmenting paths with column prices (Jonker & Volgenant, Computing 1987, here with masses of more
-    than one unit): each row's mass goes to the column that gains most under the prices; where that
-    is full, the rows there give way along the cheapest path to a column with room (Dijkstra). O(m k^2) at
-    worst, near O(m k) where few rows compete.
+    Uses shortest augmenting paths with column prices (Jonker & Volgenant, "A Shortest Augmenting Path
+    Algorithm for Dense and Sparse Linear Assignment Problems", Computing 1987), here with masses of more than
+    one unit. Each row's mass goes to the column with the largest gain under the prices. If that column is
+    full, rows there are moved along the cheapest path to a column with room (Dijkstra). The time is O(m k^2)
+    at worst, and near O(m k) if few rows compete.
 
     Args:
-        gain: float64 (m, k), finite.
-        supply: int64 (m,), >= 0.
-        demand: int64 (k,), >= 0, with the sum of `supply`.
+        gain: Gain per unit of mass, float64 (m, k), finite.
+        supply: Row sums, int64 (m,), >= 0.
+        demand: Column sums, int64 (k,), >= 0, with the same total as `supply`.
     """
     m, k = gain.shape
     plan = np.zeros((m, k), np.int64)
