@@ -28,7 +28,7 @@ from baselines.accuracy.rotation import rotation
 from baselines.accuracy.softmaxcorr import softmaxcorr
 from baselines.contract.estimator import Indicator, Measured, Table
 from baselines.contract.families import Fold, folds
-from baselines.contract.regressors import lightgbm, log_odds, ridge
+from baselines.contract.regressors import LogOddsRidge, lightgbm, log_odds
 from starter.observing.observation import MetaTrain, Observation, Source
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
@@ -131,7 +131,8 @@ def candidates() -> list[Candidate]:
             columns = tuple(name for group in groups for name in GROUPS[group])
             label = "+".join(groups)
             found += [
-                Candidate(f"{label} ridge {alpha:g}", columns, partial(ridge, alpha)) for alpha in ALPHAS
+                Candidate(f"{label} ridge {alpha:g}", columns, partial(LogOddsRidge, alpha))
+                for alpha in ALPHAS
             ]
     return found
 

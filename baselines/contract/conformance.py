@@ -5,6 +5,7 @@ import hashlib
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from starter.observing.observation import (
     Seen,
     Source,
 )
+from submission.arrays import FloatArray
 
 if TYPE_CHECKING:
     from starter.classifiers import Classifier
@@ -132,90 +134,129 @@ def example_mixes(sets: int = 24, n: int = 120) -> MetaTrain:
     )
 
 
+class Trial:
+    """A method on made-up sets of a track: fitted once for all rules that do not ask for a fit of their own.
+
+    Every rule gets its sets anew, so that a method that spoils them breaks the rule against that alone.
+    """
+
+    def __init__(self, method: Estimator, track: str) -> None:
+        self.method = method
+        self.track = track
+
+    def meta(self) -> MetaTrain:
+        """Returns what there is to learn from."""
+        return example_mixes() if self.track == "ood" else example_meta_train()
+
+    def targets(self) -> list[Seen]:
+        """Returns five sets to predict."""
+        examples: dict[str, Callable[[str, int, float, int], tuple[Seen, np.ndarray]]]
+        examples = {"accuracy": example_observation, "ood": example_mix}
+        return [examples[self.track](f"test_{i}", 40 + 5 * i, 0.7 * i, 100 + i)[0] for i in range(5)]
+
+    @cached_property
+    def fit(self) -> "Fit":
+        """The method, fitted."""
+        method, meta = clone(self.method), self.meta()
+        before = _fingerprint([meta])
+        returned = method.fit(meta)
+        return Fit(method, returned is method, _fingerprint([meta]) != before)
+
+    @cached_property
+    def predictions(self) -> FloatArray:
+        """What it predicts of the targets, the first time that it is asked."""
+        return self.fit.method.predict(self.targets())
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted method, whether `fit` returned it, and whether it changed what it learnt from."""
+
+    method: Estimator
+    returned_itself: bool
+    changed_meta: bool
+
+
 def check_method(method: Estimator, track: str = "accuracy") -> list[Check]:
-    """Run every rule of the suite on a fresh clone of `method`, with made-up observations of a track.
+    """Run every rule of the suite on fresh clones of `method`, with made-up observations of a track.
 
     An exception inside the method is that rule's problem, not an error of the suite.
     """
-    return [_run(rule, check, method, track) for rule, check in RULES.items()]
+    trial = Trial(method, track)
+    return [_run(rule, check, trial) for rule, check in RULES.items()]
 
 
-Rule = Callable[[Estimator, MetaTrain, list[Seen]], str]
+Rule = Callable[[Trial], str]
 
 
-def _run(rule: str, check: Rule, method: Estimator, track: str) -> Check:
-    examples: dict[str, Callable[[str, int, float, int], tuple[Seen, np.ndarray]]]
-    examples = {"accuracy": example_observation, "ood": example_mix}
-    targets: list[Seen] = [examples[track](f"test_{i}", 40 + 5 * i, 0.7 * i, 100 + i)[0] for i in range(5)]
+def _run(rule: str, check: Rule, trial: Trial) -> Check:
     try:
-        meta = {"accuracy": example_meta_train, "ood": example_mixes}[track]()
-        return Check(rule, check(clone(method), meta, targets))
+        return Check(rule, check(trial))
     except (Exception, SystemExit) as error:
+        method = trial.method
         return Check(rule, told(error, folder_of(type(method))) + undeclared(method, error))
 
 
-def _fit_returns_self(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
-    return "" if method.fit(meta) is method else "fit must return self"
+def _fit_returns_self(trial: Trial) -> str:
+    return "" if trial.fit.returned_itself else "fit must return self"
 
 
-def _finite_fractions(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
-    return fractions_problem(method.fit(meta).predict(targets), len(targets))
+def _finite_fractions(trial: Trial) -> str:
+    return fractions_problem(trial.predictions, len(trial.targets()))
 
 
-def _one_set_at_a_time(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
-    method.fit(meta)
+def _one_set_at_a_time(trial: Trial) -> str:
+    method, targets = trial.fit.method, trial.targets()
     together = method.predict(targets)
     alone = np.array([method.predict([target])[0] for target in reversed(targets)])[::-1]
     return _same(together, alone, "a set's prediction changes with the other sets it is predicted with")
 
 
-def _order_of_images(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
-    method.fit(meta)
-    shuffled = [_permuted(target, seed) for seed, target in enumerate(targets)]
+def _order_of_images(trial: Trial) -> str:
+    shuffled = [_permuted(target, seed) for seed, target in enumerate(trial.targets())]
     problem = "predictions change when a set's images are permuted"
-    return _same(method.predict(targets), method.predict(shuffled), problem, tolerance=1e-6)
+    return _same(trial.predictions, trial.fit.method.predict(shuffled), problem, tolerance=1e-6)
 
 
-def _inputs_unchanged(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
-    meta_before, targets_before = _fingerprint([meta]), _fingerprint(targets)
-    method.fit(meta).predict(targets)
-    if _fingerprint([meta]) != meta_before:
+def _inputs_unchanged(trial: Trial) -> str:
+    if trial.fit.changed_meta:
         return "fit changes the meta-train sets it is given"
-    return "" if _fingerprint(targets) == targets_before else "predict changes the observations it is given"
+    targets = trial.targets()
+    before = _fingerprint(targets)
+    trial.fit.method.predict(targets)
+    return "" if _fingerprint(targets) == before else "predict changes the observations it is given"
 
 
-def _same_seed_same_numbers(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
-    first = method.fit(meta).predict(targets)
-    again = clone(method).fit(meta).predict(targets)
-    return _same(first, again, "two fits of the same parameters predict different numbers")
+def _same_seed_same_numbers(trial: Trial) -> str:
+    again = clone(trial.method).fit(trial.meta()).predict(trial.targets())
+    return _same(trial.predictions, again, "two fits of the same parameters predict different numbers")
 
 
-def _saved_and_loaded(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
-    expected = method.fit(meta).predict(targets)
+def _saved_and_loaded(trial: Trial) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "method.safetensors"
-        method.save(file)
-        loaded = clone(method).load(file)
-    return _same(expected, loaded.predict(targets), "a method predicts something else once saved and loaded")
+        trial.fit.method.save(file)
+        loaded = clone(trial.method).load(file)
+    again = loaded.predict(trial.targets())
+    return _same(trial.predictions, again, "a method predicts something else once saved and loaded")
 
 
-def _clone_keeps_parameters(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
-    method.fit(meta)
-    fresh = clone(method)
-    if repr(fresh.get_params()) != repr(method.get_params()):
+def _clone_keeps_parameters(trial: Trial) -> str:
+    fresh = clone(trial.fit.method)
+    if repr(fresh.get_params()) != repr(trial.fit.method.get_params()):
         return "clone loses parameters: store each constructor argument, unchanged, under its own name"
     try:
-        fresh.predict(targets)
+        fresh.predict(trial.targets())
     except ValueError:
         return ""
     return "a clone must not be fitted: predict before fit must raise ValueError"
 
 
-def _needs_are_honest(method: Estimator, meta: MetaTrain, targets: list[Seen]) -> str:
-    with_all = clone(method).fit(meta).predict(targets)
+def _needs_are_honest(trial: Trial) -> str:
+    method = clone(trial.method)
     problem = "predictions depend on fields of an observation that neither `needs` nor `wants` names"
-    bare = [target.only(method.reads) for target in targets]
-    return _same(with_all, method.fit(meta.only(method.reads)).predict(bare), problem)
+    bare = [target.only(method.reads) for target in trial.targets()]
+    return _same(trial.predictions, method.fit(trial.meta().only(method.reads)).predict(bare), problem)
 
 
 RULES: dict[str, Rule] = {

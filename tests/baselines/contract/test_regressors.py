@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from baselines.contract.regressors import EDGE, REGRESSORS, log_odds, make_regressor, ridge
+from baselines.contract.regressors import EDGE, REGRESSORS, LogOddsRidge, log_odds, make_regressor
 from submission.errors import UnusableInput
 
 RNG = np.random.default_rng(0)
@@ -28,7 +28,7 @@ def test_ridge_solves_the_normal_equations_of_standardised_rows():
     z, t = (ROWS - mean) / scale, logit(np.clip(TARGETS, EDGE, 1 - EDGE))
     weights = np.linalg.solve(z.T @ z + alpha * np.eye(2), z.T @ (t - t.mean()))
     expected = expit((new - mean) / scale @ weights + t.mean())
-    np.testing.assert_allclose(ridge(alpha).fit(ROWS, TARGETS).predict(new), expected, rtol=1e-9)
+    np.testing.assert_allclose(LogOddsRidge(alpha).fit(ROWS, TARGETS).predict(new), expected, rtol=1e-9)
 
 
 def test_ridge_stays_between_0_and_1_where_a_line_does_not():
