@@ -1,4 +1,4 @@
-"""Small competitions, really built once a run, and copies of them.
+"""Small competitions, really built once a run for all of its workers, and copies of them.
 
 A plugin of every test; torch is loaded by the first fixture that needs it, so that tests of what a scoring host
 does run without.
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from filelock import FileLock
 
 from submission import Competition
 
@@ -22,6 +23,8 @@ TEST_SEED = 11
 ARRAYS = {".npz", ".npy", ".safetensors"}
 """The files of a competition that are large, and that the kit replaces and never writes into."""
 
+Once = Callable[[str, Callable[[Path], object]], Path]
+"""Makes a folder of that name once for all workers."""
 LIBRARY = ("oracle.library.", "leaderboard.library.")
 
 
@@ -60,17 +63,40 @@ def where_examples_run(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
 
 
 @pytest.fixture(scope="session")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Make a folder once for all workers of the run; the others wait for the first who asks."""
+    own = tmp_path_factory.getbasetemp()
+    together = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        folder, done = together / "once" / name, together / "once" / f"{name}.done"
+        folder.parent.mkdir(exist_ok=True)
+        with FileLock(f"{folder}.lock"):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                make(folder)
+                done.touch()
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def weights(once: Once) -> Path:
     """Weights of `small`, trained on a quarter of the embedded training images."""
+    return once("weights", _train) / "tiny.safetensors"
+
+
+def _train(folder: Path) -> None:
     from starter.classifiers import Classifier, save_classifier
     from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, train_small
     from starter.sources.glyphs.digits import CLASSES, glyph_splits
 
     splits = glyph_splits(0)
     network = train_small(splits.train.take(range(4000)), len(CLASSES), seed=0, progress=False)  # type: ignore[arg-type]
-    path = tmp_path_factory.mktemp("weights") / "tiny.safetensors"
-    save_classifier(Classifier("tiny", "small", network, CLASSES, SMALL_MEAN, SMALL_STD), path)
-    return path
+    classifier = Classifier("tiny", "small", network, CLASSES, SMALL_MEAN, SMALL_STD)
+    save_classifier(classifier, folder / "tiny.safetensors")
 
 
 @pytest.fixture(scope="session")
@@ -95,16 +121,19 @@ def settings(weights: Path) -> Callable[..., "Settings"]:
 
 
 @pytest.fixture(scope="session")
-def ood_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def ood_folder(once: Once) -> Path:
     """Seven families of small OOD data sets, one folder each, some with class folders: digits laid down and
     the more hidden by noise the further the set stands in the alphabet.
     """
+    return once("ood", _write_ood)
+
+
+def _write_ood(root: Path) -> None:
     import cv2
     import numpy as np
 
     from starter.sources.glyphs.digits import glyph_splits
 
-    root = tmp_path_factory.mktemp("ood")
     rng = np.random.default_rng(0)
     digits = rng.permutation(glyph_splits(0).train.images)
     for number, name in enumerate(("a_1", "a_2", "b", "c", "d", "e", "f", "g")):
@@ -116,7 +145,6 @@ def ood_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder.mkdir(parents=True)
         for i, image in enumerate(images):
             cv2.imwrite(str(folder / f"{i:03d}.png"), image)
-    return root
 
 
 @pytest.fixture(scope="session")
@@ -142,26 +170,36 @@ def mix_settings(weights: Path, ood_folder: Path) -> Callable[..., "Settings"]:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory, settings: Callable[..., "Settings"]) -> Competition:
-    """A built competition that no test may change; what tests observe of it goes into its cache, though."""
-    return _build(tmp_path_factory.mktemp("built") / "contest", settings())
+def built(
+    once: Once, tmp_path_factory: pytest.TempPathFactory, settings: Callable[..., "Settings"]
+) -> Competition:
+    """A built competition that no test may change; what tests observe of it goes into its cache, though.
+
+    Beside it, in ``fresh``, is a copy as it was built.
+    """
+    made = once("built", lambda folder: _build(folder / "contest", settings()))
+    return _own(made / "contest", tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(scope="session")
 def ood_built(
-    tmp_path_factory: pytest.TempPathFactory, mix_settings: Callable[..., "Settings"]
+    once: Once, tmp_path_factory: pytest.TempPathFactory, mix_settings: Callable[..., "Settings"]
 ) -> Competition:
     """A built competition of the OOD track that no test may change."""
-    return _build(tmp_path_factory.mktemp("ood_built") / "mixes", mix_settings())
+    made = once("ood_built", lambda folder: _build(folder / "mixes", mix_settings()))
+    return _own(made / "mixes", tmp_path_factory.mktemp("ood_built"))
 
 
-def _build(root: Path, settings: "Settings") -> Competition:
-    """Build, and keep a copy beside it in ``fresh``, as it was when it was built."""
+def _build(root: Path, settings: "Settings") -> None:
     from starter.build.build import build
 
-    competition = build(root, settings, TEST_SEED)
-    linked(root, root.parent / "fresh")
-    return competition
+    build(root, settings, TEST_SEED)
+
+
+def _own(made: Path, folder: Path) -> Competition:
+    """Returns this worker's copy, since each observes into its own cache; one as it was built is beside it."""
+    linked(made, folder / "fresh")
+    return Competition.open(linked(made, folder / made.name))
 
 
 @pytest.fixture
