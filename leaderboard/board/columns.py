@@ -11,6 +11,7 @@ from leaderboard.board.table import (
     shown_groups,
     shown_interval,
     shown_p,
+    shown_ratio,
     shown_score,
     shown_shake_up,
     shown_share,
@@ -100,8 +101,10 @@ def _statistics(board: Board, decimals: int) -> list[Column]:
             lambda line: line.groups[0] if line.groups else "",
         ),
         _column(lines, "MAE", lambda line: shown(line.score.mae, decimals)),
-        _column(lines, "Spearman", lambda line: shown(line.score.spearman, decimals), best="descending"),
-        _column(lines, "Skill", lambda line: shown(line.skill, decimals), best="descending"),
+        _column(
+            lines, "Spearman", lambda line: shown_ratio(line.score.spearman, decimals), best="descending"
+        ),
+        _column(lines, "Skill", lambda line: shown_ratio(line.skill, decimals), best="descending"),
         *further,
     ]
 

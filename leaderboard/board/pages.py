@@ -18,6 +18,7 @@ from leaderboard.board.table import (
     shown_groups,
     shown_interval,
     shown_p,
+    shown_ratio,
     shown_score,
     shown_shake_up,
     shown_share,
@@ -139,5 +140,5 @@ def _details(line: Standing, decimals: int) -> list[str]:
         shown_share(line.first),
         shown_p(line.above),
         shown_groups(line.groups),
-        shown(line.skill, decimals),
+        shown_ratio(line.skill, decimals),
     ]

@@ -208,6 +208,15 @@ def shown(value: float, decimals: int) -> str:
     return "" if math.isnan(value) else f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"  # no "-0.00"
 
 
+def shown_ratio(value: float, decimals: int) -> str:
+    """Spearman's correlation or a skill, to two decimals at least: one tells little between 0 and 1.
+
+    >>> shown_ratio(0.876, 1)
+    '0.88'
+    """
+    return shown(value, max(decimals, 2))
+
+
 def shown_count(value: int | None) -> str:
     """A count; empty for None."""
     return "" if value is None else str(value)
@@ -322,7 +331,9 @@ def _cells(line: Standing, decimals: int, detailed: bool) -> list[object]:
 
 def _details(line: Standing, noise_floor: float, decimals: int) -> list[str]:
     return [
-        *(shown(x, decimals) for x in (line.score.mae, line.score.spearman, line.skill, noise_floor)),
+        shown(line.score.mae, decimals),
+        *(shown_ratio(value, decimals) for value in (line.score.spearman, line.skill)),
+        shown(noise_floor, decimals),
         *(shown(x, decimals - 1) for x in (line.low, line.high)),
         *(shown_count(x) for x in (line.best, line.worst)),
         shown(line.first, 1),
