@@ -1,4 +1,7 @@
-"""Does a competition make sense? What would make its ranking an accident, a line each, with what to do."""
+"""Does a competition make sense? Warnings of what would make its ranking an accident.
+
+Each is one line: what was measured, why it matters, and what to do.
+"""
 
 import json
 import math
@@ -29,7 +32,7 @@ DIGIT = 0.01
 
 
 def doubts(competition: Competition, device: str = "cpu") -> Iterator[str]:
-    """Yields what keeps the organizer's copy from ranking methods by their worth: what, and what to do.
+    """Yields what keeps the organizer's copy from ranking methods by their worth, a warning each.
 
     Classifiers look at the labelled reference images, from the cache where these were observed.
 
@@ -54,8 +57,9 @@ def _near_chance(competition: Competition, device: str) -> Iterator[str]:
         accuracy = float((seen.predicted == sets.reference.labels).mean())
         if accuracy < chance + SKILL * (1 - chance):
             yield (
-                f"classifier {name} is right on {100 * accuracy:.0f} % of the reference images, and chance "
-                f"gives {100 * chance:.0f} %: no shift can cost it much; train it longer or on more images"
+                f"classifier {name} is right on {100 * accuracy:.0f} % of the labelled reference images, and "
+                f"guessing would be on {100 * chance:.0f} %: shifts can hardly lower that, so there is "
+                "little to predict; train it longer or on more images"
             )
 
 
@@ -69,25 +73,32 @@ def _narrow(competition: Competition) -> Iterator[str]:
             noise_floor_of(competition, "test", targets),
         )
         if len(rows) > 1 and spread < SPREAD * noise:
-            found[subject] = f"{subject} ({spread:.1f} points, noise {noise:.1f})"
+            found[subject] = f"{subject} (they spread by {spread:.1f} points, noise is {noise:.1f})"
     if found:
         yield (
-            f"the true values of the test sets spread less than twice their sampling noise for "
-            f"{', '.join(found.values())}: build with larger sets (--set-size) or stronger shifts"
+            f"the true values of the test sets hardly differ by more than their sampling noise for "
+            f"{', '.join(found.values())}: ranks would follow the noise; build with larger sets (--set-size) "
+            f"or stronger shifts, so that the spread is at least {SPREAD:g} times the noise"
         )
 
 
 def _few(competition: Competition) -> Iterator[str]:
-    public = [row for row in solution_of(competition) if row.usage == "Public"]
+    rows = solution_of(competition)
+    public = [row for row in rows if row.usage == "Public"]
     families = {str(test.get("family")) for test in _tests(competition, {row.set for row in public})}
     if len(public) < FEWEST_ROWS:
-        few = f"there are {len(public)} public rows, fewer than {FEWEST_ROWS}"
-        yield f"{few}: build with more test sets (--test-sets)"
-    if 0 < len(families) < FEWEST_FAMILIES:
-        count = "one family" if len(families) == 1 else f"{len(families)} families"
+        sets = len({row.set for row in rows})
+        enough = math.ceil(sets * FEWEST_ROWS / max(len(public), 1))
         yield (
-            f"the public rows are of {count} of shift, fewer than {FEWEST_FAMILIES}: scores have no "
-            "interval, and one shift decides the ranks; build with more test sets or sources of shift"
+            f"{_counted(len(public), 'prediction counts', 'predictions count')} on the public board, fewer "
+            f"than {FEWEST_ROWS}: its order is an accident, and no baseline is shown on it; build with more "
+            f"test sets (about {enough} in place of {sets})"
+        )
+    if 0 < len(families) < FEWEST_FAMILIES:
+        yield (
+            f"the public test sets are of {_counted(len(families), 'family', 'families')} of shift, fewer "
+            f"than {FEWEST_FAMILIES}: one shift decides the ranks, and scores have no interval; build with "
+            "more test sets or other sources of shift"
         )
 
 
@@ -96,8 +107,8 @@ def _one_source(competition: Competition) -> Iterator[str]:
     natural = [str(test.get("family")) for test in tests if str(test.get("group")).startswith("natural")]
     if len(natural) > 1 and len(set(natural)) == 1:
         yield (
-            f"all {len(natural)} natural test sets come from one source, {natural[0]}: what is found holds "
-            "for that source alone; add another (--test-from)"
+            f"all {len(natural)} natural test sets come from one source, {natural[0]}: the ranks may hold "
+            "for that source alone; add sets of another (--test-from)"
         )
 
 
@@ -118,9 +129,9 @@ def _no_skill(competition: Competition) -> Iterator[str]:
     noise = noise_floor_of(competition, "val", {name: targets[name] for name in ranking})
     if best and constant - scores[best] < noise:
         yield (
-            f"`constant` ({constant:.1f} points) is within the noise ({noise:.1f}) of the best method, "
-            f"{best} ({scores[best]:.1f}), on the validation sets: no method shows its worth; build with "
-            "stronger or more varied shifts, or larger sets"
+            f"on the validation sets the best method, {best} ({scores[best]:.1f} points), is not ahead of "
+            f"`constant` ({constant:.1f}) by the sampling noise ({noise:.1f}): methods cannot show their "
+            "worth; build with stronger or more varied shifts, or larger sets (--set-size)"
         )
 
 
@@ -132,10 +143,16 @@ def _decimals(competition: Competition) -> Iterator[str]:
     error = constant_error(competition) / math.sqrt(2 * rows)
     allowed = max(0, math.floor(-math.log10(DIGIT * error)))
     if competition.decimals > allowed:
+        decimals = _counted(competition.decimals, "decimal", "decimals")
         yield (
-            f"scores are published to {competition.decimals} decimals, and their standard error on {rows} "
-            f"public rows is about {error:.1f} points: digits beyond --decimals {allowed} tell labels alone"
+            f"scores are published to {decimals}, and their standard error on "
+            f"{_counted(rows, 'public prediction', 'public predictions')} is about {error:.1f} points: so "
+            f"small a step ranks nobody and tells labels; build with --decimals {allowed}"
         )
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
 
 
 def _by_subject(rows: Iterable[SolutionRow]) -> dict[str, list[SolutionRow]]:

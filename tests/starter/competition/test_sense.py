@@ -67,13 +67,17 @@ def test_a_constant_within_the_noise_of_the_best_method(sensible):
     predicted(sensible, 0.18)
     (found,) = told(sensible)
     assert found.startswith(
-        "`constant` (20.0 points) is within the noise (4.0) of the best method, atc (18.0)"
+        "on the validation sets the best method, atc (18.0 points), is not ahead of `constant` (20.0) by the "
+        "sampling noise (4.0): methods cannot show their worth; build with "
     )
 
 
 def test_digits_that_the_public_rows_do_not_allow(sensible):
     (found,) = told(with_rules(sensible, decimals=2))
-    assert "on 20 public rows is about 3.2 points: digits beyond --decimals 1" in found
+    assert found.startswith("scores are published to 2 decimals, and their standard error on 20 public pred")
+    assert found.endswith(
+        "is about 3.2 points: so small a step ranks nobody and tells labels; build with --decimals 1"
+    )
     assert told(with_rules(sensible, decimals=2, feedback="ladder")) == []
 
 
@@ -81,7 +85,9 @@ def test_one_source_and_few_families(sensible):
     path = sensible.private / "build.json"
     path.write_text(path.read_text().replace('"family": "f', '"family": "svhn", "x": "f'))
     families, source = told(sensible)
-    assert families.startswith("the public rows are of one family of shift, fewer than 6")
+    assert families.startswith(
+        "the public test sets are of 1 family of shift, fewer than 6: one shift decides"
+    )
     assert source.startswith("all 40 natural test sets come from one source, svhn")
     path.write_text("{")
     with pytest.raises(UnusableInput, match=r"build\.json is damaged"):
@@ -99,9 +105,10 @@ def test_truths_that_hardly_spread(competition):
     competition.save()
     spread, few, _ = told(competition)
     assert spread.startswith(
-        "the true values of the test sets spread less than twice their sampling noise for cnn (0.5"
+        "the true values of the test sets hardly differ by more than their sampling noise for cnn (they spread by 0.5"
     )
-    assert few.startswith("there are 4 public rows, fewer than 10")
+    assert few.startswith("4 predictions count on the public board, fewer than 10: its order is an accident")
+    assert few.endswith("build with more test sets (about 10 in place of 4)")
 
 
 def test_a_classifier_near_chance(contest):
@@ -115,5 +122,5 @@ def test_a_classifier_near_chance(contest):
         )
     )
     assert found[0].startswith("classifier tiny is right on ")
-    assert "and chance gives 20 %" in found[0] or "and chance gives 10 %" in found[0]
+    assert "guessing would be on 20 %" in found[0] or "guessing would be on 10 %" in found[0]
     assert np.unique(reference.labels).size == len(contest.classes)
