@@ -77,7 +77,7 @@ COMMANDS = {
     "validate": ("submission.commands", "Check a submission."),
     "score": ("leaderboard.commands", "Score predictions: --val, or --team NAME (organizers)."),
     "select": ("leaderboard.commands", "Choose the submissions of a team that count (organizers)."),
-    "history": ("leaderboard.commands", "List every submission with its scores."),
+    "history": ("leaderboard.commands", "List submissions with their scores, or receipts."),
     "leaderboard": ("leaderboard.commands", "Write leaderboard.csv, .html and .md."),
     "rescore": ("leaderboard.commands", "Correct labels or void test sets (organizers)."),
     "verify": ("leaderboard.commands", "Check that nobody altered the ledger (organizers)."),

@@ -17,6 +17,7 @@ from submission.options import (
     Network,
     Platform,
     Predictions,
+    Quiet,
     Start,
     now,
     tell_next,
@@ -32,6 +33,7 @@ def score(
     val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
     note: Annotated[str, Option(help="With --team: a remark on the submission, never published.")] = "",
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Score predictions: --val, or --team NAME (organizers).
 
@@ -46,20 +48,25 @@ def score(
     if val and note:
         raise UnusableInput("--note belongs to --team NAME: it is kept with a submission")
     competition = Competition.open(folder)
-    if team is None and as_json:
+    if team is not None:
+        _enter(competition, file, team, note, as_json, quiet)
+    elif as_json:
         echo(json.dumps(submission.validation_scores(competition, file)))
-        return
-    if team is None:
+    else:
         echo(submission.validation_report(competition, file))
-        if (handed_in := folder / "submissions" / file.name).exists():
+        if (handed_in := folder / "submissions" / file.name).exists() and not quiet:
             tell_next("validate", folder, handed_in)
-        return
+
+
+def _enter(competition: Competition, file: Path, team: str, note: str, as_json: bool, quiet: bool) -> None:
+    """Enter a team's file, tell what the team hears, and bring the leaderboard up to date."""
     from leaderboard import left_text, publish, submit
     from leaderboard.entry.receipts import receipt_file
 
     receipt = submit(competition, file, team, now, note)
-    if as_json:
-        echo(json.dumps({"team": team, **receipt.record(competition.decimals), "note": note}))
+    if as_json or quiet:
+        record = {"team": team, **receipt.record(competition.decimals), "note": note}
+        echo(json.dumps(record) if as_json else f"{team}: {record['told']}")
         publish(competition)
         return
     of = len(competition.ids("test"))
@@ -74,7 +81,7 @@ def score(
     for warning in board.warnings:
         echo(f"warning: {warning}", err=True)
     echo(f"updated {board.csv} and {board.html}")
-    tell_next("leaderboard", folder)
+    tell_next("leaderboard", competition.root)
 
 
 def select(
@@ -108,7 +115,7 @@ def history(
     team: Annotated[str | None, Option(help="Only the submissions of this team.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List every submission with its scores.
+    """List submissions with their scores, or receipts.
 
     In the organizer's copy, scores are the RMSE on the public and on the private part, in [brackets] by
     classifier if there are several, and in (parentheses) by group. A participant's copy lists the receipts
@@ -187,7 +194,7 @@ def rescore(
     done = correct(competition, _labels(label or []), set(void or []), reason, now)
     for line in done.unread:
         echo(f"warning: {line}", err=True)
-    echo(f"{done.entries:,} submissions were scored again; the ledger's head is {done.head}")
+    echo(f"{_counted(done.entries, 'submission')} scored again; the ledger's head is {done.head}")
     board = publish(competition)
     echo(f"updated {board.csv} and {board.html}")
 
@@ -206,7 +213,8 @@ def verify(
     from leaderboard import verify as check
 
     found = check(Competition.open(folder), head or [])
-    echo(f"{found.rows:,} rows, {found.submissions:,} submissions, head {found.head}")
+    rows, submissions = _counted(found.rows, "row"), _counted(found.submissions, "submission")
+    echo(f"{rows}, {submissions}, head {found.head}")
     for problem in found.problems:
         echo(f"problem: {problem}")
     if found.problems:
@@ -308,6 +316,10 @@ def export(
         for part in filter(competition.sets, ("train", "val", "test")):
             materialize(competition, out / "participants", "datacv", part)
     echo(out / "README.md")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _labels(texts: list[str]) -> dict[str, float]:

@@ -8,10 +8,10 @@ from typer import Exit, Option, echo
 
 import submission
 from submission import Competition, InvalidSubmission
-from submission.options import AsJson, Folder, Predictions, tell_next
+from submission.options import AsJson, Folder, Predictions, Quiet, tell_next
 
 
-def validate(folder: Folder, file: Predictions, as_json: AsJson = False) -> None:
+def validate(folder: Folder, file: Predictions, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Check a submission.
 
     Prints "valid", or every problem with its line number. The exit code is 1 if there is a problem.
@@ -25,7 +25,7 @@ def validate(folder: Folder, file: Predictions, as_json: AsJson = False) -> None
         raise Exit(bool(problems))
     submission.validate(competition, file)
     echo("valid")
-    if competition.private.exists():
+    if competition.private.exists() and not quiet:
         tell_next("score", folder, file, "--team", "NAME")
 
 

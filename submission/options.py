@@ -65,6 +65,7 @@ WordNetFolder = Annotated[
 Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="Methods of the kit, or your own.")]
 Platform = Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object, and nothing else.")]
+Quiet = Annotated[bool, Option("--quiet", help="Print the result alone, in one line where it is one.")]
 Start = Annotated[
     datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
 ]

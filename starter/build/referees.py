@@ -307,7 +307,7 @@ def told_spec(spec: str) -> str:
 
 def _encoded(encoder: ImageEncoder, images: NDArray[np.uint8], shown: str = "") -> NDArray[np.float16]:
     parts = np.split(images, range(CHUNK, len(images), CHUNK))
-    bar = tqdm(parts, desc=shown, unit=f"{CHUNK} images", disable=not shown)
+    bar = tqdm(parts, desc=shown, unit=f"{CHUNK} images", disable=None if shown else True)
     return np.concatenate(
         [half_features(encoder, torch.from_numpy(part).permute(0, 3, 1, 2)) for part in bar]
     )

@@ -175,9 +175,12 @@ def load_classifier(
         raise UnusableInput(f"classifier {spec!r}: a name has letters, digits, '.', '_' and '-' only")
     known = spec.partition("=")[0] if is_library(spec) else ""
     if not weights and not known:
-        official = f" or {name}=official" if name in OFFICIAL else ""
         if name not in ARCHITECTURES:
-            official = f"; {name} is no architecture of the kit, which has {', '.join(ARCHITECTURES)}"
+            raise UnusableInput(
+                f"classifier {spec!r}: there is no architecture {name}; the kit has "
+                f"{', '.join(ARCHITECTURES)}, and a file of weights may have any name: {name}=PATH"
+            )
+        official = f" or {name}=official" if name in OFFICIAL else ""
         raise UnusableInput(f"classifier {spec!r} has no weights: pass {name}=PATH{official}")
     check_device(device)
     to_be = name, tuple(classes), precision, device, size

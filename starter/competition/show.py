@@ -141,7 +141,7 @@ def plot_accuracies(competition: Competition, out: Path) -> Path:
         shown = {f"{title} ({len(values)})": values for title, values in parts.items() if len(values)}
         axis.hist(list(shown.values()), BINS, label=list(shown), histtype="barstacked")
         axis.set(title=subject, ylabel="sets", xlim=(0, 100))
-        axis.legend(loc="upper left")
+        axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)  # on no bar
     quantities = dict.fromkeys(map(competition.quantity, competition.subjects))
     axes[-1].set_xlabel(f"{', '.join(quantities)}, %")
     return save_png(figure, out, dpi=110)

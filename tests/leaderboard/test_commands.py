@@ -31,7 +31,7 @@ def test_from_submission_to_finals_and_corrections(host):
     assert stars("ADA") == ["1*", "2*", "3", "4"]
     asked = ["rescore", "comp", "--label", "cnn/test_0001=0.5", "--void", "test_0002"]
     text = run(*asked, "--reason", "a mix-up").text
-    assert text.startswith("3 submissions were scored again; the ledger's head is ")
+    assert text.startswith("3 submissions scored again; the ledger's head is ")
     head = re.search(r"[0-9a-f]{64}", text)[0]
     text = run("verify", "comp", "--head", head).text
     assert text == f"10 rows, 4 submissions, head {head}\nthe ledger is unaltered\n"
@@ -52,6 +52,13 @@ def test_a_participant_lists_receipts(host):
     (receipt,) = json.loads(run("history", "comp", "--json").text)
     assert (receipt["team"], receipt["note"]) == ("Ada", "the sample")
     assert run("history", "comp", "--team", "B", check=False).code == 2
+
+
+def test_quiet_prints_the_result_alone(host):
+    sample = "comp/public/sample_submission.csv"
+    assert run("validate", "comp", sample, "--quiet").text == "valid\n"
+    told = run("score", "comp", sample, "--team", "Ada", "--quiet").text
+    assert re.fullmatch(r"Ada: public RMSE [\d.]+ points\n", told)
 
 
 def stars(team):
@@ -167,7 +174,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_corrected(competition, halves,
     ledger.file(ledger.entries()[0]).write_text("damaged")
     text = run("rescore", competition.root, "--label", "cnn/test_0001=0.5", "--reason", "r").text
     assert "warning: submission 1 keeps the score that it had: " in text
-    assert "1 submissions were scored again" in text
+    assert "1 submission scored again" in text
     assert "is missing or not the file of submission 1" in run("history", competition.root).text
     result = run("verify", competition.root, check=False)
     assert (result.code, result.text.count("problem: the file of submission 1 was changed")) == (1, 1)
