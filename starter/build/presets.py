@@ -18,7 +18,7 @@ PRESETS: dict[str, dict[str, dict[str, object]]] = {
         "accuracy": {
             "train_sets": 40,
             "val_sets": 8,
-            "test_sets": 16,
+            "test_sets": 40,
             "set_size": 200,
             "ops_per_set": (1, 3),
         },
