@@ -4,9 +4,11 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -52,6 +54,44 @@ def run_in_page(page: str, script: str, folder: Path, *flags: str) -> dict[str, 
     found = json.loads(decoded.stdout)
     assert "error" not in found, found
     return found
+
+
+def screenshots(
+    page: str, heights: Mapping[int, int], folder: Path, name: str, work: Path, *flags: str
+) -> list[Path]:
+    """Write ``<folder>/<name>-<width>.png`` for each width, and return the paths.
+
+    Args:
+        page: the text of the page.
+        heights: of the pictures, by width, in pixels.
+        folder: where pictures are written.
+        name: how their names begin.
+        work: where other files lie.
+        flags: of Chromium, such as `DARK`.
+    """
+    (work / "page.html").write_text(page, encoding="utf-8")
+    frames = [
+        f'<iframe src="page.html" style="border:0;float:left" width="{width}" height="{height}"></iframe>'
+        for width, height in heights.items()
+    ]
+    beside = work / "beside.html"
+    size = sum(heights), max(heights.values())
+    body = f'<body style="margin:0;width:{size[0]}px">{"".join(frames)}</body>'
+    beside.write_text(f'<!DOCTYPE html><meta charset="utf-8">{body}', encoding="utf-8")
+    assert CHROMIUM is not None
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *flags]
+    options += [f"--user-data-dir={work}/profile", "--allow-file-access-from-files"]
+    options += ["--virtual-time-budget=5000", f"--window-size={size[0]},{size[1]}"]
+    shot = work / "beside.png"
+    command = [CHROMIUM, *options, f"--screenshot={shot}", beside.as_uri()]
+    subprocess.run(command, capture_output=True, check=True, timeout=120)
+    written, left = [], 0
+    with Image.open(shot) as picture:
+        for width, height in heights.items():
+            written.append(folder / f"{name}-{width}.png")
+            picture.crop((left, 0, left + width, height)).save(written[-1])
+            left += width
+    return written
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,137 @@
+"""The pages as people see them, in Chromium: at four widths, light and dark.
+
+What can be asserted is: nothing is wider than its window or cut off, teams and methods stay in sight, no legend
+lies on what it explains, dark is dark. The rest is for eyes: the pictures lie in the folder that the environment
+variable UNSEEN_SCREENS names, or in ``screens`` below pytest's temporary folder.
+"""
+
+import os
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import DARK, needs_chromium, run_in_page, screenshots
+from PIL import Image
+from rules import with_rules
+
+from baselines import BASELINES, OOD_BASELINES
+from baselines.report.html import write_report
+from baselines.report.report import run_report
+from baselines.run.predict import predict
+from leaderboard import publish, submit
+from starter.build.build import build
+from submission import Competition, write_predictions
+from submission.solution import solution_of
+
+pytestmark = [needs_chromium, pytest.mark.slow]
+
+WIDTHS = (390, 1280, 1440, 1920)
+TALLEST = 4000
+"""Pixels of a page that are shown at most."""
+TEAMS = ("Northern Lights", "ada", "Équipe Bleue", "Team One", "les 4 saisons", "Zwölf & Söhne (Berlin)", "b")
+METHODS = ("constant", "confscore", "atc", "fd", "doc", "cot")
+START = datetime(2026, 3, 1, 9, tzinfo=timezone.utc)
+PAGES = ("board-running", "board-ended", "report", "report-ood")
+
+MEASURE = """
+  const found = [];
+  const clips = (e) => window.getComputedStyle(e).overflowX !== "visible";
+  const inner = (e) => { while ((e = e.parentElement)) if (e.classList.contains("hidden") || clips(e)) return true; return false; };
+  for (const width of WIDTHS) {
+    frame.style.width = `${width}px`;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const root = document.documentElement, cut = [], covered = [];
+    for (const e of document.body.querySelectorAll("*:not(.hidden, script, style, symbol, symbol *)")) {
+      const box = e.getBoundingClientRect();
+      if (box.width && box.right > root.clientWidth + 1 && !inner(e)) cut.push(e.outerHTML.slice(0, 120));
+      if (e.children.length === 0 && clips(e) && e.scrollWidth > e.clientWidth + 1) cut.push(e.outerHTML.slice(0, 120));
+    }
+    for (const figure of document.querySelectorAll(".panels figure")) {
+      const marks = [...figure.querySelectorAll("[data-set]")].map((e) => e.getBoundingClientRect());
+      for (const text of figure.querySelectorAll("text")) {
+        const t = text.getBoundingClientRect();
+        if (marks.some((m) => m.left < t.right && t.left < m.right && m.top < t.bottom && t.top < m.bottom)) covered.push(text.textContent);
+      }
+    }
+    const lost = [...document.querySelectorAll(".scroll")].filter((box) => {
+      box.scrollLeft = 1000;
+      const name = box.querySelector("tbody th");
+      const away = name && name.getBoundingClientRect().left < box.getBoundingClientRect().left - 1;
+      box.scrollLeft = 0;
+      return away;
+    });
+    found.push({width, over: root.scrollWidth - root.clientWidth, height: root.scrollHeight, cut, covered, lost: lost.length});
+  }
+  return {found};
+"""
+
+
+@pytest.fixture(scope="module")
+def contest(tmp_path_factory: pytest.TempPathFactory, settings: Callable[..., "object"]) -> Competition:
+    """A competition of 12 public rows in which seven teams of growing error have handed in."""
+    root = tmp_path_factory.mktemp("screens") / "contest"
+    found = build(root, settings(test_sets=40, val_sets=12, set_size=60), 11)  # type: ignore[arg-type]
+    predict(found, {name: BASELINES[name] for name in METHODS}, progress=False)
+    found = with_rules(found, deadline=START + timedelta(days=9), daily_limit=None)
+    truth = {row.id: row.prediction for row in solution_of(found)}
+    rng = np.random.default_rng(0)
+    for hour in range(3 * len(TEAMS)):
+        team = hour % len(TEAMS)
+        noise = rng.normal(scale=0.03 + 0.03 * team, size=len(truth))
+        values = {
+            name: float(np.clip(value + off, 0, 1))
+            for (name, value), off in zip(truth.items(), noise, strict=True)
+        }
+        write_predictions(root.parent / "mine.csv", values)
+        submit(found, root.parent / "mine.csv", TEAMS[team], lambda at=hour: START + timedelta(hours=7 * at))
+    return found
+
+
+@pytest.fixture(scope="module")
+def pages(
+    tmp_path_factory: pytest.TempPathFactory, contest: Competition, ood_built: Competition
+) -> dict[str, str]:
+    """The text of each of `PAGES`."""
+    folder = tmp_path_factory.mktemp("pages")
+    running = publish(contest).html.read_text(encoding="utf-8")
+    ended = publish(contest, START + timedelta(days=10)).html.read_text(encoding="utf-8")
+    chosen = {name: BASELINES[name] for name in METHODS}
+    report = write_report(run_report(contest, chosen, progress=False), folder)[0].read_text(encoding="utf-8")
+    mixes = {name: OOD_BASELINES[name] for name in ("constant", "gscore-ude-w", "confident")}
+    ood = write_report(run_report(ood_built, mixes, progress=False), folder)[0].read_text(encoding="utf-8")
+    return dict(zip(PAGES, (running, ended, report, ood), strict=True))
+
+
+@pytest.fixture(scope="session")
+def screens(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures are kept."""
+    named = os.environ.get("UNSEEN_SCREENS")
+    folder = Path(named) if named else tmp_path_factory.getbasetemp() / "screens"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_its_window_and_can_be_looked_at(
+    pages: dict[str, str], name: str, scheme: str, screens: Path, tmp_path: Path
+) -> None:
+    flags = (DARK,) if scheme == "dark" else ()
+    script = MEASURE.replace("WIDTHS", str(list(WIDTHS)))
+    found = run_in_page(pages[name], script, tmp_path, *flags)["found"]
+    assert isinstance(found, list)
+    for each in found:
+        told = f"{name} in a window of {each['width']}"
+        assert each["over"] <= 0, f"{told} is {each['over']} pixels too wide"
+        assert not each["cut"], f"{told}: cut off"
+        assert not each["covered"], f"{told}: a legend or an axis lies on a mark"
+        assert not each["lost"], f"{told}: names scroll out of sight"
+    tall = {each["width"]: min(each["height"], TALLEST) for each in found}
+    for path in screenshots(pages[name], tall, screens, f"{name}-{scheme}", tmp_path, *flags):
+        with Image.open(path) as picture:
+            shown = np.asarray(picture.convert("L"), dtype=float)
+        assert shown.std() > 5, f"{path} is blank"
+        assert (np.median(shown) < 100) == (scheme == "dark"), f"{path} is not {scheme}"
+    assert len(list(screens.glob(f"{name}-{scheme}-*.png"))) == len(WIDTHS)
