@@ -417,7 +417,7 @@ def test_a_method_of_ones_own_that_fails_is_told_in_one_line(folder):
     result = run("predict", "contest", "atc", "failing_method:Bad", check=False)
     line = (
         "error: failing_method:Bad fails in fit for tiny: AttributeError: 'MetaTrain' object has no attribute "
-        "'target' (failing_method.py:8); `unseen check-method failing_method:Bad` tells more\n"
+        "'target' (failing_method.py:8); run `unseen check-method failing_method:Bad` for details\n"
     )
     assert (result.code, result.text[-len(line) :]) == (2, line)
     assert sorted(path.name for path in folder.glob("contest/[sv]*/*")) == ["atc.csv", "atc.csv"]

@@ -1,4 +1,4 @@
-"""The public conformance suite: what every method must keep, run by `unseen check-method`."""
+"""The public conformance suite: the rules of the contract, checked by `unseen check-method`."""
 
 import dataclasses
 import hashlib
@@ -38,12 +38,17 @@ VIEWS = {
     "peers": (f"{PEER}other",),
     "referee": (f"{REFEREE}other",),
 }
-"""The views of the made-up observations, by what a method calls them in `needs`."""
+"""Views of the artificial observations, by their names in a method's `needs`."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One rule and what came of it: `problem` is empty where the method keeps it."""
+    """The result of checking one rule.
+
+    Attributes:
+        rule: Name of the rule.
+        problem: Description of the violation; "" if the method keeps the rule.
+    """
 
     rule: str
     problem: str = ""
@@ -53,7 +58,7 @@ class Check:
 
 
 def example_observation(name: str, n: int, skill: float, seed: int) -> tuple[Observation, np.ndarray]:
-    """Returns a made-up observation of n images, right more often for higher `skill`, and labels (n,)."""
+    """Returns an artificial observation of n images, more accurate for higher `skill`, and labels (n,)."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(CLASSES, size=n)
     logits = rng.normal(size=(n, CLASSES)).astype(np.float32)
@@ -80,7 +85,7 @@ def example_observation(name: str, n: int, skill: float, seed: int) -> tuple[Obs
 
 
 def example_classifier() -> "Classifier":
-    """Returns an untrained network for the made-up images; the made-up logits are not its own."""
+    """Returns an untrained network for the artificial images; it did not produce the artificial logits."""
     import torch
 
     from starter.classifiers import Classifier
@@ -93,7 +98,7 @@ def example_classifier() -> "Classifier":
 
 
 def example_meta_train(sets: int = 24, n: int = 60) -> MetaTrain:
-    """Returns made-up meta-train sets whose accuracy runs from near chance to near 1."""
+    """Returns artificial meta-train sets with accuracies from near chance to near 1."""
     reference, labels = example_observation("reference", 200, 3.0, seed=1)
     train_ref, _ = example_observation("train_ref", 200, 3.0, seed=2)
     head = np.random.default_rng(3).normal(size=(CLASSES, FEATURES))
@@ -110,7 +115,7 @@ def example_meta_train(sets: int = 24, n: int = 60) -> MetaTrain:
 
 
 def example_mix(name: str, n: int, gap: float, seed: int) -> tuple[ScoredMix, np.ndarray]:
-    """Returns a made-up mix of n images whose OOD scores are `gap` higher, and which are OOD, bool (n,)."""
+    """Returns an artificial mix of n images, OOD scores `gap` above IND, and True (n,) for OOD images."""
     seen, _ = example_observation(name, n, 2.0, seed)
     rng = np.random.default_rng(seed)
     is_ood = rng.random(n) < rng.uniform(0.2, 0.8)
@@ -118,7 +123,7 @@ def example_mix(name: str, n: int, gap: float, seed: int) -> tuple[ScoredMix, np
 
 
 def example_mixes(sets: int = 24, n: int = 120) -> MetaTrain:
-    """Returns made-up meta-train mixes, from OOD images that cannot be told to those that always can."""
+    """Returns artificial meta-train mixes, from indistinguishable OOD images to perfectly detected ones."""
     from starter.detectors.metrics import fpr
 
     plain = example_meta_train().source
@@ -135,9 +140,9 @@ def example_mixes(sets: int = 24, n: int = 120) -> MetaTrain:
 
 
 class Trial:
-    """A method on made-up sets of a track: fitted once for all rules that do not ask for a fit of their own.
+    """A method on artificial sets of a track, fitted once for all rules that need no fit of their own.
 
-    Every rule gets its sets anew, so that a method that spoils them breaks the rule against that alone.
+    Every rule gets new sets, so that a method that changes them breaks only the rule against changing them.
     """
 
     def __init__(self, method: Estimator, track: str) -> None:
@@ -145,18 +150,18 @@ class Trial:
         self.track = track
 
     def meta(self) -> MetaTrain:
-        """Returns what there is to learn from."""
+        """Returns the meta-train sets."""
         return example_mixes() if self.track == "ood" else example_meta_train()
 
     def targets(self) -> list[Seen]:
-        """Returns five sets to predict."""
+        """Returns five sets for which to predict."""
         examples: dict[str, Callable[[str, int, float, int], tuple[Seen, np.ndarray]]]
         examples = {"accuracy": example_observation, "ood": example_mix}
         return [examples[self.track](f"test_{i}", 40 + 5 * i, 0.7 * i, 100 + i)[0] for i in range(5)]
 
     @cached_property
     def fit(self) -> "Fit":
-        """The method, fitted."""
+        """The fitted method."""
         method, meta = clone(self.method), self.meta()
         before = _fingerprint([meta])
         returned = method.fit(meta)
@@ -164,13 +169,13 @@ class Trial:
 
     @cached_property
     def predictions(self) -> FloatArray:
-        """What it predicts of the targets, the first time that it is asked."""
+        """The fitted method's first predictions for the targets, (5,)."""
         return self.fit.method.predict(self.targets())
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted method, whether `fit` returned it, and whether it changed what it learnt from."""
+    """A fitted method, with True if `fit` returned it, and True if `fit` changed the meta-train sets."""
 
     method: Estimator
     returned_itself: bool
@@ -178,9 +183,16 @@ class Fit:
 
 
 def check_method(method: Estimator, track: str = "accuracy") -> list[Check]:
-    """Run every rule of the suite on fresh clones of `method`, with made-up observations of a track.
+    """Check every rule of the contract on fresh clones of `method`, with artificial observations of a track.
 
-    An exception inside the method is that rule's problem, not an error of the suite.
+    An exception inside the method counts as a violation of that rule; the suite itself does not raise it.
+
+    Args:
+        method: The method, which is not changed.
+        track: "accuracy" or "ood".
+
+    Returns:
+        One `Check` per rule.
     """
     trial = Trial(method, track)
     return [_run(rule, check, trial) for rule, check in RULES.items()]
@@ -209,22 +221,22 @@ def _one_set_at_a_time(trial: Trial) -> str:
     method, targets = trial.fit.method, trial.targets()
     together = method.predict(targets)
     alone = np.array([method.predict([target])[0] for target in reversed(targets)])[::-1]
-    return _same(together, alone, "a set's prediction changes with the other sets it is predicted with")
+    return _same(together, alone, "the prediction for a set depends on the sets predicted with it")
 
 
 def _order_of_images(trial: Trial) -> str:
     shuffled = [_permuted(target, seed) for seed, target in enumerate(trial.targets())]
-    problem = "predictions change when a set's images are permuted"
+    problem = "predictions depend on the order of a set's images"
     return _same(trial.predictions, trial.fit.method.predict(shuffled), problem, tolerance=1e-6)
 
 
 def _inputs_unchanged(trial: Trial) -> str:
     if trial.fit.changed_meta:
-        return "fit changes the meta-train sets it is given"
+        return "fit changes the meta-train sets"
     targets = trial.targets()
     before = _fingerprint(targets)
     trial.fit.method.predict(targets)
-    return "" if _fingerprint(targets) == before else "predict changes the observations it is given"
+    return "" if _fingerprint(targets) == before else "predict changes the observations"
 
 
 def _same_seed_same_numbers(trial: Trial) -> str:
@@ -238,13 +250,13 @@ def _saved_and_loaded(trial: Trial) -> str:
         trial.fit.method.save(file)
         loaded = clone(trial.method).load(file)
     again = loaded.predict(trial.targets())
-    return _same(trial.predictions, again, "a method predicts something else once saved and loaded")
+    return _same(trial.predictions, again, "predictions differ after save and load")
 
 
 def _clone_keeps_parameters(trial: Trial) -> str:
     fresh = clone(trial.fit.method)
     if repr(fresh.get_params()) != repr(trial.fit.method.get_params()):
-        return "clone loses parameters: store each constructor argument, unchanged, under its own name"
+        return "clone loses parameters: store each constructor argument unchanged in an attribute of its name"
     try:
         fresh.predict(trial.targets())
     except ValueError:
@@ -254,7 +266,7 @@ def _clone_keeps_parameters(trial: Trial) -> str:
 
 def _needs_are_honest(trial: Trial) -> str:
     method = clone(trial.method)
-    problem = "predictions depend on fields of an observation that neither `needs` nor `wants` names"
+    problem = "predictions depend on fields of an observation that neither `needs` nor `wants` declares"
     bare = [target.only(method.reads) for target in trial.targets()]
     return _same(trial.predictions, method.fit(trial.meta().only(method.reads)).predict(bare), problem)
 
@@ -267,9 +279,10 @@ RULES: dict[str, Rule] = {
     "inputs stay unchanged": _inputs_unchanged,
     "same seed, same numbers": _same_seed_same_numbers,
     "save and load change nothing": _saved_and_loaded,
-    "clone keeps parameters, not what was learnt": _clone_keeps_parameters,
-    "needs names what is read": _needs_are_honest,
+    "clone keeps parameters and forgets the fit": _clone_keeps_parameters,
+    "needs declares every field that is read": _needs_are_honest,
 }
+"""The rules of the contract by name; each returns a violation, or ""."""
 
 
 def _same(first: np.ndarray, second: np.ndarray, problem: str, tolerance: float = 0.0) -> str:
@@ -286,7 +299,7 @@ def _permuted(seen: Seen, seed: int) -> Seen:
 
 
 def _fingerprint(values: object) -> str:
-    """Returns a text that changes when any array inside does."""
+    """Returns a text that changes if any array inside the values changes."""
     if isinstance(values, np.ndarray):
         return repr((values.shape, values.dtype.str, hashlib.sha256(values.tobytes()).hexdigest()))
     if dataclasses.is_dataclass(values):

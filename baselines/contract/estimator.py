@@ -1,6 +1,7 @@
-"""The contract of every method, and the two ways to make one from a set-level indicator.
+"""The contract of every method, and base classes that make a method from a set-level indicator.
 
-One module, since whoever writes a method reads all of it: what is promised, saved and cross-validated.
+The module is long because authors of a method need all of it: fitting, prediction, saving and
+cross-validation.
 """
 
 from abc import ABC, abstractmethod
@@ -23,25 +24,30 @@ from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 Indicator = Callable[[Any, Source], float]
-"""A set-level indicator: one number about an unlabelled set, an `Observation` or in the OOD track a
-`ScoredMix`, given the labelled source.
+"""A set-level indicator: a function of an unlabelled set and the labelled source that returns one number.
+
+The set is an `Observation`, or in the OOD track a `ScoredMix`.
 """
 MADE_OF = ("indicator", "needs")
-"""What a method of the kit is put together from: no parameters that a line of text could set."""
+"""Constructor arguments of the kit's methods that are no parameters for `--set`."""
 PERCENTAGES = 2.0
-"""From here on a prediction is none that left [0, 1] by a little, but a percentage, and refused."""
+"""Smallest prediction that is refused as a percentage; predictions slightly outside [0, 1] are clipped."""
 
 
 class Estimator(BaseEstimator):
     """Learns from meta-train sets, then predicts the accuracy on unlabelled sets, one set at a time.
 
-    A subclass stores its constructor's arguments under their own names (scikit-learn's convention, so that
-    `get_params` and `clone` work) and writes `_fit` and `_predict`, that of an `Observation`, in the OOD
-    track of a `ScoredMix`; what lies a little outside [0, 1] is clipped. `needs` names the fields of the
-    observation that it reads beside the logits; the others may be None. `wants` names what it reads where the
-    competition has it, and does without where not. `learns_images` says that `_fit` learns from single
-    images: cross-validation then learns from one half of the base images and tests on the other. `refits`
-    says that `predict_interval` takes as long as many fits.
+    A subclass stores its constructor's arguments in attributes of the same names (scikit-learn's convention,
+    so that `get_params` and `clone` work) and defines `_fit(meta)` and `_predict(observation)`; in the OOD
+    track the observation is a `ScoredMix`. Predictions slightly outside [0, 1] are clipped.
+
+    Attributes:
+        needs: Names of the fields of an observation that the method reads besides the logits; the other
+            fields may be None.
+        wants: Names of fields that the method reads if the competition has them, and can do without.
+        learns_images: True if `_fit` learns from single images. Cross-validation then fits on one half of the
+            base images and tests on the other half.
+        refits: True if `predict_interval` takes as long as many fits.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -69,7 +75,8 @@ class Estimator(BaseEstimator):
 
         Raises:
             ValueError: `fit` was not called, an observation lacks a field that `needs` names, or a
-                prediction is not a finite number, or 2 or more, as percentages are; the set is named.
+                prediction is not a finite number or is 2 or more, like a percentage; the message names the
+                set.
         """
         if not getattr(self, "fitted_", False):
             raise ValueError(f"{type(self).__name__}: call fit before predict")
@@ -89,21 +96,24 @@ class Estimator(BaseEstimator):
         return np.clip(values, 0.0, 1.0)
 
     def predict_interval(self, observations: Sequence[Seen], level: float = 0.9) -> FloatArray:
-        """Returns where each set's accuracy lies, float64 (m, 2).
+        """Returns an interval for the accuracy of each set, float64 (m, 2): low and high ends in [0, 1].
 
-        Low and high in [0, 1], around the prediction.
+        The intervals contain the predictions. They are computed from the errors on meta-train sets of
+        left-out operations (see `CrossConformal`), so that they should contain the accuracy of a share
+        `level` of the sets of a new operation. For sets that are farther from the meta-train sets they widen
+        in proportion to the distance (`Remoteness`). There is no guarantee, since families (other
+        corruptions, natural shift) are not drawn from one population; `unseen report` shows the coverage on
+        the validation sets.
 
-        They come from the errors on meta-train sets whose operation the method had not learnt from (see
-        `CrossConformal`), and so aim to hold the accuracy of a share `level` of sets of a new operation. They
-        widen in proportion for sets that are farther from the meta-train sets than those (`Remoteness`).
-        There is no guarantee: families (other corruptions, natural shift) are not drawn from one population;
-        `unseen report` says how many of the validation sets they hold.
+        The first call fits the method again without each operation of the meta-train sets in turn. This takes
+        that many times as long as `fit`, except for methods that see sets through indicators alone.
 
-        The first call fits the method once more for every operation of the meta-train sets, which takes as
-        many times as long as `fit`, except where a method sees sets through indicators alone.
+        Args:
+            observations: The sets.
+            level: Share of sets whose accuracy the intervals should contain, between 0 and 1.
 
         Raises:
-            ValueError: as `predict`; `level` is not between 0 and 1, or there are too few meta-train sets.
+            ValueError: as `predict`; or `level` is not between 0 and 1, or there are too few meta-train sets.
         """
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, got {level}")
@@ -117,23 +127,23 @@ class Estimator(BaseEstimator):
         return np.clip(np.column_stack([np.minimum(low, points), np.maximum(high, points)]), 0.0, 1.0)
 
     def save(self, path: Path) -> None:
-        """Write the fitted method to one file, atomically: parameters and what `predict` needs; no pickle.
+        """Write the fitted method to one file, atomically: its parameters and fitted state, without pickle.
 
         Raises:
             ValueError: `fit` was not called.
-            UnusableInput: something in it cannot be saved; the attribute is named.
+            UnusableInput: an attribute has a type that cannot be saved; the message names it.
         """
         if not getattr(self, "fitted_", False):
             raise ValueError(f"{type(self).__name__}: call fit before save")
         write_saved(path, self._kind, self._parameters(), self._state())
 
     def load(self, path: Path) -> "Estimator":
-        """Take on the parameters and the state of the same method in the file that `save` wrote.
+        """Read the parameters and the fitted state of the same method from a file that `save` wrote.
 
-        It predicts as the one that was saved; for `predict_interval` it has to be fitted again.
+        It then predicts like the saved method; for `predict_interval` it has to be fitted again.
 
         Raises:
-            UnusableInput: the file is missing, damaged, of another method, or lacks something that this
+            UnusableInput: the file is missing or damaged, holds another method, or lacks a value that this
                 version of the kit needs.
         """
         parameters, state = read_saved(path, self._kind)
@@ -148,7 +158,7 @@ class Estimator(BaseEstimator):
         return self
 
     def _predict_named(self, observation: Seen) -> float:
-        """Returns what `_predict` does; names the loaded file where a part of it is missing."""
+        """Returns the prediction of `_predict`; an error about a missing attribute names the loaded file."""
         try:
             return self._predict(observation)
         except AttributeError as error:
@@ -159,31 +169,28 @@ class Estimator(BaseEstimator):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """What it needs and what it wants, all that it may see of an observation beside the logits."""
+        """The fields of an observation that the method may see besides the logits: `needs` and `wants`."""
         return (*self.needs, *self.wants)
 
     @property
     def _kind(self) -> str:
-        """What tells the method from others in a file."""
+        """The name that identifies the method in a saved file."""
         return type(self).__name__
 
     def _parameters(self) -> dict[str, Any]:
-        """Returns what was chosen when it was made."""
+        """Returns the parameters of the constructor."""
         return self.get_params(deep=False)
 
     def _state(self) -> dict[str, Any]:
-        """Returns what it has learnt, to be saved.
-
-        Its attributes that end in an underscore (see `saved.State`).
-        """
+        """Returns the fitted state to save: the attributes that end in an underscore (see `saved.State`)."""
         return {name: value for name, value in vars(self).items() if name.endswith("_") and name != "fitted_"}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Take on what `_state` gave."""
+        """Set the attributes that `_state` returned."""
         self.__dict__.update(state)
 
     def _fit(self, meta: MetaTrain) -> None:
-        """Compute what `_predict` uses; keep it in attributes that end in an underscore."""
+        """Compute the state that `_predict` uses, and store it in attributes that end in an underscore."""
 
     def _predict(self, observation: Any) -> float:
         raise TypeError(f"{type(self).__name__} must define _predict(observation) -> float")
@@ -216,7 +223,7 @@ class Estimator(BaseEstimator):
 
 
 def asked(methods: Collection[Estimator], competition: Competition) -> tuple[str, ...]:
-    """Returns what sets are observed with: what methods need, and what they want that the competition has."""
+    """Returns the fields to observe: those that methods need, and those wanted that the competition has."""
     found = {need for method in methods for need in method.needs}
     found |= {want for method in methods for want in method.wants if not unmet((want,), competition)}
     return tuple(sorted(found))
@@ -224,13 +231,13 @@ def asked(methods: Collection[Estimator], competition: Competition) -> tuple[str
 
 @dataclass(frozen=True)
 class Table:
-    """What `Measured` learns from: r rows, the first m of which are the meta-train sets in their order.
+    """The training data of `Measured`: r rows, of which the first m are the meta-train sets in order.
 
     Attributes:
-        rows: the numbers that stand for each set, float64 (r, p), finite.
-        targets: the accuracies, float64 (r,).
-        families: the operations of each.
-        of: which meta-train set each row was made from, int64 (r,); -1 where it was made from none.
+        rows: Numbers that describe each set, float64 (r, p), finite.
+        targets: Accuracies, float64 (r,).
+        families: Operations of each row.
+        of: Index of the meta-train set from which each row was made, int64 (r,); -1 for none.
     """
 
     rows: FloatArray
@@ -239,7 +246,7 @@ class Table:
     of: NDArray[np.int64]
 
     def without(self, sets: NDArray[np.int64]) -> "Table":
-        """Returns the rows that were made from none of these meta-train sets (indices)."""
+        """Returns the rows that were not made from any of these meta-train sets (indices)."""
         kept = np.flatnonzero(~np.isin(self.of, sets))
         return Table(
             self.rows[kept], self.targets[kept], [self.families[int(i)] for i in kept], self.of[kept]
@@ -247,9 +254,9 @@ class Table:
 
 
 class Measured(Estimator, ABC):
-    """A method that sees a set through a row of numbers, so that fitting it again measures nothing again.
+    """A method that sees a set through a row of numbers, so that cross-validation measures each set once.
 
-    A subclass writes `_measure`, `_learn` and `_estimate` in place of `_fit` and `_predict`.
+    A subclass defines `_measure`, `_learn` and `_estimate` in place of `_fit` and `_predict`.
     """
 
     refits = False
@@ -260,24 +267,22 @@ class Measured(Estimator, ABC):
         self._table = self._tabulate(meta)
         self._learn(self._table.rows, self._table.targets, self._table.families)
         if np.median(self._estimate(self._table.rows)) >= PERCENTAGES:
-            raise ValueError(
-                f"{type(self).__name__} estimates percentages: fractions in [0, 1] are asked for"
-            )
+            raise ValueError(f"{type(self).__name__} estimates percentages: estimate fractions in [0, 1]")
 
     def _predict(self, observation: Any) -> float:
-        # Far from what it learnt from, a regression may say anything.
+        # Far from the meta-train sets a regression may predict any value.
         return float(np.clip(self._estimate(self._measure(observation)[None])[0], 0.0, 1.0))
 
     def _prepare(self, source: Source) -> None:
-        """Keep what `_measure` needs of the source."""
+        """Store the parts of the source that `_measure` needs."""
         self.source_ = source
 
     @abstractmethod
     def _measure(self, observation: Any) -> FloatArray:
-        """Returns the numbers (p,) that stand for the set."""
+        """Returns the numbers (p,) that describe the set."""
 
     def _tabulate(self, meta: MetaTrain) -> Table:
-        """Measure every meta-train set."""
+        """Returns the training data, with every meta-train set measured."""
         rows = [self._finite(observation) for observation in meta.sets]
         targets = np.asarray(meta.targets, np.float64)
         return Table(np.array(rows), targets, meta.families, np.arange(len(rows)))
@@ -292,14 +297,14 @@ class Measured(Estimator, ABC):
 
     @abstractmethod
     def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
-        """Learn what `_estimate` uses from rows (r, p), accuracies (r,) and operations (r) of sets."""
+        """Fit the state of `_estimate` to the rows (r, p), accuracies (r,) and operations (r) of sets."""
 
     @abstractmethod
     def _estimate(self, rows: FloatArray) -> FloatArray:
-        """Returns the accuracies (m,) of the sets that have these rows (m, p)."""
+        """Returns the estimated accuracies (m,) of the sets with these rows (m, p)."""
 
     def _state(self) -> dict[str, Any]:
-        """Returns the source and the rows: learning from them again takes no time."""
+        """Returns the source and the rows, from which fitting again takes hardly any time."""
         table = self._table
         families = [sorted(family) for family in table.families]
         return {"source": self._source, "rows": table.rows, "targets": table.targets, "families": families}
@@ -326,7 +331,12 @@ class Measured(Estimator, ABC):
 
 
 class Direct(Estimator):
-    """An indicator that is an accuracy by itself: nothing is learnt from the meta-train sets."""
+    """A method whose indicator is itself an estimate of the accuracy, so that nothing is fitted.
+
+    Args:
+        indicator: The set-level indicator.
+        needs: Names of the fields of an observation that the indicator reads besides the logits.
+    """
 
     refits = False
 
@@ -353,12 +363,18 @@ class Direct(Estimator):
         return f"{type(self).__name__}({self.indicator.__name__})"
 
     def _parameters(self) -> dict[str, Any]:
-        """Returns all but what it is put together from."""
+        """Returns the parameters of the constructor, except the indicator and its `needs`."""
         return {name: value for name, value in super()._parameters().items() if name not in MADE_OF}
 
 
 class Regressed(Measured, Direct):
-    """Accuracy regressed on one indicator over the meta-train sets; `regressor` is a name in REGRESSORS."""
+    """A regression of accuracy on one indicator, fitted to the meta-train sets.
+
+    Args:
+        indicator: The set-level indicator.
+        needs: Names of the fields of an observation that the indicator reads besides the logits.
+        regressor: Name of the regressor, one of REGRESSORS.
+    """
 
     def __init__(self, indicator: Indicator, needs: tuple[str, ...] = (), regressor: str = "linear") -> None:
         super().__init__(indicator, needs)

@@ -1,10 +1,10 @@
-"""Cross-validation by family: a fold tests the meta-train sets with an operation, and trains on the others.
+"""Cross-validation by family: a fold tests on the meta-train sets with an operation, trains on the others.
 
-Meta-train sets are samples of one base, so the two sides of a fold share images though not what was done to
-them. For methods that see a set through indicators this is as good as disjoint images: with the base cut in
-halves, one to train and one to test on, the RMSE of confscore, nuclear, cot, rotation and of ridge on thirty
-indicators at once rises by 0.1 points at most, of 4 to 16 (embedded digits, CIFAR-10 with ResNet-56). Methods
-that learn from single images learn from one `half` of the base and are tested on the other.
+Meta-train sets are samples of one base, so the two sides of a fold share images, but no operations. For
+methods that see a set through indicators this is as good as disjoint images: with one half of the base to
+train on and the other to test on, the RMSE of confscore, nuclear, cot, rotation and of ridge on thirty
+indicators rises by at most 0.1 points, from 4 to 16 points (embedded digits, CIFAR-10 with ResNet-56).
+Methods that learn from single images are fitted to one `half` of the base and tested on the other.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,20 @@ from starter.observing.lazy import Lazy
 from starter.observing.observation import MetaTrain
 
 FEWEST = 2
-"""Sets that a fold must have to learn from."""
+"""Smallest number of sets to train on in a fold."""
 PLAIN_FOLDS = 5
-"""How many folds there are where no operation can be left out."""
+"""Number of folds if no operation can be left out."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Indices of the sets (int64) to learn from and to test; no set in `train` has the operation left out."""
+    """One fold of a cross-validation.
+
+    Attributes:
+        operation: Name of the operation that is left out of training.
+        train: Indices of the sets to train on, int64, none of which has the operation.
+        test: Indices of the sets to test on, int64.
+    """
 
     operation: str
     train: NDArray[np.int64]
@@ -32,11 +38,12 @@ class Fold:
 
 
 def folds(families: Sequence[frozenset[str]]) -> list[Fold]:
-    """Returns one fold for each operation, in alphabetical order, that tests the sets with it.
+    """Returns one fold for each operation, in alphabetical order, which tests on the sets with it.
 
-    A set of three operations is tested three times, by models that lack one of them each; a set without any
-    is never tested. An operation that leaves fewer than two sets to learn from gets no fold. Where no
-    operation can be left out (every set has them all), the sets are divided in turn into five folds.
+    A set with three operations is tested three times, each time by a model that was trained without one of
+    them; a set without operations is never tested. An operation that leaves fewer than two sets to train on
+    gets no fold. If no operation can be left out (every set has all of them), the sets are dealt in turn to
+    five folds.
 
     Raises:
         ValueError: there are fewer than three sets.
@@ -58,11 +65,11 @@ def folds(families: Sequence[frozenset[str]]) -> list[Fold]:
 
 
 def blocks(families: Sequence[frozenset[str]], count: int = 4) -> list[Fold]:
-    """Returns `count` folds that each test the sets with one block of operations, and train on the others.
+    """Returns `count` folds that each test on the sets with one block of operations, and train on the others.
 
-    Every operation is in one block, in turn in alphabetical order; a set is tested by the blocks of all its
-    operations. It is harsher than `folds`, and takes fewer fits. Where a block would leave fewer than two
-    sets to learn from, all sets are divided in turn into `count` folds.
+    Operations are dealt to the blocks in alphabetical order; a set is tested in the folds of all its
+    operations. This is harder than `folds` and takes fewer fits. If a block leaves fewer than two sets to
+    train on, all sets are dealt in turn to `count` folds.
 
     Raises:
         ValueError: there are fewer than three sets.
@@ -87,15 +94,12 @@ def _all(families: Sequence[frozenset[str]]) -> list[str]:
 
 
 def root_mean_square(errors: Sequence[NDArray[np.float64]]) -> float:
-    """Returns RMSE over folds, each of which weighs the same.
-
-    The root of the mean over folds of the mean square.
-    """
+    """Returns the RMSE over folds of equal weight: the root of the mean of the folds' mean square errors."""
     return float(np.sqrt(np.mean([np.mean(np.square(each)) for each in errors])))
 
 
 def subset(meta: MetaTrain, rows: NDArray[np.int64]) -> MetaTrain:
-    """Returns the meta-train sets at `rows` alone, still read one by one."""
+    """Returns the meta-train sets at `rows` (indices), read lazily one by one."""
     return replace(
         meta,
         sets=Lazy(tuple(map(int, rows)), meta.sets.__getitem__),
@@ -110,10 +114,10 @@ def subset(meta: MetaTrain, rows: NDArray[np.int64]) -> MetaTrain:
 
 
 def side_of(meta: MetaTrain, side: int) -> list[NDArray[np.int64]]:
-    """Returns, per set, which of its images (int64) are made of base images on one side, 0 or 1.
+    """Returns, per set, the indices (int64) of its images that are made from base images on one side, 0 or 1.
 
-    Every second image of the base is on a side. A set that has no image there keeps all, and so does every
-    set where base images are not known.
+    Base images with even indices are on side 0, the others on side 1. A set without an image on the side
+    keeps all its images, and so does every set if the base images are unknown.
     """
     found = []
     for i, correct in enumerate(meta.correct):
@@ -123,7 +127,7 @@ def side_of(meta: MetaTrain, side: int) -> list[NDArray[np.int64]]:
 
 
 def half(meta: MetaTrain, side: int) -> MetaTrain:
-    """Returns the meta-train sets of the accuracy track with the images of one side (see `side_of`) alone."""
+    """Returns the meta-train sets of the accuracy track with only the images of one side (see `side_of`)."""
     rows = side_of(meta, side)
     correct = [each[chosen] for each, chosen in zip(meta.correct, rows, strict=True)]
     return replace(

@@ -1,4 +1,4 @@
-"""Running a method that anyone may have written: whatever goes wrong in it becomes one line that names it."""
+"""Functions that run a method of any author, and turn every failure into one line that names the method."""
 
 import sys
 import traceback
@@ -15,18 +15,18 @@ from submission import make_id
 from submission.errors import UnusableInput
 
 LONGEST = 300
-"""Characters of an exception's message that are shown."""
+"""Largest number of characters of an exception's message that are shown."""
 SAME = 1e-6
-"""How far two predictions of one set may differ."""
-TOGETHER = "each set must be predicted by itself, and two together get other predictions"
+"""Largest difference between two predictions of one set, as fractions."""
+TOGETHER = "each set must be predicted by itself, but predictions of two sets together differ"
 
 
 @contextmanager
 def guarded(name: str, step: str, method: Estimator) -> Iterator[None]:
-    """Run a step of the method that the command line calls `name`; only Ctrl-C passes as it is.
+    """Run a step of the method called `name`, and turn every exception except Ctrl-C into UnusableInput.
 
     Raises:
-        UnusableInput: the step raised anything, SystemExit too.
+        UnusableInput: the step raised any exception, SystemExit included.
     """
     try:
         yield
@@ -35,15 +35,15 @@ def guarded(name: str, step: str, method: Estimator) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         problem = told(error, folder_of(type(method))) + undeclared(method, error)
         raise UnusableInput(
-            f"{name} fails in {step}: {problem}; `unseen check-method {name}` tells more"
+            f"{name} fails in {step}: {problem}; run `unseen check-method {name}` for details"
         ) from error
 
 
 def fitted(name: str, prototype: Estimator, subject: str, meta: MetaTrain) -> Estimator:
-    """Returns a clone of the method that has learnt from what it declared in `needs`, and from nothing else.
+    """Returns a clone of the method, fitted with only the fields that it declared in `needs` and `wants`.
 
     Raises:
-        UnusableInput: it fails.
+        UnusableInput: the method fails.
     """
     with guarded(name, f"fit for {subject}", prototype):
         method = clone(prototype)
@@ -52,13 +52,15 @@ def fitted(name: str, prototype: Estimator, subject: str, meta: MetaTrain) -> Es
 
 
 def predict_each(name: str, method: Estimator, subject: str, sets: Sequence[Seen]) -> dict[str, float]:
-    """Returns a fitted method's predictions by id, set by set, in [0, 1].
+    """Returns a fitted method's predictions by id, in [0, 1], computed set by set.
 
-    Where a method writes `predict` itself, the first two sets are predicted once more, together: one that
-    looks at all sets at once is refused. `_predict` sees one set; `check-method` finds what it keeps of it.
+    If the method overrides `predict`, the first two sets are predicted again together, to refuse methods that
+    look at several sets at once. A method that defines `_predict` sees one set at a time; `check-method`
+    finds out whether it remembers earlier sets.
 
     Raises:
-        UnusableInput: it fails, predicts no fractions, or not each set by itself; the set is named.
+        UnusableInput: the method fails, predicts no fractions, or does not predict each set by itself; the
+            message names the set.
     """
     values: dict[str, float] = {}
     for seen in sets:
@@ -77,10 +79,10 @@ def predict_each(name: str, method: Estimator, subject: str, sets: Sequence[Seen
 
 
 def predict_one(method: Estimator, seen: Seen) -> float:
-    """Returns the fitted method's prediction for one set, in [0, 1], from the fields in its `needs`.
+    """Returns the fitted method's prediction for one set, in [0, 1], from the fields that it declared.
 
     Raises:
-        ValueError: `predict` gives anything but an array (1,) with one number in [0, 1].
+        ValueError: `predict` returns anything but an array (1,) with one number in [0, 1].
     """
     values = method.predict([seen.only(method.reads)])
     if problem := fractions_problem(values, 1):
@@ -89,24 +91,21 @@ def predict_one(method: Estimator, seen: Seen) -> float:
 
 
 def fractions_problem(values: object, m: int) -> str:
-    """Returns what is wrong with the predictions of m sets.
-
-    Empty where they are m finite numbers in [0, 1].
-    """
+    """Returns the problem with the predictions of m sets; "" if they are m finite numbers in [0, 1]."""
     if not isinstance(values, np.ndarray) or values.shape != (m,):
         got = getattr(values, "shape", type(values).__name__)
-        return f"predict must give an array ({m},), got {got}"
+        return f"predict must return an array ({m},), got {got}"
     if values.dtype.kind not in "fiu":
-        return f"predict must give numbers, got an array of {values.dtype}"
+        return f"predict must return numbers, got an array of {values.dtype}"
     if np.isfinite(values).all() and (values >= PERCENTAGES).any():
-        return f"predictions look like percentages: fractions in [0, 1] are asked for, got {values}"
+        return f"predictions look like percentages: return fractions in [0, 1], got {values}"
     if not ((values >= 0) & (values <= 1)).all():
         return f"predictions must be finite and in [0, 1], got {values}"
     return ""
 
 
 def told(error: BaseException, folder: Path | None) -> str:
-    """Returns the exception in one line: type, message, and the last line in a file of `folder`.
+    """Returns the exception in one line: its type, its message, and the last place in a file of `folder`.
 
     >>> told(ZeroDivisionError("division by zero"), None)
     'ZeroDivisionError: division by zero'
@@ -122,10 +121,10 @@ def told(error: BaseException, folder: Path | None) -> str:
 
 
 def undeclared(method: Estimator, error: BaseException) -> str:
-    """Returns the fields to declare where a method fails and reads ones that its `needs` lacks; or "".
+    """Returns advice to declare the fields that a failing method reads without having them in `needs`; or "".
 
-    Names are looked up in the compiled code of its own classes and of the functions that the error came
-    through; its own attributes of such a name do not count.
+    Field names are searched in the compiled code of the method's own classes and of the functions in the
+    traceback; attributes of the method with such a name do not count.
     """
     own = [each for each in type(method).__mro__ if issubclass(each, Estimator) and not _of_the_kit(each)]
     codes = [member.__code__ for each in own for member in vars(each).values() if hasattr(member, "__code__")]
@@ -142,6 +141,6 @@ def _of_the_kit(method_class: type) -> bool:
 
 
 def folder_of(method_class: type[Estimator]) -> Path | None:
-    """Returns where the class's file is, None for a class without one."""
+    """Returns the folder of the file that defines the class; None for a class without a file."""
     file = getattr(sys.modules.get(method_class.__module__), "__file__", None)
     return Path(file).parent if file else None

@@ -1,4 +1,4 @@
-"""What methods predict of mixes whose OOD images are of families or sets that they did not learn from."""
+"""Predictions of mixes whose OOD images are from families or sets that the method was not fitted to."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ from submission.arrays import FloatArray
 
 
 def family_folds(meta: MetaTrain, test: MetaTrain) -> list[Fold]:
-    """Leave one family out: a fold tests the mixes of `test` whose OOD images are of a family.
+    """Returns one fold per family, which tests on the mixes of `test` with OOD images of that family.
 
-    It learns from the mixes of `meta` that hold none of that family. The two may be the same mixes.
+    It trains on the mixes of `meta` without images of that family. `meta` and `test` may be the same mixes.
     """
     every = sorted(frozenset().union(*test.families))
     return [
@@ -30,9 +30,16 @@ def family_folds(meta: MetaTrain, test: MetaTrain) -> list[Fold]:
 def random_folds(
     meta: MetaTrain, test: MetaTrain, splits: int, share: float = 0.25, seed: int = 0
 ) -> list[Fold]:
-    """Returns the paper's random splits (sec. 6.1: 150 sets to 50): each tests a quarter of the OOD sets.
+    """Returns the Gscore paper's random splits (sec. 6.1: 150 sets to 50), each testing on some OOD sets.
 
-    Sets of one source may stand on both sides. Where the names of OOD sets are not known, families stand in.
+    OOD sets of one source may be on both sides. If the names of OOD sets are unknown, families are used.
+
+    Args:
+        meta: Mixes to train on.
+        test: Mixes to test on.
+        splits: Number of splits.
+        share: Share of the OOD sets to test on.
+        seed: Seed of the splits.
     """
     of, tested_of = (
         [frozenset({name}) for name in each.ood_sets] or list(each.families) for each in (meta, test)
@@ -54,15 +61,15 @@ def random_folds(
 
 
 def held_out(method: Estimator, meta: MetaTrain, test: MetaTrain, parts: Sequence[Fold]) -> list[FloatArray]:
-    """Returns what the method predicts of each fold's test mixes after learning from its train mixes.
-
-    Args:
-        method: a prototype; it is left as it is.
-        meta: mixes of one subject; a fold's `train` indexes them.
-        test: mixes of the same subject; a fold's `test` indexes them.
-        parts: the folds.
+    """Returns, for each fold, the predictions for its test mixes of a method fitted to its train mixes.
 
     A method that sees mixes through rows of numbers measures each mix once.
+
+    Args:
+        method: A prototype, which is not changed.
+        meta: Mixes of one subject, indexed by a fold's `train`.
+        test: Mixes of the same subject, indexed by a fold's `test`.
+        parts: The folds.
     """
     if not isinstance(method, Measured):
         fitted = (clone(method).fit(subset(meta, fold.train)) for fold in parts)

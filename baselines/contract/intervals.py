@@ -1,6 +1,7 @@
-"""Intervals around predictions: CV+ (Barber et al., Annals of Statistics 2021), its folds being families.
+"""Prediction intervals by CV+ with a fold per family.
 
-Residuals count for more the farther a set is from the meta-train sets (docs/decisions/0089).
+Paper: Barber, Candes, Ramdas & Tibshirani, "Predictive Inference with the Jackknife+", Annals of Statistics
+2021. Residuals are scaled up for sets that are far from the meta-train sets (docs/decisions/0089).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from starter.observing.observation import ScoredMix, Seen
 from submission.arrays import FloatArray
 
 USUAL = 0.9
-"""The share of left-out meta-train sets that are at a usual distance."""
+"""Share of left-out meta-train sets whose distance from the others counts as usual."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class CrossFit:
     """A method fitted once for every fold of a cross-validation.
 
     Attributes:
-        held_out: per fold, its model's predictions for the sets that the fold tests, in their order.
-        predict: any set -> the predictions (J,) of the J folds' models.
+        held_out: Predictions of each fold's model for the sets that the fold tests on, in their order.
+        predict: Function that returns the predictions (J,) of the models of all J folds for a set.
     """
 
     held_out: Sequence[FloatArray]
@@ -32,16 +33,16 @@ class CrossFit:
 
 @dataclass(frozen=True)
 class Remoteness:
-    """How much farther a set is from the meta-train sets than those of an operation are from the others.
+    """The distance of a set from the meta-train sets, relative to the distance between operations.
 
-    A set is told by two things that need no labels: the mean of its softmax outputs, which shows its classes,
-    and the mean of the largest of them, which shows how strong a shift is. Distances are Euclidean, to the
-    nearest meta-train set.
+    Two descriptions of a set need no labels: the mean of its softmax outputs, which depends on its classes,
+    and its mean confidence, which depends on the strength of a shift. Distances are Euclidean, to the nearest
+    meta-train set.
 
     Attributes:
-        known: either, of the m meta-train sets: (m, k) and (m, 1).
-        usual: the distance, of either, within which a share `USUAL` of sets of an operation are to the
-            meta-train sets without it.
+        known: Both descriptions of the m meta-train sets, (m, k) and (m, 1).
+        usual: For both descriptions, the distance within which a share `USUAL` of the sets with an operation
+            are from the meta-train sets without it.
     """
 
     known: tuple[FloatArray, FloatArray]
@@ -49,7 +50,7 @@ class Remoteness:
 
     @classmethod
     def of(cls, sets: Sequence[Seen], parts: Sequence[Fold]) -> "Remoteness":
-        """Fit on the meta-train sets and on the folds that leave an operation out."""
+        """Returns the distances of these meta-train sets and folds, each of which leaves an operation out."""
         classes, confidence = (np.array(each) for each in zip(*map(_told, sets), strict=True))
         usual = [
             float(np.quantile(np.concatenate([_nearest(each[p.test], each[p.train]) for p in parts]), USUAL))
@@ -58,10 +59,7 @@ class Remoteness:
         return cls((classes, confidence), (usual[0], usual[1]))
 
     def factor(self, observation: Seen) -> float:
-        """Returns what residuals are multiplied by for this set.
-
-        Its distance in usual ones, and at least 1.
-        """
+        """Returns the factor by which residuals are multiplied for this set: distance / usual, at least 1."""
         found = 1.0
         for mine, known, usual in zip(_told(observation), self.known, self.usual, strict=True):
             if usual > 0:
@@ -70,25 +68,25 @@ class Remoteness:
 
 
 def _told(seen: Seen) -> tuple[FloatArray, FloatArray]:
-    """Returns the mean softmax outputs (k,), and the mean of the largest (1,)."""
+    """Returns the mean softmax outputs (k,), and the mean confidence (1,)."""
     observation = seen.observation if isinstance(seen, ScoredMix) else seen
     outputs = softmax(observation.logits.astype(np.float64), axis=1)
     return outputs.mean(axis=0), outputs.max(axis=1).mean(keepdims=True)
 
 
 def _nearest(rows: FloatArray, known: FloatArray) -> FloatArray:
-    """Returns the Euclidean distance of each of rows (n, k) to the nearest of `known` (m, k), (n,)."""
+    """Returns the Euclidean distance (n,) of each of the rows (n, k) from the nearest of `known` (m, k)."""
     return np.array([np.sqrt(((known - row) ** 2).sum(axis=1).min()) for row in rows])
 
 
 @dataclass(frozen=True)
 class CrossConformal:
-    """Intervals from how far off a method was on operations that it had not learnt from.
+    """Intervals from a method's errors on left-out operations.
 
     Attributes:
-        crossed: the method, fitted once a fold.
-        residuals: per fold, |prediction - accuracy| of the sets that the fold tests.
-        remoteness: what residuals are multiplied by for a set far from all of these.
+        crossed: The method, fitted once per fold.
+        residuals: For each fold, |prediction - accuracy| of the sets that the fold tests on.
+        remoteness: Gives the factor for the residuals of a set that is far from all of these.
     """
 
     crossed: CrossFit
@@ -96,12 +94,12 @@ class CrossConformal:
     remoteness: Remoteness
 
     def interval(self, observation: Seen, level: float) -> tuple[float, float]:
-        """Returns low and high of one set, which may leave [0, 1].
+        """Returns the low and the high end of the interval for one set; they may be outside [0, 1].
 
         Every residual R of fold j's model f_j gives the candidates f_j(x) - c R and f_j(x) + c R, where c is
-        the set's factor (`Remoteness`); low and high are their lower and upper quantile at `level`. Where
-        models disagree the interval is wider. Every fold weighs the same, however many sets it tests. With
-        too few residuals for the level an end is infinite.
+        the set's factor (`Remoteness`); low and high are their lower and upper quantile at `level`. The
+        interval is wider if the models disagree. Every fold has the same weight, regardless of its number of
+        sets. If there are too few residuals for the level, an end is infinite.
         """
         centres = self.crossed.predict(observation)
         factor = self.remoteness.factor(observation)
@@ -113,7 +111,7 @@ class CrossConformal:
 
 
 def _quantile(values: FloatArray, weights: FloatArray, level: float) -> float:
-    """Returns the least value that reaches `level` of the weight, if one more value could be infinite."""
+    """Returns the smallest value that reaches `level` of the weight, with one more value at infinity."""
     order = np.argsort(values)
     share = np.cumsum(weights[order]) / weights.sum()
     place = int(np.searchsorted(share, level * (1 + 1 / len(values)) - 1e-9))

@@ -1,4 +1,4 @@
-"""Regressors of accuracy on indicators; `REGRESSORS` names them all."""
+"""Regressors of accuracy on indicators; `REGRESSORS` has them by name."""
 
 from collections.abc import Callable
 
@@ -12,13 +12,11 @@ from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 EDGE = 0.005
-"""Fractions nearer than this to 0 or 1 count as that near: their log-odds would grow without bound."""
+"""Smallest distance of a fraction from 0 or 1 in `log_odds`, which would be unbounded otherwise."""
 
 
 def log_odds(fractions: ArrayLike) -> NDArray[np.float64]:
-    """Returns log(p / (1 - p)) of fractions p in [0, 1], which are kept 0.005 away from both ends.
-
-    The result has the same shape.
+    """Returns log(p / (1 - p)) of fractions p in [0, 1], clipped to [0.005, 0.995]; same shape.
 
     >>> log_odds([0.5, 0.9, 1.0]).round(2).tolist()
     [0.0, 2.2, 5.29]
@@ -27,13 +25,13 @@ def log_odds(fractions: ArrayLike) -> NDArray[np.float64]:
 
 
 class LogOddsRidge(RegressorMixin, BaseEstimator):
-    """Ridge regression of the log-odds of accuracy on standardised indicators; it predicts accuracies.
+    """Ridge regression of accuracy, in log-odds, on standardised indicators; it predicts accuracies.
 
-    `stack` fits hundreds: solved here, since scikit-learn's scaler, pipeline and transformed target check
-    their inputs for a hundred times as long as the solution takes.
+    `stack` fits hundreds of them. They are solved here, since the input checks of scikit-learn's scaler,
+    pipeline and transformed target take a hundred times as long as the solution.
 
     Args:
-        alpha: the penalty on the squared weights of the standardised indicators.
+        alpha: Penalty on the squared weights of the standardised indicators, above 0.
     """
 
     def __init__(self, alpha: float = 1.0) -> None:
@@ -57,9 +55,9 @@ class LogOddsRidge(RegressorMixin, BaseEstimator):
 
 
 def lightgbm() -> RegressorMixin:
-    """Returns gradient-boosted trees, small ones, since there are hundreds of sets and not thousands.
+    """Returns gradient-boosted trees, small enough for some hundreds of sets.
 
-    Trees are constant beyond the meta-train sets' indicators: what lies outside gets their extremes.
+    Outside the range of the meta-train sets' indicators, trees are constant.
     """
     import torch  # noqa: F401 (first, so that LightGBM uses the OpenMP runtime that torch loads)
     from lightgbm import LGBMRegressor
@@ -84,16 +82,16 @@ REGRESSORS: dict[str, Callable[[], RegressorMixin]] = {
 
 
 def make_regressor(name: str) -> RegressorMixin:
-    """Returns a fresh regressor, not yet fitted.
+    """Returns a new, unfitted regressor.
 
     Raises:
-        UnusableInput: there is none of that name.
+        UnusableInput: there is no regressor of that name.
     """
     check_regressor(name)
     return REGRESSORS[name]()
 
 
 def check_regressor(name: str) -> None:
-    """Raise UnusableInput where there is no regressor of that name."""
+    """Raise UnusableInput if there is no regressor of that name."""
     if name not in REGRESSORS:
         raise UnusableInput(f"there is no regressor {name!r}; choose from {', '.join(REGRESSORS)}")

@@ -1,4 +1,4 @@
-"""Fitted methods on disk: one safetensors file of arrays, the rest as JSON in its metadata. No pickle."""
+"""Fitted methods on disk: a safetensors file with arrays, and all else as JSON in its metadata; no pickle."""
 
 import json
 from collections.abc import Mapping
@@ -17,24 +17,24 @@ from submission.files import replacing
 
 FORMAT = 1
 KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, Observation, ScoredMix, Source)}
-"""The dataclasses that may be saved, without what can be called in them: the images, and the network."""
+"""The dataclasses that may be saved, without their callable fields (which render the images)."""
 FORMER = {"ScoredSource": Source}
-"""What files of earlier releases call them otherwise."""
+"""Dataclasses by their names in files of earlier releases."""
 State = Mapping[str, object]
-"""What a method is made of: numbers, text, arrays, KINDS and classifiers; lists, tuples and dicts of them."""
+"""State of a method: numbers, text, arrays, KINDS and classifiers; lists, tuples and dicts of these."""
 
 
 def write_saved(path: Path, method: str, parameters: State, state: State) -> None:
     """Write a fitted method, atomically; the same method always gives the same bytes.
 
     Args:
-        path: the file, `.safetensors` by convention.
-        method: what it is, to be told from others on reading.
-        parameters: what it was made with.
-        state: what it has learnt.
+        path: Path of the file, `.safetensors` by convention.
+        method: Name that identifies the method when the file is read.
+        parameters: Parameters of the constructor.
+        state: Fitted state.
 
     Raises:
-        UnusableInput: it holds something that cannot be saved; the attribute is named.
+        UnusableInput: a value cannot be saved; the message names the attribute.
     """
     arrays: dict[str, NDArray[Any]] = {}
     document = {
@@ -48,10 +48,10 @@ def write_saved(path: Path, method: str, parameters: State, state: State) -> Non
 
 
 def read_saved(path: Path, method: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns parameters and state of a method that `write_saved` wrote.
+    """Returns the parameters and the state of a method in a file that `write_saved` wrote.
 
     Raises:
-        UnusableInput: the file is missing, damaged or not one of those, or holds another method.
+        UnusableInput: the file is missing or damaged, is no saved method, or holds another method.
     """
     if not path.is_file():
         raise UnusableInput(f"there is no saved method {path}")
@@ -63,14 +63,16 @@ def read_saved(path: Path, method: str) -> tuple[dict[str, Any], dict[str, Any]]
         if version == FORMAT and found == method:
             return _unpacked(document["parameters"], arrays), _unpacked(document["state"], arrays)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise UnusableInput(f"{path} is no saved method, or damaged: save it again ({error})") from error
+        raise UnusableInput(
+            f"{path} is not a saved method, or is damaged: save it again ({error})"
+        ) from error
     if version != FORMAT:
         raise misfit(path)
     raise UnusableInput(f"{path} holds {found}, not {method}")
 
 
 def misfit(path: Path, error: Exception | None = None) -> UnusableInput:
-    """Returns the error of a file that is whole and yet not what this version of the kit reads."""
+    """Returns the error for an undamaged file that this version of the kit cannot read."""
     why = f"no {error}" if isinstance(error, KeyError) else str(error or "").partition("\n")[0]
     return UnusableInput(
         f"{path} was saved by another version of the kit{f' ({why})' if why else ''}: "
@@ -79,7 +81,7 @@ def misfit(path: Path, error: Exception | None = None) -> UnusableInput:
 
 
 def _packed(value: object, where: str, arrays: dict[str, NDArray[Any]]) -> object:
-    """Returns `value` as JSON; what is an array goes to `arrays` under the place where it was found."""
+    """Returns `value` as JSON; arrays are added to `arrays`, under the place where they were found."""
     from starter.classifiers import Classifier, parts_of
 
     if isinstance(value, np.generic):
@@ -100,8 +102,8 @@ def _packed(value: object, where: str, arrays: dict[str, NDArray[Any]]) -> objec
         kept = {name: part for name, part in parts.items() if not callable(part)}
         return {type(value).__name__: _packed(kept, where, arrays)}
     raise UnusableInput(
-        f"{where.removeprefix('state.')} is a {type(value).__name__}, which cannot be saved: keep what is "
-        "learnt in arrays, numbers and text, or write _state and _restore"
+        f"{where.removeprefix('state.')} is a {type(value).__name__}, which cannot be saved: use arrays, "
+        "numbers and text, or define _state and _restore"
     )
 
 

@@ -1,4 +1,8 @@
-"""Confidence: what the classifier is sure of counts as IND (Zhang, Deng & Zheng 2023, sec. 6.2)."""
+"""Confident: images with high confidence count as IND, all others as OOD.
+
+Paper: Zhang, Deng & Zheng, "Unsupervised Evaluation of Out-of-distribution Detection: A Data-centric
+Perspective", 2023, sec. 6.2.
+"""
 
 from baselines.contract.estimator import Estimator
 from baselines.ood.scored import reference_scores, scored_mix
@@ -6,13 +10,13 @@ from starter.observing.observation import MetaTrain, ScoredMix
 
 
 class Confident(Estimator):
-    """The metric of the detector's scores where images of confidence above `threshold` count as IND.
+    """The metric of the detector's scores if images with max_c p_c > `threshold` are IND and all others OOD.
 
-    Nothing is regressed. A mix with all images on one side gets the mean of the
-    meta-train mixes.
+    Nothing is regressed. For a mix with all images on one side, the mean target of the meta-train mixes is
+    predicted.
 
     Args:
-        threshold: of the largest softmax probability.
+        threshold: Threshold of the largest softmax probability, in (0, 1).
     """
 
     def __init__(self, threshold: float = 0.9) -> None:

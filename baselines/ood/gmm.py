@@ -1,4 +1,8 @@
-"""GMM: two Gaussians fitted to a mix's scores (Zhang, Deng & Zheng 2023, sec. 5.1)."""
+"""GMM: a mixture of two Gaussians fitted to a mix's scores.
+
+Paper: Zhang, Deng & Zheng, "Unsupervised Evaluation of Out-of-distribution Detection: A Data-centric
+Perspective", 2023, sec. 5.1.
+"""
 
 import warnings
 
@@ -11,15 +15,14 @@ from baselines.ood.kmeans import two_means
 from submission.arrays import FloatArray
 
 LEAST_VARIANCE = 1e-6
-"""Added to every variance."""
+"""Constant that is added to every variance."""
 
 
 def gaussian_mixture(ordered: FloatArray) -> GaussianMixture | None:
-    """Returns two Gaussians by expectation maximisation of scores (n,) in ascending order.
+    """Returns two Gaussians fitted by expectation maximisation to scores (n,) in ascending order.
 
-    Returns None where all scores are equal.
-
-    The start is K-means's exact optimum, where scikit-learn by itself draws one at random.
+    Returns None if all scores are equal. The fit starts from the exact optimum of K-means, in place of
+    scikit-learn's random start.
     """
     low, high = two_means(ordered)
     count = int((ordered <= (low + high) / 2).sum())
@@ -41,7 +44,7 @@ def gaussian_mixture(ordered: FloatArray) -> GaussianMixture | None:
 
 
 class Gmm(Gscore):
-    """Gscore by GMM: how surely a score is of the component with the lower (less OOD) mean."""
+    """Gscore by GMM: a score's likeness is its posterior of the component with the lower (less OOD) mean."""
 
     def _likeness(self, scores: FloatArray) -> FloatArray:
         mixture = gaussian_mixture(scores)

@@ -1,7 +1,9 @@
-"""Gscore: how far apart the IND and the OOD part of a mix's scores lie (Zhang, Deng & Zheng 2023).
+"""Gscore: the distance between the IND and the OOD part of a mix's scores.
 
-A subclass tells how much each score looks like IND. A threshold tau on that parts the mix, a Gaussian is laid
-through either part, and their distance, the Gscore, is what the detector's performance is regressed on.
+Paper: Zhang, Deng & Zheng, "Unsupervised Evaluation of Out-of-distribution Detection: A Data-centric
+Perspective", 2023. A subclass computes for each score how likely it is IND. A threshold tau on this likeness
+divides the mix into two parts, a Gaussian is fitted to either part, and the distance of the two Gaussians is
+the Gscore, on which the detector's metric is regressed.
 """
 
 from abc import abstractmethod
@@ -20,9 +22,9 @@ from submission.errors import UnusableInput
 
 TAUS = np.linspace(0, 1, 101)
 COARSE = 10
-"""Tau is searched over every tenth of TAUS first, then over all of them up to the neighbouring tenths."""
+"""Step of the first search over TAUS; then all values up to the neighbouring steps are tried."""
 ROUNDING = 1e-12
-"""A part whose variance is less than this share of the whole mix's has none."""
+"""Smallest variance of a part, as a share of the variance of the mix; smaller ones are rounding errors."""
 FORMS = ("standardised", "literal")
 
 
@@ -37,22 +39,22 @@ class Parts:
 
 
 def squared_wasserstein(parts: Parts) -> FloatArray:
-    """Returns (m1 - m2)^2 + (s1 - s2)^2, eq. 2 as printed: two Gaussians' squared 2-Wasserstein distance."""
+    """Returns (m1 - m2)^2 + (s1 - s2)^2, the squared 2-Wasserstein distance: eq. 2 as printed, (t,)."""
     return (parts.mean_ind - parts.mean_ood) ** 2 + (parts.sd_ind - parts.sd_ood) ** 2
 
 
 def wasserstein(parts: Parts) -> FloatArray:
-    """Returns the 2-Wasserstein distance, the root of eq. 2: in the unit of the scores."""
+    """Returns the 2-Wasserstein distance, the root of eq. 2, in the unit of the scores, (t,)."""
     return np.sqrt(squared_wasserstein(parts))
 
 
 def kl_from_ind(parts: Parts) -> FloatArray:
-    """Returns Kullback-Leibler divergence KL(OOD || IND): eq. 1 with 1 = IND and 2 = OOD."""
+    """Returns the Kullback-Leibler divergence KL(OOD || IND): eq. 1 with 1 = IND and 2 = OOD, (t,)."""
     return _kl(parts.mean_ood, parts.sd_ood, parts.mean_ind, parts.sd_ind)
 
 
 def kl_from_ood(parts: Parts) -> FloatArray:
-    """Returns Kullback-Leibler divergence KL(IND || OOD): eq. 1 with 1 = OOD and 2 = IND."""
+    """Returns the Kullback-Leibler divergence KL(IND || OOD): eq. 1 with 1 = OOD and 2 = IND, (t,)."""
     return _kl(parts.mean_ind, parts.sd_ind, parts.mean_ood, parts.sd_ood)
 
 
@@ -70,11 +72,11 @@ DISTANCES: dict[str, Callable[[Parts], FloatArray]] = {
 
 
 def part(scores: FloatArray, likeness: FloatArray) -> tuple[Parts, NDArray[np.bool_]]:
-    """Returns the parts at every tau of TAUS: IND are the scores (n,) whose likeness (n,) is above tau.
+    """Returns the parts at every tau of TAUS, where scores (n,) with a likeness (n,) above tau are IND.
 
     Returns:
-        The parts, and at which taus they are usable, bool (t,): where both parts have two different scores.
-        At the others their values mean nothing.
+        The parts, and True (t,) for usable taus, at which both parts have two different scores. At other taus
+        the values of the parts have no meaning.
     """
     order = np.argsort(-likeness, kind="stable")
     centre = scores.mean()
@@ -91,13 +93,13 @@ def part(scores: FloatArray, likeness: FloatArray) -> tuple[Parts, NDArray[np.bo
 
 
 class Gscore(Measured):
-    """Performance regressed on the Gscore; tau is the one whose regression fits the meta-train mixes best.
+    """Regression of the metric on the Gscore, at the tau whose regression fits the meta-train mixes best.
 
     Args:
-        distance: a name in DISTANCES.
-        form: "standardised", scores less the mean of the IND reference over its standard deviation; or
-            "literal", scores as they are and the Gaussian of sec. 5.1 as printed.
-        regressor: a name in REGRESSORS, fitted after tau is found.
+        distance: Name of the distance, one of DISTANCES.
+        form: "standardised" for scores minus the mean of the IND reference, divided by its standard
+            deviation; "literal" for unchanged scores and the Gaussian of sec. 5.1 as printed.
+        regressor: Name of the regressor, one of REGRESSORS, which is fitted after tau is found.
     """
 
     def __init__(
@@ -108,10 +110,10 @@ class Gscore(Measured):
         self.regressor = regressor
 
     def know(self, reference: FloatArray) -> "Gscore":
-        """Take the scores (r,) of the in-distribution reference in place of a fit.
+        """Store mean and standard deviation of the reference's scores (r,); `gscores` then needs no fit.
 
         Raises:
-            UnusableInput: `distance` or `form` is unknown, or all scores are the same.
+            UnusableInput: `distance` or `form` is unknown, or all scores are equal.
         """
         for given, known in ((self.distance, DISTANCES), (self.form, FORMS)):
             if given not in known:
@@ -119,8 +121,8 @@ class Gscore(Measured):
         self.mean_, self.sd_ = float(reference.mean()), float(reference.std())
         if not self.sd_ > 0:
             raise UnusableInput(
-                "Gscore: all scores of the in-distribution reference are the same, so no spread is known: "
-                "leave the detector out"
+                "Gscore: all scores of the in-distribution reference are equal, so they cannot be "
+                "standardised: leave the detector out"
             )
         return self
 
@@ -129,16 +131,16 @@ class Gscore(Measured):
 
     @abstractmethod
     def _likeness(self, scores: FloatArray) -> FloatArray:
-        """Returns how much each of the scores (n,), in the unit of `form`, looks like IND: (n,) in [0, 1]."""
+        """Returns the likeness to IND of each of the scores (n,), in the unit of `form`: (n,) in [0, 1]."""
 
     def _measure(self, mix: ScoredMix) -> FloatArray:
         return self.gscores(mix_scores(mix))
 
     def gscores(self, scores: FloatArray) -> FloatArray:
-        """Returns the Gscore at every tau, then 1 where tau leaves no part empty and 0 where it does, (2 t,).
+        """Returns the Gscore at every tau, followed by 1 for each usable tau and 0 for others, (2 t,).
 
-        In place of a Gscore that is not there stands that at the nearest tau; 0 if there is none. The scores
-        (n,) may come in any order; the method has to know its source, by `fit` or `know`.
+        At a tau that is not usable, the Gscore is that of the nearest usable tau, or 0 if there is none. The
+        scores (n,) may be in any order. Call `fit` or `know` first.
         """
         scores = np.sort(scores)
         if self.form == "standardised":
@@ -160,13 +162,13 @@ class Gscore(Measured):
 
 
 def search_tau(gscores: FloatArray, usable: NDArray[np.bool_], targets: FloatArray) -> int:
-    """Returns the index into TAUS with the least training loss of a linear regression (sec. 5.2, appendix B).
+    """Returns the index into TAUS with the smallest loss of a linear regression (sec. 5.2, appendix B).
 
     Args:
-        gscores: of m mixes at every tau, (m, t).
-        usable: whether both parts are there, (m, t). A tau that leaves a part of some mix empty is skipped,
-            unless every tau does: then those that do so least often stay.
-        targets: (m,).
+        gscores: Gscores of m mixes at every tau, (m, t).
+        usable: True (m, t) if both parts of the mix are usable. A tau that is not usable for some mix is
+            skipped; if every tau is, those that are usable for most mixes are kept.
+        targets: True values of the metric, (m,).
     """
     empty = (~usable).sum(axis=0)
     losses = np.where(empty == empty.min(), _losses(gscores, targets), np.inf)

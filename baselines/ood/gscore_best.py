@@ -1,4 +1,7 @@
-"""gscore-best: how far a plug-in estimate is off, learnt from the shape of a mix's scores."""
+"""gscore-best: a plug-in estimate, corrected by regressions on the distribution of a mix's scores.
+
+The method was developed for this kit (docs/results/ood-track.md).
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,29 +28,30 @@ from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 DELTAS = (0.9, 0.1, 0.001)
-"""How boldly the IND share is estimated: the last takes the ratio where it is known best."""
+"""Failure probabilities of the bounds in `ind_share`; the last one prefers ratios of low variance."""
 LEVELS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995])
+"""Quantiles of the reference below which the share of the mix is evidence."""
 TAUS_USED = (50, 90, 99)
-"""Indices into TAUS at which UDE's Gscore is taken."""
+"""Indices into TAUS at which UDE's Gscore is evidence."""
 SMALLEST = 50
-"""Images in the smallest resampled mixes, as in the smallest that the method is meant for."""
+"""Number of images of the smallest resampled mixes, and of the smallest intended ones."""
 LARGE = 800
-"""Images from which on a mix counts as large."""
+"""Number of images from which on a mix counts as large."""
 SIZE = -1
-"""The column of log n in `evidence`."""
+"""Index of the column with log n in `evidence`."""
 EVEN = np.full(4, 0.5)
-"""The weights of what is learnt where there are too few mixes to find them."""
+"""Weights of the corrections if there are too few mixes to fit weights."""
 USUAL = 0.9
-"""The share of mixes of families left out that are at a usual distance from the others."""
+"""Share of mixes of left-out families whose distance from the others counts as usual."""
 
 
 def evidence(mix: FloatArray, reference: FloatArray, metric: str) -> FloatArray:
-    """Returns what tells a mix's performance, float64 (27,): first a plug-in estimate of the metric.
+    """Returns numbers that describe a mix, float64 (27,); the first is a plug-in estimate of the metric.
 
-    Then come the other plug-in estimates, the IND shares they use, log n, the part of the mix below the
-    reference's quantiles, and K-means, UDE's Gscores, mean and spread of the normal scores. All rests on the
-    ranks of the mix's scores (n,) among the reference's (r,, ascending): a detector that ranks images alike
-    is treated alike, however its scores are spread.
+    The others are two further plug-in estimates, the three IND shares, the shares of the mix below the
+    reference's quantiles, UDE's Gscores, and of the normal scores the distance of K-means's centres, the mean
+    and the standard deviation; the last is log n. All depend only on the ranks of the mix's scores (n,) among
+    the reference's (r,), ascending, so that monotone transformations of a detector's scores change nothing.
     """
     ordered = np.sort(mix)
     shares = [ind_share(ordered, reference, delta) for delta in DELTAS]
@@ -67,16 +71,15 @@ def evidence(mix: FloatArray, reference: FloatArray, metric: str) -> FloatArray:
 def resample(
     ood: NDArray[np.bool_], shares: tuple[float, float], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Returns which images of a mix, int64, make a smaller one.
+    """Returns the indices, int64, of the images of a smaller mix drawn from a mix.
 
-    Its size is any from 50 on, uniform in its logarithm.
-
-    There are at least 20 images of either kind, or all that there are.
+    The logarithm of its size is uniform from log 50 to log n. It has at least 20 images of either kind, or
+    all that there are.
 
     Args:
-        ood: whether each image is OOD, bool (n,).
-        shares: between which the IND share is drawn, uniformly.
-        rng: what the mix is drawn from.
+        ood: True (n,) for OOD images.
+        shares: Smallest and largest IND share, between which the share is uniform.
+        rng: Random generator.
     """
     from starter.sets.mix import LEAST
 
@@ -89,22 +92,22 @@ def resample(
 
 
 class GscoreBest(Measured):
-    """A plug-in estimate put right by what ridge regression and boosted trees learn of its error.
+    """A plug-in estimate plus corrections by ridge regression and boosted trees fitted to its error.
 
-    How much either counts, in small mixes and in large ones, is found by leaving families out: where images
-    are many the estimate needs little help, and for one detector or metric less than for another. A mix that
-    is like none that was learnt from is corrected less, by the square of its distance in usual ones: what is
-    learnt may point the wrong way there (docs/decisions/0089).
+    The weights of the two corrections, in small and in large mixes, are fitted on left-out families: for
+    large mixes, and for some detectors and metrics, the estimate needs little correction. Far from the
+    meta-train mixes corrections may be wrong, so they are divided by the square of the distance over the
+    usual one (docs/decisions/0089).
 
-    They learn from the meta-train mixes and from smaller ones drawn from each of those, of any IND share that
-    lies between the meta-train mixes' own; how these perform is known, since meta-train mixes tell which
-    images are OOD. The IND images of all join the reference: the scores at its upper end, where few images
-    lie, decide what a mix is taken for.
+    The regressions are fitted to the meta-train mixes and to smaller mixes drawn from them, with IND shares
+    in the range of the meta-train mixes; their metrics are known, since meta-train mixes say which images are
+    OOD. The IND images of all meta-train mixes are added to the reference, whose few highest scores matter
+    most.
 
     Args:
-        resamples: mixes drawn from each meta-train mix.
-        alpha: the ridge penalty, on standardised evidence.
-        seed: of the mixes drawn.
+        resamples: Number of mixes drawn from each meta-train mix, an int >= 0.
+        alpha: Penalty of the ridge regression on standardised evidence, above 0.
+        seed: Seed of the drawn mixes.
     """
 
     refits = True
@@ -169,15 +172,16 @@ class GscoreBest(Measured):
         return make_pipeline(StandardScaler(), Ridge(self.alpha)), lightgbm()
 
     def _scaled(self, rows: FloatArray) -> FloatArray:
-        """Returns evidence (m, 27) less its mean over its spread, both of the mixes that were learnt from."""
+        """Returns the evidence (m, 27), standardised by mean and standard deviation of the training mixes."""
         return (rows - self.scale_[0]) / self.scale_[1]
 
     def _weigh(
         self, rows: FloatArray, errors: FloatArray, families: Sequence[frozenset[str]]
     ) -> tuple[FloatArray, float]:
-        """Returns the weights (4,), >= 0, with which held-out families' corrections fit the errors best.
+        """Returns the weights (4,), >= 0, of the corrections that fit the errors on left-out families best.
 
-        And the distance within which a share `USUAL` of these mixes are to the nearest of the others.
+        Also returns the usual distance: a share `USUAL` of these mixes are within it of the nearest other
+        mix.
         """
         found, distances, scaled = np.zeros((len(rows), 2)), np.zeros(len(rows)), self._scaled(rows)
         for fold in blocks(families):
@@ -195,9 +199,11 @@ class GscoreBest(Measured):
 
 
 def by_size(corrections: FloatArray, rows: FloatArray) -> FloatArray:
-    """Returns the two corrections (m, 2) of mixes of this evidence (m, 27), in small and in large mixes.
+    """Returns the corrections (m, 2), multiplied by the smallness and by the largeness of each mix, (m, 4).
 
-    The result is (m, 4).
+    Args:
+        corrections: Corrections of the two regressions, (m, 2).
+        rows: Evidence of the mixes, (m, 27).
     """
     large = np.clip((rows[:, SIZE] - np.log(SMALLEST)) / np.log(LARGE / SMALLEST), 0.0, 1.0)[:, None]
     return np.hstack([(1 - large) * corrections, large * corrections])

@@ -1,4 +1,8 @@
-"""K-means on OOD scores, which knows no spread (Zhang, Deng & Zheng 2023, sec. 5.1)."""
+"""K-means on a mix's scores.
+
+Paper: Zhang, Deng & Zheng, "Unsupervised Evaluation of Out-of-distribution Detection: A Data-centric
+Perspective", 2023, sec. 5.1.
+"""
 
 import numpy as np
 
@@ -8,19 +12,18 @@ from submission.arrays import FloatArray
 
 
 def kmeans(target: ScoredMix, source: Source) -> float:
-    """Returns Gscore by K-means and l2: the distance of the two centres of a mix's scores, at least 0.
+    """Returns the Gscore by K-means and l2, |c_1 - c_2| for the two centres of a mix's scores, >= 0.
 
-    It is as good in any unit of the scores, since a linear regression follows.
+    The unit of the scores does not matter, since a linear regression follows.
     """
     low, high = two_means(np.sort(mix_scores(target)))
     return high - low
 
 
 def two_means(ordered: FloatArray) -> tuple[float, float]:
-    """Returns the two centres, low and high, of K-means on scores (n,) in ascending order: the exact optimum.
+    """Returns the two centres, low and high, of the exact optimum of K-means on scores (n,), ascending.
 
-    In one dimension the clusters lie on either side of a cut, so all n - 1 cuts are tried. One score alone
-    is both centres.
+    In one dimension a cut divides the clusters, so all n - 1 cuts are tried. A single score is both centres.
 
     >>> two_means(np.array([0.0, 1.0, 9.0, 11.0]))
     (0.5, 10.0)

@@ -1,4 +1,8 @@
-"""Mixture-proportion estimation: how much of a mix is in-distribution, and what the rest looks like."""
+"""Mixture-proportion estimation: the IND share of a mix, and the distribution of its OOD scores.
+
+Paper: Garg, Wu, Smola, Balakrishnan & Lipton, "Mixture Proportion Estimation and PU Learning: A Modern
+Approach", NeurIPS 2021, arXiv 2111.00980.
+"""
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -6,28 +10,28 @@ from scipy.optimize import isotonic_regression
 from submission.arrays import FloatArray
 
 DELTA = 0.9
-"""How likely a bound in `ind_share` may fail: of 0.001, 0.1 (as published) and 0.9, the best on meta-train
-mixes of 50 to 800 images."""
+"""Probability with which a bound in `ind_share` may fail; of 0.001, 0.1 (the published value) and 0.9 the
+best on meta-train mixes of 50 to 800 images."""
 LEVELS = np.linspace(0.02, 1, 50)
-"""The shares of the reference below which a mix is compared with it."""
+"""Shares of the reference, at whose quantiles a mix is compared with it."""
 LEAST_SHARE, MOST_SHARE = 0.05, 0.9
-"""An estimated IND share is kept in here: near 1 the rest of a mix is divided by nearly nothing."""
+"""Range of an estimated IND share; near 1 the scores of the OOD images could not be separated."""
 POINTS = 400
-"""IND scores that a metric is computed with, at least: enough for a threshold at 95 % of them."""
+"""Smallest number of IND scores for computing a metric, enough for a threshold at 95 % of them."""
 
 
 def ind_share(mix: FloatArray, reference: FloatArray, delta: float = DELTA) -> float:
     """Returns the IND share of a mix, in [0.05, 0.9], by best bin estimation (Garg et al. 2021, eq. 4).
 
-    A mix has at least as large a part of its images below any score as its IND images alone have there:
-    share <= F_mix(c) / F_ref(c). The ratio is taken where its upper confidence bound is the least; that
-    paper's multiplies the two slacks by 1 + gamma (gamma = .01 there), which is left out here. It
-    overestimates where OOD images have scores as low as IND images wherever one looks.
+    Below any score c, a mix has at least the images that its IND images contribute: share <= F_mix(c) /
+    F_ref(c). The estimate is the ratio at the score c with the smallest upper confidence bound. The paper
+    also multiplies the widths of the two bounds by 1 + gamma with gamma = 0.01, which is left out here. The
+    share is overestimated if at every score some OOD images look like IND images.
 
     Args:
-        mix: scores (n,), higher = more OOD.
-        reference: scores (r,) of IND images, ascending.
-        delta: how likely each of the two bounds (Dvoretzky, Kiefer & Wolfowitz) may fail.
+        mix: Scores (n,); higher means more OOD.
+        reference: Scores (r,) of IND images, ascending.
+        delta: Probability with which each of the two bounds (Dvoretzky, Kiefer & Wolfowitz) may fail.
     """
     cuts = reference[np.ceil(LEVELS * len(reference)).astype(int) - 1]
     of_reference = np.searchsorted(reference, cuts, side="right") / len(reference)
@@ -38,10 +42,16 @@ def ind_share(mix: FloatArray, reference: FloatArray, delta: float = DELTA) -> f
 
 
 def ood_scores(mix: FloatArray, reference: FloatArray, share: float, count: int) -> FloatArray:
-    """Returns `count` scores, ascending, at even quantiles of a mix (n,) less its IND share.
+    """Returns `count` scores, ascending, at even quantiles of the OOD part of a mix.
 
-    The rest's distribution function is (F_mix - share F_ref) / (1 - share), brought into [0, 1] and, by
-    isotonic regression, into ascending order.
+    The distribution function of the OOD part is (F_mix - share F_ref) / (1 - share), clipped to [0, 1] and
+    made monotone by isotonic regression.
+
+    Args:
+        mix: Scores (n,) of the mix.
+        reference: Scores (r,) of IND images, ascending.
+        share: IND share of the mix.
+        count: Number of scores.
     """
     values, counts = np.unique(mix, return_counts=True)
     of_reference = np.searchsorted(reference, values, side="right") / len(reference)
@@ -52,10 +62,10 @@ def ood_scores(mix: FloatArray, reference: FloatArray, share: float, count: int)
 
 
 def detection_metric(metric: str, reference: FloatArray, ood: FloatArray, share: float) -> float:
-    """Returns a metric of DETECTION_METRICS on IND scores like the reference's and these OOD scores (m,).
+    """Returns a metric of DETECTION_METRICS for IND scores like the reference's and OOD scores (m,).
 
-    The IND scores are even quantiles of the reference (r,), so many that their share is `share`, which AUPR
-    depends on; the OOD scores are repeated as often as that takes.
+    The IND scores are even quantiles of the reference (r,). Their number is chosen so that their share is
+    `share`, on which AUPR depends; the OOD scores are repeated if necessary.
     """
     from starter.detectors.metrics import DETECTION_METRICS
 
@@ -67,6 +77,6 @@ def detection_metric(metric: str, reference: FloatArray, ood: FloatArray, share:
 
 
 def plug_in(metric: str, mix: FloatArray, reference: FloatArray, share: float) -> float:
-    """Returns the metric of a mix's scores (n,) if this share is IND and spread like the reference."""
+    """Returns the metric of a mix's scores (n,) if this share of them is IND and like the reference."""
     count = max(round(POINTS * (1 - share) / share), 100)
     return detection_metric(metric, reference, ood_scores(mix, reference, share, count), share)

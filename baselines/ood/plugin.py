@@ -1,4 +1,9 @@
-"""Plug-in estimates: a mix's scores less those of its IND images leave those of its OOD images."""
+"""Plug-in estimates: subtracting the IND scores from a mix's scores leaves the scores of its OOD images.
+
+The metric follows from the two distributions, F_ref for IND and (F_mix - p F_ref) / (1 - p) for OOD images,
+with the IND share p. For the share: Garg et al., "Mixture Proportion Estimation and PU Learning: A Modern
+Approach", NeurIPS 2021. The estimate was developed for this kit.
+"""
 
 from baselines.contract.estimator import Estimator
 from baselines.ood.mixture_proportion import ind_share, plug_in
@@ -8,12 +13,13 @@ from submission.errors import UnusableInput
 
 
 class Plugin(Estimator):
-    """The metric by subtraction where the IND share is known: what makes fixed ratios easy.
+    """The metric by subtraction with a known IND share; it shows how easy a fixed ratio is.
 
-    At a share p, the part of a mix below the threshold that keeps 95 % of IND is .95 p + (1 - p) FPR@95.
+    For an IND share p, the part of a mix below the threshold that keeps 95 % of IND is 0.95 p + (1 - p)
+    FPR@95.
 
     Args:
-        share: of the mixes' IND images; 0.5 is the paper's 1:1.
+        share: IND share of the mixes, in (0, 1); 0.5 is the 1:1 of the Gscore paper.
     """
 
     def __init__(self, share: float = 0.5) -> None:
@@ -30,7 +36,7 @@ class Plugin(Estimator):
 
 
 class PluginMpe(Estimator):
-    """The metric by subtraction, the IND share estimated from the mix (mixture-proportion estimation)."""
+    """The metric by subtraction, with the IND share of each mix estimated by `ind_share`."""
 
     def _fit(self, meta: MetaTrain) -> None:
         self.reference_ = reference_scores(meta.source)

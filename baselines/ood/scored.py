@@ -1,4 +1,4 @@
-"""What every method of the OOD track reads: a mix's scores and those of the in-distribution reference."""
+"""Access to the scores of a mix and of the in-distribution reference, for methods of the OOD track."""
 
 from functools import wraps
 
@@ -13,16 +13,21 @@ WRONG_TRACK = "this method is of the OOD track: it reads an OOD detector's score
 
 
 def scored_mix(seen: Observation | ScoredMix) -> ScoredMix:
-    """Returns the mix, if it is one. Raises UnusableInput for an observation of the accuracy track."""
+    """Returns the mix.
+
+    Raises:
+        UnusableInput: `seen` is an observation of the accuracy track.
+    """
     if not isinstance(seen, ScoredMix):
         raise UnusableInput(WRONG_TRACK.format(f"set {seen.set_name!r}"))
     return seen
 
 
 def mix_scores(seen: Observation | ScoredMix) -> NDArray[np.float64]:
-    """Returns the scores of a scored mix, float64 (n,), in the order of its images.
+    """Returns the scores of a mix, float64 (n,), in the order of its images.
 
-    Raises as `scored_mix`.
+    Raises:
+        UnusableInput: `seen` is an observation of the accuracy track.
     """
     return np.asarray(scored_mix(seen).scores, np.float64)
 
@@ -39,7 +44,7 @@ def reference_scores(source: Source) -> NDArray[np.float64]:
 
 
 def of_observation(indicator: Indicator) -> Indicator:
-    """Returns the indicator of what the classifier sees of a mix, whatever the detector says of it."""
+    """Returns an indicator of mixes that applies `indicator` to the classifier's observation of a mix."""
 
     @wraps(indicator)
     def measured(mix: ScoredMix, source: Source) -> float:

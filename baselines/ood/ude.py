@@ -1,4 +1,8 @@
-"""UDE, unilateral density estimation: IND alone gets a density (Zhang, Deng & Zheng 2023, sec. 5.1)."""
+"""UDE, unilateral density estimation: a Gaussian is fitted to the IND scores alone.
+
+Paper: Zhang, Deng & Zheng, "Unsupervised Evaluation of Out-of-distribution Detection: A Data-centric
+Perspective", 2023, sec. 5.1.
+"""
 
 import numpy as np
 
@@ -7,10 +11,11 @@ from submission.arrays import FloatArray
 
 
 class Ude(Gscore):
-    """Gscore by UDE: a score looks like IND the nearer it is to the mean of the IND reference.
+    """Gscore by UDE: a score's likeness is the higher, the closer it is to the mean of the IND reference.
 
-    The likeness is exp(-(x - mu)^2 / 2) of standardised scores; as printed, exp(-(x - mu)^2 / (2 sigma)), the
-    square of sigma is missing, so that it depends on the unit of the scores (form "literal").
+    The likeness is exp(-z^2 / 2) for standardised scores z = (x - mu) / sigma. The form "literal" is the
+    paper's exp(-(x - mu)^2 / (2 sigma)); there sigma is not squared, so that it depends on the unit of the
+    scores.
     """
 
     def _likeness(self, scores: FloatArray) -> FloatArray:

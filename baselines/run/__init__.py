@@ -1,1 +1,1 @@
-"""Running methods on a competition: the kit's and a user's own."""
+"""Functions that run methods, the kit's and a user's own, on a competition."""

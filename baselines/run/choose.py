@@ -1,6 +1,6 @@
-"""Choosing methods on the command line: by name, with ``--set METHOD.PARAM=VALUE``; and the list of them.
+"""Functions that choose methods by name and set parameters (``--set METHOD.PARAM=VALUE``), and list methods.
 
-What each of the kit's methods is, in a line, and whose it is: the facts of docs/how-to/methods.md.
+`SUMMARIES` has a line for each of the kit's methods, with its source, as in docs/how-to/methods.md.
 """
 
 import json
@@ -23,77 +23,81 @@ from submission import Competition
 from submission.errors import UnusableInput
 
 SUMMARIES = {
-    "constant": "the mean of the meta-train targets: what skill is measured against",
+    "constant": "the mean of the meta-train targets, against which skill is measured",
     "confscore": "mean confidence; linear regression (Hendrycks & Gimpel 2017)",
     "entropy": "mean softmax entropy; linear regression (Guillory et al. 2021)",
-    "atc": "share of images above the confidence that fits the source, as it is (Garg et al. 2022)",
+    "atc": "share of images above the confidence threshold of the source (Garg et al. 2022)",
     "atc-ts": "atc after temperature scaling on the source (Garg et al. 2022)",
     "atc-ne": "atc with the negative entropy in place of the confidence (Garg et al. 2022)",
     "atc-ne-ts": "atc-ne after temperature scaling on the source (Garg et al. 2022)",
     "atc+lr": "atc's share; linear regression (Garg et al. 2022)",
-    "atc-datacv": "atc as in DataCV's starter kit, which cuts at the other quantile; linear regression",
+    "atc-datacv": "atc as in DataCV's starter kit, with the threshold at the accuracy's quantile; "
+    "linear regression",
     "fd": "Frechet distance to the training features; linear regression (Deng & Zheng 2021)",
     "rotation": "accuracy of a four-way rotation head; linear regression (Deng, Gould & Zheng 2021)",
-    "doc": "source accuracy plus the difference of mean confidences, as it is (Guillory et al. 2021)",
+    "doc": "source accuracy plus the difference of mean confidences (Guillory et al. 2021)",
     "doc-ts": "doc after temperature scaling on the source (Garg et al. 2022)",
     "doc+lr": "doc's estimate; linear regression (Guillory et al. 2021)",
     "cbpe": "mean confidence after isotonic calibration on the source (NannyML)",
     "nuclear": "nuclear norm of the softmax matrix; linear regression (Deng et al. 2023)",
     "mano": "4-norm of the normalised logits; linear regression (Xie et al. 2024)",
-    "cot": "optimal transport from the softmax to the source's labels (Lu et al. 2023)",
-    "cott": "share transported below the cost that fits the source (Lu et al. 2023)",
-    "cott-em": "cott under the class prior that EM finds in the set (Saerens et al. 2002)",
-    "cott-bbse": "cott under the class prior of BBSE (Lipton et al. 2018)",
-    "cott-rlls": "cott under the class prior of RLLS (Azizzadenesheli et al. 2019)",
-    "cott-referee": "cott under the class prior that EM finds in the referee's probabilities",
-    "cott-gate": "cott and cott-em, averaged by how much of the set's distance the class prior explains",
-    "mlls": "accuracy expected under label shift, the prior by EM with bias-corrected temperature "
+    "cot": "1 - cost of the optimal transport from the softmax to the source's labels (Lu et al. 2023)",
+    "cott": "share of images below the transport-cost threshold of the source (Lu et al. 2023)",
+    "cott-em": "cott with the class prior that EM finds in the set (Saerens et al. 2002)",
+    "cott-bbse": "cott with the class prior by BBSE (Lipton et al. 2018)",
+    "cott-rlls": "cott with the class prior by RLLS (Azizzadenesheli et al. 2019)",
+    "cott-referee": "cott with the class prior that EM finds in the referee's probabilities",
+    "cott-gate": "mean of cott and cott-em, weighted by how much of the set's distance the prior explains",
+    "mlls": "expected accuracy under label shift; prior by EM with bias-corrected temperature scaling "
     "(Alexandari et al. 2020)",
-    "bbse": "accuracy expected under label shift, the prior from the confusion matrix (Lipton et al. 2018)",
-    "rlls": "bbse with its prior drawn towards the source's (Azizzadenesheli et al. 2019)",
-    "mde": "meta-distribution energy, less log n; linear regression (Peng et al. 2024)",
+    "bbse": "expected accuracy under label shift; prior from the confusion matrix (Lipton et al. 2018)",
+    "rlls": "bbse with the prior shrunk towards the source's (Azizzadenesheli et al. 2019)",
+    "mde": "meta-distribution energy, minus log n; linear regression (Peng et al. 2024)",
     "softmaxcorr": "cosine of the class correlation with the class prior; linear regression (Tu et al. 2024)",
-    "dispersion": "how far apart predicted classes' mean features lie; linear regression (Xie et al. 2023)",
-    "ei": "how often and surely rotated and grey copies are classified alike; linear regression "
+    "dispersion": "distance between the mean features of predicted classes; linear regression "
+    "(Xie et al. 2023)",
+    "ei": "effective invariance of predictions to rotation and loss of colour; linear regression "
     "(Deng et al. 2022)",
-    "gde": "agreement with the competition's other classifiers, as it is (Jiang et al. 2022)",
+    "gde": "agreement with the competition's other classifiers (Jiang et al. 2022)",
     "gde+lr": "gde's agreement; linear regression (Jiang et al. 2022)",
-    "aline": "agreement on the line with the competition's other classifiers (Baek et al. 2022)",
-    "aline-heads": "agreement on the line with random heads of the classifier (Saxena et al. 2024)",
-    "agreement": "agreement with the referee, plus what it lacks of the accuracy on the source (as gde)",
-    "frap": "share above a threshold of the classifier fused with the referee (FRAP 2026)",
-    "fused": "accuracy expected by classifier and referee together, under the class prior by EM",
+    "aline": "agreement-on-the-line with the competition's other classifiers (Baek et al. 2022)",
+    "aline-heads": "agreement-on-the-line with random heads of the classifier (Saxena et al. 2024)",
+    "agreement": "agreement with the referee, plus accuracy minus agreement on the source (as gde)",
+    "frap": "share above a threshold, for the classifier fused with the referee (FRAP 2026)",
+    "fused": "expected accuracy by classifier and referee together, with the class prior by EM",
     "suitability": "mean probability of being right, by a regression on the source (Pouget et al. 2025)",
-    "bop": "how often prototypes of the training features occur; linear regression (Tu et al. 2023)",
-    "projnorm": "how far weights move when trained on the set's own predictions; linear regression "
+    "bop": "distance between histograms of feature prototypes, set and training; linear regression "
+    "(Tu et al. 2023)",
+    "projnorm": "distance that weights move when trained on the set's predictions; linear regression "
     "(Yu et al. 2022)",
-    "stack": "thirteen indicators, regressed on and combined as cross-validation by operation weighs them",
-    "ora-a": "SYP's oracle: an MLP tells from six indicators whether an image is right "
+    "stack": "weighted mean of regressions on thirteen indicators, weights by cross-validation",
+    "ora-a": "SYP's oracle: an MLP predicts from six indicators if an image is right "
     "(Chen, Zhang & Song 2023)",
     "ora-b": "SYP's oracle with self-attention in place of the MLP (Chen, Zhang & Song 2023)",
     "syp": "SYP: the mean of ora-a and ora-b (Chen, Zhang & Song 2023)",
-    "ora-l": "LightGBM on the oracle's indicators, in seconds",
-    "unseen-best": "trees on richer indicators, transport under an estimated class prior, a correction",
-    "gscore-kmeans": "how far apart the scores' K-means centres lie; linear regression "
+    "ora-l": "LightGBM on the oracle's indicators, trained in seconds",
+    "unseen-best": "trees on richer indicators, transport with an estimated class prior, a correction",
+    "gscore-kmeans": "distance between the scores' K-means centres; linear regression "
     "(Zhang, Deng & Zheng 2023)",
     "gscore-gmm-w": "Wasserstein distance of two Gaussians on the scores; linear regression "
     "(Zhang, Deng & Zheng 2023)",
     "gscore-gmm-kl": "KL divergence of two Gaussians on the scores; linear regression "
     "(Zhang, Deng & Zheng 2023)",
-    "gscore-ude-w": "as gscore-gmm-w, where only IND gets a Gaussian beforehand (Zhang, Deng & Zheng 2023)",
-    "gscore-ude-kl": "as gscore-gmm-kl, where only IND gets a Gaussian beforehand (Zhang, Deng & Zheng 2023)",
-    "confident": "the metric, if what the classifier is sure of counts as IND (Zhang, Deng & Zheng 2023)",
+    "gscore-ude-w": "as gscore-gmm-w, with a Gaussian fitted to the IND reference (Zhang, Deng & Zheng 2023)",
+    "gscore-ude-kl": "as gscore-gmm-kl, with a Gaussian fitted to the IND reference "
+    "(Zhang, Deng & Zheng 2023)",
+    "confident": "the metric, if images with high confidence count as IND (Zhang, Deng & Zheng 2023)",
     "auto-eval": "Frechet distance of the features, as fd; linear regression (Deng & Zheng 2021)",
-    "plugin": "the metric of the mix's scores less those of its IND images, whose share is known (half)",
+    "plugin": "the metric after the IND scores are subtracted from the mix's; IND share one half",
     "plugin-mpe": "plugin with the IND share estimated from the mix (Garg et al. 2021)",
-    "gscore-best": "plugin-mpe corrected by what ridge and boosted trees learn of its error",
+    "gscore-best": "plugin-mpe, corrected by ridge and boosted trees that learn its error",
 }
-"""By the method's name, of both tracks. Where nobody is named the method is this kit's."""
+"""Summaries by the method's name, for both tracks. Methods without a source were developed for this kit."""
 
 PLAIN = (bool, int, float, str, NoneType)
-"""What a parameter of a regressor is that a line of text can set."""
+"""Types of the parameters that a line of text can set."""
 Settings = dict[str, dict[str, object]]
-"""Method -> parameter -> value."""
+"""Values by method and parameter."""
 
 
 def choose(
@@ -103,20 +107,20 @@ def choose(
     track: str = "accuracy",
     called: Sequence[str] = (),
 ) -> dict[str, Estimator]:
-    """Returns fresh copies of the methods named, with their parameters set.
+    """Returns new copies of the named methods, with their parameters set.
 
     Args:
-        names: of the kit, or ``module:Class``, or ``module:name`` of a regressor.
-        settings: ``METHOD.PARAM=VALUE`` lines.
-        kit: every method that has a name of its own.
-        track: what a regressor's table of features is of.
-        called: what each of them is called in this run, in their order; as `names` unless given.
+        names: Names of methods of the kit, ``module:Class``, or ``module:name`` of a regressor.
+        settings: Lines ``METHOD.PARAM=VALUE``.
+        kit: Methods of the kit by name.
+        track: Track whose table of features a regressor learns from.
+        called: Name of each method in this run, in the same order; `names` if empty.
 
     Raises:
-        UnusableInput: there is no such method, two would have one name, or a setting does not fit it.
+        UnusableInput: a method does not exist, two methods have the same name, or a setting does not fit.
     """
     if called and len(called) != len(names):
-        raise UnusableInput(f"--as names each METHOD once, in their order: {len(names)}, not {len(called)}")
+        raise UnusableInput(f"give --as once per METHOD, in the same order: {len(names)}, not {len(called)}")
     chosen: dict[str, Estimator] = {}
     for name, own in zip(names, called or names, strict=True):
         if name not in kit and ":" not in name:
@@ -131,10 +135,10 @@ def choose(
 
 
 def check_name(own: str, name: str, kit: Collection[str]) -> None:
-    """Check what a run calls a method, for a file is named after it.
+    """Check the name of a method in a run, after which a file is named.
 
     Raises:
-        UnusableInput: it is no name of a file, or that of another method of the kit.
+        UnusableInput: the name cannot be that of a file, or is that of another method of the kit.
     """
     if not re.fullmatch(r"[\w(][\w.,=()+ -]{0,99}", own):
         raise UnusableInput(f"{own!r} cannot name a method: use letters, digits and any of . , = ( ) + - _")
@@ -150,18 +154,18 @@ def choose_for(
     expensive: Mapping[str, str],
     called: Sequence[str] = (),
 ) -> tuple[dict[str, Estimator], dict[str, str]]:
-    """Returns the methods to run on a competition, as `choose` does, and why others of the kit are left out.
+    """Returns the methods to run on a competition, and the reasons why others of the kit are left out.
 
     Args:
-        competition: what they are to run on.
-        names: of methods; none for all of the kit that are possible and not expensive.
-        settings: ``METHOD.PARAM=VALUE`` lines.
-        kit: every method that has a name of its own.
-        expensive: why a method runs only by name.
-        called: what each of the names is called in this run; as it is unless given.
+        competition: The competition.
+        names: Names of methods; empty for all methods of the kit that can run and are not expensive.
+        settings: Lines ``METHOD.PARAM=VALUE``.
+        kit: Methods of the kit by name.
+        expensive: Reason why a method runs only if it is named, by method.
+        called: Name of each method in this run, in the same order; `names` if empty.
 
     Raises:
-        UnusableInput: as `choose`, or a method named needs what the competition does not have.
+        UnusableInput: as `choose`, or a named method needs a field that the competition does not have.
     """
     left_out: dict[str, str] = {}
     if not names:
@@ -175,13 +179,13 @@ def choose_for(
 
 
 def impossible(competition: Competition, methods: Mapping[str, Estimator]) -> dict[str, str]:
-    """Returns the methods that need what a competition does not have, and why."""
+    """Returns the methods that cannot run on a competition, each with the reason."""
     reasons = {name: unmet(method.needs, competition) for name, method in methods.items()}
     return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _unknown(name: str, kit: Mapping[str, Estimator]) -> str:
-    """Returns the error of an unknown method, and what was probably meant: the user's own, or the kit's."""
+    """Returns the message about an unknown method, with the name that was probably meant."""
     none, module = f"there is no method {name!r}", name.removesuffix(".py")
     if module.isidentifier() and Path(f"{module}.py").is_file():
         return f"{none}: name the class in {module}.py too, as {module}:{class_name(module)}"
@@ -191,7 +195,7 @@ def _unknown(name: str, kit: Mapping[str, Estimator]) -> str:
 
 
 def parsed(settings: Iterable[str]) -> Settings:
-    """Returns METHOD.PARAM=VALUE lines taken apart; a value is JSON, else text.
+    """Returns the parsed lines METHOD.PARAM=VALUE; a value is read as JSON, or else as text.
 
     >>> parsed(["ora-a.iterations=2000", "my_method:MyMethod.kind=plain"])
     {'ora-a': {'iterations': 2000}, 'my_method:MyMethod': {'kind': 'plain'}}
@@ -216,11 +220,11 @@ def parsed(settings: Iterable[str]) -> Settings:
 
 
 def set_parameters(methods: Mapping[str, Estimator], settings: Mapping[str, Mapping[str, object]]) -> None:
-    """Set parameters (method -> parameter -> value) in place; what range they have, `fit` checks.
+    """Set parameters (method -> parameter -> value) in place; `fit` checks their range.
 
     Raises:
-        UnusableInput: the method was not chosen, has no such parameter, or its value has another type or is
-            no finite number.
+        UnusableInput: a method was not chosen or has no such parameter, or a value has another type or is not
+            finite.
     """
     for method, values in settings.items():
         if method not in methods:
@@ -252,7 +256,7 @@ def own_parameters(method: Estimator) -> dict[str, object]:
 
 
 def _like(old: object, value: object) -> object:
-    """Returns `value` as the type of `old`, which stays what it is; a parameter that is None takes any."""
+    """Returns `value` with the type of `old`; if `old` is None, any type is accepted."""
     shown = reprlib.repr(value)
     if isinstance(old, float) and type(value) is int:
         try:
@@ -267,24 +271,22 @@ def _like(old: object, value: object) -> object:
 
 
 def listing(methods: Mapping[str, Estimator], expensive: Mapping[str, str]) -> str:
-    """Returns what each method is and reads of a set, a line each.
-
-    Its parameters, and why it runs only by name.
+    """Returns a text about each method: its summary, the fields that it reads, and its parameters.
 
     Args:
-        methods: of the kit, whose `SUMMARIES` are there.
-        expensive: why a method runs only by name.
+        methods: Methods of the kit by name, all of which are in `SUMMARIES`.
+        expensive: Reason why a method runs only if it is named, by method.
     """
     lines = [
-        "Every method reads logits, and in the OOD track the detector's scores; in brackets is what else.",
+        "Every method reads logits (in the OOD track also scores); its other inputs are in brackets.",
         "",
     ]
     for name, method in methods.items():
-        read = [*method.needs, *(f"{want} if there" for want in method.wants)]
+        read = [*method.needs, *(f"{want} if available" for want in method.wants)]
         reads = f" [{', '.join(read)}]" if read else ""
         lines.append(f"{name:<14} {SUMMARIES[name]}{reads}")
         if name in expensive:
-            lines.append(f"{'':<14} runs only by name: {expensive[name]}")
+            lines.append(f"{'':<14} runs only if named: {expensive[name]}")
         if own := own_parameters(method):
             lines.append(f"{'':<14} --set " + " ".join(f"{name}.{key}={value}" for key, value in own.items()))
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""A set as a row of numbers: the table that a regressor of scikit-learn learns from."""
+"""The table of features, one row per set, from which a scikit-learn regressor learns."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,9 +15,9 @@ from baselines.ood.ude import Ude
 from starter.observing.observation import Observation, ScoredMix, Source
 
 Measure = Callable[[Any], Mapping[str, float]]
-"""An unlabelled set -> its columns."""
+"""A function that returns the values of an unlabelled set by column."""
 NEEDS = {"accuracy": ("moments", "rotation", "rotations", "grey"), "ood": ("moments",)}
-"""What the columns of each track are measured on, beside logits and scores."""
+"""Fields of an observation from which the columns of each track are computed, besides logits and scores."""
 FEATURES = {
     "accuracy": (*COLUMNS, "doc", "fd"),
     "ood": (
@@ -25,14 +25,15 @@ FEATURES = {
         *("ind-share", "plugin", "plugin-mpe", "auto-eval"),
     ),
 }
-"""The columns of each track, in their order."""
+"""The columns of each track, in order."""
 
 
 def measure_of(track: str, source: Source) -> Measure:
-    """Returns what measures the FEATURES of a set of this track; what the source alone tells is found once.
+    """Returns a function that computes the FEATURES of a set of this track.
 
-    In the accuracy track these are the thirteen indicators of `stack`, `doc` and `fd`; in the OOD track those
-    of the kit's methods. Each is a number about the whole set, named as the method that is made of it.
+    In the accuracy track these are the thirteen indicators of `stack`, `doc` and `fd`; in the OOD track, the
+    indicators of the kit's methods. Each is a number about the whole set, named after the method that uses
+    it.
     """
     return {"accuracy": _accuracy, "ood": _ood}[track](source)
 

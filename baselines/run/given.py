@@ -1,4 +1,4 @@
-"""Methods as Python objects: what may be given for one, and what it is called."""
+"""Methods as arguments of Python functions: the accepted types, and the names of methods."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -11,23 +11,21 @@ from baselines.run.tabular import Tabular, described, is_tabular
 from submission.errors import UnusableInput
 
 Given: TypeAlias = str | BaseEstimator
-"""A name (of the kit, or ``module:Class``), a method, or a regressor of scikit-learn's kind."""
+"""A name (of the kit, or ``module:Class``), a method, or a scikit-learn regressor."""
 
 
 def methods_given(
     given: Given | Sequence[Given] | Mapping[str, Given], kit: Mapping[str, Estimator], track: str
 ) -> dict[str, Estimator]:
-    """Returns each method under a name of its own.
-
-    That of the kit, or its class with the parameters that were set.
+    """Returns the methods by name: the name in the kit, or the class with the parameters that were set.
 
     Args:
-        given: one or several; a mapping gives them names.
-        kit: every method that has a name of its own.
-        track: what a regressor's table of features is of.
+        given: One method or several; a mapping gives their names.
+        kit: Methods of the kit by name.
+        track: Track whose table of features a regressor learns from.
 
     Raises:
-        UnusableInput: there is no such method, it is something else, or two would have one name.
+        UnusableInput: a method does not exist or has another type, or two methods have the same name.
     """
     found: dict[str, Estimator] = {}
     if isinstance(given, Mapping):
@@ -45,7 +43,11 @@ def methods_given(
 
 
 def method_of(given: Given, kit: Mapping[str, Estimator], track: str) -> Estimator:
-    """Returns what is given as a method. Raises UnusableInput where it is none."""
+    """Returns the argument as a method.
+
+    Raises:
+        UnusableInput: the argument is not a method.
+    """
     if isinstance(given, str):
         return choose([given], [], kit, track)[given]
     if isinstance(given, Estimator):
@@ -55,12 +57,12 @@ def method_of(given: Given, kit: Mapping[str, Estimator], track: str) -> Estimat
     if isinstance(given, type):
         raise UnusableInput(f"{given.__name__} is a class: give an instance, {given.__name__}()")
     raise UnusableInput(
-        f"{type(given).__name__} is no method: give a name, an unseen.Estimator, or a regressor"
+        f"{type(given).__name__} is not a method: give a name, an unseen.Estimator, or a regressor"
     )
 
 
 def name_of(method: Estimator) -> str:
-    """Returns a method's class with the parameters that differ from their defaults.
+    """Returns the name of a method: its class, with the parameters that differ from their defaults.
 
     >>> from baselines.accuracy.mano import Mano
     >>> name_of(Mano(normaliser="softmax"))

@@ -1,4 +1,4 @@
-"""What was tried: a line a run in ``runs.csv`` of the competition's folder."""
+"""The log of runs: ``runs.csv`` in the competition's folder has a line for every run of a method."""
 
 import csv
 import io
@@ -21,14 +21,17 @@ MOST_BYTES = 1 << 26
 
 
 def log_run(competition: Competition, name: str, method: Estimator, score: float, note: str = "") -> Path:
-    """Add a run to ``runs.csv``: whole or not at all, whoever else writes at the same time.
+    """Add a run to ``runs.csv``, atomically, even if several processes write at the same time.
 
     Args:
-        competition: its folder gets the file.
-        name: what the run calls the method.
-        method: with its parameters, which are kept as JSON, the seed in a column of its own.
-        score: the RMSE in points on the validation sets; nan, and empty in the file, where there are none.
-        note: a line of the user's.
+        competition: Competition whose folder has the file.
+        name: Name of the method in the run.
+        method: The method; its parameters are written as JSON, and the seed also in a column of its own.
+        score: RMSE in points on the validation sets; nan, which is written as "", without such sets.
+        note: Remark of the user.
+
+    Returns:
+        The path of the file.
     """
     path = competition.root / RUNS
     parameters = own_parameters(method)

@@ -1,7 +1,7 @@
-"""A method of your own out of scikit-learn: any regressor, or pipeline that ends in one, on a table.
+"""A method of your own from scikit-learn: a regressor, or pipeline that ends in one, on a table of features.
 
-A row is a set, a column an indicator: `unseen.open("DIR").features("train")` shows them. It learns from the
-accuracies, which are fractions.
+Each row is a set and each column an indicator: `unseen.open("DIR").features("train")` shows the table. The
+regressor is fitted to the accuracies, which are fractions.
 
 Check it with `unseen check-method my_regressor:model`, run it with `unseen predict DIR my_regressor:model`.
 """

@@ -1,4 +1,4 @@
-"""Running methods on a competition: fit on its meta-train sets, predict its validation and test sets."""
+"""Functions that fit methods on a competition's meta-train sets and predict its validation and test sets."""
 
 import math
 import re
@@ -15,10 +15,10 @@ from submission import Competition, score_validation, write_predictions
 from submission.predicted import keep_hash
 
 FOLDERS = {"test": "submissions", "val": "validation"}
-"""Where a method's predictions of each part go, below the competition's folder."""
+"""Folders for the predictions of each part, inside the competition's folder."""
 
 Sets = tuple[MetaTrain, Mapping[str, Sequence[Seen]]]
-"""What there is to learn from, and the sets of each part."""
+"""The meta-train sets, and the sets of each part."""
 
 
 def predict(
@@ -31,23 +31,23 @@ def predict(
 ) -> dict[str, dict[str, Path]]:
     """Fit every method per subject and write ``submissions/<method>.csv`` and ``validation/<method>.csv``.
 
-    A user's own ``module:Class`` is written as ``module.Class.csv``. A method's files are written when it is
-    done, so those of the methods before one that fails are there, and it leaves none.
+    The file of a user's ``module:Class`` is ``module.Class.csv``. A method's files are written when its
+    predictions are complete. If a method fails, the files of earlier methods exist, and it has none.
 
     Args:
-        competition: an opened competition; nothing below ``private/`` is read, and in an organizer's copy the
-            hashes of the files are kept there, by which the leaderboard knows them.
-        methods: name -> prototype; each is cloned before it is fitted.
-        device: where the classifiers run.
-        progress: whether bars are shown.
-        cluster: who observes, instead of this process; the predictions are the same.
-        note: kept in ``runs.csv``, where each method's run is a line.
+        competition: An opened competition. Nothing below ``private/`` is read; in an organizer's copy the
+            hashes of the files are recorded there, so that the leaderboard recognises them.
+        methods: Prototypes by name; each is cloned before it is fitted.
+        device: Device that runs the classifiers.
+        progress: True to show progress bars.
+        cluster: Cluster that observes the sets in place of this process; the predictions are the same.
+        note: Remark for ``runs.csv``, which gets a line for each method.
 
     Returns:
-        method -> {"test": file, "val": file}; "val" is missing where the competition has no such sets.
+        For each method, {"test": file, "val": file}; "val" is missing if there are no validation sets.
 
     Raises:
-        UnusableInput: a method fails; it is named with the subject or set, and the line of its code.
+        UnusableInput: a method fails; the message names it, the subject or set, and the line of its code.
     """
     needs = asked(methods.values(), competition)
     observed = observe_parts(competition, needs, tuple(FOLDERS), device, progress, cluster)
@@ -68,7 +68,7 @@ def observe_parts(
     progress: bool = True,
     cluster: Cluster | None = None,
 ) -> dict[str, Sets]:
-    """Returns for each subject its training sets and its sets of `parts`, observed with `needs`."""
+    """Returns for each subject its meta-train sets and the sets of `parts`, observed with `needs`."""
     if cluster:
         cluster.observe(competition, needs, ("train", *parts), device, source=True)
     observed: dict[str, Sets] = {}
@@ -79,10 +79,10 @@ def observe_parts(
 
 
 def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -> dict[str, dict[str, float]]:
-    """Returns the predictions of each part by id; every set is handed over by itself, so an error names it.
+    """Returns the predictions of each part by id; the method gets one set at a time.
 
     Raises:
-        UnusableInput: the method, which the command line calls `name`, fails.
+        UnusableInput: the method, called `name` on the command line, fails.
     """
     values: dict[str, dict[str, float]] = {part: {} for _, parts in observed.values() for part in parts}
     for subject, (meta, parts) in observed.items():
@@ -93,7 +93,7 @@ def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -
 
 
 def file_name(method: str) -> str:
-    """Returns the file of a method's predictions.
+    """Returns the name of the file for a method's predictions.
 
     >>> file_name("my_method:MyMethod"), file_name("Mano(normaliser='softmax')")
     ('my_method.MyMethod.csv', 'Mano(normaliser=_softmax_).csv')

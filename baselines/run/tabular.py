@@ -1,4 +1,4 @@
-"""A regressor of scikit-learn as a method, on the table of features."""
+"""A scikit-learn regressor on the table of features, as a method."""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -17,14 +17,14 @@ from submission.errors import UnusableInput
 
 
 class Tabular(Measured):
-    """Accuracy regressed on the features of a set by any regressor, or pipeline that ends in one.
+    """A regression of accuracy on the features of a set, by any regressor or pipeline that ends in one.
 
-    It is fitted on a DataFrame, a row a meta-train set, with the columns of `measure_of`, and predicts one
-    row at a time; what it extrapolates beyond [0, 1] is clipped. A saved one holds the regressor in skops'
-    form: no code runs when it is read, and only classes of scikit-learn, NumPy and SciPy are taken.
+    It is fitted on a DataFrame with one row per meta-train set and the columns of `measure_of`, and predicts
+    one row at a time; predictions are clipped to [0, 1]. A saved method holds the regressor in the format of
+    skops: reading it runs no code and accepts only classes of scikit-learn, NumPy and SciPy.
 
     Args:
-        regressor: not fitted; it is cloned.
+        regressor: Unfitted regressor, which is cloned.
         track: "accuracy" or "ood".
     """
 
@@ -34,7 +34,7 @@ class Tabular(Measured):
 
     @property
     def needs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What its columns are measured on."""
+        """The fields of an observation from which the columns are computed."""
         return NEEDS[self.track]
 
     def _prepare(self, source: Source) -> None:
@@ -71,14 +71,16 @@ class Tabular(Measured):
         data = state["regressor"].tobytes()
         unusual = get_untrusted_types(data=data)
         if others := [name for name in unusual if not _is_of_sklearn(name)]:
-            raise UnusableInput(f"the saved regressor holds {', '.join(others)}, which is not scikit-learn's")
+            raise UnusableInput(
+                f"the saved regressor has {', '.join(others)}, which is not from scikit-learn"
+            )
         self._prepare(state["source"])
         self._source = state["source"]
         self.regressor_ = loads(data, trusted=unusual)
 
 
 def _is_of_sklearn(name: str) -> bool:
-    """Returns whether a type's full name is that of a class that scikit-learn itself defines."""
+    """Returns True if the full name of a type is that of a class that scikit-learn itself defines."""
     module, _, own = name.rpartition(".")
     if module.partition(".")[0] != "sklearn":
         return False
@@ -87,12 +89,12 @@ def _is_of_sklearn(name: str) -> bool:
 
 
 def is_tabular(given: object) -> bool:
-    """Returns whether it is a regressor of scikit-learn's kind, and no class of one."""
+    """Returns True if the argument is a scikit-learn regressor (an instance, not a class)."""
     return isinstance(given, BaseEstimator) and is_regressor(given)
 
 
 def described(regressor: BaseEstimator) -> str:
-    """Returns a regressor in a line: its steps with the parameters that were chosen.
+    """Returns one line about a regressor: its steps, with the parameters that differ from their defaults.
 
     >>> from sklearn.linear_model import Ridge
     >>> from sklearn.pipeline import make_pipeline

@@ -1,4 +1,4 @@
-"""A user's own method: the template it starts from, and loading it by ``module:Class``."""
+"""A user's own method: writing it from a template, and loading it by ``module:Class``."""
 
 import importlib
 import importlib.util
@@ -20,37 +20,37 @@ from submission.errors import UnusableInput
 from submission.files import write_text
 
 TEMPLATES = {"accuracy": "my_method", "ood": "my_ood_method"}
-"""The module that a method starts from, by track."""
+"""Name of the template for a method, by track."""
 SKLEARN = "my_regressor"
-"""The module that a regressor of scikit-learn starts from."""
+"""Name of the template for a scikit-learn regressor."""
 KIT = ("submission", "starter", "baselines", "oracle", "leaderboard", "unseen")
-"""What no file of a method can be called: these names are the kit's."""
+"""Names of the kit's packages, which a method's file cannot have."""
 MODEL = "model"
-"""What the regressor is called in it."""
+"""Name of the regressor in its template."""
 
 
 def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool = False) -> Path:
-    """Write ``<name>.py`` with a method that runs as it is, in `folder`. The path of the file.
+    """Write ``<name>.py`` with a complete method into `folder`, and return its path.
 
-    With `sklearn` it holds a pipeline of scikit-learn, ``<name>:model``.
+    With `sklearn` the file holds a scikit-learn pipeline, ``<name>:model``.
 
     Raises:
-        UnusableInput: `name` is no module name in lower case, is a word of Python, would hide another module,
-            or the file exists; there is no such track.
+        UnusableInput: `name` is not a module name in lower case, is a keyword of Python or hides another
+            module; or the file exists, or the track is unknown.
     """
     if track not in TEMPLATES:
         raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(TEMPLATES)}")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UnusableInput(
-            f"{name!r} cannot name a module: use lower-case letters, digits and _, as in my_method"
+            f"{name!r} cannot name a module: use lower-case letters, digits and _, such as my_method"
         )
     path = folder / f"{name}.py"
     if path.exists():
-        raise UnusableInput(f"{path} exists already; name another method or remove it")
+        raise UnusableInput(f"{path} exists already; choose another name, or remove the file")
     if keyword.iskeyword(name):
-        raise UnusableInput(f"{name!r} is a word of Python; choose another")
+        raise UnusableInput(f"{name!r} is a keyword of Python; choose another name")
     if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
-        raise UnusableInput(f"{name!r} would hide an installed module of that name; choose another")
+        raise UnusableInput(f"{name!r} would hide an installed module of that name; choose another name")
     template = SKLEARN if sklearn else TEMPLATES[track]
     text = Path(__file__).with_name(f"{template}.py").read_text(encoding="utf-8")
     write_text(path, text.replace(template, name).replace(class_name(template), class_name(name)))
@@ -58,7 +58,7 @@ def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool =
 
 
 def class_name(module: str) -> str:
-    """Returns the class in the file that `new_method` writes.
+    """Returns the name of the class in the file that `new_method` writes.
 
     >>> class_name("mean_margin")
     'MeanMargin'
@@ -67,21 +67,20 @@ def class_name(module: str) -> str:
 
 
 def load_method(spec: str, track: str = "accuracy") -> Estimator:
-    """Returns an instance, with its default parameters, of the class that ``module:Class`` names.
+    """Returns an instance, with default parameters, of the class named ``module:Class``.
 
-    ``module:name`` of a regressor of scikit-learn's kind, or of a pipeline that ends in one, gives it as a
-    method on the table of features of the track.
-
-    The working folder is appended to the import path, never put first: a file there cannot take an
-    installed module's place.
+    ``module:name`` of a scikit-learn regressor, or of a pipeline that ends in one, is returned as a method on
+    the track's table of features. The working folder is appended at the end of the import path, so that a
+    file there cannot replace an installed module.
 
     Raises:
-        UnusableInput: there is no such module or class, it fails on import, it is no Estimator, its
-            constructor fails or does not keep its arguments, or `needs` names no fields of an Observation.
+        UnusableInput: the module or class does not exist, the import fails, the class is no Estimator, its
+            constructor fails or does not store its arguments, or `needs` has a name that is no field of an
+            Observation.
     """
     module_name, _, name = spec.partition(":")
     if not module_name or not name:
-        raise UnusableInput(f"{spec!r} is not module:Class, as in my_method:MyMethod")
+        raise UnusableInput(f"{spec!r} is not of the form module:Class, such as my_method:MyMethod")
     if module_name in KIT:
         raise UnusableInput(
             f"{spec}: {module_name} is a package of the kit; rename your file {module_name}.py"
@@ -93,7 +92,7 @@ def load_method(spec: str, track: str = "accuracy") -> Estimator:
     if is_tabular(method_class):
         return Tabular(method_class, track)
     if not (isinstance(method_class, type) and issubclass(method_class, Estimator)):
-        raise UnusableInput(f"{spec} is no subclass of unseen.Estimator, and no regressor of scikit-learn's")
+        raise UnusableInput(f"{spec} is neither a subclass of unseen.Estimator nor a scikit-learn regressor")
     method = _made(spec, method_class)
     needs = method.needs
     if not isinstance(needs, tuple) or not all(isinstance(need, str) and need in NEEDS for need in needs):
@@ -136,7 +135,7 @@ def _made(spec: str, method_class: type[Estimator]) -> Estimator:
         clone(method)
     except (Exception, SystemExit) as error:
         raise UnusableInput(
-            f"{spec}: its constructor must store each argument, unchanged, under its own name: "
+            f"{spec}: its constructor must store each argument unchanged in an attribute of its name: "
             f"{told(error, folder)}"
         ) from error
     return method

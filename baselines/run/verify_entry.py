@@ -1,4 +1,4 @@
-"""Verifying an entry: does the method that a team hands over predict what the team submitted?"""
+"""Verification of an entry: does the team's method reproduce the team's submission?"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from baselines.run.predict import observe_parts, predictions
 from submission import Competition, UnusableInput, validate
 
 TOLERANCE = 1e-4
-"""Fractions: a hundredth of a point, above the rounding of answer.txt and of other machines' arithmetic."""
+"""Default tolerance as a fraction (0.01 points), above the rounding of answer.txt and of other machines."""
 SHOWN = 20
 
 
 @dataclass(frozen=True)
 class Verification:
-    """A submitted file beside what the method predicts now.
+    """The predictions in a submitted file, and those that the method gives now.
 
     Attributes:
-        submitted, rerun: the predictions {id: fraction}, in the order of the ids.
-        tolerance: the difference up to which two predictions count as equal.
+        submitted, rerun: Predictions {id: fraction}, in the order of the ids.
+        tolerance: Largest difference at which two predictions count as equal, a fraction.
     """
 
     submitted: Mapping[str, float]
@@ -38,7 +38,7 @@ class Verification:
         return tuple(sorted(found, key=lambda name: -self.differences[name]))
 
     def __str__(self) -> str:
-        """Returns what was found, for people: one line, and the first 20 ids that differ."""
+        """Returns the result as text: one line, and the first 20 ids with different predictions."""
         most = f"largest difference {max(self.differences.values()):.2g}, tolerance {self.tolerance:g}"
         if not self.differing:
             return f"verified: the method predicts all {len(self.rerun)} submitted numbers ({most})"
@@ -66,17 +66,17 @@ def verify_entry(
     Nothing below ``private/`` is opened. A method that draws random numbers needs a fixed seed.
 
     Args:
-        competition: an organizer's or a participant's copy.
-        file: what the team submitted, in any form that :func:`submission.validate` takes.
-        name: what the command line calls the method.
-        method: the prototype, which is cloned.
-        tolerance: the largest difference of two predictions, fractions, that counts as none.
-        device: where classifiers run.
-        progress: whether bars are shown.
+        competition: Organizer's or participant's copy of the competition.
+        file: The submitted file, in any format that :func:`submission.validate` accepts.
+        name: Name of the method on the command line.
+        method: The prototype, which is cloned.
+        tolerance: Largest difference at which two predictions count as equal, a fraction in [0, 1).
+        device: Device that runs the classifiers.
+        progress: True to show progress bars.
 
     Raises:
         InvalidSubmission: the file breaks the format.
-        UnusableInput: the file cannot be read, the tolerance is none, or the method fails.
+        UnusableInput: the file cannot be read, the tolerance is out of range, or the method fails.
     """
     if not 0 <= tolerance < 1:
         raise UnusableInput(f"--tolerance must be a fraction, 0 or more and below 1, got {tolerance}")

@@ -1,6 +1,6 @@
-"""The views of a method: observations of unlabelled sets, the labelled source, the meta-train sets.
+"""Everything that a method sees: observations of unlabelled sets, the labelled source, the meta-train sets.
 
-One module, since what is not in it no method can see; half of its lines are the fields' descriptions.
+The module is long because half of its lines describe the fields.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from starter.classifiers import Classifier
 
 
-#: What an observation can hold beyond the logits, and so what a method may name in its `needs`.
+#: The names that a method may have in its `needs`: the fields of an observation besides the logits.
 NEEDS = (
     *("moments", "features", "image_stats", "rotation", "rotations", "grey", "peers"),
     *("referee", "referee_features"),
 )
-#: Of these, what the classifier's features are needed for: one that gives logits alone has none.
+#: Those of NEEDS that are computed from the classifier's penultimate features.
 FEATURE_NEEDS = frozenset({"moments", "features", "rotation"})
-#: Of these, what referees give.
+#: Those of NEEDS that come from referees.
 REFEREE_NEEDS = frozenset({"referee", "referee_features"})
 #: The columns of `Observation.image_stats`.
 IMAGE_STATS = ("variance", "entropy", "laplacian")
-#: The views that `rotations` names: turned counter-clockwise by this number of degrees.
+#: The views of `rotations`: images turned counter-clockwise by this number of degrees.
 ROTATED = ("rotate90", "rotate180", "rotate270")
-#: A peer's view is called this and the peer's name.
+#: Prefix of the name of a peer's view, which the name of the peer follows.
 PEER = "peer:"
-#: A referee's view is called this and the referee's name.
+#: Prefix of the name of a referee's view, which the name of the referee follows.
 REFEREE = "referee:"
 
 OWN_FIELDS = ("moments", "features", "image_stats", "rotation", "referee_features")
@@ -43,7 +43,7 @@ OWN_FIELDS = ("moments", "features", "image_stats", "rotation", "referee_feature
 
 
 def _need_of(view: str) -> str:
-    """Returns what a method calls a view in its `needs`."""
+    """Returns the name of a view in a method's `needs`."""
     if view in ROTATED:
         return "rotations"
     return {PEER: "peers", REFEREE: "referee"}.get(view.partition(":")[0] + ":", view)
@@ -68,9 +68,9 @@ class Moments:
 
     @cached_property
     def factor(self) -> FloatArray:
-        """The lower triangle L (d, d) with L L' = covariance: Cholesky's, if it exists.
+        """The lower triangle L (d, d) with L L' = covariance, by Cholesky's decomposition.
 
-        Where an eigenvalue is 0 or (by rounding) below, it is the triangle of a QR decomposition of the root.
+        If an eigenvalue is 0 or, by rounding, negative, L comes from a QR decomposition of the square root.
         """
         try:
             return scipy.linalg.cholesky(self.covariance, lower=True, check_finite=False)
@@ -85,22 +85,24 @@ class Observation:
     """All that a method may know about an unlabelled set seen by one classifier. There are no labels here.
 
     Attributes:
-        set_name: the set's name.
-        classifier: the classifier's name.
-        logits: float32 (n, k), finite, n >= 1, k >= 2.
-        moments: of the penultimate features, or None where no method asked for them.
-        features: float16 (n, d) penultimate features, beyond +-65504 cut to it, or None.
-        image_stats: float32 (n, 3), the columns of IMAGE_STATS, or None.
-        rotation: float32 (n,), the fraction of the image's four rotations that the rotation head tells
-            apart, or None.
-        views: name -> logits (n, k) of the same images seen otherwise: ROTATED, "grey", "peer:<classifier>".
-            `rotations`, `grey` and `peers` give them by what a method calls them in `needs`; the views
-            "referee:<name>" are calibrated logits of the referees' probes, which `referee` averages.
-        referee_features: float16 (n, d) features of the first referee, or None.
-        render: gives the images, uint8 (n, h, w, 3), in the order of the rows; call `images()`.
+        set_name: Name of the set.
+        classifier: Name of the classifier.
+        logits: Logits, float32 (n, k), finite, n >= 1, k >= 2.
+        moments: Moments of the penultimate features; None if no method asked for them.
+        features: Penultimate features, float16 (n, d), clipped to +-65504; or None.
+        image_stats: Statistics of the images, float32 (n, 3), with the columns of IMAGE_STATS; or None.
+        rotation: Share of each image's four rotations that the rotation head recognises, float32 (n,); or
+            None.
+        views: Logits (n, k), by name, of changed images (ROTATED, "grey"), or of the same images by another
+            classifier ("peer:<classifier>") or by a referee's calibrated probe ("referee:<name>").
+            `rotations`, `grey`, `peers` and `referee` return them by their names in `needs`.
+        referee_features: Features of the first referee, float16 (n, d); or None.
+        render: Function that returns the images, uint8 (n, h, w, 3), in the order of the rows; call
+            `images()`.
 
     Raises:
-        ValueError: a field has the wrong shape or values that are not finite; set and field are named.
+        ValueError: a field has the wrong shape or values that are not finite; the message names set and
+            field.
     """
 
     set_name: str
@@ -149,14 +151,11 @@ class Observation:
         return len(self.logits)
 
     def lacking(self, needs: Iterable[str]) -> str:
-        """Returns the first of `needs` that the set was observed without; "" where there is none."""
+        """Returns the first of `needs` that was not observed; "" if all were."""
         return next((need for need in needs if getattr(self, need) is None), "")
 
     def only(self, needs: Iterable[str]) -> "Observation":
-        """Returns what a method sees of it that declared these `needs`.
-
-        Logits, images, and no other field.
-        """
+        """Returns the observation as a method with these `needs` sees it: these fields, logits, images."""
         needs = tuple(needs)
         unseen: dict[str, Any] = {
             name: None for name in OWN_FIELDS if name not in needs and getattr(self, name) is not None
@@ -167,15 +166,15 @@ class Observation:
         return replace(self, views=views, **unseen)
 
     def images(self) -> NDArray[np.uint8]:
-        """Returns the set's images, uint8 (n, h, w, 3), rendered on demand in the order of the rows."""
+        """Returns the set's images, uint8 (n, h, w, 3), in the order of the rows, rendered on demand."""
         if self.render is None:
             raise ValueError(f"{self._label}: this observation was made without its images")
         return self.render()
 
     def take(self, rows: NDArray[np.int64]) -> "Observation":
-        """Returns the images at `rows` alone, which may be given twice.
+        """Returns the observation of the images at `rows` (indices), which may repeat.
 
-        The moments stay the whole set's.
+        The moments remain those of the whole set.
         """
         return replace(
             self,
@@ -190,34 +189,33 @@ class Observation:
 
     @property
     def rotations(self) -> dict[str, FloatArray] | None:
-        """The logits (n, k) of the images turned, by the names in ROTATED; None where no method asked."""
+        """The logits (n, k) of the turned images, by the names in ROTATED; None if no method asked."""
         return {name: self.views[name] for name in ROTATED} if ROTATED[0] in self.views else None
 
     @property
     def grey(self) -> FloatArray | None:
-        """The logits (n, k) of the images without colour; None where no method asked for them."""
+        """The logits (n, k) of the images without colour; None if no method asked for them."""
         return self.views.get("grey")
 
     @property
     def peers(self) -> dict[str, FloatArray] | None:
-        """The logits (n, k) of the competition's other classifiers, by name; None where no method asked."""
+        """The logits (n, k) of the competition's other classifiers, by name; None if no method asked."""
         names = [name for name in self.views if name.startswith(PEER)]
         return {name.removeprefix(PEER): self.views[name] for name in names} or None
 
     @cached_property
     def referee(self) -> FloatArray | None:
-        """Class probabilities by the competition's referees, networks that learnt from other images.
+        """The class probabilities of the competition's referees, which were trained on other images.
 
         Returns:
-            the mean of the softmax of each referee's calibrated logits, float64 (n, k); None where no method
-            asked.
+            Mean of the softmax of each referee's calibrated logits, float64 (n, k); None if no method asked.
         """
         found = [_softmax(logits) for name, logits in self.views.items() if name.startswith(REFEREE)]
         return sum(found[1:], found[0]) / len(found) if found else None
 
     @cached_property
     def probabilities(self) -> FloatArray:
-        """Softmax of the logits, float64 (n, k)."""
+        """The softmax of the logits, float64 (n, k)."""
         return _softmax(self.logits)
 
     @cached_property
@@ -237,13 +235,13 @@ class ScoredMix:
     """An unlabelled mix of in-distribution and OOD images, as a classifier and an OOD detector see it.
 
     Attributes:
-        observation: what the classifier sees of it.
-        detector: the detector's name.
-        metric: what is to be predicted of the detector on this mix, as in the subject's name ("fpr95").
-        scores: float64 (n,), finite, the detector's score of every image: higher = more OOD.
+        observation: Observation of the mix by the classifier.
+        detector: Name of the detector.
+        metric: Name of the metric to predict, as in the subject's name, such as "fpr95".
+        scores: Score of every image by the detector, float64 (n,), finite; higher means more OOD.
 
     Raises:
-        ValueError: the scores do not fit the observation, or are not finite.
+        ValueError: the scores have the wrong shape, or are not finite.
     """
 
     observation: Observation
@@ -256,23 +254,23 @@ class ScoredMix:
 
     @property
     def set_name(self) -> str:
-        """The mix's name."""
+        """The name of the mix."""
         return self.observation.set_name
 
     def __len__(self) -> int:
         return len(self.observation)
 
     def lacking(self, needs: Iterable[str]) -> str:
-        """Returns the same as its observation does."""
+        """Returns the first of `needs` that was not observed; "" if all were."""
         return self.observation.lacking(needs)
 
     def only(self, needs: Iterable[str]) -> "ScoredMix":
-        """Returns the same as its observation does; the scores stay."""
+        """Returns the mix as a method with these `needs` sees it, with its scores; see `Observation.only`."""
         return replace(self, observation=self.observation.only(needs))
 
 
 Seen = Observation | ScoredMix
-"""What a method predicts: in the accuracy track an observation, in the OOD track a scored mix."""
+"""The type of an unlabelled set: an observation, in the OOD track a scored mix."""
 
 
 @dataclass(frozen=True)
@@ -280,14 +278,16 @@ class Source:
     """The labelled in-distribution reference of one classifier.
 
     Attributes:
-        observation: of the reference images, which the classifier was not trained on.
-        labels: int64 (n,), their classes.
-        train_ref: observation of unlabelled training images (FD, KNN, Mahalanobis, ViM use it).
-        head_weight, head_bias: the classifier's last layer, (k, d) and (k,); d is 0 for logits alone.
-        classifier: a copy of the network itself, for methods that train or run it; None where the source
-            was made without it.
-        scores: float64 (n,), finite, in the OOD track: the detector's score of every reference image, higher
-            = more OOD; all of them are in-distribution, and none is in a mix. None in the accuracy track.
+        observation: Observation of the reference images, on which the classifier was not trained.
+        labels: Classes of the reference images, int64 (n,).
+        train_ref: Observation of unlabelled training images, used by FD, KNN, Mahalanobis and ViM.
+        head_weight, head_bias: Weight (k, d) and bias (k,) of the classifier's last layer; d is 0 if only
+            logits are known.
+        classifier: Copy of the network, for methods that train or run it; None if the source was made
+            without.
+        scores: In the OOD track, the detector's score of every reference image, float64 (n,), finite; higher
+            means more OOD. All reference images are in-distribution, and none is in a mix. None in the
+            accuracy track.
     """
 
     observation: Observation
@@ -316,13 +316,13 @@ class Source:
 
     @cached_property
     def told(self) -> dict[str, Any]:
-        """What was found from logits and labels alone, by the name of the function; see `once`."""
+        """Values computed from logits and labels alone, by the name of the function; see `once`."""
         return {}
 
     def only(self, needs: Iterable[str]) -> "Source":
-        """Returns what a method sees of it that declared these `needs`; see `Observation.only`.
+        """Returns the source as a method with these `needs` sees it; see `Observation.only`.
 
-        Logits and labels stay, and so does what they told.
+        Logits, labels and the values computed from them remain.
         """
         needs = tuple(needs)
         seen = replace(self, observation=self.observation.only(needs), train_ref=self.train_ref.only(needs))
@@ -340,18 +340,19 @@ class MetaTrain:
     """Meta-train sets of one subject: what an estimator learns from.
 
     Attributes:
-        source: the labelled in-distribution reference; in the OOD track with scores.
+        source: Labelled in-distribution reference; in the OOD track with scores.
         sets: m observations, in the OOD track scored mixes, possibly read lazily one by one.
-        targets: float64 (m,) in [0, 1], the true accuracies; in the OOD track the detector's true metric.
-        correct: per set, bool (n_i,): whether each image is classified correctly; () in the OOD track.
-        families: per set, the operations that made it, in the OOD track the family of its OOD images; they
-            never straddle a cross-validation fold.
-        ood: per set, bool (n_i,): whether each image is OOD; () in the accuracy track.
-        ood_sets: per set, the name of the OOD set that its OOD images are from; () where it is not known.
-        fpr: "pool" or "mix": which IND images the threshold of a mix's FPR comes from.
-        bases: per set, int64 (n_i,): which image of their common base each image was made of; () where that
-            is not known, and in the OOD track.
-        labels: per set, int64 (n_i,): the images' classes; () where they are not known, and in the OOD track.
+        targets: True accuracies, in the OOD track true values of the metric, float64 (m,) in [0, 1].
+        correct: For each set, True for images that are classified correctly, bool (n_i,); () in the OOD
+            track.
+        families: For each set, the operations that made it, in the OOD track the family of its OOD images. A
+            family is never on both sides of a cross-validation fold.
+        ood: For each set, True for OOD images, bool (n_i,); () in the accuracy track.
+        ood_sets: For each set, the name of the OOD set of its OOD images; () if unknown.
+        fpr: IND images that set the threshold of FPR: "pool" (all of them) or "mix" (those of the mix).
+        bases: For each set, the index of the base image from which each image was made, int64 (n_i,); () if
+            unknown, and in the OOD track.
+        labels: For each set, the classes of its images, int64 (n_i,); () if unknown, and in the OOD track.
     """
 
     source: Source
@@ -379,14 +380,14 @@ class MetaTrain:
             raise ValueError("meta-train: targets must be fractions in [0, 1]")
 
     def only(self, needs: Iterable[str]) -> "MetaTrain":
-        """Returns what a method learns from that declared these `needs`; see `Observation.only`."""
+        """Returns the meta-train sets as a method with these `needs` sees them; see `Observation.only`."""
         needs = tuple(needs)
         sets = Lazy(range(len(self.sets)), lambda i: self.sets[i].only(needs))
         return replace(self, source=self.source.only(needs), sets=sets)
 
 
 def unmet(needs: Iterable[str], competition: Competition) -> str:
-    """Returns why the competition cannot give what `needs` asks for; empty where it can."""
+    """Returns the reason why the competition lacks a field in `needs`; "" if it has all of them."""
     needs = tuple(needs)
     if "peers" in needs and len(competition.classifiers) < 2:
         return "`peers` needs a second classifier, and the competition has one"

@@ -1,4 +1,4 @@
-"""What the labelled source alone tells: computed once, for all methods that ask."""
+"""Cache for values that depend on the labelled source alone, so that all methods share one computation."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,10 +10,10 @@ Told = TypeVar("Told")
 
 
 def once(learn: Callable[[Source], Told]) -> Callable[[Source], Told]:
-    """Returns the same function, which computes its value once for a source and all that `only` makes of it.
+    """Returns the function with a cache: its value is computed once per source, copies by `only` included.
 
-    So it may read logits and labels, which every method sees, and nothing else. Values are kept in
-    `Source.told`. Of two threads that ask at once both may compute; they find the same.
+    Therefore the function may read only logits and labels, which every method sees. Values are stored in
+    `Source.told`. Two threads that call it at the same time may both compute the value, with the same result.
     """
 
     @wraps(learn)

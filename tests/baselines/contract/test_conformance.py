@@ -147,8 +147,8 @@ class KeepsInPrivate(Base):
         (Unseeded, "same seed, same numbers"),
         (Spoils, "inputs stay unchanged"),
         (FirstImageTurned, "the order of images does not matter"),
-        (ReadsMore, "needs names what is read"),
-        (ReadsMoreViews, "needs names what is read"),
+        (ReadsMore, "needs declares every field that is read"),
+        (ReadsMoreViews, "needs declares every field that is read"),
         (KeepsAFunction, "save and load change nothing"),
         (KeepsInPrivate, "save and load change nothing"),
     ],
@@ -180,7 +180,7 @@ def test_a_constructor_that_renames_its_argument_breaks_every_rule():
 
 
 def test_every_rule_was_broken_by_some_method_above():
-    assert set(RULES) - {"clone keeps parameters, not what was learnt"} == {
+    assert set(RULES) - {"clone keeps parameters and forgets the fit"} == {
         "fit returns self",
         "predictions are finite fractions",
         "one set at a time",
@@ -188,5 +188,5 @@ def test_every_rule_was_broken_by_some_method_above():
         "inputs stay unchanged",
         "same seed, same numbers",
         "save and load change nothing",
-        "needs names what is read",
+        "needs declares every field that is read",
     }

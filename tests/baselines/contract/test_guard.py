@@ -75,7 +75,7 @@ def test_what_a_step_raises_names_method_and_step(error):
     with pytest.raises(UnusableInput) as told_error, guarded("mine:M", "fit for tiny", Constant()):
         raise error
     assert str(told_error.value).startswith(f"mine:M fails in fit for tiny: {type(error).__name__}")
-    assert str(told_error.value).endswith("; `unseen check-method mine:M` tells more")
+    assert str(told_error.value).endswith("; run `unseen check-method mine:M` for details")
 
 
 def test_an_error_that_is_clear_by_itself_gets_the_methods_name():
@@ -100,21 +100,21 @@ def test_a_fraction_is_a_prediction():
     [
         (np.array([0.0, 1.0]), ""),
         (np.array([0, 1]), ""),
-        (np.array([0.5]), "predict must give an array (2,), got (1,)"),
-        (np.array([[0.5, 0.5]]), "predict must give an array (2,), got (1, 2)"),
-        (np.float64(0.5), "predict must give an array (2,), got ()"),
-        ([0.5, 0.5], "predict must give an array (2,), got list"),
-        (None, "predict must give an array (2,), got NoneType"),
-        ("0.5", "predict must give an array (2,), got str"),
-        (np.array(["0.5", "0.5"]), "predict must give numbers, got an array of <U3"),
-        (np.array([0.5, None]), "predict must give numbers, got an array of object"),
-        (np.array([True, False]), "predict must give numbers, got an array of bool"),
-        (np.array([0.5j, 0]), "predict must give numbers, got an array of complex128"),
+        (np.array([0.5]), "predict must return an array (2,), got (1,)"),
+        (np.array([[0.5, 0.5]]), "predict must return an array (2,), got (1, 2)"),
+        (np.float64(0.5), "predict must return an array (2,), got ()"),
+        ([0.5, 0.5], "predict must return an array (2,), got list"),
+        (None, "predict must return an array (2,), got NoneType"),
+        ("0.5", "predict must return an array (2,), got str"),
+        (np.array(["0.5", "0.5"]), "predict must return numbers, got an array of <U3"),
+        (np.array([0.5, None]), "predict must return numbers, got an array of object"),
+        (np.array([True, False]), "predict must return numbers, got an array of bool"),
+        (np.array([0.5j, 0]), "predict must return numbers, got an array of complex128"),
         (np.array([np.nan, 0]), "predictions must be finite and in [0, 1], got [nan  0.]"),
         (np.array([0, np.inf]), "predictions must be finite and in [0, 1], got [ 0. inf]"),
         (
             np.array([50, 0]),
-            "predictions look like percentages: fractions in [0, 1] are asked for, got [50  0]",
+            "predictions look like percentages: return fractions in [0, 1], got [50  0]",
         ),
         (np.array([1.1, 0]), "predictions must be finite and in [0, 1], got [1.1 0. ]"),
         (np.array([-0.1, 0]), "predictions must be finite and in [0, 1], got [-0.1  0. ]"),
@@ -170,7 +170,7 @@ def refusal(method):
         (Empty(), "predicts nan for set 'train_0'; declare needs = ('features',);"),
         (
             Standardised(),
-            "predict for tiny: ValueError: each set must be predicted by itself, and two together",
+            "predict for tiny: ValueError: each set must be predicted by itself, but",
         ),
     ],
 )

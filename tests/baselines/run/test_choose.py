@@ -190,7 +190,7 @@ def test_the_listing_tells_what_is_read_and_what_can_be_set():
     assert (lines[0][0], lines[0][-1]) == ("fd", "[moments]")
     assert lines[1] == ["--set", "fd.regressor=linear"]
     assert (lines[2][0], lines[2][-2:]) == ("ora-a", ["[moments,", "image_stats]"])
-    assert lines[3] == ["runs", "only", "by", "name:", "long"]
+    assert lines[3] == ["runs", "only", "if", "named:", "long"]
     assert "ora-a.iterations=30000" in lines[4]
     assert len(lines) == 5
 

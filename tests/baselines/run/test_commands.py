@@ -53,7 +53,7 @@ def test_a_regressor_goes_from_check_to_predictions_under_names_of_its_own(folde
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("fd", "atc", "--as", "one"), "--as names each METHOD once, in their order: 2, not 1"),
+        (("fd", "atc", "--as", "one"), "give --as once per METHOD, in the same order: 2, not 1"),
         (("fd", "atc", "--as", "one", "--as", "one"), "--as one is given twice"),
         (("fd", "--as", "atc"), "atc is a method of the kit: give yours another name"),
         (("fd", "--as", "a/b"), "'a/b' cannot name a method"),

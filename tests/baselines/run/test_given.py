@@ -40,8 +40,11 @@ def test_settings_stand_side_by_side():
     [
         ([Mine(), Mine()], 'two methods are called Mine: give names, as in {"one": ...}'),
         ([Mine], "Mine is a class: give an instance, Mine()"),
-        ([StandardScaler()], "StandardScaler is no method: give a name, an unseen.Estimator, or a regressor"),
-        ([3], "int is no method"),
+        (
+            [StandardScaler()],
+            "StandardScaler is not a method: give a name, an unseen.Estimator, or a regressor",
+        ),
+        ([3], "int is not a method"),
         (["atk"], "there is no method 'atk': did you mean atc?"),
         ({"fd": Mine()}, "fd is a method of the kit: give yours another name"),
         ({"../x": Mine()}, "'../x' cannot name a method"),

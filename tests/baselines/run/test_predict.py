@@ -153,23 +153,23 @@ PLACE = rf"\({Path(__file__).name}:\d+\)"
         (GivesNaN, r"predict for tiny/test_0001: ValueError: GivesNaN predicts nan for set 'test_0001'"),
         (
             PredictsPercent,
-            r"predict for tiny/test_0001: ValueError: predictions look like percentages: fractions in \[0, 1\] "
-            r"are asked for, got \[50\.\]",
+            r"predict for tiny/test_0001: ValueError: predictions look like percentages: "
+            r"return fractions in \[0, 1\], got \[50\.\]",
         ),
         (
             PredictsAList,
-            r"predict for tiny/test_0001: ValueError: predict must give an array \(1,\), got list",
+            r"predict for tiny/test_0001: ValueError: predict must return an array \(1,\), got list",
         ),
         (
             PredictsNothing,
-            r"predict for tiny/test_0001: ValueError: predict must give an array \(1,\), got NoneType",
+            r"predict for tiny/test_0001: ValueError: predict must return an array \(1,\), got NoneType",
         ),
     ],
 )
 def test_a_method_that_fails_is_named_with_the_set_and_the_line(contest, method, message):
     with pytest.raises(UnusableInput) as error:
         predict(contest, {"mine:M": method()}, progress=False)
-    advice = "; `unseen check-method mine:M` tells more"
+    advice = "; run `unseen check-method mine:M` for details"
     assert re.fullmatch(f"mine:M fails in {message}{advice}", str(error.value))
     assert not list(contest.root.glob("*/mine*"))
 

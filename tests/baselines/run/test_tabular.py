@@ -48,7 +48,7 @@ def test_intervals_hold_the_prediction():
 def test_what_is_not_scikit_learns_is_not_read(tmp_path):
     method = Tabular(LGBMRegressor(n_estimators=2, min_child_samples=2, verbose=-1, n_jobs=1)).fit(META)
     method.save(tmp_path / "m.safetensors")
-    with pytest.raises(UnusableInput, match=r"holds .*lightgbm.*, which is not scikit-learn's"):
+    with pytest.raises(UnusableInput, match=r"has .*lightgbm.*, which is not from scikit-learn"):
         Tabular(LGBMRegressor()).load(tmp_path / "m.safetensors")
 
 

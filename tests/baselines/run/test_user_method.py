@@ -71,30 +71,30 @@ def test_two_new_methods_are_two_modules(folder):
 def test_what_is_no_module_name_is_refused(folder, name):
     with pytest.raises(UnusableInput) as error:
         new_method(name, folder)
-    message = "cannot name a module: use lower-case letters, digits and _, as in my_method"
+    message = "cannot name a module: use lower-case letters, digits and _, such as my_method"
     assert str(error.value) == f"{name!r} {message}"
     assert not list(folder.iterdir())
 
 
 @pytest.mark.parametrize("name", ["json", "numpy", "torch", "baselines", "unseen", "class", "lambda"])
 def test_a_name_that_is_taken_is_refused(folder, name):
-    with pytest.raises(UnusableInput, match=f"'{name}' (would hide an installed module|is a word of Python)"):
+    with pytest.raises(
+        UnusableInput, match=f"'{name}' (would hide an installed module|is a keyword of Python)"
+    ):
         new_method(name, folder)
     assert not list(folder.iterdir())
 
 
 def test_a_file_that_is_there_is_kept(folder):
     (folder / "own_method.py").write_text("mine")
-    with pytest.raises(
-        UnusableInput, match=r"own_method\.py exists already; name another method or remove it"
-    ):
+    with pytest.raises(UnusableInput, match=r"own_method\.py exists already; choose another name, or remove"):
         new_method("own_method", folder)
     assert (folder / "own_method.py").read_text() == "mine"
 
 
 @pytest.mark.parametrize("spec", ["", "own", "own:", ":Own"])
 def test_what_is_no_module_and_class_is_refused(spec):
-    with pytest.raises(UnusableInput, match=r"is not module:Class, as in my_method:MyMethod"):
+    with pytest.raises(UnusableInput, match=r"is not of the form module:Class, such as my_method:MyMethod"):
         load_method(spec)
 
 
@@ -119,11 +119,11 @@ def test_a_missing_module_is_named_with_the_folder(folder):
             "from numpy import no_such",
             "the module fails on import: ImportError: cannot import name 'no_such'",
         ),
-        ("Own = 3", "is no subclass of unseen.Estimator, and no regressor"),
-        ("class Own: pass", "is no subclass of unseen.Estimator, and no regressor"),
+        ("Own = 3", "is neither a subclass of unseen.Estimator nor"),
+        ("class Own: pass", "is neither a subclass of unseen.Estimator nor"),
         (
             "from baselines import BASELINES\nOwn = BASELINES['fd']",
-            "is no subclass of unseen.Estimator, and no regressor",
+            "is neither a subclass of unseen.Estimator nor",
         ),
         (
             "from baselines import Estimator\nclass Own(Estimator):\n def __init__(self, k): self.k = k",
@@ -154,15 +154,15 @@ CLASS = "from baselines import Estimator\nclass Own(Estimator):\n"
         ),
         (
             " def __init__(self, k=1): self.power = k",
-            "its constructor must store each argument, unchanged, under its own name: AttributeError: 'Own'",
+            "its constructor must store each argument unchanged in an attribute of its name: AttributeError: 'Own'",
         ),
         (
             " def __init__(self, k=1): self.k = [k]",
-            "its constructor must store each argument, unchanged, under its own name: RuntimeError: Cannot clone",
+            "its constructor must store each argument unchanged in an attribute of its name: RuntimeError: Cannot clone",
         ),
         (
             " def __init__(self, *k): pass",
-            "its constructor must store each argument, unchanged, under its own name: RuntimeError: ",
+            "its constructor must store each argument unchanged in an attribute of its name: RuntimeError: ",
         ),
     ],
 )
