@@ -58,13 +58,17 @@ class Remoteness:
         ]
         return cls((classes, confidence), (usual[0], usual[1]))
 
-    def factor(self, observation: Seen) -> float:
-        """Returns the factor by which residuals are multiplied for this set: distance / usual, at least 1."""
-        found = 1.0
+    def distance(self, observation: Seen) -> float:
+        """Returns distance / usual by the description in which it is larger; 0 where a meta-train set is."""
+        found = 0.0
         for mine, known, usual in zip(_told(observation), self.known, self.usual, strict=True):
             if usual > 0:
                 found = max(found, float(_nearest(mine[None], known)[0]) / usual)
         return found
+
+    def factor(self, observation: Seen) -> float:
+        """Returns the factor by which residuals are multiplied for this set: its distance, at least 1."""
+        return max(self.distance(observation), 1.0)
 
 
 def _told(seen: Seen) -> tuple[FloatArray, FloatArray]:

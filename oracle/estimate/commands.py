@@ -32,9 +32,17 @@ def estimate(
     train_sets: Annotated[
         int, Option(help="With a model: sets made of the labelled images to learn from; 0 for none.")
     ] = 24,
+    referee: Annotated[
+        list[str] | None,
+        Option(metavar="SPEC", help="With a model: an independent encoder, as build's --referee; repeat."),
+    ] = None,
     device: Device = "cpu",
     second: Annotated[
         Many, Option(metavar="FILE", help="A second model's logits: the labelled, then each set's; repeat.")
+    ] = None,
+    features: Annotated[
+        Many,
+        Option(metavar="FILE", help="The model's features (n, d): the labelled, then each set's; repeat."),
     ] = None,
     probabilities: Annotated[
         bool, Option("--probabilities", help="The files hold probabilities, not logits.")
@@ -66,14 +74,23 @@ def estimate(
     from oracle.estimate.page import write_estimation
 
     given, images = [*unlabelled, *(sets or [])], None
-    if model is not None and labelled is not None and logits is None and labels is None and not second:
+    of_images, of_logits = (model, labelled, referee), (logits, labels, second, features)
+    if model is not None and labelled is not None and not any(of_logits):
         from oracle.estimate.images import Asked, estimate_images
 
-        asked = Asked(train_sets, device=device, margin=margin, level=level, window=window)
+        asked = Asked(
+            train_sets,
+            referees=tuple(referee or ()),
+            device=device,
+            margin=margin,
+            level=level,
+            window=window,
+        )
         found, images = estimate_images(model, labelled, given, asked)
-    elif logits is not None and labels is not None and model is None and labelled is None:
-        beside = (second[0], dict(zip(map(str, given), second[1:], strict=False))) if second else None
-        found = run(logits, labels, given, beside, probabilities, margin, level, window)
+    elif logits is not None and labels is not None and not any(of_images):
+        others = (second[0], second[1:]) if second else None
+        seen = (features[0], features[1:]) if features else None
+        found = run(logits, labels, given, others, seen, probabilities, margin, level, window)
     else:
         raise UnusableInput("give --logits and --labels, or --model and --labelled")
     echo(f"{found}\n")

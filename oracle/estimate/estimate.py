@@ -1,16 +1,25 @@
 """Accuracy on unlabelled images from a model's logits: several methods, one interval, and a verdict."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from baselines.contract.estimator import Estimator
 from oracle.estimate.estimation import Estimation, SetEstimate
-from oracle.estimate.fitted import CENTRES, Fitted
-from oracle.estimate.inputs import Array, Sets, read_labels, read_logits, read_sets, windows
-from starter.observing.observation import PEER, Observation
-from submission.arrays import FloatArray, IntArray
+from oracle.estimate.fitted import CENTRES, Fitted, Learnt
+from oracle.estimate.inputs import (
+    Array,
+    Sets,
+    comparable,
+    each_beside,
+    read_features,
+    read_labels,
+    read_logits,
+    read_sets,
+    windows,
+)
+from starter.observing.observation import PEER, Moments, Observation
+from submission.arrays import IntArray
 from submission.errors import UnusableInput
 
 
@@ -19,6 +28,7 @@ def estimate(
     labels: Array,
     unlabelled: Sets,
     second: tuple[Array, Sets] | None = None,
+    features: tuple[Array, Sets] | None = None,
     probabilities: bool = False,
     margin: float = 0.05,
     level: float = 0.9,
@@ -41,6 +51,8 @@ def estimate(
         unlabelled: (m, k) of one set, several in a list, or by name.
         second: a second model's logits of the labelled images, and of the unlabelled ones as in `unlabelled`:
             how often the two agree is then estimated from too.
+        features: what the model's last layer reads, (n, d) of the labelled images and (m, d) of the
+            unlabelled ones as in `unlabelled`: sets are then compared by it too.
         probabilities: whether rows of probabilities are given.
         margin: a fall of more than this, a fraction, is told.
         level: of the intervals, between 0 and 1.
@@ -52,21 +64,25 @@ def estimate(
     known = read_logits(logits, "logits", probabilities)
     classes = read_labels(labels, known)
     sets = read_sets(unlabelled, known.shape[1], probabilities)
-    source = _observed("labelled", known)
-    seen = {name: _observed(name, values) for name, values in sets.items()}
+    seen = {
+        name: Observation(name or "labelled", "model", values) for name, values in {"": known, **sets}.items()
+    }
     if second is not None:
-        source, seen = _beside(source, seen, second, probabilities)
-    return estimate_seen(source, classes, seen, {}, margin, level, window)
+        seen = _with_second(seen, second, probabilities)
+    if features is not None:
+        seen = dict(zip(seen, with_features(_read_features(seen, features)), strict=True))
+    return estimate_seen(seen.pop(""), classes, seen, None, margin, level, window)
 
 
 def estimate_seen(
     source: Observation,
     labels: IntArray,
     seen: Mapping[str, Observation],
-    learnt: Mapping[str, Estimator],
+    learnt: Learnt | None,
     margin: float,
     level: float,
     window: int | None,
+    classes: Sequence[str] = (),
 ) -> Estimation:
     """Estimate the accuracy on observed sets; the arguments are those of `estimate`.
 
@@ -74,10 +90,11 @@ def estimate_seen(
         source: the labelled images, observed.
         labels: their labels (n,).
         seen: the observed sets by name.
+        learnt: a further method, fitted on meta-train sets, whose estimate counts as the others' do.
         margin: as for `estimate`.
         level: as for `estimate`.
         window: as for `estimate`.
-        learnt: further methods, fitted, whose estimates count as the others' do.
+        classes: their names; by default their numbers.
 
     Raises:
         UnusableInput: level, margin or window is out of range.
@@ -86,18 +103,21 @@ def estimate_seen(
         raise UnusableInput(f"level must lie between 0 and 1 and margin in [0, 1], got {level} and {margin}")
     if window is not None:
         seen = {
-            f"{name} {rows[0]}": replace(whole.take(rows), set_name=f"{name} {rows[0]}")
+            f"{name} {rows[0]}": _part(whole, rows, f"{name} {rows[0]}")
             for name, whole in seen.items()
             for rows in windows(len(whole), window)
         }
-    fitted = Fitted.of(source, labels)
+    fitted = Fitted.of(source, labels, learnt=learnt, classes=classes)
     return Estimation(
         fitted.accuracy,
         len(labels),
         level,
         margin,
-        tuple(fitted.estimate(each, margin, level, learnt) for each in seen.values()),
+        tuple(fitted.estimate(each, margin, level) for each in seen.values()),
         tuple(_halves(source, labels, margin, level)),
+        fitted.classes,
+        fitted.centres,
+        fitted.compared,
     )
 
 
@@ -109,34 +129,56 @@ def _halves(
     parts = np.sort(order[::2]), np.sort(order[1::2])
     halves = []
     for number, (tested, known) in enumerate((parts, parts[::-1]), start=1):
-        half = replace(seen.take(tested), set_name=f"half {number}")
-        found = Fitted.of(seen.take(known), labels[known], CENTRES).estimate(half, margin, level)
+        half = _part(seen, tested, f"half {number}")
+        fitted = Fitted.of(_part(seen, known, "labelled"), labels[known], CENTRES)
+        found = fitted.estimate(half, margin, level)
         halves.append((found, float((half.predicted == labels[tested]).mean())))
     return halves
 
 
-def _observed(name: str, logits: FloatArray) -> Observation:
-    return Observation(name, "model", logits)
+def _part(seen: Observation, rows: IntArray, name: str) -> Observation:
+    """Returns the images at `rows` as a set of their own, with their own moments."""
+    part = seen.take(rows)
+    moments = None if part.features is None else Moments.of(part.features)
+    return replace(part, set_name=name, moments=moments)
 
 
-def _beside(
-    source: Observation,
-    sets: Mapping[str, Observation],
-    second: tuple[Array, Sets],
-    probabilities: bool,
-) -> tuple[Observation, dict[str, Observation]]:
+def _with_second(
+    seen: Mapping[str, Observation], second: tuple[Array, Sets], probabilities: bool
+) -> dict[str, Observation]:
     """Returns the same with a second model's logits of the same images as a view."""
-    classes = source.logits.shape[1]
-    others = {
-        "labelled": read_logits(second[0], "the second model's logits", probabilities),
-        **dict(zip(sets, read_sets(second[1], classes, probabilities).values(), strict=False)),
-    }
+    whose = "the second model's logits"
+    given = each_beside(second, [name for name in seen if name], whose)
     found = {}
-    for name, seen in {"labelled": source, **sets}.items():
-        if name not in others or others[name].shape != seen.logits.shape:
+    for name, each in seen.items():
+        of = name or "the labelled images"
+        others = read_logits(given[name], f"{whose} of {of}", probabilities)
+        if others.shape != each.logits.shape:
             raise UnusableInput(
-                f"the second model's logits of {name} must be {seen.logits.shape}, as the first's are: give "
-                "those of the labelled images, then of each set in turn"
+                f"{whose} of {of} must be {each.logits.shape}, as the first's are, got {others.shape}"
             )
-        found[name] = replace(seen, views={f"{PEER}second": others[name]})
-    return found.pop("labelled"), found
+        found[name] = replace(each, views={f"{PEER}second": others})
+    return found
+
+
+def _read_features(seen: Mapping[str, Observation], given: tuple[Array, Sets]) -> list[Observation]:
+    """Returns the same with the features that are given."""
+    beside = each_beside(given, [name for name in seen if name], "features")
+    found: list[Observation] = []
+    for name, each in seen.items():
+        features = read_features(beside[name], name or "the labelled images", len(each))
+        known = found[0].features if found else features
+        if known is not None and features.shape[1] != known.shape[1]:
+            raise UnusableInput(
+                f"the features of {name} have {features.shape[1]} numbers, those of the labelled images "
+                f"{known.shape[1]}: give one layer's"
+            )
+        found.append(replace(each, features=features))
+    return found
+
+
+def with_features(seen: Sequence[Observation]) -> list[Observation]:
+    """Returns observations, the labelled ones first, with features that can be compared and their moments."""
+    features = comparable([each.features for each in seen if each.features is not None])
+    pairs = zip(seen, features, strict=True)
+    return [replace(each, features=values, moments=Moments.of(values)) for each, values in pairs]

@@ -4,12 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from starter.images.figure import Drawn, new_figure
 from submission.page import templates
+
+if TYPE_CHECKING:
+    from starter.images.figure import Drawn
+
+LEARNT = "unseen-best"
+"""The method that learns from meta-train sets."""
+INSIDE, NEAR = 1.0, 2.0
+"""Up to where a set is inside of what was seen, and near it (`SetEstimate.outside`)."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,11 @@ class SetEstimate:
         shares: the estimated share of each class (k,).
         distance: how far the confidences lie from those of the labelled images (Wasserstein, in their
             standard deviations); two halves of these are near 0.
+        outside: how many times as far it lies from what was seen with labels as nine of ten parts of that
+            lie from the rest: from the meta-train sets, where such were made, or else from parts of the
+            labelled images that are as large as the set.
         methods: what each method estimates.
+        learnt: the interval of the method that learnt from meta-train sets, by itself; None without any.
         remarks: why the interval is wide, in plain words.
         least_sure: the rows of the images that the model is least sure of.
     """
@@ -40,9 +52,16 @@ class SetEstimate:
     fallen: str
     shares: tuple[float, ...]
     distance: float
+    outside: float
     methods: Mapping[str, float]
+    learnt: tuple[float, float] | None
     remarks: tuple[str, ...]
     least_sure: tuple[int, ...]
+
+    @property
+    def place(self) -> str:
+        """`outside` in a word: inside, near or far."""
+        return "inside" if self.outside <= INSIDE else "near" if self.outside <= NEAR else "far"
 
 
 @dataclass(frozen=True)
@@ -57,6 +76,9 @@ class Estimation:
         sets: the estimates.
         halves: the same for each half of the labelled images, from the other half, beside the half's true
             accuracy: a check of the methods where nothing has shifted.
+        classes: the names of the classes, or their numbers.
+        centres: the methods whose mean is the estimate.
+        compared: what sets are compared with, for `SetEstimate.outside`.
     """
 
     accuracy: float
@@ -65,30 +87,47 @@ class Estimation:
     margin: float
     sets: tuple[SetEstimate, ...]
     halves: tuple[tuple[SetEstimate, float], ...]
+    classes: tuple[str, ...]
+    centres: tuple[str, ...]
+    compared: str
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that were asked."""
+        return tuple(self.sets[0].methods)
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row a set: images, accuracy, low, high, difference, fallen, distance, then a column a method."""
-        names = ("images", "accuracy", "low", "high", "difference", "fallen", "distance")
-        rows = {
-            each.name: {**{name: getattr(each, name) for name in names}, **each.methods} for each in self.sets
-        }
+        """A row a set: images, accuracy, low, high, difference, fallen, distance, outside, then its methods.
+
+        Where one learnt from meta-train sets, its own interval stands last.
+        """
+        names = ("images", "accuracy", "low", "high", "difference", "fallen", "distance", "outside")
+        rows = {}
+        for each in self.sets:
+            rows[each.name] = {**{name: getattr(each, name) for name in names}, **each.methods}
+            if each.learnt is not None:
+                ends = zip(("low", "high"), each.learnt, strict=True)
+                rows[each.name] |= {f"{LEARNT} {end}": value for end, value in ends}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("set")
 
     @property
     def shares(self) -> pd.DataFrame:
         """The estimated share of each class, a row a set."""
-        return pd.DataFrame({each.name: each.shares for each in self.sets}).T.rename_axis("set")
+        rows = {each.name: each.shares for each in self.sets}
+        return pd.DataFrame.from_dict(rows, orient="index", columns=self.classes).rename_axis("set")
 
     def below(self, accuracy: float) -> list[str]:
         """Returns the sets whose estimate lies below an accuracy."""
         return [each.name for each in self.sets if each.accuracy < accuracy]
 
-    def plot(self) -> Drawn:
+    def plot(self) -> "Drawn":
         """Returns estimates with their intervals, set by set in their order.
 
         Where sets are windows, the chart is over time.
         """
+        from starter.images.figure import new_figure  # Matplotlib is slow to import
+
         figure = new_figure(max(4.0, min(0.5 * len(self.sets) + 2, 14)), 3.2)
         axes = figure.subplots()
         x = np.arange(len(self.sets))
@@ -119,18 +158,23 @@ class Estimation:
                 "check: each half of them, estimated from the other",
                 *checks,
                 "",
-                f"{'set':<{width}}  images  accuracy  {level:>15}  difference  fallen   distance",
+                f"{'set':<{width}}  images  accuracy  {level:>15}  difference  fallen   distance  outside",
                 *(f"{_line(each, width)}  {_verdict(each)}" for each in self.sets),
                 *(f"{each.name}: {remark}" for each in self.sets for remark in each.remarks),
+                *(_own(each, level) for each in self.sets if each.learnt is not None),
                 f"fallen: by more than {100 * self.margin:g} points; distance: of the confidences from those "
-                "of the labelled images",
-                f"from {', '.join(self.sets[0].methods)}; methods that need more than this are left out",
+                f"of the labelled images; outside: how far from {self.compared}, 1 being as far as these "
+                "are from each other",
+                f"the mean of {', '.join(self.centres)}; beside them stand "
+                f"{', '.join(name for name in self.methods if name not in self.centres)}; methods that need "
+                "more than this are left out",
             ]
         )
 
     def _repr_html_(self) -> str:
         """Returns what a notebook shows."""
-        return templates(Path(__file__).parent).get_template("table.html").render(found=self)
+        template = templates(Path(__file__).parent).get_template("table.html")
+        return template.render(found=self, sorted=False)
 
 
 def _line(each: SetEstimate, width: int) -> str:
@@ -140,5 +184,14 @@ def _line(each: SetEstimate, width: int) -> str:
 
 
 def _verdict(each: SetEstimate) -> str:
-    """Returns difference, verdict and distance."""
-    return f"{100 * each.difference:>+10.1f}  {each.fallen:<7}  {each.distance:>8.2f}"
+    """Returns difference, verdict and distances."""
+    distances = f"{each.distance:>8.2f}  {each.outside:.1f} {each.place}"
+    return f"{100 * each.difference:>+10.1f}  {each.fallen:<7}  {distances}"
+
+
+def _own(each: SetEstimate, level: str) -> str:
+    """Returns what the method that learnt from meta-train sets says alone."""
+    assert each.learnt is not None
+    low, high = each.learnt
+    told = f"{100 * each.methods[LEARNT]:.1f} %, {level} {100 * low:.1f} to {100 * high:.1f}"
+    return f"{each.name}: {LEARNT} alone, {told}"

@@ -1,6 +1,6 @@
 """What methods learn from labelled images, and what they make of a set: its estimate and interval."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,15 +9,18 @@ from sklearn.base import clone
 
 from baselines import BASELINES
 from baselines.accuracy.atc import confidence_log_odds
-from baselines.accuracy.cott_prior import CottPrior
+from baselines.accuracy.fd import fd
 from baselines.accuracy.priors import (
+    bias_corrected,
     calibrated,
     em_prior,
     predicted_shares,
     source_prior,
 )
 from baselines.contract.estimator import Estimator
-from oracle.estimate.estimation import SetEstimate
+from baselines.contract.intervals import Remoteness
+from oracle.estimate.estimation import LEARNT, NEAR, SetEstimate
+from oracle.estimate.outside import Labelled, Outside
 from starter.observing.observation import MetaTrain, Observation, Source
 from submission.arrays import FloatArray, IntArray
 
@@ -25,22 +28,26 @@ METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "sui
 """What needs logits alone, of the kit's methods."""
 WITH_SECOND = ("gde",)
 """What needs a second model's logits besides."""
-CENTRES = ("atc-ne-ts", "cott-em")
+GATED = "cott-gate"
+"""What needs features besides, and then stands for cott-em: it doubts a class prior that features do not bear
+out. Others that read features regress accuracy on meta-train sets, which a user of logits has none of."""
+THRESHOLD, TRANSPORT = CENTRES = ("atc-ne-ts", "cott-em")
 """The methods whose mean, with those of a second model, is the estimate: by threshold, and by transport under
 the set's own class prior. What averages confidences tells too high an accuracy under natural shift."""
 SPREAD, FLOOR = 1.0, 0.015
 BELOW, ABOVE = 0.3, 0.2
-UNLIKE = 0.1
+UNLIKE, MOVED = 0.1, 0.05
 """A standard deviation of the error, beside sampling: this share of the methods' own standard deviation, and
 a part that is never certain; a share of the fall that they tell, downwards and upwards, since accuracy falls
-further than logits let see; and downwards a share of the distance, which may be all that they let see. Found
-on natural sets (benchmarks/results/estimate.py).
+further than logits let see; and downwards shares of the distance and of how far features have moved, which
+may be all that is to be seen. Found on natural sets and on a table (benchmarks/results/estimate.py).
 """
 FAR = 0.75
 """A distance from which on a set counts as unlike what was labelled."""
 APART = 0.1
 """A range of estimates from which on the methods count as disagreeing."""
 FEW = 100
+TINY = 1e-12
 LEAST_SURE = 12
 UNKNOWN = 0.02
 OTHER_SHARES = 0.25
@@ -48,49 +55,77 @@ OTHER_SHARES = 0.25
 
 
 @dataclass(frozen=True)
+class Learnt:
+    """unseen-best, which learnt from sets made of labelled images, and how far others lie from those."""
+
+    method: Estimator
+    sets: Remoteness
+
+
+@dataclass(frozen=True)
 class Fitted:
-    """Methods that have learnt from the labelled images, and what a set is compared with."""
+    """Methods that have learnt from the labelled images, and what a set is compared with.
+
+    Attributes:
+        source: the labelled images.
+        methods: all methods by name.
+        centres: those whose mean is the estimate.
+        learnt: the one of them that learnt from meta-train sets, if there are such.
+        outside: what has been seen.
+        classes: their names.
+    """
 
     source: Source
     methods: Mapping[str, Estimator]
+    centres: tuple[str, ...]
+    learnt: Learnt | None
+    outside: Outside
+    classes: tuple[str, ...]
 
     @classmethod
-    def of(cls, seen: Observation, labels: IntArray, names: tuple[str, ...] = METHODS) -> "Fitted":
+    def of(
+        cls,
+        seen: Observation,
+        labels: IntArray,
+        names: tuple[str, ...] = METHODS,
+        learnt: Learnt | None = None,
+        classes: Sequence[str] = (),
+    ) -> "Fitted":
         """Returns what methods learn from labelled images (n) and their labels (n,)."""
         k = seen.logits.shape[1]
         source = Source(seen, labels, seen, np.zeros((k, 1)), np.zeros(k))
         families = [frozenset({"labelled"})]
         meta = MetaTrain(source, [seen], np.array([source.accuracy]), [source.correct], families)
-        every = (*names, *(WITH_SECOND if seen.peers else ()))
-        return cls(source, {name: clone(BASELINES[name]).fit(meta) for name in every})
+        second = WITH_SECOND if seen.peers else ()
+        gated = (GATED,) if seen.features is not None else ()
+        methods = {name: clone(BASELINES[name]).fit(meta) for name in (*names, *second, *gated)}
+        own = {LEARNT: learnt.method} if learnt else {}
+        outside = learnt.sets if learnt else Labelled(source)
+        centres = (*own, THRESHOLD, *(gated or (TRANSPORT,)), *second)
+        called = tuple(classes) or tuple(map(str, range(k)))
+        return cls(source, {**own, **methods}, centres, learnt, outside, called)
+
+    @property
+    def compared(self) -> str:
+        """What sets are compared with."""
+        return "the meta-train sets" if self.learnt else "parts of the labelled images that are as large"
 
     @property
     def accuracy(self) -> float:
         """On the labelled images."""
         return self.source.accuracy
 
-    @property
-    def _calibration(self) -> FloatArray:
-        """Of the probabilities, as COTT under the set's prior has found it."""
-        method = self.methods["cott-em"]
-        assert isinstance(method, CottPrior)
-        return method.calibration_
-
-    def estimate(
-        self, seen: Observation, margin: float, level: float, learnt: Mapping[str, Estimator] | None = None
-    ) -> SetEstimate:
+    def estimate(self, seen: Observation, margin: float, level: float) -> SetEstimate:
         """Returns the estimate of one set, its interval, and what it is made of."""
-        every = {**(learnt or {}), **self.methods}
-        found = {name: float(method.predict([seen])[0]) for name, method in every.items()}
-        values = np.array(
-            [found[name] for name in (*(learnt or {}), *CENTRES, *WITH_SECOND) if name in found]
-        )
+        found = {name: float(method.predict([seen])[0]) for name, method in self.methods.items()}
+        values = np.array([found[name] for name in self.centres])
         middle = float(values.mean())
         difference = middle - self.accuracy
-        shares = em_prior(calibrated(seen, self._calibration), source_prior(self.source))
+        shares = em_prior(calibrated(seen, bias_corrected(self.source)), source_prior(self.source))
         sure, known = confidence_log_odds(seen), confidence_log_odds(self.source.observation)
         distance = float(wasserstein_distance(sure, known) / max(known.std(), 1e-9))
-        low, high = self._interval(values, len(seen), distance, level)
+        outside = self.outside.distance(seen)
+        low, high = self._interval(values, len(seen), distance, self._moved(seen), level)
         bar = self.accuracy - margin
         return SetEstimate(
             seen.set_name,
@@ -102,13 +137,32 @@ class Fitted:
             "yes" if high < bar else "no" if low > bar else "unclear",
             tuple(map(float, shares)),
             distance,
+            outside,
             found,
-            tuple(self._remarks(seen, found, shares, distance)),
+            self._learnt_interval(seen, level),
+            tuple(self._remarks(seen, found, shares, distance, outside)),
             tuple(map(int, np.argsort(sure, kind="stable")[:LEAST_SURE])),
         )
 
+    def _learnt_interval(self, seen: Observation, level: float) -> tuple[float, float] | None:
+        """Returns low and high by the method that learnt from meta-train sets, if there is one."""
+        if self.learnt is None:
+            return None
+        low, high = self.learnt.method.predict_interval([seen], level)[0]
+        return float(low), float(high)
+
+    def _moved(self, seen: Observation) -> float:
+        """Returns how far the features have moved: the root of their Frechet distance, in their spread.
+
+        It is 0 where there are no features.
+        """
+        known = self.source.train_ref.moments
+        if known is None:
+            return 0.0
+        return float(np.sqrt(max(fd(seen, self.source), 0.0) / max(np.trace(known.covariance), TINY)))
+
     def _interval(
-        self, values: FloatArray, images: int, distance: float, level: float
+        self, values: FloatArray, images: int, distance: float, moved: float, level: float
     ) -> tuple[float, float]:
         """Returns low and high around the mean of the methods' estimates of a set."""
         middle = float(values.mean())
@@ -116,29 +170,40 @@ class Fitted:
         sampling = sum(share * (1 - share) / n for share, n in pairs)
         common = sampling + (SPREAD * values.std()) ** 2 + FLOOR**2
         fall = middle - self.accuracy
-        down = float(np.sqrt(common + (BELOW * fall) ** 2 + (UNLIKE * distance) ** 2))
+        unseen = (UNLIKE * distance) ** 2 + (MOVED * moved) ** 2
+        down = float(np.sqrt(common + (BELOW * fall) ** 2 + unseen))
         up = float(np.sqrt(common + (ABOVE * fall) ** 2))
         quantile = float(norm.ppf((1 + level) / 2))
         return max(middle - quantile * down, 0.0), min(middle + quantile * up, 1.0)
 
     def _remarks(
-        self, seen: Observation, found: Mapping[str, float], shares: FloatArray, distance: float
+        self,
+        seen: Observation,
+        found: Mapping[str, float],
+        shares: FloatArray,
+        distance: float,
+        outside: float,
     ) -> Iterator[str]:
         """Yield the reasons for an uncertain estimate, in plain words."""
-        judging = {name: found[name] for name in (*CENTRES, "doc-ts", *WITH_SECOND) if name in found}
+        judging = {name: found[name] for name in (*self.centres, "doc-ts") if name in found}
         low, high = min(judging, key=judging.__getitem__), max(judging, key=judging.__getitem__)
         if judging[high] - judging[low] >= APART:
             told = f"from {100 * judging[low]:.0f} % ({low}) to {100 * judging[high]:.0f} % ({high})"
             yield f"the methods disagree, {told}: label some of these images"
         if distance >= FAR:
             yield "the model is sure of these images in another way than of the labelled ones: trust it less"
+        if outside > NEAR:
+            yield (
+                f"it lies {outside:.1f} times as far from {self.compared} as these lie from each other, so "
+                "little is known of such images: the interval allows for a fall that nothing shows"
+            )
         prior = source_prior(self.source)
         if np.abs(shares - prior).sum() / 2 >= OTHER_SHARES:
             yield "its classes have other shares than the labelled images, which cot and cott take for errors"
         labelled = np.bincount(self.source.labels, minlength=len(shares)) > 0
         predicted = predicted_shares(seen.predicted, len(shares))
         if predicted[~labelled].sum() >= UNKNOWN:
-            classes = ", ".join(map(str, np.flatnonzero(~labelled & (predicted > 0))))
+            classes = ", ".join(self.classes[row] for row in np.flatnonzero(~labelled & (predicted > 0)))
             yield f"no labelled image is of class {classes}, which some of these seem to be: label some"
         if len(seen) < FEW:
             yield f"{len(seen)} images are few: chance alone moves their accuracy by some points"

@@ -1,30 +1,39 @@
 """An estimate from a model and images: labelled ones are disturbed in many ways, to learn from."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oracle.estimate.estimate import estimate_seen
+from baselines.contract.families import blocks
+from baselines.contract.intervals import Remoteness
+from oracle.estimate.estimate import estimate_seen, with_features
 from oracle.estimate.estimation import Estimation
+from oracle.estimate.fitted import Learnt
+from oracle.estimate.inputs import windows
+from oracle.estimate.page import Pictures
 from oracle.unseen_best import UnseenBest
-from starter.classifiers import load_classifier
+from starter.build.referees import SAME, Fitted, fit_referees, load_referees
+from starter.classifiers import Classifier, load_classifier
+from starter.encoders import ImageEncoder
 from starter.images.files import open_tree
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit, read_images
 from starter.observing.cache import Cache
-from starter.observing.lazy import Lazy
-from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.observation import REFEREE, MetaTrain, Observation, Source
 from starter.observing.observe import Observer, observe_all
+from starter.observing.referee import Referee
 from starter.sets.recipe import draw_recipes
 from starter.sets.rendering import FromRecipe
+from starter.sources.splits import Splits
+from submission.arrays import IntArray
 from submission.errors import UnusableInput, unusable
 
 GROUP = "wide"
-METHOD = "unseen-best"
 
 
 @dataclass(frozen=True)
@@ -32,14 +41,16 @@ class Asked:
     """How an estimate from images is made.
 
     Attributes:
-        train_sets: meta-train sets made of half of the labelled images; 0 for an estimate from logits alone.
+        train_sets: meta-train sets made of labelled images; 0 for an estimate from logits alone.
         set_size: images in one.
+        referees: independent encoders, as `unseen build --referee` names them.
         device: where the model runs.
         margin, level, window: as in `oracle.estimate.estimate`.
     """
 
     train_sets: int = 24
     set_size: int = 200
+    referees: tuple[str, ...] = ()
     device: str = "cpu"
     margin: float = 0.05
     level: float = 0.9
@@ -48,6 +59,8 @@ class Asked:
     def __post_init__(self) -> None:
         if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
             raise UnusableInput(f"--train-sets must be 0, or {LEAST_SETS} to 1,000, got {self.train_sets}")
+        if self.referees and not self.train_sets:
+            raise UnusableInput("--referee is judged by unseen-best alone: it needs --train-sets")
 
 
 LEAST_SETS = 6
@@ -69,7 +82,7 @@ def read_labelled(path: Path) -> tuple[ImageSet, tuple[str, ...]]:
     return ImageSet(path.stem, read.images, labels), classes
 
 
-def read_unlabelled(path: Path, size: tuple[int, int]) -> ImageSet:
+def read_unlabelled(path: Path, size: tuple[int, int]) -> Pictures:
     """Returns all images of a folder or zip, at any depth, in the size of the labelled ones.
 
     Raises:
@@ -78,79 +91,182 @@ def read_unlabelled(path: Path, size: tuple[int, int]) -> ImageSet:
     with open_tree(path) as tree:
         if not (files := tree.every_image()):
             raise unusable(path, "no images in it")
-        return ImageSet(path.stem, read_images(tree, files, Fit(size)).images, None)
+        read = read_images(tree, files, Fit(size))
+        return Pictures(read.images, [files[row] for row in read.rows])
+
+
+def cut(pictures: Mapping[str, Pictures], window: int) -> dict[str, Pictures]:
+    """Returns the images of each window, named as its estimate is."""
+    return {
+        f"{name} {rows[0]}": Pictures(each.images[rows[0] :][: len(rows)], each.files[rows[0] :][: len(rows)])
+        for name, each in pictures.items()
+        for rows in windows(len(each.images), window)
+    }
 
 
 def estimate_images(
     model: str, labelled: Path, unlabelled: Sequence[Path], asked: Asked
-) -> tuple[Estimation, dict[str, NDArray[np.uint8]]]:
-    """Estimate how accurate a model is on unlabelled images, from labelled ones that it has not learnt from.
-
-    One half of the labelled images is disturbed in many ways, the group `wide`; from the sets that this
-    makes, whose accuracies are known, and from the other half `unseen-best` learns. Its estimate counts
-    beside those from logits. Nothing is kept.
+) -> tuple[Estimation, dict[str, Pictures]]:
+    """Estimate how accurate a model is on folders of unlabelled images, from a folder of labelled ones.
 
     Args:
         model: NAME=WEIGHTS as in `starter.classifiers.load_classifier`; its classes are the folders, sorted.
-        labelled: a folder or zip of ``<class>/<image>``.
+        labelled: a folder or zip of ``<class>/<image>``, of images that the model has not learnt from.
         unlabelled: folders or zips of images.
         asked: how it is made.
 
     Returns:
-        the estimation, and each set's images (n, h, w, 3).
+        the estimation, and each set's images.
 
     Raises:
         UnusableInput: model or images cannot be read, or do not fit each other.
     """
+    encoders = load_referees(asked.referees, asked.device)
     known, classes = read_labelled(labelled)
-    assert known.labels is not None
     size = known.images.shape[1:3]
-    sets = {path.stem: read_unlabelled(path, size) for path in unlabelled}
-    if len(sets) < len(unlabelled):
-        raise UnusableInput("two unlabelled sets have one name: rename one")
     classifier = load_classifier(model, classes, device=asked.device, size=size)
+    names = [path.stem for path in unlabelled]
+    if len(set(names)) < len(names):
+        raise UnusableInput("two unlabelled sets have one name: rename one")
+    pictures = {path.stem: read_unlabelled(path, size) for path in unlabelled}
+    sets = [ImageSet(name, each.images, None) for name, each in pictures.items()]
+    found = estimate_sets(classifier, known, sets, asked, encoders)
+    return found, pictures if asked.window is None else cut(pictures, asked.window)
+
+
+def estimate_sets(
+    classifier: Classifier,
+    known: ImageSet,
+    sets: Sequence[ImageSet],
+    asked: Asked,
+    encoders: Mapping[str, ImageEncoder] = MappingProxyType({}),
+) -> Estimation:
+    """Estimate how accurate a classifier is on sets, from labelled images that it has not learnt from.
+
+    Some of the labelled images are disturbed in many ways, the group `wide`; from the sets that this makes,
+    whose accuracies are known, and from the others `unseen-best` learns. Its estimate counts beside those
+    from logits. With referees, a third of the images is what their probes learn from. Nothing is kept.
+
+    Args:
+        classifier: the model.
+        known: the labelled images.
+        sets: the sets, whose labels are not looked at.
+        asked: how it is made.
+        encoders: those of the referees, by how they are named.
+
+    Raises:
+        UnusableInput: a referee cannot judge these images.
+    """
+    assert known.labels is not None
+    made = _Made.of(known, classifier.classes, encoders, asked) if asked.train_sets else None
     with tempfile.TemporaryDirectory() as folder:
-        method = UnseenBest() if asked.train_sets else None
-        observer = Observer(classifier, Cache(Path(folder)))
-        if method and "rotation" in method.needs:
+        cache = Cache(Path(folder))
+        referees = made.referees_for(cache, asked.device) if made else ()
+        needs = (*UnseenBest.needs, *(("referee",) if referees else ())) if made else ()
+        observer = Observer(classifier, cache, referees=referees)
+        if "rotation" in needs:
             observer = observer.with_rotation_head(replace(known, labels=None))
-        bare = [FromRecipe.whole(replace(each, labels=None)) for each in (known, *sets.values())]
-        seen, *others = observe_all(bare, observer, method.needs if method else ())
-        if method:
-            method.fit(_meta_train(known, seen, observer, method.needs, asked))
-        found = estimate_seen(
-            seen,
+        bare = [FromRecipe.whole(replace(each, labels=None)) for each in (known, *sets)]
+        features = () if classifier.logits_alone else ("features",)
+        seen = list(observe_all(bare, observer, (*needs, *features)))
+        learnt = made.learnt(seen[0], known.labels, observer, needs) if made else None
+        source, *others = with_features(seen) if features else seen
+        return estimate_seen(
+            source,
             known.labels,
             {each.set_name: each for each in others},
-            {METHOD: method} if method else {},
+            learnt,
             asked.margin,
             asked.level,
             asked.window,
+            classifier.classes,
         )
-    return found, {name: each.images for name, each in sets.items()}
 
 
-def _meta_train(
-    known: ImageSet, seen: Observation, observer: Observer, needs: tuple[str, ...], asked: Asked
-) -> MetaTrain:
-    """Returns half of the labelled images as the source, and sets made of the other."""
-    assert known.labels is not None
-    order = np.random.default_rng(0).permutation(len(known))
-    reference, base = np.sort(order[::2]), np.sort(order[1::2])
-    images = known.take(base)
-    recipes = draw_recipes(GROUP, asked.train_sets, 0, min(asked.set_size, len(base)))
-    renderings = [FromRecipe(recipe, images) for recipe in recipes]
-    observed: Lazy[Observation] = observe_all(renderings, observer, needs)
-    sets = list(observed)
-    correct = [each.predicted == made.labels() for each, made in zip(sets, renderings, strict=True)]
-    classifier = observer.classifier
-    labels = known.labels[reference]
-    return MetaTrain(
-        Source(seen.take(reference), labels, seen.take(base), classifier.head_weight, classifier.head_bias),
-        sets,
-        np.array([each.mean() for each in correct]),
-        correct,
-        [made.recipe.families for made in renderings],
-        bases=[made.recipe.indices(images) for made in renderings],
-        labels=[made.labels() for made in renderings],
-    )
+@dataclass(frozen=True)
+class _Made:
+    """Meta-train sets, and referees, made of labelled images.
+
+    Attributes:
+        reference: the labelled images (rows) that are learnt from as they are.
+        base: the rows that the sets are made of.
+        renderings: the sets.
+        referees: with their probes, which have learnt from other labelled images.
+    """
+
+    reference: IntArray
+    base: IntArray
+    renderings: Sequence[FromRecipe]
+    referees: Sequence[Fitted]
+
+    @classmethod
+    def of(
+        cls,
+        known: ImageSet,
+        classes: tuple[str, ...],
+        encoders: Mapping[str, ImageEncoder],
+        asked: Asked,
+    ) -> "_Made":
+        """Part the labelled images, draw recipes, and fit the referees' probes."""
+        assert known.labels is not None
+        rows = parted(known.labels, 3 if encoders else 2)
+        reference, base, lesson = (known.take(each) for each in (rows[0], rows[1], rows[-1]))
+        recipes = draw_recipes(GROUP, asked.train_sets, 0, min(asked.set_size, len(base)))
+        splits = Splits(classes, lesson, reference, base, base, base)
+        fitted = fit_referees(encoders, splits, recipes, 0)
+        return cls(rows[0], rows[1], [FromRecipe(recipe, base) for recipe in recipes], fitted)
+
+    def referees_for(self, cache: Cache, device: str) -> tuple[Referee, ...]:
+        """Returns the referees, ready to look."""
+        return tuple(
+            Referee(each.name, each.probes, cache, partial(_given, each.encoder), None, device)
+            for each in self.referees
+        )
+
+    def learnt(
+        self, seen: Observation, labels: IntArray, observer: Observer, needs: tuple[str, ...]
+    ) -> Learnt:
+        """Returns what `unseen-best` learns: from the reference, and from the sets."""
+        sets = list(observe_all(self.renderings, observer, needs))
+        truths = [made.labels() for made in self.renderings]
+        correct = [each.predicted == truth for each, truth in zip(sets, truths, strict=True)]
+        _check_referees(self.referees, sets)
+        classifier, families = observer.classifier, [made.recipe.families for made in self.renderings]
+        head = classifier.head_weight, classifier.head_bias
+        meta = MetaTrain(
+            Source(seen.take(self.reference), labels[self.reference], seen.take(self.base), *head),
+            sets,
+            np.array([each.mean() for each in correct]),
+            correct,
+            families,
+            bases=[made.recipe.indices(made.base) for made in self.renderings],
+            labels=truths,
+        )
+        return Learnt(UnseenBest().fit(meta), Remoteness.of(sets, blocks(families)))
+
+
+def parted(labels: IntArray, count: int) -> list[IntArray]:
+    """Returns the rows of each of `count` parts, with the same share of every class as far as that goes.
+
+    >>> [rows.tolist() for rows in parted(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 2)]
+    [[0, 2, 4, 5], [1, 3, 6, 7]]
+    """
+    order = np.random.default_rng(0).permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    return [np.sort(order[start::count]) for start in range(count)]
+
+
+def _given(encoder: ImageEncoder) -> ImageEncoder:
+    return encoder
+
+
+def _check_referees(referees: Sequence[Fitted], sets: Sequence[Observation]) -> None:
+    """Refuse a referee that gives all images of the sets the class that the model gives: it knows no more."""
+    predicted = np.concatenate([each.predicted for each in sets])
+    for referee in referees:
+        judged = np.concatenate([each.views[f"{REFEREE}{referee.name}"].argmax(axis=1) for each in sets])
+        if (judged == predicted).mean() >= SAME:
+            raise UnusableInput(
+                f"--referee {referee.probes.spec} says of each image what the model says: name an encoder "
+                "that learnt from other images"
+            )

@@ -17,6 +17,9 @@ LEAST = 1e-12
 """A probability counts as at least this: its logarithm is a logit."""
 SMALLEST = 20
 """Images in a window."""
+WIDEST = 256
+"""Of features with more numbers, as many random directions are taken; distances stay as they are, nearly."""
+TINY = 1e-12
 Array = NDArray[Any] | Path | str
 """Numbers, or an .npy file of them."""
 Sets = Array | Sequence[Array] | Mapping[str, Array]
@@ -39,9 +42,7 @@ def read_logits(given: Array, what: str, probabilities: bool = False) -> FloatAr
         raise UnusableInput(f"{name} holds {values.dtype}, not numbers: give a row of logits an image")
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
         raise UnusableInput(f"{name} must be (images, classes), two or more of each, got {values.shape}")
-    if not np.isfinite(values).all():
-        row = int((~np.isfinite(values)).any(axis=1).argmax())
-        raise UnusableInput(f"{name} holds NaN or infinite values, first in row {row}: leave such images out")
+    _check_finite(name, values)
     values = values.astype(np.float64)
     sums_to_one = bool((values >= 0).all() and np.allclose(values.sum(axis=1), 1, atol=1e-2))
     if sums_to_one and not probabilities:
@@ -99,6 +100,8 @@ def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[st
         raise UnusableInput("no unlabelled set is given: name one or more")
     sets: dict[str, FloatArray] = {}
     for name, each in named:
+        if not name:
+            raise UnusableInput("an unlabelled set has an empty name: give it one")
         if name in sets:
             raise UnusableInput(f"two unlabelled sets are called {name}: rename one")
         sets[name] = read_logits(each, name, probabilities)
@@ -107,6 +110,60 @@ def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[st
                 f"{name} has {sets[name].shape[1]} classes, the labelled logits {classes}: give one model's"
             )
     return sets
+
+
+def each_beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> dict[str, Array]:
+    """Returns what stands beside the logits: of the labelled images, called "", and of each set by its name.
+
+    Args:
+        given: that of the labelled images, and those of the sets: by name, or in their order.
+        names: the sets'.
+        what: what messages call it.
+
+    Raises:
+        UnusableInput: some set has none, or there is one too many.
+    """
+    labelled, sets = given
+    if isinstance(sets, Mapping):
+        if sets.keys() != set(names):
+            odd = sorted(map(str, sets.keys() ^ set(names)))[0]
+            raise UnusableInput(f"{what} and logits are of other sets: {odd!r} has not both")
+        return {"": labelled, **{name: sets[name] for name in names}}
+    several = [sets] if isinstance(sets, np.ndarray | Path | str) else list(sets)
+    if len(several) != len(names):
+        raise UnusableInput(
+            f"{what} are given for {len(several)} unlabelled sets in place of {len(names)}: give those of "
+            "the labelled images, then of each set in turn"
+        )
+    return {"": labelled, **dict(zip(names, several, strict=True))}
+
+
+def read_features(given: Array, of: str, images: int) -> FloatArray:
+    """Returns the features (n, d) of the images of some logits, float32.
+
+    Raises:
+        UnusableInput: they are no finite numbers (n, d), or of another number of images.
+    """
+    name, values = _named(given, f"the features of {of}")
+    if values.dtype.kind not in "fiu":
+        raise UnusableInput(f"{name} holds {values.dtype}, not numbers: give a row of features an image")
+    if values.ndim != 2 or len(values) != images or not values.shape[1]:
+        raise UnusableInput(
+            f"{name} must be ({images}, d), a row of features for each row of the logits of {of}, "
+            f"got {values.shape}"
+        )
+    _check_finite(name, values)
+    return values.astype(np.float32)
+
+
+def comparable(features: Sequence[FloatArray]) -> list[FloatArray]:
+    """Returns features (n_i, d) in the scale of the first, float32 (n_i, 256) at most."""
+    d = features[0].shape[1]
+    scale = max(float(np.sqrt(np.square(features[0], dtype=np.float64).mean())), TINY)
+    if d <= WIDEST:
+        return [(values / scale).astype(np.float32) for values in features]
+    turned = np.random.default_rng(0).normal(size=(d, WIDEST), scale=1 / (scale * np.sqrt(WIDEST)))
+    return [(values @ turned).astype(np.float32) for values in features]
 
 
 def windows(images: int, size: int) -> list[IntArray]:
@@ -126,6 +183,12 @@ def windows(images: int, size: int) -> list[IntArray]:
     if len(starts) > 1 and images - starts[-1] < size / 2:
         starts.pop()
     return [np.arange(start, end) for start, end in zip(starts, [*starts[1:], images], strict=True)]
+
+
+def _check_finite(name: str, values: NDArray[Any]) -> None:
+    if not np.isfinite(values).all():
+        row = int((~np.isfinite(values)).any(axis=1).argmax())
+        raise UnusableInput(f"{name} holds NaN or infinite values, first in row {row}: leave such images out")
 
 
 def _named(given: Array, what: str) -> tuple[str, NDArray[Any]]:

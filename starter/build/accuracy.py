@@ -73,7 +73,7 @@ def plan_accuracy(plan: AccuracyPlan, claim: Claim, splits: Splits, device: str)
     encoders = load_referees(plan.referees, device, settings.precision)
     inputs = _inputs(plan, train, planned) | grid_input(settings, ruler) | referee_inputs(encoders)
     bases = {"train": splits.meta_base, "val": splits.val_base, "test": splits.test_base}
-    referees = fit_referees(claim, encoders, splits, train)
+    referees = fit_referees(encoders, splits, train, settings.seed, claim.root / "public")
     return AccuracySets(train, planned, bases, inputs, settings, plan, device, referees)
 
 

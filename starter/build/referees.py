@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from tqdm import tqdm
 
-from starter.build.folder import Claim, train_ref
+from starter.build.folder import train_ref
 from starter.build.lesson import Lesson
 from starter.classifiers import Classifier, read_classifier, use_network
 from starter.competition.referees import encoder_file, know, open_referees, packed_file, probes_file
@@ -114,12 +114,13 @@ def load_referees(
 
 
 def fit_referees(
-    claim: Claim,
     encoders: Mapping[str, ImageEncoder],
     splits: Splits,
     recipes: Sequence[Recipe],
+    seed: int,
+    public: Path | None = None,
 ) -> list[Fitted]:
-    """Returns every referee with its probes, from the folder where they are there already.
+    """Returns every referee with its probes, from the folder `public` where they are there already.
 
     What was measured is told.
 
@@ -128,16 +129,15 @@ def fit_referees(
     """
     if not encoders:
         return []
-    lesson = Lesson.of(splits, recipes, claim.settings.seed)
+    lesson = Lesson.of(splits, recipes, seed)
     _check_classes(lesson, splits)
     found = []
     for spec, encoder in encoders.items():
         name = referee_name(spec)
-        path = claim.root / "public" / probes_file(name)
-        if path.is_file():
-            probes = Probes.load(path, len(splits.classes))
+        if public and (public / probes_file(name)).is_file():
+            probes = Probes.load(public / probes_file(name), len(splits.classes))
         else:
-            probes = _fit(name, spec, encoder, splits, lesson, recipes, claim.settings.seed)
+            probes = _fit(name, spec, encoder, splits, lesson, recipes, seed)
         found.append(Fitted(name, encoder, probes))
         print(_summary(name, probes))
     return found

@@ -26,6 +26,7 @@ from starter.observing.observation import (
     ROTATED,
     Moments,
     Observation,
+    mean_and_covariance,
 )
 from starter.observing.referee import Referee
 from starter.observing.rotation import ROTATIONS, RotationHead, fit_rotation_head, turned
@@ -303,10 +304,7 @@ def _refereed(observer: Observer, needs: tuple[str, ...]) -> list[tuple[Referee,
 
 def _moments(features: NDArray[np.float32]) -> Arrays:
     """Returns mean and the covariance's lower triangle, float32 on disk, summed in float64."""
-    rows = features.astype(np.float64)
-    mean = rows.mean(axis=0)
-    centred = rows - mean
-    covariance = centred.T @ centred / max(len(rows) - 1, 1)
+    mean, covariance = mean_and_covariance(features)
     return {"mean": mean, "covariance": covariance[np.tril_indices(len(mean))].astype(np.float32)}
 
 

@@ -111,6 +111,7 @@ def test_sets_far_from_the_meta_train_sets_have_wider_intervals_and_the_others_t
     parts = folds(META.families)
     remote = Remoteness.of(META.sets, parts)
     assert remote.factor(META.sets[0]) == 1
+    assert remote.distance(META.sets[0]) == 0
     one = Observation("one", "c", np.full((30, META.sets[0].logits.shape[1]), -50, np.float32))
     one.logits[:, 0] = 50
     assert remote.factor(one) > 2

@@ -31,6 +31,11 @@ def test_it_checks_itself_and_writes_three_files(files):
     }
 
 
+def test_features_are_compared_too(files):
+    text = run(*files, "--features", "val.npy", "--features", "today.npy").text
+    assert "the mean of atc-ne-ts, cott-gate;" in text
+
+
 def test_a_job_can_go_by_the_exit_code(files):
     assert run(*files, "--fail-below", "0.8").code == 0
     result = run(*files, "noise.npy", "--fail-below", "0.8", check=False)
@@ -44,6 +49,16 @@ def test_a_job_can_go_by_the_exit_code(files):
         (("--labels", "none.npy"), "error: none.npy: no such file"),
         (("--probabilities",), "error: val.npy holds no probabilities"),
         (("--fail-below", "80"), "error: --fail-below must be a fraction in [0, 1], got 80"),
+        (
+            ("--features", "val.npy"),
+            "error: features are given for 0 unlabelled sets in place of 1: give those",
+        ),
+        (
+            ("--second", "val.npy"),
+            "error: the second model's logits are given for 0 unlabelled sets in place of 1",
+        ),
+        (("--features", "none.npy", "--features", "today.npy"), "error: none.npy: no such file"),
+        (("--referee", "lite0"), "error: give --logits and --labels, or --model and --labelled"),
         (("--window", "3"), "error: --window must be 20 images or more, got 3"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import unseen
-from oracle.estimate.page import as_json, write_estimation
+from oracle.estimate.page import as_json, chart, write_estimation
 from submission import UnusableInput
 
 K = 6
@@ -45,6 +45,8 @@ def test_what_did_not_shift_is_told_within_the_interval(found):
     assert two.low <= accuracy(TWO, TWO_LABELS) <= two.high
     assert sum(two.shares[:2]) > 0.95
     assert same.distance < 0.1 < hard.distance
+    assert (same.place, hard.place) == ("inside", "far")
+    assert same.outside <= 1 < 2 < hard.outside
     for half, true in found.halves:
         assert half.low <= true <= half.high
 
@@ -74,11 +76,69 @@ def test_a_second_models_agreement_counts():
         unseen.estimate(LOGITS, LABELS, {"hard": HARD}, second=(other, {"hard": HARD[:5]}))
 
 
+def featured(logits, d, shift=0.0):
+    """Features from which logits like these could come, and how far they are moved."""
+    rng = np.random.default_rng(d)
+    return np.tanh(logits / 4) @ rng.normal(size=(K, d)) + rng.normal(size=(len(logits), d)) + shift
+
+
+@pytest.mark.parametrize("d", [40, 300])
+def test_features_tell_a_set_whose_logits_are_as_before(d):
+    sets = {"same": SAME, "moved": SAME}
+    features = featured(LOGITS, d), [featured(SAME, d), featured(SAME, d, 0.5)]
+    found = unseen.estimate(LOGITS, LABELS, sets, features=features)
+    same, moved = found.sets
+    assert same.outside < 1.5 < 2 < moved.outside
+    assert found.centres == ("atc-ne-ts", "cott-gate")
+    assert moved.accuracy == pytest.approx((moved.methods["atc-ne-ts"] + moved.methods["cott-gate"]) / 2)
+    scaled = features[0] * 1e6, [each * 1e6 for each in features[1]]
+    again = unseen.estimate(LOGITS, LABELS, sets, features=scaled)
+    assert again.sets[1].outside == pytest.approx(moved.outside, rel=1e-3)
+
+
+def test_features_follow_their_windows():
+    stream, features = np.vstack([SAME, SAME]), featured(SAME, 30)
+    both = np.vstack([features, features + 1])
+    found = unseen.estimate(LOGITS, LABELS, stream, features=(featured(LOGITS, 30), both), window=1000)
+    before, after = found.sets
+    assert before.outside < 2 < after.outside
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (
+            (LOGITS, [SAME]),
+            "features are given for 1 unlabelled sets in place of 2: give those of the labelled",
+        ),
+        (
+            (LOGITS, {"same": SAME, "other": HARD}),
+            "features and logits are of other sets: 'hard' has not both",
+        ),
+        (
+            (LOGITS, [SAME, HARD[:, :3]]),
+            "the features of hard have 3 numbers, those of the labelled images 6",
+        ),
+        ((LOGITS[:9], [SAME, HARD]), r"the features of the labelled images must be \(1500, d\), a row of"),
+    ],
+)
+def test_features_that_do_not_fit_are_told(features, message):
+    with pytest.raises(UnusableInput, match=message):
+        unseen.estimate(LOGITS, LABELS, {"same": SAME, "hard": HARD}, features=features)
+
+
 def test_windows_are_sets_in_their_order():
     found = unseen.estimate(LOGITS, LABELS, {"stream": np.vstack([SAME, HARD])}, window=500)
     assert list(found.table.index) == ["stream 0", "stream 500", "stream 1000", "stream 1500"]
     assert found.below(0.8) == ["stream 1000", "stream 1500"]
     assert found.plot()._repr_png_().startswith(b"\x89PNG")
+    drawn = chart(found)
+    first, last, lowest, highest = drawn.told.removeprefix("Estimates of 4 sets in their order: ").split("; ")
+    assert first.startswith(f"first stream 0, {100 * found.sets[0].accuracy:.1f} % (")
+    assert (last[:18], highest[:15]) == ("last stream 1500, ", "highest stream ")
+    assert lowest.split(",")[0] in ("lowest stream 1000", "lowest stream 1500")
+    assert len(drawn.line.split()) == 4
+    assert len(drawn.band.split()) == 8
 
 
 def test_files_hold_everything_and_escape_names(found, tmp_path):
@@ -86,9 +146,13 @@ def test_files_hold_everything_and_escape_names(found, tmp_path):
     text = page.read_text()
     assert "two &lt;b&gt;" in text
     assert "http" not in text.replace('http-equiv="Content-Security-Policy"', "")
-    assert table.read_text().startswith("set,images,accuracy,low,high,difference,fallen,distance,atc-ne-ts,")
+    assert table.read_text().startswith(
+        "set,images,accuracy,low,high,difference,fallen,distance,outside,atc-ne-ts,"
+    )
     assert json.loads(data.read_text()) == json.loads(json.dumps(as_json(found)))
     assert "two &lt;b&gt;" in found._repr_html_()
+    assert "<button" not in found._repr_html_()
+    assert chart(found) is None
     assert found.shares.loc["same"].sum() == pytest.approx(1)
 
 

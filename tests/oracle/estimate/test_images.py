@@ -1,12 +1,14 @@
 """Estimates from a model and folders of images."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
+import numpy as np
 import pytest
 from command_line import run
 
-from oracle.estimate.images import Asked, estimate_images
+from oracle.estimate.images import Asked, estimate_images, parted
 from starter.sources.glyphs.digits import CLASSES, glyph_splits
 from submission import UnusableInput
 
@@ -19,7 +21,7 @@ def photos(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     splits = glyph_splits(0)
     for i, (image, label) in enumerate(
-        zip(splits.reference.images[:240], splits.reference.labels, strict=False)
+        zip(splits.reference.images[:900], splits.reference.labels, strict=False)
     ):
         written(Path("val") / CLASSES[label] / f"{i}.png", image)
     for i, image in enumerate(splits.test_base.images[:100]):
@@ -40,9 +42,53 @@ def test_a_model_is_judged_on_folders_of_images(photos, weights):
     today, dark = found.sets
     assert "unseen-best" in found.table.columns
     assert dark.accuracy < today.accuracy
-    assert images["dark"].shape[0] == dark.images == 100
+    assert images["dark"].images.shape[0] == len(images["dark"].files) == dark.images == 100
+    assert images["dark"].files[0] == "below/0.png"
+    assert today.learnt[0] <= today.methods["unseen-best"] <= today.learnt[1]
+    assert today.outside < dark.outside
+    assert found.classes == CLASSES
     alone, _ = estimate_images(f"tiny={weights}", Path("val"), [Path("today")], Asked(0))
     assert "unseen-best" not in alone.table.columns
+    assert alone.sets[0].learnt is None
+
+
+def test_referees_are_heard(photos, weights):
+    """Edges are seen by another way than the model's, and judge images that their probes have not learnt."""
+    spec = "referees:edges"
+    asked = Asked(train_sets=6, set_size=60, referees=(spec,))
+    found, _ = estimate_images(f"tiny={weights}", Path("val"), [Path("today"), Path("dark")], asked)
+    alone, _ = estimate_images(f"tiny={weights}", Path("val"), [Path("today")], replace(asked, referees=()))
+    today, dark = found.sets
+    assert dark.accuracy < today.accuracy
+    assert today.methods["unseen-best"] != alone.sets[0].methods["unseen-best"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("referees:blind", "--referee referees:blind is at chance"),
+        ("nowhere:encoder", "nowhere"),
+        ("referees:fussy", "cannot encode images of 32 x 32 pixels"),
+    ],
+)
+def test_referees_that_cannot_judge_are_refused(photos, weights, spec, message):
+    asked = Asked(train_sets=6, set_size=60, referees=(spec,))
+    with pytest.raises(UnusableInput, match=message):
+        estimate_images(f"tiny={weights}", Path("val"), [Path("today")], asked)
+
+
+def test_parts_have_the_same_shares_of_classes():
+    labels = np.random.default_rng(0).integers(4, size=99)
+    parts = parted(labels, 3)
+    assert sorted(np.concatenate(parts)) == list(range(99))
+    counts = [np.bincount(labels[rows], minlength=4) for rows in parts]
+    assert np.ptp(counts, axis=0).max() <= 1
+
+
+def test_windows_show_their_own_images(photos, weights):
+    found, pictures = estimate_images(f"tiny={weights}", Path("val"), [Path("today")], Asked(0, window=50))
+    assert list(pictures) == [each.name for each in found.sets] == ["today 0", "today 50"]
+    assert (len(pictures["today 50"].images), len(pictures["today 50"].files)) == (50, 50)
 
 
 def test_the_page_shows_what_the_model_is_least_sure_of(photos, weights):
@@ -57,7 +103,7 @@ def test_the_page_shows_what_the_model_is_least_sure_of(photos, weights):
         "--train-sets",
         "0",
     )
-    assert Path("estimate.html").read_text().count('<img class="small"') == 12
+    assert Path("estimate.html").read_text().count('<img alt="Image ') == 12
 
 
 @pytest.mark.parametrize(
@@ -65,6 +111,7 @@ def test_the_page_shows_what_the_model_is_least_sure_of(photos, weights):
     [
         (("--labelled", "none"), "none"),
         (("--labelled", "today"), "images are expected as today/<class>/<image>"),
+        (("--train-sets", "0", "--referee", "lite0"), "--referee is judged by unseen-best alone: it needs"),
         (("--train-sets", "3"), "--train-sets must be 0, or 6 to 1,000, got 3"),
         (("--logits", "val.npy"), "give --logits and --labels, or --model and --labelled"),
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from oracle.estimate.inputs import read_labels, read_logits, read_sets, windows
+from oracle.estimate.inputs import comparable, read_features, read_labels, read_logits, read_sets, windows
 from submission import UnusableInput
 
 RNG = np.random.default_rng(0)
@@ -60,6 +60,37 @@ def test_labels_that_do_not_fit_are_told(labels, message):
     assert refused(read_labels, labels, LOGITS).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            LOGITS[:9],
+            "the features of today must be (60, d), a row of features for each row of the logits of",
+        ),
+        (
+            LOGITS[:, 0],
+            "the features of today must be (60, d), a row of features for each row of the logits of",
+        ),
+        (
+            np.full((60, 2), "a"),
+            "the features of today holds <U1, not numbers: give a row of features an image",
+        ),
+        (NAN, "the features of today holds NaN or infinite values, first in row 7: leave such images out"),
+    ],
+)
+def test_features_that_are_none_are_told(values, message):
+    assert refused(read_features, values, "today", 60).startswith(message)
+
+
+@pytest.mark.parametrize("d", [8, 1000])
+def test_features_become_comparable_and_keep_their_distances(d):
+    rows = RNG.normal(size=(30, d)) * 100
+    first, second = comparable([rows, rows[:2] + 50])
+    assert first.shape == (30, min(d, 256))
+    expected = np.linalg.norm(50 * np.ones(d)) / np.sqrt(np.square(rows).mean())
+    assert np.linalg.norm(second[0] - first[0]) == pytest.approx(expected, rel=0.15)
+
+
 def test_few_labelled_images_are_refused():
     assert refused(read_labels, np.arange(49) % 4, LOGITS[:49]) == (
         "49 labelled images are too few: give 50 or more, better 1,000"
@@ -75,6 +106,7 @@ def test_sets_are_named_after_their_files(tmp_path):
         == "two unlabelled sets are called today: rename one"
     )
     assert refused(read_sets, LOGITS, 5) == "set 1 has 4 classes, the labelled logits 5: give one model's"
+    assert refused(read_sets, {"": LOGITS}, 4) == "an unlabelled set has an empty name: give it one"
     assert refused(read_sets, [], 4) == "no unlabelled set is given: name one or more"
     assert refused(read_sets, tmp_path / "none.npy", 4) == f"{tmp_path / 'none.npy'}: no such file"
 

@@ -257,17 +257,12 @@ def test_refuses_referees_before_anything_is_written(specs, problem, asked, tmp_
     assert not (tmp_path / "contest/public").exists()
 
 
-def test_a_class_without_an_image_is_named(splits, tmp_path, asked):
-    from starter.build.folder import claimed
-
+def test_a_class_without_an_image_is_named(splits):
     labels = np.where(splits.train.labels == 7, 1, splits.train.labels)
     lacking = replace(splits, train=replace(splits.train, labels=labels))
     encoders = load_referees((SPEC,))
-    with (
-        claimed(tmp_path / "contest", asked(), 11) as claim,
-        pytest.raises(UnusableInput, match="class '7' has no image among the training images"),
-    ):
-        fit_referees(claim, encoders, lacking, recipes())
+    with pytest.raises(UnusableInput, match="class '7' has no image among the training images"):
+        fit_referees(encoders, lacking, recipes(), 11)
 
 
 def test_a_referee_that_says_what_the_classifier_says_is_refused(built):
@@ -288,10 +283,8 @@ def test_a_referee_that_says_what_the_classifier_says_is_refused(built):
     assert referee_needs([]) == ()
 
 
-def test_class_names_may_take_the_place_of_a_probe(splits, asked, tmp_path, monkeypatch):
+def test_class_names_may_take_the_place_of_a_probe(splits, tmp_path, monkeypatch):
     """An encoder whose texts are the means of the images of a class, and so is its own probe."""
-    from starter.build.folder import claimed
-
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own_texts.py").write_text(
         "import numpy as np, referees\n"
@@ -306,8 +299,7 @@ def test_class_names_may_take_the_place_of_a_probe(splits, asked, tmp_path, monk
         "                       lambda texts: np.array([means[int(text)] for text in texts]))\n"
     )
     spec = "zero-shot:own_texts:encoder"
-    with claimed(tmp_path / "contest", asked(), 11) as claim:
-        (found,) = fit_referees(claim, load_referees((spec,)), splits, recipes())
+    (found,) = fit_referees(load_referees((spec,)), splits, recipes(), 11)
     assert (found.name, found.probes.spec, found.probes.unseen) == ("zero-shot-encoder", spec, (WHOLE,))
     assert found.probes.figures["accuracy"] > 0.2
     images = splits.reference.images[:50]
