@@ -6,11 +6,15 @@ To run them anew: `jupyter execute --inplace docs/tutorials/*.ipynb`, then take 
 import re
 from pathlib import Path
 
+import matplotlib
 import nbclient
 import nbformat
 import pytest
 
 import unseen
+from starter.build.small import kept_small
+from starter.classifiers import read_classifier
+from starter.sources.glyphs.digits import glyph_splits
 
 ROOT = Path(unseen.__file__).parent
 NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
@@ -52,11 +56,23 @@ def test_it_uses_the_librarys_names_alone(book):
     assert set(re.findall(r"\bunseen\.(\w+)", text)) <= set(unseen.LIBRARY)
 
 
+@pytest.fixture
+def kept(weights, tmp_path, monkeypatch):
+    """The cache folder of a user for whom `small` has been trained: the tests' network is there in its place."""
+    monkeypatch.setenv("MPLCONFIGDIR", matplotlib.get_cachedir())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("starter.build.small.train_small", lambda *_: read_classifier(weights).network)
+    splits = glyph_splits(0)
+    kept_small(splits.train, splits.classes, 0)
+    return tmp_path / "cache/unseen/small"
+
+
 @pytest.mark.slow
-def test_it_runs(path, book, tmp_path, monkeypatch):
+def test_it_runs(path, book, kept, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     client = nbclient.NotebookClient(book, timeout=500, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     assert len(pictures(book)) == PICTURES[path.stem]
     assert list(tmp_path.glob("*.csv"))
+    assert len(list(kept.iterdir())) == 1, "another network was trained"

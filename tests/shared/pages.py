@@ -83,10 +83,16 @@ def run_page(page: Path, folder: Path) -> None:
 
 
 def run_line(line: str, folder: Path) -> None:
-    """Run a shell line: a plain ``unseen ...`` in this process, anything else in bash."""
-    words = shlex.split(line, comments=True)
-    if words[0] == "unseen" and not SHELL & set("".join(words)):
-        run(*words[1:])
+    """Run a shell line: plain ``unseen ...``, several after one another or with an ``|| echo``, in this process,
+    anything else in bash.
+    """
+    first, _, otherwise = line.partition(" || ")
+    commands = [shlex.split(part, comments=True) for part in first.split(" && ")]
+    if all(words[0] == "unseen" and not SHELL & set("".join(words)) for words in commands):
+        done = [run(*words[1:], check=not otherwise) for words in commands]
+        if otherwise:
+            assert otherwise.startswith("echo "), line
+            assert any(each.code for each in done), f"{line}: nothing fails"
         return
     python = str(Path(sys.executable).parent)
     environment = {
