@@ -26,7 +26,9 @@ from oracle.ora_b import OraB
 from oracle.oracle import CV, Oracle
 from oracle.syp import Syp
 from starter.competition.accuracy import ClassifierSubject
+from starter.competition.cluster import Cluster
 from starter.competition.sets import PublicSets, read_groups
+from starter.competition.worker import Work, subjects
 from starter.images.figure import new_figure, save_png
 from starter.observing.observation import MetaTrain, Observation
 from submission import Competition, UnusableInput, make_id
@@ -138,6 +140,7 @@ def ablate(
     seeds: int = 1,
     device: str = "cpu",
     progress: bool = True,
+    cluster: Cluster | None = None,
 ) -> Ablation:
     """Fit every row of a table per classifier and seed; write ``DIR/ablation/table<N>.csv`` and ``.png``.
 
@@ -148,6 +151,7 @@ def ablate(
         seeds: how often what has a seed is fitted, from seeds 0, 1, ...
         device: where the classifiers run.
         progress: whether bars are shown.
+        cluster: who observes and fits, instead of this process; the files are the same.
 
     Raises:
         UnusableInput: there is no such table, the competition has no validation sets, `seeds` is not
@@ -158,7 +162,7 @@ def ablate(
         raise UnusableInput(f"{competition.root} has no validation sets to ablate on")
     if seeds < 1:
         raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
-    runs = fit_rows(competition, rows, seeds, device, progress)
+    runs = fit_rows(competition, rows, seeds, device, progress, cluster)
     lines = lines_of(competition, runs, list(read_groups(competition).values()))
     stem = competition.root / "ablation" / (table if table.startswith("fig") else f"table{table}")
     _write_csv(stem.with_suffix(".csv"), lines)
@@ -172,6 +176,7 @@ def fit_rows(
     seeds: int,
     device: str = "cpu",
     progress: bool = True,
+    cluster: Cluster | None = None,
 ) -> Runs:
     """Fit each method per classifier and seed, or read what an earlier run has kept.
 
@@ -181,11 +186,15 @@ def fit_rows(
         seeds: how often what has a seed is fitted, from seeds 0, 1, ...
         device: where the classifiers run.
         progress: whether bars are shown.
+        cluster: who observes and fits, instead of this process.
 
     Raises:
         UnusableInput: a method fails.
     """
     needs = asked(rows.values(), competition)
+    if cluster:
+        cluster.observe(competition, needs, ("train", "val"), device, source=True)
+        _fit_there(competition, rows, seeds, needs, device, cluster)
     sets, runs = PublicSets(competition), Runs()
     for name in competition.subjects:
         fitted: Fitted = {}
@@ -217,21 +226,76 @@ def _run(
 ) -> Run:
     """Returns one fit, from disk where it was made before; `fitted` gains the networks."""
     key = _key(method, subject, competition)
-    path = competition.root / "ablation" / "runs" / f"{key}.json"
-    found = _read(path, len(observed))
+    found = _read(_path(competition, key), len(observed))
     if found is None:
         with guarded(label, f"fit for {subject}", method):
             model = _fit(method, subject, competition, meta, fitted)
         if isinstance(model, OraA):
             fitted[key] = model
-        with guarded(label, f"predict for {subject}", method):
-            found = Run(np.array([predict_one(model, observation) for observation in observed]))
-        if isinstance(model, Oracle):
-            errors = model.training_errors(meta)
-            found = replace(found, training=tuple(100 * error for error in errors.values()))
-        kept = {"predicted": found.predicted.tolist(), "training": [*found.training]}
-        write_text(path, json.dumps(kept) + "\n")
+        found = _tried(label, model, subject, meta, observed)
+        _keep(_path(competition, key), found)
     return found
+
+
+def _tried(
+    label: str, model: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Observation]
+) -> Run:
+    """Returns what a fitted method predicts."""
+    with guarded(label, f"predict for {subject}", model):
+        found = Run(np.array([predict_one(model, observation) for observation in observed]))
+    if isinstance(model, Oracle):
+        errors = model.training_errors(meta)
+        found = replace(found, training=tuple(100 * error for error in errors.values()))
+    return found
+
+
+def _fit_there(
+    competition: Competition,
+    rows: Mapping[str, Estimator],
+    seeds: int,
+    needs: tuple[str, ...],
+    device: str,
+    cluster: Cluster,
+) -> None:
+    """Have a cluster make each run that is not on disk yet, a task each; SYP trains both networks anew."""
+    every = [
+        (subject, label, each)
+        for subject in competition.subjects
+        for label, method in rows.items()
+        for each in _seeded(method, seeds)
+    ]
+    paths = [_path(competition, _key(each, subject, competition)) for subject, _, each in every]
+    count = len(competition.sets("val"))
+    left = [(job, path) for job, path in zip(every, paths, strict=True) if _read(path, count) is None]
+    if not left:
+        return
+    jobs = [job for job, _ in left]
+    for number, done in cluster.each(competition, needs, device, fitted_there, jobs, "ablate"):
+        if done.problem:
+            raise UnusableInput(done.problem)
+        _keep(left[number][1], done.value)
+
+
+def fitted_there(work: Work, subject: str, label: str, method: Estimator) -> Run:
+    """Returns one fit, made on a worker of a cluster.
+
+    Raises:
+        UnusableInput: the method fails.
+    """
+    chosen = subjects(work)[subject]
+    meta, observed = chosen.meta_train(progress=False), chosen.observations("val", progress=False)
+    with guarded(label, f"fit for {subject}", method):
+        model = clone(method).fit(meta)
+    return _tried(label, model, subject, meta, observed)
+
+
+def _path(competition: Competition, key: str) -> Path:
+    """Returns where a run is kept."""
+    return competition.root / "ablation" / "runs" / f"{key}.json"
+
+
+def _keep(path: Path, run: Run) -> None:
+    write_text(path, json.dumps({"predicted": run.predicted.tolist(), "training": [*run.training]}) + "\n")
 
 
 def _fit(

@@ -11,6 +11,7 @@ from submission.options import Changes, Device, Folder, Many
 
 if TYPE_CHECKING:
     from baselines import Estimator
+    from starter.competition.cluster import Cluster
 
 DEMO_SETTINGS: dict[str, dict[str, object]] = {
     "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 300},
@@ -223,6 +224,8 @@ def ablate(
     ] = 0,
     subject: Annotated[Many, Option(help="OOD track: only this subject. Repeatable. [all]")] = None,
     device: Device = "cpu",
+    cluster: options.Workers = None,
+    cache: options.CachePlace = "",
 ) -> None:
     """Reproduce a table of the SYP or the Gscore paper.
 
@@ -232,8 +235,15 @@ def ablate(
 
     Example: unseen ablate contest --table 4 --set ora-a.iterations=300 --set ora-a.batch_size=100
     """
+    from starter.competition.cluster import connected
+    from starter.observing.cache import keep_elsewhere
+
     competition = Competition.open(folder)
-    echo(PAPERS[competition.track](competition, table, settings, seeds, splits, subject or [], device))
+    if cache:
+        keep_elsewhere(folder, cache)
+    with connected(cluster) as workers:
+        make = PAPERS[competition.track]
+        echo(make(competition, table, settings, seeds, splits, subject or [], device, workers))
 
 
 def _syp_table(
@@ -244,6 +254,7 @@ def _syp_table(
     splits: int,
     subjects: list[str],
     device: str,
+    workers: "Cluster | None",
 ) -> str:
     """Returns the text of a table of the SYP paper, with the paths of its files."""
     from baselines import BASELINES
@@ -257,9 +268,8 @@ def _syp_table(
         raise UnusableInput(
             "--splits is for the Gscore paper's tables: this competition is of the accuracy track"
         )
-    found = ablate(
-        competition, table, choose(METHODS, settings or [], {**BASELINES, **ORACLES}), seeds, device
-    )
+    chosen = choose(METHODS, settings or [], {**BASELINES, **ORACLES})
+    found = ablate(competition, table, chosen, seeds, device, cluster=workers)
     return f"{found}\n\n{found.table}\n{found.plot}"
 
 
@@ -271,6 +281,7 @@ def _gscore_table(
     splits: int,
     subjects: list[str],
     device: str,
+    workers: "Cluster | None",
 ) -> str:
     """Returns the text of a table of the Gscore paper, with the paths of its files."""
     from baselines.report.gscore import ablate
@@ -279,7 +290,7 @@ def _gscore_table(
         raise UnusableInput(
             "--set and --seeds are for the SYP paper's tables: this competition is of the OOD track"
         )
-    frame, paths = ablate(competition, table, splits, device, subjects)
+    frame, paths = ablate(competition, table, splits, device, subjects, workers)
     return "\n".join([frame.to_string(index=False, float_format="{:.3f}".format), "", *map(str, paths)])
 
 

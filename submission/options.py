@@ -37,7 +37,7 @@ Workers = Annotated[
     Option(
         "--cluster",
         metavar="ADDRESS|local:N",
-        help="A Dask cluster whose workers observe the sets. [this process]",
+        help="A Dask cluster whose workers observe sets and fit the kit's methods. [this process]",
     ),
 ]
 CachePlace = Annotated[

@@ -126,7 +126,7 @@ def undeclared(method: Estimator, error: BaseException) -> str:
     Field names are searched in the compiled code of the method's own classes and of the functions in the
     traceback; attributes of the method with such a name do not count.
     """
-    own = [each for each in type(method).__mro__ if issubclass(each, Estimator) and not _of_the_kit(each)]
+    own = [each for each in type(method).__mro__ if issubclass(each, Estimator) and not of_the_kit(each)]
     codes = [member.__code__ for each in own for member in vars(each).values() if hasattr(member, "__code__")]
     modules = {each.__module__ for each in own}
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -136,7 +136,8 @@ def undeclared(method: Estimator, error: BaseException) -> str:
     return f"; declare needs = {(*method.needs, *missing)!r}" if missing else ""
 
 
-def _of_the_kit(method_class: type) -> bool:
+def of_the_kit(method_class: type) -> bool:
+    """Returns whether a method's class is the kit's own."""
     return method_class.__module__.partition(".")[0] in ("baselines", "oracle")
 
 

@@ -32,6 +32,7 @@ from baselines.ood.mixture_proportion import detection_metric
 from baselines.ood.scored import mix_scores, reference_scores
 from baselines.ood.ude import Ude
 from baselines.report.near_far import FLOOR, deviations, near_far_table
+from starter.competition.cluster import Cluster
 from starter.competition.ood import open_detectors
 from starter.images.figure import new_figure, save_png
 from starter.observing.observation import MetaTrain
@@ -358,6 +359,7 @@ def ablate(
     splits: int = 0,
     device: str = "cpu",
     only: Sequence[str] = (),
+    cluster: Cluster | None = None,
 ) -> tuple[pd.DataFrame, list[Path]]:
     """Make a table of the paper from the meta-train mixes of a competition: CSV and PNG in DIR/ablation.
 
@@ -367,6 +369,7 @@ def ablate(
         splits: for those in `SPLIT`.
         device: where classifiers run.
         only: subjects; without any, all of them.
+        cluster: who observes, instead of this process.
 
     Raises:
         UnusableInput: there is no such table or subject, or the table takes no splits.
@@ -380,6 +383,8 @@ def ablate(
         if table in ("1", "near-far")
         else ()
     )
+    if cluster:
+        cluster.observe(competition, tuple(needs), ("train",), device, source=True)
     opened = open_detectors(competition, tuple(needs), device)
     if unknown := next((name for name in only if name not in opened), None):
         raise UnusableInput(f"--subject {unknown}: no such subject; there are {', '.join(opened)}")

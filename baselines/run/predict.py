@@ -2,16 +2,17 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from baselines.contract.estimator import Estimator, asked
-from baselines.contract.guard import fitted, predict_each
+from baselines.contract.guard import fitted, of_the_kit, predict_each
 from baselines.run.log import log_run
 from starter.competition.cluster import Cluster
 from starter.competition.subjects import open_subjects
+from starter.competition.worker import Work, subjects
 from starter.observing.observation import MetaTrain, Seen
-from submission import Competition, score_validation, write_predictions
+from submission import Competition, UnusableInput, score_validation, write_predictions
 from submission.predicted import keep_hash
 
 FOLDERS = {"test": "submissions", "val": "validation"}
@@ -19,6 +20,8 @@ FOLDERS = {"test": "submissions", "val": "validation"}
 
 Sets = tuple[MetaTrain, Mapping[str, Sequence[Seen]]]
 """The meta-train sets, and the sets of each part."""
+Parts = dict[str, dict[str, float]]
+"""The predictions of each part by id."""
 
 
 def predict(
@@ -40,7 +43,8 @@ def predict(
         methods: Prototypes by name; each is cloned before it is fitted.
         device: Device that runs the classifiers.
         progress: True to show progress bars.
-        cluster: Cluster that observes the sets in place of this process; the predictions are the same.
+        cluster: Cluster that observes the sets and fits the kit's methods in place of this process; the
+            predictions are the same. A user's own methods are fitted here, since no code is sent to workers.
         note: Remark for ``runs.csv``, which gets a line for each method.
 
     Returns:
@@ -50,14 +54,65 @@ def predict(
         UnusableInput: a method fails; the message names it, the subject or set, and the line of its code.
     """
     needs = asked(methods.values(), competition)
-    observed = observe_parts(competition, needs, tuple(FOLDERS), device, progress, cluster)
     written = {}
-    for name, prototype in methods.items():
-        written[name] = _write(competition, name, predictions(name, prototype, observed))
+    for name, found in _predicted(competition, methods, needs, device, progress, cluster):
+        written[name] = _write(competition, name, found)
         on_val = written[name].get("val")
         score = score_validation(competition, on_val).rmse if on_val else math.nan
-        log_run(competition, name, prototype, score, note)
-    return written
+        log_run(competition, name, methods[name], score, note)
+    return {name: written[name] for name in methods}
+
+
+def _predicted(
+    competition: Competition,
+    methods: Mapping[str, Estimator],
+    needs: tuple[str, ...],
+    device: str,
+    progress: bool,
+    cluster: Cluster | None,
+) -> Iterator[tuple[str, Parts]]:
+    """Yield each method's predictions when it is done, the kit's first where a cluster fits them."""
+    parts = tuple(FOLDERS)
+    if cluster:
+        cluster.observe(competition, needs, ("train", *parts), device, source=True)
+    sent = [name for name, method in methods.items() if cluster and of_the_kit(type(method))]
+    if cluster and sent:
+        yield from _sent({name: methods[name] for name in sent}, competition, needs, device, cluster)
+    if left := {name: method for name, method in methods.items() if name not in sent}:
+        observed = observe_parts(competition, needs, parts, device, progress)
+        for name, prototype in left.items():
+            yield name, predictions(name, prototype, observed)
+
+
+def _sent(
+    methods: Mapping[str, Estimator],
+    competition: Competition,
+    needs: tuple[str, ...],
+    device: str,
+    cluster: Cluster,
+) -> Iterator[tuple[str, Parts]]:
+    """Yield each method's predictions when all its subjects are done, one task of the cluster each."""
+    jobs = [(name, method, subject) for name, method in methods.items() for subject in competition.subjects]
+    found: dict[str, dict[str, Parts]] = {name: {} for name in methods}
+    for number, done in cluster.each(competition, needs, device, fitted_there, jobs, "predict"):
+        name, _, subject = jobs[number]
+        if done.problem:
+            raise UnusableInput(done.problem)
+        found[name][subject] = done.value
+        if len(found[name]) == len(competition.subjects):
+            inorder = [found[name][each] for each in competition.subjects]
+            yield name, {part: {k: v for each in inorder for k, v in each[part].items()} for part in FOLDERS}
+
+
+def fitted_there(work: Work, name: str, prototype: Estimator, subject: str) -> Parts:
+    """Returns the predictions of a method for one subject, on a worker of a cluster.
+
+    Raises:
+        UnusableInput: the method fails.
+    """
+    chosen = subjects(work)[subject]
+    sets = {part: chosen.observations(part, progress=False) for part in FOLDERS}
+    return predictions(name, prototype, {subject: (chosen.meta_train(progress=False), sets)})
 
 
 def observe_parts(
@@ -66,11 +121,8 @@ def observe_parts(
     parts: Sequence[str],
     device: str = "cpu",
     progress: bool = True,
-    cluster: Cluster | None = None,
 ) -> dict[str, Sets]:
     """Returns for each subject its meta-train sets and the sets of `parts`, observed with `needs`."""
-    if cluster:
-        cluster.observe(competition, needs, ("train", *parts), device, source=True)
     observed: dict[str, Sets] = {}
     for name, subject in open_subjects(competition, needs, device).items():
         meta = subject.meta_train(progress)
@@ -78,13 +130,13 @@ def observe_parts(
     return observed
 
 
-def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -> dict[str, dict[str, float]]:
+def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -> Parts:
     """Returns the predictions of each part by id; the method gets one set at a time.
 
     Raises:
         UnusableInput: the method, called `name` on the command line, fails.
     """
-    values: dict[str, dict[str, float]] = {part: {} for _, parts in observed.values() for part in parts}
+    values: Parts = {part: {} for _, parts in observed.values() for part in parts}
     for subject, (meta, parts) in observed.items():
         method = fitted(name, prototype, subject, meta)
         for part, sets in parts.items():

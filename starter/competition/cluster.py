@@ -8,17 +8,18 @@ import secrets
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from starter.classifiers import used_networks
 from starter.competition.sets import REFERENCES
 from starter.competition.subjects import SETS
-from starter.competition.worker import INPUTS, Work, problem, run, versions
+from starter.competition.worker import INPUTS, Done, Work, problem, run, see, versions
 from starter.observing.cache import Cache, cache_of
 from submission import Competition, UnusableInput
 from submission.files import sha256
@@ -79,10 +80,37 @@ class Cluster:
         with _shared(competition, needs, device) as work:
             self._check(work)
             if "rotation" in needs:
-                self._run("prepare", work, REFERENCES[-1:])
+                self._see("prepare", work, REFERENCES[-1:])
             for action, found in sets.tasks(parts, source):
-                self._run(action, work, found)
+                self._see(action, work, found)
             cache_of(competition.root).look()
+
+    def each(
+        self,
+        competition: Competition,
+        needs: tuple[str, ...],
+        device: str,
+        task: Callable[..., Any],
+        jobs: Sequence[tuple[Any, ...]],
+        title: str,
+    ) -> Iterator[tuple[int, Done]]:
+        """Yield the number of each job, as they end, and how it ended; the sets have been observed.
+
+        Args:
+            competition: what the jobs are about.
+            needs: as methods name them.
+            device: where classifiers run.
+            task: a function of a module that workers have; it is called with the work and a job.
+            jobs: what it is called with.
+            title: of the bar.
+
+        Raises:
+            UnusableInput: a worker cannot take part, or the scheduler is gone.
+        """
+        with _shared(competition, needs, device) as work:
+            self._check(work)
+            keys = [(title, str(number), work.token) for number in range(len(jobs))]
+            yield from self._run(task, work, jobs, keys, f"{title} on {self.name}", "fit")
 
     def _check(self, work: Work) -> None:
         """Refuse workers that cannot take part before anything is begun."""
@@ -94,30 +122,58 @@ class Cluster:
             if found:
                 raise UnusableInput(f"--cluster {self.name}: worker {address} {found}")
 
-    def _run(self, action: str, work: Work, sets: Sequence[tuple[str, str]]) -> None:
-        """Submit one task for each classifier and set, and wait for all."""
-        from distributed import as_completed
-
-        jobs = [(name, *pair) for name in work.competition.classifiers for pair in sets]
-        shared = self.client.submit(replace, work, key=f"competition-{work.token}")
-        futures = self.client.map(
-            run,
-            [action] * len(jobs),
-            *zip(*jobs, strict=True),
-            work=shared,
-            key=[(f"{action} {name}", f"{part}/{each}", work.token) for name, part, each in jobs],
-            retries=RETRIES,
-            batch_size=BATCH,
-        )
-        names = {future.key: job for future, job in zip(futures, jobs, strict=True)}
+    def _see(self, action: str, work: Work, sets: Sequence[tuple[str, str]]) -> None:
+        """Do one task for each classifier and set, and wait for all."""
+        jobs = [(action, name, *pair) for name in work.competition.classifiers for pair in sets]
+        keys = [(f"{action} {name}", f"{part}/{each}", work.token) for _, name, part, each in jobs]
         failed: dict[str, str] = {}
-        with tqdm(total=len(jobs), desc=f"{action} on {self.name}", unit="set") as bar:
-            for future, result in as_completed(futures, with_results=True, raise_errors=False):
-                if reason := _reason(future.status, result):
-                    failed.setdefault(names[future.key][2], reason)
-                bar.update()
+        for number, done in self._run(see, work, jobs, keys, f"{action} on {self.name}", "set"):
+            if done.problem:
+                failed.setdefault(jobs[number][-1], done.problem)
         if failed:
             raise UnusableInput(_failures(failed, len(sets)))
+
+    def _run(
+        self,
+        task: Callable[..., Any],
+        work: Work,
+        jobs: Sequence[tuple[Any, ...]],
+        keys: Sequence[tuple[str, str, str]],
+        title: str,
+        unit: str,
+    ) -> Iterator[tuple[int, Done]]:
+        """Yield the number of each job and how it ended, where one fails for its machine's sake on another.
+
+        A bar counts the jobs that have ended for good.
+        """
+        from distributed import as_completed
+
+        shared = self.client.submit(replace, work, key=f"competition-{work.token}")
+        common = {"work": shared, "retries": RETRIES}
+        given = zip(*jobs, strict=True)
+        futures = self.client.map(run, [task] * len(jobs), *given, key=[*keys], batch_size=BATCH, **common)
+        numbers = {future.key: number for number, future in enumerate(futures)}
+        tries, faults = Counter[int](), Counter[str]()
+        running = as_completed(futures, with_results=True, raise_errors=False)
+        with tqdm(total=len(jobs), desc=title, unit=unit) as bar:
+            for future, result in running:
+                number, done = numbers[future.key], _done(future.status, result)
+                if done.worker and tries[number] < RETRIES:
+                    tries[number] += 1
+                    faults[done.worker] += 1
+                    again = self.client.submit(
+                        run,
+                        *(task, *jobs[number]),
+                        key=(*keys[number], tries[number]),
+                        workers=_least(list(self.client.nthreads()), faults),
+                        allow_other_workers=True,
+                        **common,
+                    )
+                    numbers[again.key] = number
+                    running.add(again)
+                    continue
+                bar.update()
+                yield number, done
 
 
 @contextmanager
@@ -222,14 +278,25 @@ def _copy(competition: Competition, cache: Cache) -> None:
             cache.put(f"{INPUTS}/{digest}", path.read_bytes())
 
 
-def _reason(status: str, result: object) -> str:
-    """Returns why a task failed; empty where it did not."""
+def _done(status: str, result: Any) -> Done:
+    """Returns how a task ended, also where it did not end by itself."""
     if status == "finished":
-        return str(result)
+        found: Done = result
+        return found
     if status != "error":
-        raise UnusableInput("the Dask scheduler is gone; run the same command again to continue")
+        raise UnusableInput("the Dask scheduler is gone; the same command goes on where it stopped")
     error = result[1] if isinstance(result, tuple) else result
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    return Done(problem=" ".join(f"{type(error).__name__}: {error}".split()))
+
+
+def _least(workers: Sequence[str], faults: Mapping[str, int]) -> list[str]:
+    """Returns the workers with the fewest faults.
+
+    >>> _least(["a", "b", "c"], {"b": 2})
+    ['a', 'c']
+    """
+    fewest = min((faults.get(worker, 0) for worker in workers), default=0)
+    return [worker for worker in workers if faults.get(worker, 0) == fewest]
 
 
 def _failures(failed: dict[str, str], count: int) -> str:

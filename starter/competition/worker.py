@@ -13,9 +13,9 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from threadpoolctl import threadpool_limits
@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from starter.classifiers import use_network
 from starter.competition.scorer import Scorer
 from starter.competition.sets import PublicSets
-from starter.competition.subjects import LOOKERS, SETS
+from starter.competition.subjects import LOOKERS, SETS, Subject, open_subjects
 from starter.competition.view import View
 from starter.observing.cache import at, cache_of, choose_place
 from starter.sets.rendering import Rendering
@@ -33,6 +33,13 @@ from submission.files import digest_of, replacing, sha256
 if TYPE_CHECKING:
     from distributed import Worker
 
+LIBRARIES = (
+    *("dask", "distributed", "numpy", "scipy", "opencv-python-headless", "numba", "torch", "torchvision"),
+    *("timm", "scikit-learn", "lightgbm"),
+)
+"""What observations and methods are computed with: a worker has the same versions of all."""
+PACKAGES = ("submission", "starter", "baselines", "oracle")
+"""The kit's code that workers run."""
 INPUTS = "inputs"
 """Where a cache keeps copies of public files for workers, by their SHA-256."""
 
@@ -60,21 +67,50 @@ class Work:
     versions: Mapping[str, str] = field(compare=False)
 
 
-def run(action: str, classifier: str, part: str, name: str, *, work: Work) -> str:
+@dataclass(frozen=True)
+class Done:
+    """How a task ended.
+
+    Attributes:
+        value: what it gave.
+        problem: what is wrong, if anything.
+        worker: the address of the worker where that is its machine's fault: another one may do the task.
+    """
+
+    value: Any = None
+    problem: str = ""
+    worker: str = ""
+
+
+def run(task: Callable[..., Any], *arguments: object, work: Work) -> Done:
+    """Do a task of some work, on this worker: what goes wrong is told, never raised."""
+    try:
+        return Done(task(work, *arguments))
+    except UnusableInput as error:
+        return Done(problem=str(error))
+    except Exception as error:
+        found = _this_worker()
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        return Done(problem=told, worker=found.address if found else "this process")
+
+
+def see(work: Work, action: str, classifier: str, part: str, name: str) -> None:
     """Do what `ACTIONS` says with a set.
 
-    Returns:
-        What is wrong with the set or the classifier, if anything. What is wrong with this machine is raised:
-        another one may do it.
+    Raises:
+        UnusableInput: something is wrong with the set or the classifier.
     """
     opened = _opened(work)
     try:
         ACTIONS[action](_classifier(work, classifier), opened.find(part, name))
-    except UnusableInput as error:
-        return str(error)
     finally:
         opened.forget(part, name)
-    return ""
+
+
+@lru_cache(maxsize=1)
+def subjects(work: Work) -> Mapping[str, Subject]:
+    """Returns the subjects of the work's competition by name, whose sets have been observed."""
+    return open_subjects(_opened(work).sets.competition, work.needs, work.device)
 
 
 ACTIONS: dict[str, Callable[[View | Scorer, Rendering], object]] = {
@@ -115,9 +151,19 @@ def problem(work: Work, dask_worker: "Worker | None" = None) -> str:
 @cache
 def versions() -> dict[str, str]:
     """Returns what an observation depends on beside its inputs: libraries, and the kit's own code."""
-    code = digest_of(*(sha256(path) for path in sorted(Path(__file__).parents[1].rglob("*.py"))))
-    libraries = {name: version(name).partition("+")[0] for name in ("dask", "distributed", "numpy", "torch")}
+    packages = (Path(__file__).parents[2] / package for package in PACKAGES)
+    files = sorted(path for package in packages for path in package.rglob("*.py"))
+    code = digest_of(*map(sha256, files))
+    libraries = {name: _version(name) for name in LIBRARIES}
     return {"Python": platform.python_version(), **libraries, "unseen's code": code[:12]}
+
+
+def _version(library: str) -> str:
+    """Returns a library's version, without what a build adds to it; "none" where it is not installed."""
+    try:
+        return version(library).partition("+")[0]
+    except PackageNotFoundError:
+        return "none"
 
 
 class Copied(Competition):

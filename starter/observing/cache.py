@@ -5,12 +5,13 @@ Url: an address in any file system of fsspec (S3, GCS, SFTP, ...), with what a c
 
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,10 @@ from safetensors.numpy import load, load_file, save, save_file
 
 from submission.errors import UnusableInput, printable
 from submission.files import replacing, write_text
+
+PAUSES = (0.1, 0.4, 1.6, 6.4)
+"""Seconds after which a request that failed is made again; a fifth failure is told."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -47,8 +52,7 @@ class Url:
         if self.url in self.known:
             return True
         try:
-            with self._told():
-                self.files.info(self.url)  # fsspec's exists takes any failure for absence
+            self._asked(self.files.info, self.url)  # fsspec's exists takes any failure for absence
         except FileNotFoundError:
             return False
         self.known.add(self.url)
@@ -56,37 +60,44 @@ class Url:
 
     def read_bytes(self) -> bytes:
         """Returns the object. Raises FileNotFoundError where there is none."""
-        with self._told():
-            return self.files.cat_file(self.url)
+        return self._asked(self.files.cat_file, self.url)
 
     def write_bytes(self, data: bytes) -> None:
         """Put the object there, over what there was."""
-        with self._told():
-            self.files.pipe_file(self.url, data)
+        self._asked(self.files.pipe_file, self.url, data)
         self.known.add(self.url)
 
     def unlink(self, missing_ok: bool = True) -> None:
         """Remove the object, if it is there; S3 does not tell, so nothing else can be asked for."""
         self.known.discard(self.url)
-        with suppress(FileNotFoundError), self._told():
-            self.files.rm_file(self.url)
+        with suppress(FileNotFoundError):
+            self._asked(self.files.rm_file, self.url)
 
     def look(self) -> None:
         """Learn what is below in one listing, so that `exists` need not ask for it one by one."""
-        with self._told():
-            self.files.invalidate_cache()
-            found = self.files.find(self.url)
+        self.files.invalidate_cache()
+        found = self._asked(self.files.find, self.url)
         self.known.update(self.files.unstrip_protocol(path) for path in found)
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Turn every error of a file system's library into an OSError that names the address."""
-        try:
-            yield
-        except FileNotFoundError as error:
-            raise FileNotFoundError(f"{self.url}: {error}") from error
-        except Exception as error:
-            raise OSError(f"{self.url}: {type(error).__name__}: {error}") from error
+    def _asked(self, request: Callable[..., T], *arguments: object) -> T:
+        """Returns what a request gives; one that fails is made again, after longer and longer pauses.
+
+        Every request may be made twice: an object is written as a whole, and one that is gone stays gone.
+
+        Raises:
+            FileNotFoundError: there is no such object.
+            OSError: the request failed each time, or is not allowed; the address is named.
+        """
+        for pause in (*PAUSES, None):
+            try:
+                return request(*arguments)
+            except FileNotFoundError as error:
+                raise FileNotFoundError(f"{self.url}: {error}") from error
+            except Exception as error:
+                if pause is None or isinstance(error, PermissionError):
+                    raise OSError(f"{self.url}: {type(error).__name__}: {error}") from error
+                time.sleep(pause)
+        raise AssertionError("the last pause is none")
 
 
 @lru_cache

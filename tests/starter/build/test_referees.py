@@ -189,7 +189,7 @@ def test_a_set_that_is_not_packed_needs_the_encoder(copy):
 def test_a_worker_of_a_cluster_asks_the_referee(copy, refereed, tmp_path, elsewhere):
     """It makes what a single machine makes, from the folder or from copies of public files in the cache."""
     pytest.importorskip("distributed", reason="needs unseen[cluster]")
-    from starter.competition.worker import INPUTS, Work, run, versions
+    from starter.competition.worker import INPUTS, Work, run, see, versions
 
     files = {file: digest for file, digest in copy.files.items() if ".seen." not in file}
     shared = replace(copy, files=files, root=tmp_path / "unseen here" if elsewhere else copy.root)
@@ -199,7 +199,7 @@ def test_a_worker_of_a_cluster_asks_the_referee(copy, refereed, tmp_path, elsewh
         cache.put(f"{INPUTS}/{digest}", (copy.public / file).read_bytes())
     place = str(cache.root) if elsewhere else ""
     work = Work("here" + str(elsewhere), shared, place, ("referee",), "cpu", (SPEC,), versions())
-    assert run("observe", "tiny", "train", "train_0002", work=work) == ""
+    assert run(see, "observe", "tiny", "train", "train_0002", work=work).problem == ""
     (entry,) = (cache.root / "referee").iterdir()
     looked = PublicSets(refereed).train[1]
     expected = open_referees(refereed)[0].load("referee", looked)["logits"]

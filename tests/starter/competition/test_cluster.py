@@ -1,22 +1,31 @@
 """Building and predicting on a Dask cluster: the same files as on one machine, whatever dies meanwhile."""
 
 import os
+import re
+import resource
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
 
+import flaky
 import pytest
 from bucket import BUCKET, s3_server
 from built import spoil
+from sklearn.base import clone
 
-from baselines import BASELINES, OOD_BASELINES
+from baselines import BASELINES, OOD_BASELINES, Estimator
 from baselines.run.predict import predict
+from oracle import ORACLES
+from oracle.ablate import METHODS, ablate
 from starter.build.build import build
 from starter.competition import cluster as cluster_module
 from starter.competition.cluster import Cluster, connected
 from starter.competition.worker import Work
+from starter.observing import cache as cache_module
 from starter.observing.cache import ELSEWHERE, at
 from submission import Competition, UnusableInput
 
@@ -68,12 +77,76 @@ def test_mixes_give_the_same_files(workers, ood_built, mix_settings, tmp_path):
     assert (root / "submissions/constant.csv").is_file()
 
 
+def limited(size):
+    """Let this process write no file beyond a number of bytes, as on a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+
+def test_a_full_disk_on_one_worker_leaves_its_sets_to_the_other(workers, built, settings, tmp_path, capsys):
+    workers.client.wait_for_workers(2)
+    full = min(workers.client.nthreads())
+    root = tmp_path / "contest"
+    workers.client.run(limited, 1000, workers=[full])
+    try:
+        build(root, settings(), SEED, cluster=workers)
+    finally:
+        workers.client.run(limited, resource.RLIM_INFINITY, workers=[full])
+    assert_same(files_of(root), files_of(built.root.parent / "fresh"))
+    bars = re.findall(r"observe on local:2: +(\d+)%.*? (\d+)/(\d+)", capsys.readouterr().err)
+    assert bars[-1] == ("100", "30", "30")
+    assert all(int(done) <= 30 for _, done, _ in bars), "a task that is done again counts once"
+
+
+def test_a_store_that_fails_one_request_in_ten_is_asked_again(
+    workers, built, settings, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(cache_module, "PAUSES", (0.01, 0.01, 0.01, 0.01))
+    workers.client.run(flaky.register)
+    flaky.register()
+    root = tmp_path / "contest"
+    build(root, settings(), SEED, cluster=workers, cache=f"flaky://{tmp_path}/store")
+    assert flaky.Flaky.requests > 20
+    assert sum(workers.client.run(lambda: flaky.Flaky.requests).values()) > 100
+    expected = files_of(built.root.parent / "fresh")
+    for name in (name for name in expected if name.startswith("cache/")):
+        assert (tmp_path / "store" / name.removeprefix("cache/")).read_bytes() == expected[name]
+    cached = {name for name in expected if name.startswith("cache/")}
+    assert_same(files_of(root), {name: expected[name] for name in expected.keys() - cached})
+
+
 def test_predict_gives_the_same_files(workers, contest, tmp_path):
+    """The kit's methods are fitted by workers, one that takes long too."""
     methods = {name: BASELINES[name] for name in ("atc", "fd")}
+    methods["ora-a"] = clone(ORACLES["ora-a"]).set_params(iterations=5, batch_size=50)
     alone = tmp_path / "alone/contest"
     shutil.copytree(contest.root, alone)
     predict(Competition.open(alone), methods, progress=False)
     predict(contest, methods, progress=False, cluster=workers)
+    assert_same(files_of(contest.root), files_of(alone))
+    prefixes = workers.client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes))
+    assert "predict" in prefixes
+
+
+def test_ones_own_method_is_fitted_here_and_an_error_there_is_told_as_here(workers, contest):
+    class Mine(Estimator):
+        def _predict(self, observation):
+            return 0.5
+
+    written = predict(contest, {"mine": Mine(), "atc": BASELINES["atc"]}, progress=False, cluster=workers)
+    assert list(written) == ["mine", "atc"]
+    spoilt = clone(ORACLES["ora-a"]).set_params(iterations=0)
+    with pytest.raises(UnusableInput, match=r"^ora-a: iterations must be a whole number"):
+        predict(contest, {"ora-a": spoilt}, progress=False, cluster=workers)
+
+
+def test_ablate_gives_the_same_files(workers, contest, tmp_path):
+    methods = {name: {**BASELINES, **ORACLES}[name] for name in METHODS}
+    methods["ora-a"] = clone(methods["ora-a"]).set_params(iterations=5, batch_size=50)
+    alone = tmp_path / "alone/contest"
+    shutil.copytree(contest.root, alone)
+    ablate(Competition.open(alone), "4", methods, progress=False)
+    ablate(contest, "4", methods, progress=False, cluster=workers)
+    assert len(list((contest.root / "ablation/runs").iterdir())) == 5
     assert_same(files_of(contest.root), files_of(alone))
 
 
@@ -126,6 +199,29 @@ def test_another_version_on_a_worker_is_told(workers, contest, monkeypatch):
         UnusableInput, match=r"--cluster local:2: worker \S+ has torch .*, and this machine 0.1"
     ):
         predict(contest, {"atc": BASELINES["atc"]}, progress=False, cluster=workers)
+
+
+def test_a_worker_that_was_started_with_another_library_is_told(contest, tmp_path):
+    """Of two workers one finds another SciPy first: a process as `dask worker` starts it."""
+    from distributed import Client, LocalCluster
+
+    made = tmp_path / "scipy-0.0.1.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: scipy\nVersion: 0.0.1\n")
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as started,
+        Client(started) as client,
+    ):
+        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", started.scheduler_address]
+        other = subprocess.Popen([*command, "--nthreads", "1"], env={**os.environ, "PYTHONPATH": path})
+        try:
+            client.wait_for_workers(2, timeout=120)
+            with pytest.raises(UnusableInput, match=r"worker \S+ has scipy 0\.0\.1, and this machine \d"):
+                Cluster("two", client).observe(contest, (), ("val",))
+        finally:
+            other.terminate()
+            other.wait()
 
 
 def test_a_folder_that_workers_do_not_see_is_told(workers, contest, monkeypatch):

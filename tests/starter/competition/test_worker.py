@@ -10,7 +10,7 @@ from starter.competition.accuracy import ClassifierSubject
 from starter.competition.mixes import MixSets
 from starter.competition.scorer import Scorer
 from starter.competition.sets import PublicSets
-from starter.competition.worker import INPUTS, Work, problem, run, versions
+from starter.competition.worker import INPUTS, Done, Work, problem, run, see, versions
 from starter.observing.cache import at, keep_elsewhere
 from submission import UnusableInput
 
@@ -39,7 +39,7 @@ def test_a_task_makes_the_entries_that_a_single_machine_makes(bare):
     asked = work(contest)
     for part in ("train", "val", "test"):
         for name in contest.sets(part):
-            assert run("observe", "tiny", part, name, work=asked) == ""
+            assert run(see, "observe", "tiny", part, name, work=asked) == Done()
     assert entries(contest.root / "cache") == expected
 
 
@@ -51,10 +51,11 @@ def test_with_the_cache_elsewhere_public_files_are_read_from_copies(bare, tmp_pa
             cache.put(f"{INPUTS}/{contest.files[file]}", (contest.public / file).read_bytes())
     unseen = replace(contest, root=tmp_path / "not seen by the worker")
     asked = work(unseen, "copies", cache=str(cache.root))
-    assert run("observe", "tiny", "train", "train_0001", work=asked) == ""
-    assert run("observe", "tiny", "val", "val_0001", work=asked) == ""
-    assert "public/val/val_0002.npz was changed or is damaged" in run(
-        "observe", "tiny", "val", "val_0002", work=asked
+    assert run(see, "observe", "tiny", "train", "train_0001", work=asked) == Done()
+    assert run(see, "observe", "tiny", "val", "val_0001", work=asked) == Done()
+    assert (
+        "public/val/val_0002.npz was changed or is damaged"
+        in run(see, "observe", "tiny", "val", "val_0002", work=asked).problem
     )
     assert len(list((tmp_path / "elsewhere/logits").iterdir())) == 2
     assert not unseen.root.exists()
@@ -64,18 +65,19 @@ def test_a_broken_file_is_told_and_nothing_else_is_read(bare):
     contest, _ = bare
     spoil(contest.public / "test/test_0002.npz")
     asked = work(contest, "broken")
-    assert "test_0002.npz was changed or is damaged" in run(
-        "observe", "tiny", "test", "test_0002", work=asked
+    assert (
+        "test_0002.npz was changed or is damaged"
+        in run(see, "observe", "tiny", "test", "test_0002", work=asked).problem
     )
-    assert run("observe", "tiny", "test", "test_0001", work=asked) == ""
+    assert run(see, "observe", "tiny", "test", "test_0001", work=asked) == Done()
 
 
 def test_a_detector_that_runs_the_network_scores_as_on_a_single_machine(ood_contest):
     draft = replace(ood_contest, subjects=("tiny:odin:auroc",))
     asked = work(draft, "odin", needs=("features",))
-    assert run("observe", "tiny", "source", "reference", work=asked) == ""
-    assert run("observe", "tiny", "source", "train_ref", work=asked) == ""
-    assert run("score", "tiny", "test", "test_0001", work=asked) == ""
+    assert run(see, "observe", "tiny", "source", "reference", work=asked) == Done()
+    assert run(see, "observe", "tiny", "source", "train_ref", work=asked) == Done()
+    assert run(see, "score", "tiny", "test", "test_0001", work=asked) == Done()
     scores = ood_contest.root / "cache/scores"
     path = max(scores.iterdir(), key=lambda path: path.stat().st_mtime_ns)
     made = path.read_bytes()
@@ -99,8 +101,9 @@ def test_a_folder_that_is_not_seen_is_a_problem(contest, tmp_path):
     assert problem(asked) == ""
     away = replace(asked, competition=replace(contest, root=tmp_path / "away"))
     assert problem(away).startswith(f"does not see {tmp_path / 'away/cache'}: build in a folder")
-    with pytest.raises(OSError, match="the worker does not see"):
-        run("observe", "tiny", "val", "val_0001", work=replace(away, token="another"))
+    done = run(see, "observe", "tiny", "val", "val_0001", work=replace(away, token="another"))
+    assert done.problem.startswith("OSError: the worker does not see")
+    assert done.worker == "this process", "it is this machine's fault: another may do the task"
 
 
 def test_a_cache_elsewhere_is_kept_and_used(bare, tmp_path):
