@@ -1,21 +1,23 @@
-"""How `unseen.estimate` does on natural sets, and on a table without images (docs/how-to/estimate.md).
+"""How `unseen.estimate` does on natural sets, and on a table without images (docs/results/estimate.md).
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py natural [--images 800]
-    python benchmarks/results/estimate.py table [--splits 30]
-    python benchmarks/results/estimate.py speed
+    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py natural [--images 800] [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py images [--images 200] [--network NAME] [--write]
+    python benchmarks/results/estimate.py table [--splits 30] [--write]
 
 FOLDER holds what `real.py` here says, and natural.zip. `natural`: two networks trained on CIFAR-10, 2,000
-labelled test images each, the rest of them and the natural sets without labels; with and without the other
-network as the second model. `table`: logistic regression on scikit-learn's breast-cancer table, whose columns
-are then disturbed. `speed`: seconds for 10,000 x 10 labelled and as many unlabelled logits.
+labelled test images each, the rest of them and the natural sets without labels; from logits, with the other
+network as the second model, and with features. `images`: one of these networks and the images themselves,
+without and with a referee. `table`: logistic regression on scikit-learn's breast-cancer table, whose columns
+are then disturbed; without and with the columns as features. --write puts the lines into docs/results.
 """
 
 import argparse
-import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+import pages
 import real
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
@@ -23,6 +25,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import unseen
+from oracle.estimate.images import Asked, estimate_sets
+from starter.build.referees import load_referees
 from starter.images.imageset import ImageSet
 from starter.sources.oodsets import CIFAR10
 from starter.sources.sources import load_images
@@ -30,64 +34,99 @@ from starter.sources.sources import load_images
 NETWORKS = ("resnet56", "repvgg_a0")
 LABELLED = 2000
 CHUNK = 500
+TRAIN_SETS = 24
+REFEREE = "lite0"
+
+Arrays = dict[str, np.ndarray]
+Line = dict[str, object]
 
 
 def natural_sets(images: int) -> Iterator[tuple[str, ImageSet]]:
     """Images of the test split in a random order, then each natural set."""
-    yield "cifar10", real.images("test", LABELLED + images)
+    clean = real.images("test", LABELLED + images)
+    yield "cifar10", clean.take(np.random.default_rng(0).permutation(len(clean)))
     with zipfile.ZipFile(real.data() / "natural.zip") as archive:
         names = sorted({name.split("/")[0] for name in archive.namelist() if "/" in name})
     for name in names:
         yield name, load_images(real.data() / "natural.zip" / name, CIFAR10, images)
 
 
-def natural(images: int) -> None:
-    """Print, for each network, what is estimated of each set beside its accuracy, and the coverage."""
+def natural(images: int) -> list[Line]:
+    """What is estimated from logits, beside the accuracies, is printed; the coverage is returned."""
     sets = dict(natural_sets(images))
-    order = np.random.default_rng(0).permutation(len(sets["cifar10"].images))
-    sets["cifar10"] = sets["cifar10"].take(order)
-    logits = {name: seen_by(name, sets) for name in NETWORKS}
+    seen = {name: seen_by(name, sets) for name in NETWORKS}
     labels = {key: each.labels for key, each in sets.items()}
-    truth = labels["cifar10"][:LABELLED]
+    lines = []
     for name, other in (NETWORKS, NETWORKS[::-1]):
-        for second in (None, other):
-            parts = [rest(logits[each]) for each in (name, *([second] if second else []))]
-            found = unseen.estimate(
-                logits[name]["cifar10"][:LABELLED],
-                truth,
-                parts[0],
-                second=(logits[other]["cifar10"][:LABELLED], parts[1]) if second else None,
-            )
-            right = {key: float((parts[0][key].argmax(1) == rest(labels)[key]).mean()) for key in parts[0]}
-            print(f"\n{name}, {'with ' + other if second else 'alone'}")
-            told(found, right)
+        (logits, features), (others, _) = seen[name], seen[other]
+        ways = {
+            "logits": {},
+            f"and those of {other}": {"second": parted(others)},
+            "and features": {"features": parted(features)},
+        }
+        for way, more in ways.items():
+            known, new = parted(logits)
+            found = unseen.estimate(known, labels["cifar10"][:LABELLED], new, **more)
+            print(f"\n{name}: {way}")
+            lines.append(told({"network": name, "from": way}, found, accuracies(new, labels)))
+    return lines
 
 
-def seen_by(name: str, sets: dict[str, ImageSet]) -> dict[str, np.ndarray]:
-    """A network's logits of each set."""
+def of_images(images: int, network: str) -> list[Line]:
+    """The same from a network and images, without a referee and with one."""
+    sets, classifier = dict(natural_sets(images)), real.classifier(network)
+    labels = {key: each.labels for key, each in sets.items()}
+    known, rest = sets["cifar10"].take(np.arange(LABELLED)), np.arange(LABELLED, LABELLED + images)
+    new = [replace(each, name=key) for key, each in {**sets, "cifar10": sets["cifar10"].take(rest)}.items()]
+    right = accuracies(parted(seen_by(network, sets)[0])[1], labels)
+    lines = []
+    for referees in ((), (REFEREE,)):
+        asked = Asked(TRAIN_SETS, referees=referees)
+        found = estimate_sets(classifier, known, new, asked, load_referees(referees))
+        way = f"images and {REFEREE}" if referees else "images"
+        print(f"\n{network}: {way}")
+        lines.append(told({"network": network, "from": way}, found, right))
+    return lines
+
+
+def seen_by(name: str, sets: Mapping[str, ImageSet]) -> tuple[Arrays, Arrays]:
+    """A network's logits and features of each set."""
     network = real.classifier(name)
-    return {
-        key: np.concatenate(
-            [network(each.images[i : i + CHUNK])[0].numpy() for i in range(0, len(each.images), CHUNK)]
-        )
-        for key, each in sets.items()
-    }
+    found: tuple[Arrays, Arrays] = ({}, {})
+    for key, each in sets.items():
+        parts = [network(each.images[i : i + CHUNK]) for i in range(0, len(each.images), CHUNK)]
+        for kept, values in zip(found, zip(*parts, strict=True), strict=True):
+            kept[key] = np.concatenate([part.numpy() for part in values])
+    return found
 
 
-def rest(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The same without the labelled images."""
-    return {key: each[LABELLED:] if key == "cifar10" else each for key, each in values.items()}
+def parted(values: Arrays) -> tuple[np.ndarray, Arrays]:
+    """Those of the labelled images, and those of the sets."""
+    new = {key: each[LABELLED:] if key == "cifar10" else each for key, each in values.items()}
+    return values["cifar10"][:LABELLED], new
 
 
-def told(found: unseen.Estimation, right: dict[str, float]) -> None:
-    """Print a line a set, then coverage, width and RMSE over the sets."""
+def accuracies(logits: Arrays, labels: Arrays) -> dict[str, float]:
+    """The true accuracy on each set."""
+    truth = parted(labels)[1]
+    return {key: float((each.argmax(1) == truth[key]).mean()) for key, each in logits.items()}
+
+
+def told(line: Line, found: unseen.Estimation, right: Mapping[str, float]) -> Line:
+    """A line a set is printed; coverage, width and RMSE over the sets are returned."""
     table = found.table.assign(true=right)
     held = (table.low <= table.true) & (table.true <= table.high)
-    shown = table[["true", "accuracy", "low", "high"]] * 100
-    print(shown.round(1).assign(held=held, fallen=table.fallen).to_string())
-    error = 100 * np.sqrt(((table.accuracy - table.true) ** 2).mean())
-    width = 100 * (table.high - table.low).mean()
-    print(f"coverage {held.sum()} of {len(held)}, mean width {width:.1f} points, RMSE {error:.1f}")
+    shown = table[["true", "accuracy", "low", "high", *found.centres]] * 100
+    print(shown.round(1).assign(held=held, fallen=table.fallen, outside=table.outside.round(1)).to_string())
+    if own := [name for name in table if name.startswith("unseen-best ")]:
+        print((table[own] * 100).round(1).to_string())
+    error = table.accuracy - table.true
+    return line | {
+        "interval holds": f"{held.sum()} of {len(held)}",
+        "mean width, points": 100 * float((table.high - table.low).mean()),
+        "RMSE, points": 100 * float(np.sqrt((error**2).mean())),
+        "mean error, points": 100 * float(error.mean()),
+    }
 
 
 def disturbed(rows: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray]]:
@@ -102,55 +141,62 @@ def disturbed(rows: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[str,
     yield "half the columns lost", kept
 
 
-def table(splits: int) -> None:
-    """Print coverage, width and RMSE of each disturbance over random splits."""
+def table(splits: int) -> list[Line]:
+    """Coverage, width and RMSE of each disturbance over random splits."""
     data = load_breast_cancer()
-    found: dict[str, list[tuple[bool, float, float]]] = {}
+    found: dict[tuple[str, str], list[tuple[bool, float, float]]] = {}
     for split in range(splits):
         rng = np.random.default_rng(split)
         train, labelled, today = np.split(rng.permutation(len(data.data)), [150, 360])
         model = make_pipeline(StandardScaler(), LogisticRegression()).fit(
             data.data[train], data.target[train]
         )
-        for name, rows in disturbed(data.data[today], rng):
-            (each,) = unseen.estimate(
-                model.predict_proba(data.data[labelled]),
-                data.target[labelled],
-                model.predict_proba(rows),
-                probabilities=True,
-            ).sets
-            true = float((model.predict(rows) == data.target[today]).mean())
-            kept = each.low <= true <= each.high
-            found.setdefault(name, []).append((kept, each.high - each.low, each.accuracy - true))
-    for name, lines in found.items():
-        held, width, error = map(np.array, zip(*lines, strict=True))
-        rmse = 100 * np.sqrt((error**2).mean())
-        print(f"{name:<22} coverage {held.mean():.2f}  width {100 * width.mean():5.1f}  RMSE {rmse:5.1f}")
+        sets = dict(disturbed(data.data[today], rng))
+        known = model.predict_proba(data.data[labelled]), data.target[labelled]
+        new = {name: model.predict_proba(rows) for name, rows in sets.items()}
+        scaled = model[0].transform
+        columns = scaled(data.data[labelled]), {name: scaled(rows) for name, rows in sets.items()}
+        for way, features in (("probabilities", None), ("and columns", columns)):
+            for each in unseen.estimate(*known, new, features=features, probabilities=True).sets:
+                true = float((model.predict(sets[each.name]) == data.target[today]).mean())
+                held = each.low <= true <= each.high
+                told = (held, each.high - each.low, each.accuracy - true)
+                found.setdefault((each.name, way), []).append(told)
+    return [coverage(*names, told) for names, told in found.items()]
 
 
-def speed() -> None:
-    """Print the seconds that an estimate takes, the second time."""
-    rng = np.random.default_rng(0)
-    labels = rng.integers(10, size=10_000)
-    logits = 2 * (rng.normal(size=(10_000, 10)) + 2 * np.eye(10)[labels])
-    for _ in range(2):
-        started = time.perf_counter()
-        unseen.estimate(logits, labels, logits[::-1] / 2)
-    print(f"{time.perf_counter() - started:.2f} s")
+def coverage(name: str, way: str, told: Sequence[tuple[bool, float, float]]) -> Line:
+    """A line on many splits."""
+    held, width, error = map(np.array, zip(*told, strict=True))
+    return {
+        "what was done to the columns": name,
+        "from": way,
+        "coverage": float(held.mean()),
+        "mean width, points": 100 * float(width.mean()),
+        "RMSE, points": 100 * float(np.sqrt((error**2).mean())),
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("task", choices=["natural", "table", "speed"])
-    parser.add_argument("--images", type=int, default=800)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("task", choices=["natural", "images", "table"])
+    parser.add_argument("--images", type=int)
+    parser.add_argument("--network", choices=NETWORKS, default=NETWORKS[0])
     parser.add_argument("--splits", type=int, default=30)
+    parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     if asked.task == "natural":
-        natural(asked.images)
-    elif asked.task == "table":
-        table(asked.splits)
+        lines = natural(asked.images or 800)
+    elif asked.task == "images":
+        lines = of_images(asked.images or 200, asked.network)
     else:
-        speed()
+        lines = table(asked.splits)
+    print()
+    for line in lines:
+        print("  ".join(f"{each:.2f}" if isinstance(each, float) else f"{each!s}" for each in line.values()))
+    if asked.write:
+        pages.record(f"estimate-{asked.task}", lines, decimals=1 if asked.task != "table" else 2)
 
 
 if __name__ == "__main__":
