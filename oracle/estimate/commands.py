@@ -36,6 +36,10 @@ def estimate(
         list[str] | None,
         Option(metavar="SPEC", help="With a model: an independent encoder, as build's --referee; repeat."),
     ] = None,
+    image_size: Annotated[
+        int, Option(metavar="N", help="With a model: pixels of a side. [the most common size]")
+    ] = 0,
+    resize: Annotated[str, Option(help="How to resize images: crop, pad or stretch.")] = "crop",
     device: Device = "cpu",
     second: Annotated[
         Many, Option(metavar="FILE", help="A second model's logits: the labelled, then each set's; repeat.")
@@ -76,11 +80,12 @@ def estimate(
     given, images = [*unlabelled, *(sets or [])], None
     of_images, of_logits = (model, labelled, referee), (logits, labels, second, features)
     if model is not None and labelled is not None and not any(of_logits):
-        from oracle.estimate.images import Asked, estimate_images
+        from oracle.estimate.images import Asked, estimate_images, fit_of
 
         asked = Asked(
             train_sets,
             referees=tuple(referee or ()),
+            fit=fit_of(image_size, resize),
             device=device,
             margin=margin,
             level=level,

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from starter.classifiers import Classifier, load_classifier
 from starter.encoders import ImageEncoder
 from starter.images.files import open_tree
 from starter.images.imageset import ImageSet
-from starter.images.reading import Fit, read_images
+from starter.images.reading import LARGEST_SIDE, RESIZES, Fit, read_images
 from starter.observing.cache import Cache
 from starter.observing.observation import REFEREE, MetaTrain, Observation, Source
 from starter.observing.observe import Observer, observe_all
@@ -44,6 +44,7 @@ class Asked:
         train_sets: meta-train sets made of labelled images; 0 for an estimate from logits alone.
         set_size: images in one.
         referees: independent encoders, as `unseen build --referee` names them.
+        fit: how images get one size.
         device: where the model runs.
         margin, level, window: as in `oracle.estimate.estimate`.
     """
@@ -51,6 +52,7 @@ class Asked:
     train_sets: int = 24
     set_size: int = 200
     referees: tuple[str, ...] = ()
+    fit: Fit = field(default_factory=Fit)
     device: str = "cpu"
     margin: float = 0.05
     level: float = 0.9
@@ -66,7 +68,20 @@ class Asked:
 LEAST_SETS = 6
 
 
-def read_labelled(path: Path) -> tuple[ImageSet, tuple[str, ...]]:
+def fit_of(image_size: int, resize: str) -> Fit:
+    """Returns how images get one size: squares of `image_size` pixels a side, or the commonest size for 0.
+
+    Raises:
+        UnusableInput: size or way is none.
+    """
+    if not 0 <= image_size <= LARGEST_SIDE:
+        raise UnusableInput(f"--image-size must be 1 to {LARGEST_SIDE}, got {image_size}")
+    if resize not in RESIZES:
+        raise UnusableInput(f"--resize must be {', '.join(RESIZES)}, got {resize!r}")
+    return Fit((image_size, image_size) if image_size else None, resize)
+
+
+def read_labelled(path: Path, fit: Fit) -> tuple[ImageSet, tuple[str, ...]]:
     """Returns the images in a folder or zip of ``<class>/<image>``, and the classes, sorted by name.
 
     Raises:
@@ -77,13 +92,13 @@ def read_labelled(path: Path) -> tuple[ImageSet, tuple[str, ...]]:
         classes = tuple(sorted({file.split("/")[0] for file in files}))
         if len(classes) < 2:
             raise unusable(path, "one class folder alone: labelled images are expected of several classes")
-        read = read_images(tree, files)
+        read = read_images(tree, files, fit)
     labels = np.array([classes.index(files[row].split("/")[0]) for row in read.rows])
     return ImageSet(path.stem, read.images, labels), classes
 
 
-def read_unlabelled(path: Path, size: tuple[int, int]) -> Pictures:
-    """Returns all images of a folder or zip, at any depth, in the size of the labelled ones.
+def read_unlabelled(path: Path, fit: Fit) -> Pictures:
+    """Returns all images of a folder or zip, at any depth, in the order of their paths.
 
     Raises:
         UnusableInput: it cannot be read or holds no images.
@@ -91,7 +106,7 @@ def read_unlabelled(path: Path, size: tuple[int, int]) -> Pictures:
     with open_tree(path) as tree:
         if not (files := tree.every_image()):
             raise unusable(path, "no images in it")
-        read = read_images(tree, files, Fit(size))
+        read = read_images(tree, files, fit)
         return Pictures(read.images, [files[row] for row in read.rows])
 
 
@@ -122,13 +137,14 @@ def estimate_images(
         UnusableInput: model or images cannot be read, or do not fit each other.
     """
     encoders = load_referees(asked.referees, asked.device)
-    known, classes = read_labelled(labelled)
+    known, classes = read_labelled(labelled, asked.fit)
     size = known.images.shape[1:3]
     classifier = load_classifier(model, classes, device=asked.device, size=size)
     names = [path.stem for path in unlabelled]
     if len(set(names)) < len(names):
         raise UnusableInput("two unlabelled sets have one name: rename one")
-    pictures = {path.stem: read_unlabelled(path, size) for path in unlabelled}
+    fit = replace(asked.fit, size=size)
+    pictures = {path.stem: read_unlabelled(path, fit) for path in unlabelled}
     sets = [ImageSet(name, each.images, None) for name, each in pictures.items()]
     found = estimate_sets(classifier, known, sets, asked, encoders)
     return found, pictures if asked.window is None else cut(pictures, asked.window)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from command_line import run
 
-from oracle.estimate.images import Asked, estimate_images, parted
+from oracle.estimate.images import Asked, estimate_images, fit_of, parted
 from starter.sources.glyphs.digits import CLASSES, glyph_splits
 from submission import UnusableInput
 
@@ -77,6 +77,12 @@ def test_referees_that_cannot_judge_are_refused(photos, weights, spec, message):
         estimate_images(f"tiny={weights}", Path("val"), [Path("today")], asked)
 
 
+def test_images_get_the_size_that_is_asked_for(photos, weights):
+    asked = Asked(0, fit=fit_of(24, "stretch"))
+    _, pictures = estimate_images(f"tiny={weights}", Path("val"), [Path("today")], asked)
+    assert pictures["today"].images.shape == (100, 24, 24, 3)
+
+
 def test_parts_have_the_same_shares_of_classes():
     labels = np.random.default_rng(0).integers(4, size=99)
     parts = parted(labels, 3)
@@ -112,6 +118,8 @@ def test_the_page_shows_what_the_model_is_least_sure_of(photos, weights):
         (("--labelled", "none"), "none"),
         (("--labelled", "today"), "images are expected as today/<class>/<image>"),
         (("--train-sets", "0", "--referee", "lite0"), "--referee is judged by unseen-best alone: it needs"),
+        (("--image-size", "-1"), "--image-size must be 1 to 4096, got -1"),
+        (("--resize", "bend"), "--resize must be crop, pad, stretch, got 'bend'"),
         (("--train-sets", "3"), "--train-sets must be 0, or 6 to 1,000, got 3"),
         (("--logits", "val.npy"), "give --logits and --labels, or --model and --labelled"),
     ],
