@@ -259,7 +259,7 @@ def _fit_there(
 ) -> None:
     """Have a cluster make each run that is not on disk yet, a task each; SYP trains both networks anew."""
     every = [
-        (subject, label, each)
+        (subject, label, clone(each))
         for subject in competition.subjects
         for label, method in rows.items()
         for each in _seeded(method, seeds)

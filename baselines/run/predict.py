@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from sklearn.base import clone
+
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.guard import fitted, of_the_kit, predict_each
 from baselines.run.log import log_run
@@ -92,7 +94,8 @@ def _sent(
     cluster: Cluster,
 ) -> Iterator[tuple[str, Parts]]:
     """Yield each method's predictions when all its subjects are done, one task of the cluster each."""
-    jobs = [(name, method, subject) for name, method in methods.items() for subject in competition.subjects]
+    sent = {name: clone(method) for name, method in methods.items()}  # without what one may have learnt
+    jobs = [(name, method, subject) for name, method in sent.items() for subject in competition.subjects]
     found: dict[str, dict[str, Parts]] = {name: {} for name in methods}
     for number, done in cluster.each(competition, needs, device, fitted_there, jobs, "predict"):
         name, _, subject = jobs[number]
