@@ -7,7 +7,7 @@ adapted them to the set's class prior (Saerens, Latinne & Decaestecker, Neural C
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import entr, expit, logit, logsumexp
+from scipy.special import expit, logit
 
 from baselines.accuracy.priors import bias_corrected, calibrated, em_prior, reweighted, source_prior
 from starter.observing.observation import Observation, Source
@@ -16,10 +16,12 @@ from submission.errors import UnusableInput
 
 EDGE = 1e-4
 """Probabilities nearer than this to 0 or 1 count as that near."""
-OWN = 7
-"""Columns of a table that the classifier alone tells; they come first."""
-DECIMALS = 5
-"""Evidence is rounded to so many, so that the order in which a set's images are summed over does not tell."""
+OWN = [0, 1, 2, 3]
+"""Columns of a table by which the classifier alone is judged."""
+BOTH = [1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9]
+"""Columns by which it is with the referee, whose class prior is the set's or the source's."""
+SURE, AGREES = 4, 10
+"""The columns of the referee's largest probability under the source's prior, and of whom it agrees about."""
 
 
 @dataclass(frozen=True)
@@ -45,52 +47,45 @@ class Evidence:
         return cls(prior, own, bias_corrected(replace(source, observation=_by_referee(seen))))
 
     def table(self, observation: Observation) -> FloatArray:
-        """Returns one row of evidence an image, float32 (n, 7), with a referee (n, 14); all finite.
+        """Returns one row of evidence an image, float64 (n, 4), with a referee (n, 11); all finite.
 
-        The classifier's: its calibrated confidence, the same by the set's class prior, entropy, margin,
-        energy and norm of the logits, and the set's mean confidence. The referee's: see `_of_referee`.
+        The classifier's: its calibrated confidence under the set's class prior and under the source's, and
+        the set's mean of the latter and mean margin of the logits. The referee's: see `_of_referee`.
         Probabilities stand there as log-odds.
 
         Raises:
             UnusableInput: the source was observed with a referee and the set without.
         """
-        logits = observation.logits.astype(np.float64)
         p = calibrated(observation, self.own)
-        ordered = np.sort(logits, axis=1)
         confidence = _log_odds(_of_predicted(p, observation))
+        best = np.sort(observation.logits.astype(np.float64), axis=1)[:, -2:]
         columns = [
-            confidence,
             _log_odds(_of_predicted(self._adapted(p), observation)),
-            entr(p).sum(axis=1),
-            ordered[:, -1] - ordered[:, -2],
-            logsumexp(logits, axis=1),
-            np.linalg.norm(logits, axis=1),
-            np.full(len(logits), confidence.mean()),
+            confidence,
+            np.full(len(p), confidence.mean()),
+            np.full(len(p), (best[:, 1] - best[:, 0]).mean()),
         ]
         if len(self.referee):
-            columns += self._of_referee(observation, p)
-        return np.round(np.column_stack(columns), DECIMALS).astype(np.float32)
+            columns += self._of_referee(observation)
+        return np.column_stack(columns)
 
-    def _of_referee(self, observation: Observation, p: FloatArray) -> list[FloatArray]:
-        """Returns the referee's evidence, a list of columns.
+    def _of_referee(self, observation: Observation) -> list[FloatArray]:
+        """Returns the referee's evidence, a list of columns, each of images with its mean over the set.
 
-        These are the referee's probability of the class that the classifier predicts, its largest, and the
-        fused probability of that class, all under the set's prior; the first two under the source's prior;
-        and the means of the first two over the set.
+        These are its largest probability under the source's prior; its probability of the class that the
+        classifier predicts, under the set's and under the source's; and by itself, 1 for images to which it
+        gives the classifier's class under the set's prior, 0 for others.
         """
         q = self._by_referee(observation)
         adapted = self._adapted(q)
-        agreed, sure = _log_odds(_of_predicted(adapted, observation)), _log_odds(adapted.max(axis=1))
-        fused = self._adapted(_fused(p, q))
-        return [
-            agreed,
-            sure,
-            _log_odds(_of_predicted(fused, observation)),
-            _log_odds(_of_predicted(q, observation)),
+        found = (
             _log_odds(q.max(axis=1)),
-            np.full(len(q), agreed.mean()),
-            np.full(len(q), sure.mean()),
-        ]
+            _log_odds(_of_predicted(adapted, observation)),
+            _log_odds(_of_predicted(q, observation)),
+        )
+        agrees = adapted.argmax(axis=1) == observation.predicted
+        pairs = [column for each in found for column in (each, np.full(len(q), each.mean()))]
+        return [*pairs, agrees.astype(np.float64)]
 
     def _by_referee(self, observation: Observation) -> FloatArray:
         if observation.referee is None:
@@ -107,12 +102,12 @@ class Evidence:
 
 def agreement(table: FloatArray) -> float:
     """Returns the share of images that the referee, under the set's prior, classes as the classifier does."""
-    return float((table[:, OWN] >= table[:, OWN + 1]).mean())
+    return float(table[:, AGREES].mean())
 
 
 def sureness(table: FloatArray) -> float:
     """Returns the mean of the referee's largest probability under the source's prior."""
-    return float(expit(table[:, OWN + 4]).mean(dtype=np.float64))
+    return float(expit(table[:, SURE]).mean())
 
 
 def _by_referee(observation: Observation) -> Observation:
@@ -120,13 +115,6 @@ def _by_referee(observation: Observation) -> Observation:
     assert observation.referee is not None
     logits = np.log(np.maximum(observation.referee, np.finfo(np.float32).tiny)).astype(np.float32)
     return Observation(observation.set_name, observation.classifier, logits)
-
-
-def _fused(p: FloatArray, q: FloatArray) -> FloatArray:
-    """Returns the normalised geometric mean of two posteriors, (n, k)."""
-    both = np.sqrt(p * q)
-    total = both.sum(axis=1, keepdims=True)
-    return np.where(total > 0, both / np.where(total > 0, total, 1.0), p)
 
 
 def _of_predicted(p: FloatArray, observation: Observation) -> FloatArray:

@@ -1,7 +1,8 @@
 """unseen-best on real CIFAR-10 beside others, by kind of set: the tables of docs/results/unseen-best.md.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/unseen_best.py DIR [--group default] [--set-size 1000]
-        [--train-size 150] [--classifier repvgg_a0] [--seeds 3] [--only NAME]... [--parts] [--write]
+        [--train-size 150] [--classifier repvgg_a0] [--seeds 3] [--learn GROUP] [--only NAME]... [--parts]
+        [--write]
 
 FOLDER is as for cifar10.py here. DIR is a competition that this builds, or goes on with: of ResNet-56 and
 RepVGG-A0, with the referee lite0, 120 meta-train sets of --train-size images, which with `wide` are 40 each
@@ -11,10 +12,11 @@ copies of two to four classes of the sets with operations, and of clean test ima
 subsets of the natural validation sets. One module, since its tables are all of the same predictions.
 
 Printed by kind of set: RMSE, MAE, median and mean error; what an ImageNet encoder may have seen, with and
-without; paired intervals, clustered by source or operations; and how many sets the 90 % intervals hold.
+without; paired intervals, clustered by source or operations, and the board's paired test; and how many sets
+the 90 % intervals hold. "By a peer" has the other classifier as referee, to which ImageNet is unknown.
 
 With --parts no test set is used: what it costs to leave a part out, on meta-train sets of a group of
-operations that was not learnt from, and on the natural validation sets.
+operations that was not learnt from, on the natural validation sets, and on these under operations.
 
 SYP's networks are trained for 10,000 steps of 1,000 images here, a thirtieth of what the paper's see.
 """
@@ -38,9 +40,10 @@ from sklearn.base import clone
 from baselines import BASELINES, Estimator
 from baselines.contract.estimator import asked
 from baselines.contract.families import subset
+from leaderboard.board.statistics import sign_test
 from oracle import OraA, OraB, UnseenBest
 from oracle.evidence import Evidence
-from oracle.unseen_best import Judge, Judged
+from oracle.unseen_best import Judge
 from starter.build.build import build
 from starter.build.settings import AccuracyPlan, Settings
 from starter.competition.accuracy import ClassifierSubject
@@ -58,7 +61,7 @@ from submission.solution import solution_of
 
 Line = dict[str, Any]
 SHORT: dict[str, Any] = {"iterations": 10_000, "batch_size": 1000}
-BEST, ALONE = "unseen-best", " without a referee"
+BEST, ALONE, PEER = "unseen-best", " without a referee", " by a peer"
 COSTLY: dict[str, Estimator] = {"ora-a": OraA(**SHORT), "ora-b": OraB(**SHORT)}
 DIRECT = (
     *("cott", "cott-em", "cott-gate", "cott-referee", "mlls", "agreement", "fused", "frap", "atc-ne-ts"),
@@ -71,7 +74,7 @@ class NoMeans(Evidence):
 
     def table(self, observation: Observation) -> FloatArray:
         found = super().table(observation)
-        found[:, [column for column in (6, 12, 13) if column < found.shape[1]]] = 0
+        found[:, [column for column in (2, 3, 5, 7, 9) if column < found.shape[1]]] = 0
         return found
 
 
@@ -94,25 +97,37 @@ class Unadapted(UnseenBest):
     reader = NoPrior
 
 
-class RefereeOnly(UnseenBest):
-    """Without the trees that know the classifier alone."""
+class Together(Judge):
+    """The regressions with the referee, always."""
 
-    def _judge(self, judged: Sequence[Judged]) -> Judge:
-        return Judge(super()._judge(judged).forests[-1:])
+    def accuracy(self, table: FloatArray) -> float:
+        return self.together(table)
+
+
+class Middle(Judge):
+    """The median, always."""
+
+    def accuracy(self, table: FloatArray) -> float:
+        return self.median(table)
 
 
 class Ungated(UnseenBest):
-    """Without the gate."""
+    """With the regressions alone."""
 
-    def _settled(self, judge: Judge, table: FloatArray) -> float:
-        return judge.accuracy(table)
+    judges = Together
+
+
+class Median(UnseenBest):
+    """With the median alone."""
+
+    judges = Middle
 
 
 PARTS: dict[str, Estimator] = {
     BEST: UnseenBest(),
     f"{BEST}{ALONE}": UnseenBest(),
-    "no gate": Ungated(),
-    "all trees with the referee": RefereeOnly(),
+    "the regressions with the referee, always": Ungated(),
+    "the median, always": Median(),
     "no copies of few classes": UnseenBest(copies=0),
     "no means over the set": Apart(),
     "no EM for the class prior": Unadapted(),
@@ -120,8 +135,8 @@ PARTS: dict[str, Estimator] = {
 METHODS: dict[str, Estimator] = {
     BEST: UnseenBest(),
     BEST + ALONE: UnseenBest(),
+    BEST + PEER: UnseenBest(),
     **{name: BASELINES[name] for name in DIRECT},
-    f"{BEST}, no gate": Ungated(),
     **COSTLY,
 }
 NATURAL = ("natural", "natural-few")
@@ -205,6 +220,7 @@ def settings(group: str, set_size: int, train_size: int) -> Settings:
         ),
         test_from=tuple(str(natural / name) for name in TEST),
         precision="bfloat16",
+        decimals=2,
     )
 
 
@@ -250,6 +266,35 @@ def _validation(subject: ClassifierSubject, rng: np.random.Generator) -> list[Ca
     return found + [replace(each, kind="mild natural") for each in found if each.truth > MILD]
 
 
+def _distorted(subject: ClassifierSubject) -> list[Case]:
+    """The natural validation sets under operations: 200 images of each, eight times."""
+    found = []
+    for number, rendering in enumerate(subject.view.sets.stored("val")):
+        stored = read_npz(rendering.path)
+        base = ImageSet(rendering.name, stored.images, stored.labels)
+        for recipe in _recipes(number):
+            made = FromRecipe(recipe, replace(base, labels=None))
+            seen = subject.view.observe((made,), False)[0]
+            labels = FromRecipe(recipe, base).labels()
+            whole = Labelled(f"{base.name}, {recipe.name}", base.name, seen, labels)
+            found.append(whole.case("natural validation, distorted"))
+    return found
+
+
+def _recipes(number: int) -> list[Recipe]:
+    """What is done to the validation set of this number: what natural shift changes, and each group's."""
+    sample: tuple[str, dict[str, Any]] = ("sample", {"n": 200})
+    single = (("reframe", "recolour"), ("recolour",), ("reencode",))
+    found = [
+        Recipe("-".join(names), 7919 * number + turn, (sample, *((name, {}) for name in names)))
+        for turn, names in enumerate(single)
+    ]
+    for group in ("natural-like", "a", "b", "default", "wide"):
+        drawn = draw_recipes(group, 4, number, 200, prefix=f"n{number}", ops_per_set=(1, 2), prior_share=0.0)
+        found.append(replace(drawn[number], name=group))
+    return found
+
+
 def without(meta: MetaTrain) -> MetaTrain:
     """What there is to learn from where there is no referee."""
     source = replace(meta.source, observation=_alone(meta.source.observation))
@@ -263,18 +308,49 @@ def _alone(seen: Observation) -> Observation:
     return replace(seen, views=views)
 
 
-def fitted(name: str, method: Estimator, meta: MetaTrain, seed: int) -> Estimator:
+def alone(sets: Sequence[Case]) -> list[Case]:
+    """The sets as they are seen where there is no referee."""
+    return [replace(each, seen=_alone(each.seen)) for each in sets]
+
+
+def by_peer(meta: MetaTrain, peer: MetaTrain) -> MetaTrain:
+    """What there is to learn from where another classifier is the referee, which has seen the same sets."""
+    source = replace(meta.source, observation=_refereed(meta.source.observation, peer.source.observation))
+    both = Lazy(tuple(range(len(meta.sets))), lambda i: _refereed(meta.sets[i], peer.sets[i]))
+    return replace(meta, source=source, sets=both)
+
+
+def _refereed(seen: Observation, peer: Observation) -> Observation:
+    return replace(seen, views={f"{REFEREE}peer": peer.logits})
+
+
+def judged_by_peer(sets: Sequence[Case], others: Sequence[Case]) -> list[Case]:
+    """The sets with the other classifier as referee; `others` are as it has seen them, in the same order.
+
+    Which sets are mild goes by a classifier's accuracy; they stand at the end, and are looked up.
+    """
+    found = {
+        id(mine.seen): replace(mine, seen=_refereed(mine.seen, other.seen))
+        for mine, other in zip(*(_not_mild(each) for each in (sets, others)), strict=True)
+    }
+    return [replace(found[id(each.seen)], kind=each.kind) for each in sets]
+
+
+def _not_mild(sets: Sequence[Case]) -> list[Case]:
+    return [each for each in sets if each.kind != "mild natural"]
+
+
+def fitted(method: Estimator, meta: MetaTrain, seed: int) -> Estimator:
     """The method, having learnt with this seed."""
     mine = clone(method)
     if "seed" in mine.get_params():
         mine.set_params(seed=seed)
-    return mine.fit(without(meta) if name.endswith(ALONE) else meta)
+    return mine.fit(meta)
 
 
-def predictions(name: str, method: Estimator, sets: Sequence[Case]) -> FloatArray:
-    """Of a fitted method, (m,)."""
-    alone = name.endswith(ALONE)
-    return method.predict([_alone(each.seen) if alone else each.seen for each in sets])
+def off_by(method: Estimator, sets: Sequence[Case]) -> FloatArray:
+    """The errors (m,) of a fitted method."""
+    return method.predict([each.seen for each in sets]) - np.array([each.truth for each in sets])
 
 
 def tables(errors: Mapping[str, FloatArray], sets: Sequence[Case]) -> dict[str, list[Line]]:
@@ -291,7 +367,7 @@ def tables(errors: Mapping[str, FloatArray], sets: Sequence[Case]) -> dict[str, 
         for name, off in errors.items()
     ]
     figures = []
-    for name in (BEST, BEST + ALONE):
+    for name in [name for name in errors if name.startswith(BEST)]:
         for kind in shown:
             off = errors[name][:, kinds == kind]
             by_seed = np.sqrt(np.mean(off**2, axis=1))
@@ -327,7 +403,10 @@ def _noise(sets: Sequence[Case]) -> float:
 
 
 def compared(errors: Mapping[str, FloatArray], sets: Sequence[Case]) -> list[Line]:
-    """unseen-best's RMSE over others' on test sets of new shifts, 95 % over draws of their clusters."""
+    """unseen-best's RMSE over others' on test sets of new shifts, 95 % over draws of their clusters; and p.
+
+    p is that of the board's paired test, which draws signs for the clusters' sums of squared errors.
+    """
     rows = [i for i, each in enumerate(sets) if each.kind in ("unseen", *NATURAL)]
     names = [sets[i].cluster for i in rows]
     clusters = list(dict.fromkeys(names))
@@ -347,7 +426,8 @@ def compared(errors: Mapping[str, FloatArray], sets: Sequence[Case]) -> list[Lin
             ratios = np.sqrt(sums[BEST][drawn].sum(axis=1) / sums[name][drawn].sum(axis=1))
             low, high = np.quantile(ratios, [0.025, 0.975])
             ratio = float(np.sqrt(sums[BEST].sum() / sums[name].sum()))
-            found.append({"against": name, "ratio": ratio, "from": float(low), "to": float(high)})
+            p = float(sign_test((sums[BEST] - sums[name])[None], np.random.default_rng(0))[0])
+            found.append({"against": name, "ratio": ratio, "from": float(low), "to": float(high), "p": p})
     return found
 
 
@@ -365,8 +445,7 @@ def photographs(errors: Mapping[str, FloatArray], sets: Sequence[Case]) -> list[
 def coverage(name: str, method: Estimator, sets: Sequence[Case]) -> list[Line]:
     """How many of the natural validation sets, halves and class subsets the 90 % intervals hold."""
     chosen = [each for each in sets if each.kind in ("natural validation", *NATURAL, "unseen")]
-    alone = name.endswith(ALONE)
-    ends = method.predict_interval([_alone(each.seen) if alone else each.seen for each in chosen])
+    ends = method.predict_interval([each.seen for each in chosen])
     found = []
     for kind in dict.fromkeys(each.kind for each in chosen):
         rows = [i for i, each in enumerate(chosen) if each.kind == kind]
@@ -391,25 +470,27 @@ def parts(meta: MetaTrain, sets: Sequence[Case]) -> list[Line]:
     their few-class copies, and on natural validation sets, the sources weighing alike.
     """
     groups = np.array([seen.set_name.partition("_")[0] for seen in meta.sets])
-    natural = [each for each in sets if each.kind == "natural validation"]
     found = []
     for name, method in PARTS.items():
+        mine = (without(meta), alone(sets)) if name.endswith(ALONE) else (meta, sets)
         line: Line = {"unseen-best": name.removeprefix(BEST + " ") if name != BEST else "whole"}
         whole: list[float] = []
         few: list[float] = []
         for group in dict.fromkeys(groups):
             known, new = np.flatnonzero(groups != group), np.flatnonzero(groups == group)
-            mine = fitted(name, method, subset(meta, known), 0)
-            tested = [_as_case(meta, int(i)) for i in new]
+            learnt = fitted(method, subset(mine[0], known), 0)
+            tested = [_as_case(mine[0], int(i)) for i in new]
             for into, of in ((whole, tested), (few, [each.few(np.random.default_rng(0)) for each in tested])):
-                judged = [each.case("") for each in of if len(each.labels) >= LEAST]
-                into += list(predictions(name, mine, judged) - np.array([each.truth for each in judged]))
-        mine = fitted(name, method, meta, 0)
-        off = predictions(name, mine, natural) - np.array([each.truth for each in natural])
-        clusters = np.array([each.cluster for each in natural])
-        by_source = [np.mean(off[clusters == each] ** 2) for each in dict.fromkeys(clusters)]
+                into += list(off_by(learnt, [each.case("") for each in of if len(each.labels) >= LEAST]))
+        learnt = fitted(method, mine[0], 0)
         line |= {"group left out": 100 * rms(np.array(whole)), "few classes of it": 100 * rms(np.array(few))}
-        found.append(line | {"natural validation": 100 * float(np.sqrt(np.mean(by_source)))})
+        for kind in ("natural validation", "natural validation, distorted"):
+            of_kind = [each for each in mine[1] if each.kind == kind]
+            off = off_by(learnt, of_kind)
+            clusters = np.array([each.cluster for each in of_kind])
+            by_source = [np.mean(off[clusters == each] ** 2) for each in dict.fromkeys(clusters)]
+            line |= {kind: 100 * float(np.sqrt(np.mean(by_source)))}
+        found.append(line)
         print(found[-1], flush=True)
     return found
 
@@ -433,10 +514,50 @@ def options() -> argparse.Namespace:
     parser.add_argument("--train-size", type=int, default=150)
     parser.add_argument("--classifier", default="resnet56")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--learn", metavar="GROUP", help="from the meta-train sets of this group alone")
     parser.add_argument("--only", action="append", metavar="NAME", help="of these methods; may be repeated")
     parser.add_argument("--parts", action="store_true", help="what each part is worth; no test set")
     parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     return parser.parse_args()
+
+
+def views(
+    competition: Competition, classifier: str, methods: Mapping[str, Estimator], built: Settings, group: str
+) -> dict[str, tuple[MetaTrain, list[Case]]]:
+    """What there is to learn from, and what is judged: with the referee, without, and by a peer."""
+
+    def of(name: str, needs: tuple[str, ...]) -> tuple[MetaTrain, list[Case]]:
+        subject = ClassifierSubject.open(PublicSets(competition), name, needs)
+        meta = subject.meta_train(False)
+        if group:
+            names = [each.set_name.partition("_")[0] for each in meta.sets]
+            meta = subset(meta, np.flatnonzero(np.array(names) == group))
+        return meta, cases(competition, subject, built)
+
+    meta, sets = of(classifier, asked(methods.values(), competition))
+    found = {"": (meta, sets), ALONE: (without(meta), alone(sets))}
+    if BEST + PEER in methods:
+        other, as_seen = of("repvgg_a0" if classifier == "resnet56" else "resnet56", ())
+        found[PEER] = by_peer(meta, other), judged_by_peer(sets, as_seen)
+    return found
+
+
+def errors_of(
+    methods: Mapping[str, Estimator], seen: Mapping[str, tuple[MetaTrain, list[Case]]], seeds: int
+) -> tuple[dict[str, FloatArray], list[Line]]:
+    """Each method's errors in points, (s, m) over seeds and sets, and what unseen-best's intervals hold."""
+    errors, covered = {}, []
+    for name, method in methods.items():
+        meta, sets = seen[name.removeprefix(BEST) if name.startswith(BEST) else ""]
+        start, runs = time.perf_counter(), []
+        for seed in range(seeds if name.startswith(BEST) else 1):
+            mine = fitted(method, meta, seed)
+            runs.append(100 * off_by(mine, sets))
+        errors[name] = np.array(runs)
+        print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
+        if name.startswith(BEST):
+            covered += coverage(name, mine, sets)
+    return errors, covered
 
 
 def main() -> None:
@@ -444,29 +565,19 @@ def main() -> None:
     given = options()
     built = settings(given.group, given.set_size, given.train_size)
     competition = build(given.folder, built, TEST_SEED)
-    methods = PARTS if given.parts else {name: METHODS[name] for name in given.only or METHODS}
-    subject = ClassifierSubject.open(
-        PublicSets(competition), given.classifier, asked(methods.values(), competition)
-    )
-    meta = subject.meta_train(False)
-    ending = f"{given.group}-{given.classifier.partition('_')[0]}"
     if given.parts:
-        found = {"parts": parts(meta, _validation(subject, np.random.default_rng(0)))}
+        subject = ClassifierSubject.open(PublicSets(competition), given.classifier, ("referee",))
+        natural = _validation(subject, np.random.default_rng(0)) + _distorted(subject)
+        found = {"parts": parts(subject.meta_train(False), natural)}
     else:
-        sets = cases(competition, subject, built)
-        errors, covered = {}, []
-        for name, method in methods.items():
-            start, runs = time.perf_counter(), []
-            for seed in range(given.seeds if name.startswith(BEST) else 1):
-                mine = fitted(name, method, meta, seed)
-                runs.append(100 * (predictions(name, mine, sets) - np.array([each.truth for each in sets])))
-            errors[name] = np.array(runs)
-            print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
-            if name.startswith(BEST):
-                covered += coverage(name, mine, sets)
+        methods = {name: METHODS[name] for name in given.only or METHODS}
+        seen = views(competition, given.classifier, methods, built, given.learn)
+        errors, covered = errors_of(methods, seen, given.seeds)
+        sets = seen[""][1]
         found = tables(errors, sets) | {"intervals": covered, "photographs": photographs(errors, sets)}
         if BEST in errors:
             found["paired"] = compared(errors, sets)
+    ending = f"{given.learn or given.group}-{given.classifier.partition('_')[0]}"
     for table, lines in found.items():
         print(f"\n{table}")
         for line in lines:

@@ -15,7 +15,7 @@ CHANGES = {
     "ora-b": {"iterations": 5, "batch_size": 20, "estimate": "cv"},
     "syp": {"iterations": 5, "batch_size": 20, "estimate": "mean", "tokens": "indicators"},
     "ora-l": {"trees": 5, "normalisation": "global"},
-    "unseen-best": {"trees": 5},
+    "unseen-best": {"copies": 1},
 }
 
 
@@ -29,7 +29,7 @@ def test_a_loaded_oracle_predicts_the_same(name, tmp_path):
 
 
 def test_another_oracles_file_is_refused(tmp_path):
-    UnseenBest(trees=3).fit(META).save(tmp_path / "oracle.safetensors")
+    UnseenBest().fit(META).save(tmp_path / "oracle.safetensors")
     with pytest.raises(UnusableInput, match="holds UnseenBest, not OraA"):
         clone(ORACLES["ora-a"]).load(tmp_path / "oracle.safetensors")
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from baselines.contract.conformance import example_meta_train, example_observation
 from baselines.contract.families import blocks
 from oracle import UnseenBest
-from oracle.evidence import OWN, agreement, sureness
-from oracle.unseen_best import Gate, Judged
+from oracle.evidence import AGREES, SURE, agreement, sureness
+from oracle.unseen_best import Gate, Judge, Judged, Regression
 from submission import UnusableInput
 
 META = example_meta_train(sets=24, n=200)
@@ -30,7 +30,7 @@ METAS = {"alone": WITHOUT, "referee": META}
 
 @pytest.fixture(scope="module")
 def fitted():
-    return {name: UnseenBest(trees=40).fit(meta) for name, meta in METAS.items()}
+    return {name: UnseenBest().fit(meta) for name, meta in METAS.items()}
 
 
 @pytest.mark.parametrize("name", ["alone", "referee"])
@@ -51,96 +51,108 @@ def test_few_classes_are_not_taken_for_shift(fitted, name):
     assert fitted[name].predict([few])[0] == pytest.approx(truth, abs=0.1)
 
 
-def test_a_weighted_mean_of_trees_with_and_without_the_referee(fitted):
-    forests = fitted["referee"].judge_.forests
-    assert [each.num_feature() for each in forests] == [OWN, 2 * OWN]
-    assert len(fitted["alone"].judge_.forests) == 1
-    table = fitted["referee"].evidence_.table(META.sets[3])
-    each = [forests[0].predict(table[:, :OWN]).mean(), forests[1].predict(table).mean()]
-    assert fitted["referee"].judge_.accuracy(table) == pytest.approx(0.25 * each[0] + 0.75 * each[1])
+def test_a_regression_gives_the_shares_that_it_has_seen():
+    rng = np.random.default_rng(0)
+    evidence = rng.normal(3, 2, (4000, 2))
+    chance = expit(0.8 * evidence[:, 0] - 0.5 * evidence[:, 1] + 0.3)
+    found = Regression.of(evidence, rng.random(4000) < chance)
+    np.testing.assert_allclose(found.weights, [0.8, -0.5], atol=0.1)
+    np.testing.assert_allclose(found.probabilities(evidence), chance, atol=0.06)
 
 
-def test_the_gate_opens_where_the_referee_is_surer_than_meta_train_sets_are():
-    gate = Gate(slope=0.1, intercept=0.6, spread=0.05)
-    table = np.zeros((4, 2 * OWN), np.float32)
-    table[:, OWN + 1] = [0.0, 0.0, 0.0, 1.0]
-    assert agreement(table) == 0.75
-    for sure, share in ((0.6, 0), (0.6 + 0.5 * 0.05, 0), (0.6 + 1.5 * 0.05, 0.5), (0.9, 1)):
-        table[:, OWN + 4] = logit(sure)
-        assert sureness(table) == pytest.approx(sure)
-        low = Gate(0.0, 0.6, 0.05).settle(0.9, table)
-        assert low == pytest.approx(0.9 - share * 0.15, abs=1e-4)
-        assert Gate(0.0, 0.6, 0.05).settle(0.7, table) == pytest.approx(0.7)
-    assert gate.settle(0.9, table) < 0.9
+@pytest.mark.parametrize(("right", "share"), [(True, 10.5 / 11), (False, 0.5 / 11)])
+def test_where_all_or_none_is_right_a_regression_says_so(right, share):
+    found = Regression.of(np.eye(10), np.full(10, right))
+    np.testing.assert_allclose(found.probabilities(np.ones((2, 10))), share)
+
+
+def test_the_median_is_believed_as_far_as_the_gate_is_open():
+    def constant(p, width):
+        return Regression(np.zeros(width), float(logit(p)))
+
+    table = np.zeros((4, AGREES + 1))
+    table[0, AGREES] = 1
+    assert agreement(table) == 0.25
+    for own, together, middle in ((0.5, 0.9, 0.5), (0.1, 0.9, 0.25), (0.95, 0.9, 0.9)):
+        both = constant(together - 0.05, 7), constant(together + 0.05, 7)
+        judge = Judge(constant(own, 4), both, Gate(0.0, 0.6, 0.05))
+        for sure, share in ((0.6, 0), (0.6 + 0.5 * 0.05, 0), (0.6 + 0.05, 0.5), (0.9, 1)):
+            table[:, SURE] = logit(sure)
+            assert sureness(table) == pytest.approx(sure)
+            assert judge.accuracy(table) == pytest.approx(together + share * (middle - together))
+    assert Judge(constant(0.7, 4)).accuracy(table[:, :4]) == pytest.approx(0.7)
+
+
+def test_with_a_referee_there_are_three_regressions_and_one_without(fitted):
+    alone, judge = fitted["alone"].judge_, fitted["referee"].judge_
+    assert (alone.both, alone.gate) == ((), None)
+    assert [len(each.weights) for each in (alone.own, judge.own, *judge.both)] == [4, 4, 7, 7]
 
 
 def test_the_gate_is_a_line_through_sets_of_known_accuracy():
     sets = []
     for accuracy, sure in ((0.5, 0.6), (0.9, 0.8), (0.7, 0.65)):
-        table = np.full((10, 2 * OWN), logit(sure), np.float32)
-        sets.append(Judged(table, np.arange(10) < 10 * accuracy))
+        table = np.full((10, AGREES + 1), logit(sure))
+        sets.append(Judged(table, np.arange(10) < 10 * accuracy, np.arange(10)))
     gate = Gate.of(sets)
     odds = logit([0.5, 0.9, 0.7])
     slope, intercept = np.polyfit(odds, [0.6, 0.8, 0.65], 1)
-    assert (gate.slope, gate.intercept) == pytest.approx((slope, intercept), rel=1e-4)
-    assert gate.spread == pytest.approx(np.std([0.6, 0.8, 0.65] - slope * odds - intercept), rel=1e-3)
+    assert (gate.slope, gate.intercept) == pytest.approx((slope, intercept))
+    assert gate.spread == pytest.approx(np.std([0.6, 0.8, 0.65] - slope * odds - intercept))
+    assert gate.opened(0.7, sets[2].table) < gate.opened(0.5, sets[1].table) == 1
 
 
 def test_a_copy_has_one_to_four_of_the_sets_classes():
-    method = UnseenBest(trees=2, copies=2).fit(META)
+    method = UnseenBest(copies=2).fit(META)
     rng = np.random.default_rng(0)
     observation, labels, correct = META.sets[20], META.labels[20], META.correct[20]
     for _ in range(20):
-        rows = []
-        method._judged = lambda seen, right, rows=rows: rows.append((len(seen), right))
-        method._copy(observation, correct, labels, rng)
-        (n, right), counts = rows[0], np.bincount(labels)
-        assert n == len(right)
-        assert n <= np.sort(counts)[-4:].sum()
+        copy = method._copy(observation, correct, labels, rng)
+        kept = np.unique(labels[copy.rows])
+        assert 1 <= len(kept) <= 4
+        np.testing.assert_array_equal(copy.rows, np.flatnonzero(np.isin(labels, kept)))
+        np.testing.assert_array_equal(copy.correct, correct[copy.rows])
+        np.testing.assert_array_equal(copy.table, method.evidence_.table(observation.take(copy.rows)))
     assert [len(judged) for judged in method._sets] == [3] * 24
     assert len(method._source) == 7
 
 
 @pytest.mark.parametrize("meta", [META, replace(META, labels=())])
 def test_without_labels_or_copies_sets_have_none(meta):
-    method = UnseenBest(trees=2, copies=0 if meta.labels else 3).fit(meta)
+    method = UnseenBest(copies=0 if meta.labels else 3).fit(meta)
     assert [len(judged) for judged in method._sets] == [1] * 24
 
 
 def test_few_sets_are_enough():
     meta = example_meta_train(sets=4)
-    predicted = UnseenBest(trees=3).fit(meta).predict(meta.sets[:2])
+    predicted = UnseenBest().fit(meta).predict(meta.sets[:2])
     assert ((predicted > 0) & (predicted < 1)).all()
-
-
-def test_at_most_so_many_images_are_learnt_from():
-    small = UnseenBest(trees=3, most=300).fit(META)
-    assert small.predict(META.sets[:1]) != UnseenBest(trees=3).fit(META).predict(META.sets[:1])
 
 
 def test_judges_of_the_intervals_have_not_seen_what_they_judge(monkeypatch):
     meta = replace(META, bases=[np.random.default_rng(i).permutation(200) for i in range(24)])
-    method = UnseenBest(trees=3).fit(meta)
+    method = UnseenBest(copies=1).fit(meta)
     taught = []
-    judge = UnseenBest._judge
 
-    def recorded(self, judged):
-        taught.append({row.tobytes() for each in judged for row in each.table})
-        return judge(self, judged)
+    class Recorded(Judge):
+        @classmethod
+        def of(cls, sets):
+            taught.append({row.tobytes() for each in sets for row in each.table})
+            return Judge.of(sets)
 
-    monkeypatch.setattr(UnseenBest, "_judge", recorded)
+    monkeypatch.setattr(UnseenBest, "judges", Recorded)
     ends = method.predict_interval(meta.sets[:2])
     assert (ends[:, 0] < ends[:, 1]).all()
     parts = blocks(meta.families)
     assert len(taught) == len(parts)
     for seen, fold in zip(taught, parts, strict=True):
         for i in fold.test:
-            table = method._sets[i][0].table
-            assert not any(row.tobytes() in seen for row in table)
+            for each in method._sets[i]:
+                assert not any(row.tobytes() in seen for row in each.table)
         for i in fold.train:
-            known = meta.bases[i] % 2 == 0
-            rows = [row.tobytes() in seen for row in method._sets[i][0].table]
-            assert rows == known.tolist()
+            for each in method._sets[i]:
+                known = meta.bases[i][each.rows] % 2 == 0
+                assert [row.tobytes() in seen for row in each.table] == known.tolist()
 
 
 def test_a_set_without_the_referee_that_was_learnt_with_is_refused(fitted):
@@ -152,7 +164,7 @@ def test_a_set_without_the_referee_that_was_learnt_with_is_refused(fitted):
     ("parameters", "message"),
     [
         ({"copies": -1}, "copies must be a whole number in 0..100, got -1"),
-        ({"trees": 0}, "trees must be a whole number in"),
+        ({"seed": -1}, "seed must be a whole number in"),
     ],
 )
 def test_refuses_parameters(parameters, message):

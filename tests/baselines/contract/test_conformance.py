@@ -17,7 +17,7 @@ QUICK = {
     "ora-b": {"iterations": 10, "batch_size": 50},
     "syp": {"iterations": 10, "batch_size": 50},
     "ora-l": {"trees": 10},
-    "unseen-best": {"trees": 5},
+    "unseen-best": {"copies": 1},
     "projnorm": {"iterations": 2, "batch_size": 8},
 }
 
