@@ -3,7 +3,8 @@
     UNSEEN_DATA=FOLDER python benchmarks/results/unseen_best_picture.py DIR FILE [--classifier repvgg_a0]
 
 DIR is a competition that unseen_best.py here has built with `wide` meta-train sets. Shown are a natural
-validation set and the hardest meta-train set of group b, by trees that have not learnt from that group.
+validation set and the hardest meta-train set of group b, by regressions that have not learnt from that
+group.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from baselines.contract.families import subset
 from oracle import UnseenBest
-from oracle.evidence import agreement
+from oracle.evidence import BOTH, OWN, agreement
 from starter.competition.accuracy import ClassifierSubject
 from starter.competition.sets import PublicSets
 from starter.images.arrays import read_npz
@@ -28,15 +29,18 @@ from submission import Competition
 
 
 def draw(axes: Axes, method: UnseenBest, seen: Observation, truth: float, title: str) -> None:
-    """One set: its images' probabilities of being right by each forest, and what is made of them."""
-    table = method.evidence_.table(seen)
-    names = ("classifier alone", "with the referee")
-    for name, forest in zip(names, method.judge_.forests, strict=True):
-        p: NDArray[np.float64] = np.asarray(forest.predict(table[:, : forest.num_feature()]))
-        axes.hist(p, bins=20, range=(0, 1), alpha=0.5, label=f"trees, {name}: {100 * p.mean():.1f}")
+    """One set: its images' probabilities of being right by the regressions, and what is made of them."""
+    table, judge = method.evidence_.table(seen), method.judge_
+    with_referee = [each.probabilities(table[:, of]) for each, of in zip(judge.both, BOTH, strict=True)]
+    opinions: dict[str, NDArray[np.float64]] = {
+        "classifier alone": judge.own.probabilities(table[:, OWN]),
+        "with the referee": np.mean(with_referee, axis=0),
+    }
+    for name, p in opinions.items():
+        axes.hist(p, bins=20, range=(0, 1), alpha=0.5, label=f"{name}: {100 * p.mean():.1f}")
     lines = {
         "agreement": (agreement(table), ":"),
-        "estimate": (float(method.predict([seen])[0]), "--"),
+        "estimate": (judge.accuracy(table), "--"),
         "truth": (truth, "-"),
     }
     for name, (value, style) in lines.items():
