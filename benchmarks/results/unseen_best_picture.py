@@ -16,7 +16,6 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from baselines.contract.families import subset
 from oracle import UnseenBest
@@ -26,13 +25,14 @@ from starter.competition.sets import PublicSets
 from starter.images.arrays import read_npz
 from starter.observing.observation import Observation
 from submission import Competition
+from submission.arrays import FloatArray
 
 
 def draw(axes: Axes, method: UnseenBest, seen: Observation, truth: float, title: str) -> None:
     """One set: its images' probabilities of being right by the regressions, and what is made of them."""
     table, judge = method.evidence_.table(seen), method.judge_
     with_referee = [each.probabilities(table[:, of]) for each, of in zip(judge.both, BOTH, strict=True)]
-    opinions: dict[str, NDArray[np.float64]] = {
+    opinions: dict[str, FloatArray] = {
         "classifier alone": judge.own.probabilities(table[:, OWN]),
         "with the referee": np.mean(with_referee, axis=0),
     }
