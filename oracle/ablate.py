@@ -21,9 +21,11 @@ from baselines.contract.estimator import Estimator, asked
 from baselines.contract.guard import guarded, predict_one
 from baselines.report.report import ALL, family_interval
 from oracle.indicators import SIX
+from oracle.limits import UNDERTRAINED
 from oracle.ora_a import OraA
 from oracle.ora_b import OraB
 from oracle.oracle import CV, Oracle
+from oracle.published import published
 from oracle.syp import Syp
 from starter.competition.accuracy import ClassifierSubject
 from starter.competition.cluster import Cluster
@@ -44,7 +46,18 @@ METHODS = ("rotation", "confscore", "entropy", "atc+lr", "fd", "ora-a", "ora-b",
 """What the tables compare: the five baselines of table 1, and the oracles."""
 TRAINING = ("train_threshold", "train_mean", "train_image")
 """Columns of an oracle's errors on what it has learnt from: see `Oracle.training_errors`."""
-HEADER = ("row", "subject", "group", "sets", "seeds", "rmse", "sd", "bias", "low", "high", "noise", *TRAINING)
+HEADER = (
+    *("row", "subject", "group", "sets", "seeds", "rmse", "sd", "bias", "low", "high", "noise"),
+    *(*TRAINING, "paper", "undertrained"),
+)
+LEGEND = {
+    "low": "low, high: the 95 % interval of the RMSE, over families of sets.",
+    "paper": "paper: the RMSE that the paper gives, of ResNet-56 or RepVGG-A0 on other sets: only the order "
+    "of rows can be compared.",
+    "undertrained": "undertrained: fits in which a network gave all training images one answer, to the end "
+    "or until it was drawn again.",
+}
+"""What is said below a table of columns that hold something."""
 Line = tuple[object, ...]
 """A value for each of HEADER."""
 
@@ -53,11 +66,12 @@ Line = tuple[object, ...]
 class Run:
     """One fit: its predictions (v,), and its errors in points on what it has learnt from.
 
-    The latter are nan where the method is no oracle.
+    The latter are nan where the method is no oracle; `undertrained` is an oracle's.
     """
 
     predicted: FloatArray
     training: tuple[float, ...] = (math.nan,) * len(TRAINING)
+    undertrained: str = ""
 
 
 Runs = dict[tuple[str, str], list[Run]]
@@ -83,10 +97,12 @@ class Ablation:
         shown = [HEADER, *((_cell(value) for value in line) for line in self.lines)]
         rows = [list(map(str, line)) for line in shown]
         widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
-        return "\n".join(
+        table = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
-        )
+        ]
+        told = [LEGEND[name] for name in LEGEND if any(row[HEADER.index(name)] for row in rows[1:])]
+        return "\n".join([*table, *told])
 
 
 def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator]:
@@ -163,7 +179,7 @@ def ablate(
     if seeds < 1:
         raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
     runs = fit_rows(competition, rows, seeds, device, progress, cluster)
-    lines = lines_of(competition, runs, list(read_groups(competition).values()))
+    lines = lines_of(competition, runs, list(read_groups(competition).values()), table)
     stem = competition.root / "ablation" / (table if table.startswith("fig") else f"table{table}")
     _write_csv(stem.with_suffix(".csv"), lines)
     _plot(stem.with_suffix(".png"), table, lines)
@@ -245,7 +261,8 @@ def _tried(
         found = Run(np.array([predict_one(model, observation) for observation in observed]))
     if isinstance(model, Oracle):
         errors = model.training_errors(meta)
-        found = replace(found, training=tuple(100 * error for error in errors.values()))
+        training = tuple(100 * error for error in errors.values())
+        found = replace(found, training=training, undertrained=model.undertrained_)
     return found
 
 
@@ -295,7 +312,8 @@ def _path(competition: Competition, key: str) -> Path:
 
 
 def _keep(path: Path, run: Run) -> None:
-    write_text(path, json.dumps({"predicted": run.predicted.tolist(), "training": [*run.training]}) + "\n")
+    kept = {"predicted": run.predicted.tolist(), "training": [*run.training]}
+    write_text(path, json.dumps({**kept, "undertrained": run.undertrained}) + "\n")
 
 
 def _fit(
@@ -327,14 +345,15 @@ def _read(path: Path, count: int) -> Run | None:
     """Returns what an earlier run left; None where it left nothing whole."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        run = Run(np.array(kept["predicted"], np.float64), tuple(map(float, kept["training"])))
+        predicted, training = np.array(kept["predicted"], np.float64), tuple(map(float, kept["training"]))
+        run = Run(predicted, training, str(kept.get("undertrained", "")))  # fits of before do not say
     except (OSError, ValueError, TypeError, KeyError):
         return None
     whole = run.predicted.shape == (count,) and len(run.training) == len(TRAINING)
     return run if whole and np.isfinite(run.predicted).all() else None
 
 
-def lines_of(competition: Competition, runs: Runs, keys: Sequence[tuple[str, str]]) -> list[Line]:
+def lines_of(competition: Competition, runs: Runs, keys: Sequence[tuple[str, str]], table: str) -> list[Line]:
     """Returns a line per row, classifier and group.
 
     RMSE and bias are means over seeds, in points, sd the RMSE's.
@@ -345,6 +364,7 @@ def lines_of(competition: Competition, runs: Runs, keys: Sequence[tuple[str, str
         competition: that the runs were made on.
         runs: of `fit_rows`.
         keys: the group and the family of each validation set.
+        table: one of TABLES, whose numbers in the paper stand beside those over all sets.
     """
     families = list(keys)
     targets, names = read_targets(competition, "val"), competition.sets("val")
@@ -373,9 +393,18 @@ def lines_of(competition: Competition, runs: Runs, keys: Sequence[tuple[str, str
                     high,
                     noise,
                     *np.mean([run.training for run in found], axis=0).tolist(),
+                    published(table, label, subject) if group == ALL else math.nan,
+                    _undertrained(found),
                 )
             )
     return lines
+
+
+def _undertrained(runs: Sequence[Run]) -> str:
+    """Returns which fits have a network that failed to learn, as "one answer 1, drawn again 2 of 3"."""
+    count = {state: sum(run.undertrained == state for run in runs) for state in reversed(UNDERTRAINED[1:])}
+    told = ", ".join(f"{state} {times}" for state, times in count.items() if times)
+    return f"{told} of {len(runs)}" if told else ""
 
 
 def _write_csv(path: Path, lines: Sequence[Line]) -> None:
@@ -393,7 +422,11 @@ def _cell(value: object) -> object:
 
 
 def _plot(path: Path, table: str, lines: Sequence[Line]) -> None:
-    """Draw the RMSE over all validation sets, a bar a row and classifier, with the deviation over seeds."""
+    """Draw the RMSE over all validation sets: a bar for each row and classifier.
+
+    The line in it is the 95 % interval, or the deviation over seeds where that is unknown; a diamond is the
+    paper's number; hatched bars have a network that failed to learn.
+    """
     rows = [line for line in lines if line[2] == ALL]
     labels = list(dict.fromkeys(str(line[0]) for line in rows))
     subjects = list(dict.fromkeys(str(line[1]) for line in rows))
@@ -402,10 +435,23 @@ def _plot(path: Path, table: str, lines: Sequence[Line]) -> None:
     for number, subject in enumerate(subjects):
         mine = [line for line in rows if line[1] == subject]
         places = np.arange(len(mine)) + width * (number - (len(subjects) - 1) / 2)
-        heights = [float(str(line[5])) for line in mine]
-        spread = np.nan_to_num([float(str(line[6])) for line in mine])
-        axes.bar(places, heights, width, yerr=spread if spread.any() else None, label=subject, capsize=3)
+        heights = np.array([float(str(line[5])) for line in mine])
+        spread, low, high, paper = (
+            np.array([float(str(line[HEADER.index(name)])) for line in mine])
+            for name in ("sd", "low", "high", "paper")
+        )
+        below, above = (np.where(np.isnan(low), spread, end) for end in (heights - low, high - heights))
+        errors = np.nan_to_num([below, above]).clip(0)
+        bars = axes.bar(
+            places, heights, width, yerr=errors if errors.any() else None, label=subject, capsize=3
+        )
+        for bar, line in zip(bars, mine, strict=True):
+            bar.set_hatch("//" if line[-1] else None)
+        if np.isfinite(paper).any():
+            label = "paper" if number == 0 else None
+            axes.plot(places, paper, "D", color="black", markerfacecolor="white", markersize=5, label=label)
     axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right")
-    axes.set(ylabel="RMSE, points", title=table if table.startswith("fig") else f"table {table}")
-    axes.legend(fontsize=7)
+    axes.set_ylabel("RMSE, points")
+    axes.set_title(table if table.startswith("fig") else f"table {table}", loc="left")
+    axes.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False)
     save_png(drawn, path, dpi=110)

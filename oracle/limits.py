@@ -6,6 +6,8 @@ import numpy as np
 
 from submission.errors import UnusableInput
 
+UNDERTRAINED = ("", "drawn again", "one answer")
+"""A network learnt; gave all training images one answer and was drawn again; did so however often it was."""
 TOKENS = ("indicators", "one")
 """What ORA-B attends over: a token for each indicator, or one for all."""
 

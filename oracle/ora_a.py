@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from oracle.indicators import SIX
-from oracle.limits import check_real, check_whole
+from oracle.limits import UNDERTRAINED, check_real, check_whole
 from oracle.oracle import Oracle
 from oracle.table import ImageTable
 from oracle.variant import Variant
@@ -133,7 +133,7 @@ class OraA(Oracle):
     def _learn(self, table: ImageTable) -> None:
         import torch
 
-        device = torch.device(self.device)
+        device, self.undertrained_ = torch.device(self.device), ""
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             self.networks_: list[nn.Module] = [
                 self._drawn(make, table) for make in self._networks(table.rows.shape[1])
@@ -157,7 +157,14 @@ class OraA(Oracle):
             then = "it is drawn again" if draw + 1 < DRAWS else f"so did {DRAWS}: lower learning_rate"
             told = f"{type(network).__name__.lower()} of seed {seed} gives all training images one answer"
             tqdm.write(f"{told}; {then}", file=sys.stderr)
+            self._note(UNDERTRAINED[1])
+        else:
+            self._note(UNDERTRAINED[2])
         return network
+
+    def _note(self, state: str) -> None:
+        """Keep the worst state of its networks."""
+        self.undertrained_ = max(self.undertrained_, state, key=UNDERTRAINED.index)
 
     def _weighty(self, table: ImageTable) -> "torch.Tensor | None":
         """Returns which images count `positive_weight` times, bool (n,); None where none does."""

@@ -79,6 +79,8 @@ class Oracle(Estimator, ABC):
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"normalisation": KINDS, "estimate": ESTIMATES}
     """What "cv" chooses from, parameter by parameter."""
+    undertrained_: str = ""
+    """After `fit`: how a network failed to learn, one of `oracle.limits.UNDERTRAINED`; "" where none did."""
     learns_images: ClassVar[bool] = True
     indicators: str
     normalisation: str

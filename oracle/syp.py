@@ -33,6 +33,8 @@ class Syp(OraB):
             ora_b: the second, fitted.
         """
         self._restore({**ora_b._state(), "model": [*ora_a._model(), *ora_b._model()]})
+        for member in (ora_a, ora_b):
+            self._note(member.undertrained_)
         self.fitted_ = True
         return self
 

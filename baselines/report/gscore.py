@@ -32,6 +32,7 @@ from baselines.ood.mixture_proportion import detection_metric
 from baselines.ood.scored import mix_scores, reference_scores
 from baselines.ood.ude import Ude
 from baselines.report.near_far import FLOOR, deviations, near_far_table
+from baselines.report.report import family_interval
 from starter.competition.cluster import Cluster
 from starter.competition.ood import open_detectors
 from starter.images.figure import new_figure, save_png
@@ -85,7 +86,7 @@ def _draw(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _draw_bars(axes: Axes, rows: pd.DataFrame) -> None:
-    """A bar for each number of each row, the first row on top; whiskers are its deviation."""
+    """A bar for each number of each row, the first row on top; whiskers are its deviation or interval."""
     label = next(name for name in ("method", "family", "subject") if name in rows)
     names = rows[label]
     for column in ("split", "kind"):
@@ -99,10 +100,22 @@ def _draw_bars(axes: Axes, rows: pd.DataFrame) -> None:
     height = 0.8 / len(numbers)
     for i, name in enumerate(numbers):
         places = [row + i * height for row in range(len(rows))]
-        axes.barh(places, rows[name], height=height, xerr=rows.get(f"{name}_deviation"), label=name)
+        axes.barh(places, rows[name], height=height, xerr=_whiskers(rows, name), label=name)
     axes.set_yticks([row + 0.4 - height / 2 for row in range(len(rows))], names.tolist(), fontsize=6)
     axes.invert_yaxis()
     axes.legend(fontsize=7)
+
+
+def _whiskers(rows: pd.DataFrame, name: str) -> FloatArray | None:
+    """How far the whiskers of a number reach below and above it (2, n); None where it has none."""
+    if f"{name}_deviation" not in rows:
+        return None
+    spread = rows[f"{name}_deviation"].to_numpy(dtype=float)
+    reach = np.array([spread, spread])
+    if name == "rmse" and "low" in rows:
+        value, low, high = (rows[column].to_numpy(dtype=float) for column in (name, "low", "high"))
+        reach = np.where(np.isnan(low), reach, [value - low, high - value])
+    return np.nan_to_num(reach).clip(0)
 
 
 Subjects = Mapping[str, MetaTrain]
@@ -121,20 +134,26 @@ METHODS: dict[str, Gscore] = {"gscore-ude-w": Ude(), "gscore-gmm-w": Gmm()}
 def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
     """Tables 1 and 6: the RMSE, in points, of every method on each subject.
 
-    Columns: subject, method, split (`FAMILY`: over all mixes; `RANDOM`: the mean over the splits), rmse and
-    its standard deviation over the splits. The method "noise floor" has the RMSE that chance alone gives.
+    Columns: subject, method, split (`FAMILY`: over all mixes; `RANDOM`: the mean over the splits), rmse, its
+    standard deviation over the splits, and low and high of its 95 % interval over families. The method "noise
+    floor" has the RMSE that chance alone gives.
     """
     rows = []
     for name, meta in subjects.items():
+        folds = family_folds(meta, meta)
+        families = ["+".join(sorted(meta.families[i])) for fold in folds for i in fold.test]
         for method, prototype in OOD_BASELINES.items():
-            errors = _errors(prototype, meta, family_folds(meta, meta))
-            rows.append((name, method, FAMILY, _rmse(np.concatenate(errors)), np.nan))
+            errors = np.concatenate(_errors(prototype, meta, folds))
+            low, high = family_interval(100 * errors, families)
+            rows.append((name, method, FAMILY, _rmse(errors), np.nan, low, high))
             if splits:
                 found = [_rmse(each) for each in _errors(prototype, meta, random_folds(meta, meta, splits))]
-                rows.append((name, method, RANDOM, float(np.mean(found)), float(np.std(found))))
+                mean, deviation = float(np.mean(found)), float(np.std(found))
+                rows.append((name, method, RANDOM, mean, deviation, np.nan, np.nan))
         chance = deviations(meta, TRACKS["ood"].metric(name))
-        rows.append((name, FLOOR, FAMILY, deviation_floor(list(chance)), np.nan))
-    return pd.DataFrame(rows, columns=["subject", "method", "split", "rmse", "rmse_deviation"])
+        rows.append((name, FLOOR, FAMILY, deviation_floor(list(chance)), *[np.nan] * 3))
+    numbers = ["rmse", "rmse_deviation", "low", "high"]
+    return pd.DataFrame(rows, columns=["subject", "method", "split", *numbers])
 
 
 def _errors(prototype: Estimator, meta: MetaTrain, parts: Sequence[Fold]) -> list[FloatArray]:

@@ -22,6 +22,7 @@ that CSV.
 import argparse
 import csv
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ from sklearn.base import clone
 from baselines import BASELINES, Estimator
 from oracle import ORACLES
 from oracle.ablate import HEADER, METHODS, fit_rows, lines_of, rows_of
+from oracle.published import published
 from starter.build.build import build
 from starter.build.settings import AccuracyPlan, Settings
 from starter.competition.sets import read_groups
@@ -61,21 +63,6 @@ FEW = 3
 TEST_SEED = 20231
 ORACLE = ("ora-a", "ora-b", "syp")
 GROUPS = ("natural", "natural-few", "balanced", "corruption", "corruption-few", "clean", "clean-few")
-PAPER = {
-    ("1", "rotation"): "7.13",
-    ("1", "confscore"): "6.99",
-    ("1", "entropy"): "7.40",
-    ("1", "atc+lr"): "7.77",
-    ("1", "fd"): "4.99",
-    ("1", "syp"): "3.16",
-    ("2", "+ ora-b"): "3.16",
-    ("3", "entropy"): "6.11",
-    ("3", "+ atc"): "6.11",
-}
-"""RMSE over 40 sets that the paper gives for ResNet-56, by table and row, as far as they could be had.
-
-Those of the baselines are the challenge's own (github.com/xingjianleng/autoeval_baselines).
-"""
 
 
 @dataclass(frozen=True)
@@ -194,7 +181,7 @@ def keys_of(competition: Competition) -> list[tuple[str, str]]:
 def lines(stage: Stage, competition: Competition) -> list[dict[str, object]]:
     """The stage's lines, fitted or read."""
     runs = fit_rows(competition, rows(stage), stage.seeds, progress=False)
-    made = lines_of(competition, runs, keys_of(competition))
+    made = lines_of(competition, runs, keys_of(competition), stage.table)
     told = {"table": stage.table, "classifier": stage.classifier, "variant": stage.variant}
     return [
         {**told, **{name: value for name, value in zip(HEADER, line, strict=True) if name != "subject"}}
@@ -221,7 +208,8 @@ def page_tables(lines: Sequence[Mapping[str, str]], told: Mapping[str, str]) -> 
         if table == "curves":
             made.setdefault("syp-curves", []).append({**about, **trained, "validation sets": whole["rmse"]})
             continue
-        about["paper"] = PAPER.get((table, row), "") if classifier == "resnet56" else ""
+        given = published(table, row, classifier)
+        about["paper"] = "" if math.isnan(given) else f"{given:.2f}"
         shown = f"{whole['rmse']} ({whole['sd']})" if whole["sd"] else whole["rmse"]
         by_group = {group: groups[group]["rmse"] for group in GROUPS}
         number = "1" if table == "rotation" else table

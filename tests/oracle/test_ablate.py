@@ -10,6 +10,7 @@ from baselines import BASELINES
 from baselines.report.report import run_report
 from oracle import ORACLES, OraA, OraB, Syp
 from oracle.ablate import METHODS, TABLES, TRAINING, _key, ablate, rows_of
+from oracle.published import published
 from submission import UnusableInput
 
 KIT = {**BASELINES, **ORACLES}
@@ -55,6 +56,30 @@ def test_numbers_are_the_reports_and_the_plot_is_written(contest, methods):
     assert [line["row"] for line in lines if line["group"] == "all"] == list(METHODS)
     assert found.plot.read_bytes().startswith(b"\x89PNG")
     assert "rotation" in str(found)
+
+
+def test_the_papers_numbers_stand_beside_those_over_all_sets(contest, methods):
+    found = ablate(contest, "3", methods, progress=False)
+    lines = list(csv.DictReader(found.table.read_text().splitlines()))
+    paper = {(line["row"], line["group"]): line["paper"] for line in lines}
+    assert (paper["entropy", "all"], paper["+ atc", "all"], paper["+ fd", "all"]) == ("6.11", "6.11", "")
+    assert {number for (_, group), number in paper.items() if group != "all"} == {""}
+    assert published("1", "syp", "repvgg_a0") == 3.65
+    assert math.isnan(published("4", "r = 2", "resnet56"))
+    text = str(found)
+    assert "paper: the RMSE that the paper gives" in text
+    assert ("undertrained: fits in which" in text) == any(line["undertrained"] for line in lines)
+
+
+def test_networks_that_did_not_learn_are_named(contest, methods, monkeypatch):
+    says = OraA._says_one_thing
+    monkeypatch.setattr(OraA, "_says_one_thing", lambda oracle, *_: oracle.normalisation == "none")
+    methods["ora-a"].set_params(iterations=1)
+    found = ablate(contest, "5", methods, seeds=2, progress=False)
+    rows = {(line[0], line[2]): line[-1] for line in found.lines}
+    assert (rows["set", "all"], rows["none", "all"]) == ("", "one answer 2 of 2")
+    monkeypatch.setattr(OraA, "_says_one_thing", says)
+    assert str(ablate(contest, "5", methods, seeds=2, progress=False)) == str(found)
 
 
 def test_training_errors_stand_beside_the_steps(contest, methods):

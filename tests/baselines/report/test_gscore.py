@@ -85,6 +85,8 @@ def test_the_methods_table(monkeypatch):
         for fold in parts
     ]
     assert found.rmse[0] == pytest.approx(100 * np.sqrt(np.mean(np.concatenate(errors) ** 2)))
+    assert found.low[0] < found.rmse[0] < found.high[0]
+    assert found.low.isna().tolist() == [False, True]
 
 
 def test_the_papers_random_splits_stand_beside_the_families(monkeypatch):
