@@ -23,6 +23,8 @@ from submission.solution import solution_of, whole_solution
 
 SKILL = 0.2
 """A classifier that gains less than this part of what separates chance from 1 is near chance."""
+GAIN = 0.2
+"""A method that takes less than this part of the mean's squared error off may show no worth."""
 SPREAD = 2.0
 """Truths have to spread by this multiple of their sampling noise."""
 FEWEST_ROWS = 10
@@ -85,7 +87,8 @@ def _narrow(competition: Competition) -> Iterator[str]:
 def _few(competition: Competition) -> Iterator[str]:
     rows = solution_of(competition)
     public = [row for row in rows if row.usage == "Public"]
-    families = {str(test.get("family")) for test in _tests(competition, {row.set for row in public})}
+    private = {row.set for row in rows if row.usage == "Private"}
+    families = {str(test.get("family")) for test in _tests(competition, private)}
     if len(public) < FEWEST_ROWS:
         sets = len({row.set for row in rows})
         enough = math.ceil(sets * FEWEST_ROWS / max(len(public), 1))
@@ -95,10 +98,11 @@ def _few(competition: Competition) -> Iterator[str]:
             f"test sets (about {enough} in place of {sets})"
         )
     if 0 < len(families) < FEWEST_FAMILIES:
+        kinds = _counted(len(families), "family", "families")
         yield (
-            f"the public test sets are of {_counted(len(families), 'family', 'families')} of shift, fewer "
-            f"than {FEWEST_FAMILIES}: one shift decides the ranks, and scores have no interval; build with "
-            "more test sets or other sources of shift"
+            f"the test sets that decide the final ranks are of {kinds} of shift, fewer than "
+            f"{FEWEST_FAMILIES}: one shift decides alone, and scores have no interval; build with more test "
+            "sets or other sources of shift"
         )
 
 
@@ -113,7 +117,11 @@ def _one_source(competition: Competition) -> Iterator[str]:
 
 
 def _no_skill(competition: Competition) -> Iterator[str]:
-    """Where methods were run: whether the best of them is told from the mean of the meta-train sets."""
+    """Where methods were run: whether the best of them is told from the mean of the meta-train sets.
+
+    It is where it is ahead by the sampling noise, or takes a fifth of the squared error off: where the mean's
+    error is below twice the noise, which is a perfect method's error, none can be ahead by the noise.
+    """
     if not competition.sets("val"):
         return
     scores = {}
@@ -127,7 +135,7 @@ def _no_skill(competition: Competition) -> Iterator[str]:
     targets = read_targets(competition, "val")
     ranking = competition.by_metric(targets)[competition.metrics[0]]
     noise = noise_floor_of(competition, "val", {name: targets[name] for name in ranking})
-    if best and constant - scores[best] < noise:
+    if best and constant - scores[best] < noise and 1 - (scores[best] / constant) ** 2 < GAIN:
         yield (
             f"on the validation sets the best method, {best} ({scores[best]:.1f} points), is not ahead of "
             f"`constant` ({constant:.1f}) by the sampling noise ({noise:.1f}): methods cannot show their "

@@ -86,7 +86,7 @@ def test_one_source_and_few_families(sensible):
     path.write_text(path.read_text().replace('"family": "f', '"family": "svhn", "x": "f'))
     families, source = told(sensible)
     assert families.startswith(
-        "the public test sets are of 1 family of shift, fewer than 6: one shift decides"
+        "the test sets that decide the final ranks are of 1 family of shift, fewer than 6: "
     )
     assert source.startswith("all 40 natural test sets come from one source, svhn")
     path.write_text("{")
