@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from importlib.metadata import version
 
 from submission import Competition
 from submission.card import archive_readme, croissant, data_card
@@ -39,5 +40,6 @@ def test_the_readme_has_the_rules_the_format_and_whom_to_ask(competition: Compet
         in text
     )
     assert "There is no deadline." in text
+    assert f"Install version {version('unseen')} of the kit" in text
     assert text.endswith("## Contact\nada@example.org\n")
     assert "Ask the person who gave you this archive." in archive_readme(competition)
