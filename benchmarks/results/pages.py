@@ -93,7 +93,8 @@ def _cell(value: object, decimals: int) -> object:
 def _running() -> str:
     """The command that runs, with folders of one's own by the name DIR."""
     words = ["DIR" if Path(word).is_absolute() else shlex.quote(word) for word in sys.argv[1:]]
-    return " ".join([f"python benchmarks/results/{Path(sys.argv[0]).name}", *words])
+    script = Path(sys.argv[0]).resolve()
+    return " ".join([f"python benchmarks/{script.parent.name}/{script.name}", *words])
 
 
 def _commit() -> str:

@@ -14,7 +14,7 @@ from baselines.contract.intervals import Remoteness
 from oracle.estimate.estimate import estimate_seen, with_features
 from oracle.estimate.estimation import Estimation
 from oracle.estimate.fitted import Learnt
-from oracle.estimate.inputs import windows
+from oracle.estimate.inputs import FEWEST, windows
 from oracle.estimate.page import Pictures
 from oracle.unseen_best import UnseenBest
 from starter.build.referees import SAME, Fitted, fit_referees, load_referees
@@ -84,14 +84,21 @@ def fit_of(image_size: int, resize: str) -> Fit:
 def read_labelled(path: Path, fit: Fit) -> tuple[ImageSet, tuple[str, ...]]:
     """Returns the images in a folder or zip of ``<class>/<image>``, and the classes, sorted by name.
 
+    An empty folder is a class too, of which no image is labelled.
+
     Raises:
-        UnusableInput: it cannot be read, or holds no class folders with images.
+        UnusableInput: it cannot be read, holds no class folders with images, or too few images.
     """
     with open_tree(path) as tree:
         files = tree.images(1)
-        classes = tuple(sorted({file.split("/")[0] for file in files}))
-        if len(classes) < 2:
+        known = {file.split("/")[0] for file in files}
+        if len(known) < 2:
             raise unusable(path, "one class folder alone: labelled images are expected of several classes")
+        if len(files) < FEWEST:
+            raise unusable(
+                path, f"{len(files)} images are too few: {FEWEST} or more are expected, better 1,000"
+            )
+        classes = tuple(sorted({*known, *tree.empty_folders()}))
         read = read_images(tree, files, fit)
     labels = np.array([classes.index(files[row].split("/")[0]) for row in read.rows])
     return ImageSet(path.stem, read.images, labels), classes

@@ -77,6 +77,21 @@ def test_referees_that_cannot_judge_are_refused(photos, weights, spec, message):
         estimate_images(f"tiny={weights}", Path("val"), [Path("today")], asked)
 
 
+def test_few_labelled_images_are_refused(photos, weights):
+    for i in range(30):
+        written(Path("few") / CLASSES[i % 2] / f"{i}.png", np.zeros((32, 32, 3), np.uint8))
+    with pytest.raises(UnusableInput, match="few: 30 images are too few: 50 or more are expected"):
+        estimate_images(f"tiny={weights}", Path("few"), [Path("today")], Asked(0))
+
+
+def test_an_empty_folder_is_a_class_of_which_nothing_is_labelled(photos, weights):
+    for image in (Path("val") / CLASSES[4]).iterdir():
+        image.unlink()
+    found, _ = estimate_images(f"tiny={weights}", Path("val"), [Path("today")], Asked(6, 60))
+    assert found.classes == CLASSES
+    assert f"no labelled image is of class {CLASSES[4]}, which" in " ".join(found.sets[0].remarks)
+
+
 def test_images_get_the_size_that_is_asked_for(photos, weights):
     asked = Asked(0, fit=fit_of(24, "stretch"))
     _, pictures = estimate_images(f"tiny={weights}", Path("val"), [Path("today")], asked)
