@@ -8,6 +8,7 @@ variable UNSEEN_SCREENS names, or in ``screens`` below pytest's temporary folder
 import os
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,11 @@ from baselines.report.html import write_report
 from baselines.report.report import run_report
 from baselines.run.predict import predict
 from leaderboard import publish, submit
+from oracle.estimate.estimate import estimate
+from oracle.estimate.page import write_estimation
 from starter.build.build import build
 from submission import Competition, write_predictions
+from submission.arrays import FloatArray, IntArray
 from submission.solution import solution_of
 
 pytestmark = [needs_chromium, pytest.mark.slow]
@@ -33,7 +37,6 @@ TALLEST = 4000
 TEAMS = ("Northern Lights", "ada", "Équipe Bleue", "Team One", "les 4 saisons", "Zwölf & Söhne (Berlin)", "b")
 METHODS = ("constant", "confscore", "atc", "fd", "doc", "cot")
 START = datetime(2026, 3, 1, 9, tzinfo=timezone.utc)
-PAGES = ("board-running", "board-ended", "report", "report-ood")
 
 MEASURE = """
   const found = [];
@@ -89,19 +92,50 @@ def contest(tmp_path_factory: pytest.TempPathFactory, settings: Callable[..., "o
     return found
 
 
-@pytest.fixture(scope="module")
-def pages(
-    tmp_path_factory: pytest.TempPathFactory, contest: Competition, ood_built: Competition
-) -> dict[str, str]:
-    """The text of each of `PAGES`."""
-    folder = tmp_path_factory.mktemp("pages")
-    running = publish(contest).html.read_text(encoding="utf-8")
-    ended = publish(contest, START + timedelta(days=10)).html.read_text(encoding="utf-8")
+def _board(request: pytest.FixtureRequest, folder: Path, ended: datetime | None = None) -> Path:
+    return publish(request.getfixturevalue("contest"), ended, out=folder).html
+
+
+def _report(request: pytest.FixtureRequest, folder: Path) -> Path:
     chosen = {name: BASELINES[name] for name in METHODS}
-    report = write_report(run_report(contest, chosen, progress=False), folder)[0].read_text(encoding="utf-8")
-    mixes = {name: OOD_BASELINES[name] for name in ("constant", "gscore-ude-w", "confident")}
-    ood = write_report(run_report(ood_built, mixes, progress=False), folder)[0].read_text(encoding="utf-8")
-    return dict(zip(PAGES, (running, ended, report, ood), strict=True))
+    return write_report(run_report(request.getfixturevalue("contest"), chosen, progress=False), folder)[0]
+
+
+def _ood_report(request: pytest.FixtureRequest, folder: Path) -> Path:
+    chosen = {name: OOD_BASELINES[name] for name in ("constant", "gscore-ude-w", "confident")}
+    return write_report(run_report(request.getfixturevalue("ood_built"), chosen, progress=False), folder)[0]
+
+
+def _estimate(request: pytest.FixtureRequest, folder: Path) -> Path:
+    rng = np.random.default_rng(0)
+
+    def made(skill: float, n: int = 800) -> tuple[FloatArray, IntArray]:
+        labels = rng.integers(6, size=n)
+        logits = rng.normal(size=(n, 6))
+        logits[np.arange(n), labels] += skill
+        return 2 * logits, labels
+
+    days = {"Monday": 2.5, "Tuesday": 2.3, "Wednesday": 1.8, "Thursday": 1.2, "at night": 0.8}
+    return write_estimation(
+        estimate(*made(2.5), {name: made(skill)[0] for name, skill in days.items()}), folder
+    )[0]
+
+
+PAGES: dict[str, Callable[[pytest.FixtureRequest, Path], Path]] = {
+    "board-running": _board,
+    "board-ended": partial(_board, ended=START + timedelta(days=10)),
+    "report": _report,
+    "report-ood": _ood_report,
+    "estimate": _estimate,
+}
+"""What makes each page; it is made when it is looked at."""
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The name of each page, and its text."""
+    made = PAGES[request.param](request, tmp_path_factory.mktemp("page"))
+    return request.param, made.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
@@ -114,13 +148,13 @@ def screens(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
 def test_a_page_fits_its_window_and_can_be_looked_at(
-    pages: dict[str, str], name: str, scheme: str, screens: Path, tmp_path: Path
+    page: tuple[str, str], scheme: str, screens: Path, tmp_path: Path
 ) -> None:
+    name, text = page
     flags = (DARK,) if scheme == "dark" else ()
     script = MEASURE.replace("WIDTHS", str(list(WIDTHS)))
-    found = run_in_page(pages[name], script, tmp_path, *flags)["found"]
+    found = run_in_page(text, script, tmp_path, *flags)["found"]
     assert isinstance(found, list)
     for each in found:
         told = f"{name} in a window of {each['width']}"
@@ -129,7 +163,7 @@ def test_a_page_fits_its_window_and_can_be_looked_at(
         assert not each["covered"], f"{told}: a legend or an axis lies on a mark"
         assert not each["lost"], f"{told}: names scroll out of sight"
     tall = {each["width"]: min(each["height"], TALLEST) for each in found}
-    for path in screenshots(pages[name], tall, screens, f"{name}-{scheme}", tmp_path, *flags):
+    for path in screenshots(text, tall, screens, f"{name}-{scheme}", tmp_path, *flags):
         with Image.open(path) as picture:
             shown = np.asarray(picture.convert("L"), dtype=float)
         assert shown.std() > 5, f"{path} is blank"
