@@ -1,6 +1,6 @@
-"""Taking submissions in and publishing who stands where.
+"""Functions that score submissions, record them in a ledger and publish the leaderboard.
 
-Needs NumPy and Jinja2 only.
+The package needs NumPy and Jinja2 only.
 """
 
 from leaderboard.board.history import Line, history, history_table

@@ -1,4 +1,4 @@
-"""Scoring and the leaderboard as Python functions: what `import unseen` gives of them."""
+"""The functions `unseen.score` and `unseen.leaderboard`."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -20,7 +20,7 @@ def score(
     clock: Callable[[], datetime] = now,
     note: str = "",
 ) -> Score | Receipt:
-    """Score a file of predictions: on the labelled validation sets or, for a team, on the hidden labels.
+    """Score a file of predictions, on the labelled validation sets or, for a team, on the hidden labels.
 
     >>> import unseen
     >>> contest = unseen.open("contest")
@@ -31,19 +31,21 @@ def score(
     1
 
     Args:
-        contest: the competition; with a team the organizer's copy.
-        file: predictions for the validation sets; with a team for the test sets.
-        team: who hands it in: the file is entered in the ledger, and counts towards the team's limits.
-        metric: of the validation sets; the one that ranks unless given.
-        clock: the time of a submission, UTC.
+        contest: The competition; with a team, the organizer's copy.
+        file: File of predictions of the validation sets; with a team, of the test sets.
+        team: Name of the team that hands the file in. The file is then entered in the ledger and counts
+            towards the team's limits. None to score on the validation sets.
+        metric: Metric to score on the validation sets; None for the one that ranks.
+        clock: Function that returns the time of a submission, UTC.
         note: with a team: a line of its own about the submission, which is not published.
 
     Returns:
-        RMSE, MAE (points) and Spearman's correlation; with a team the receipt, and what the team is told.
+        RMSE and MAE in points, and Spearman's correlation; with a team, the receipt with the answer to the
+        team.
 
     Raises:
         InvalidSubmission: the file breaks the format; every problem is named.
-        UnusableInput: it cannot be read, or this copy cannot score it.
+        UnusableInput: the file cannot be read, or this copy cannot score it.
     """
     if team is None:
         return score_validation(contest, Path(file), metric)
@@ -60,13 +62,17 @@ def leaderboard(
     'leaderboard.html'
 
     Args:
-        contest: the organizer's copy.
-        final: after the end: private scores, ranks and the shake-up too.
-        retired: with `final`, for sets that are not used again: all methods on them too.
-        out: the folder to write to; the competition's own unless given.
+        contest: Organizer's copy of the competition.
+        final: True to publish private scores, ranks and the shake-up too, after the end.
+        retired: True, with `final`, to publish the scores of all methods too, if the test sets will not be
+            used again.
+        out: Folder to write to; None for the competition's folder.
+
+    Returns:
+        The published lines and the paths of the files.
 
     Raises:
-        UnusableInput: this is a participant's copy, or private scores are asked for before the deadline.
+        UnusableInput: this is a participant's copy, or `final` is True before the deadline.
     """
     ended = now() if final else None
     return publish(contest, ended, retired, Path(out) if out is not None else None)

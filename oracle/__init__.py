@@ -1,4 +1,4 @@
-"""The SYP oracle: indicators of single images and the models that read them; `ORACLES` names them all."""
+"""The SYP oracle: indicators of single images, and the models that read them; `ORACLES` has them by name."""
 
 from baselines.contract.estimator import Estimator
 from oracle.ora_a import OraA
@@ -16,4 +16,4 @@ ORACLES: dict[str, Estimator] = {
     "ora-l": OraL(),
     "unseen-best": UnseenBest(),
 }
-"""Prototypes: clone one before fitting it."""
+"""Oracles by name. They are prototypes: clone one before you fit it."""

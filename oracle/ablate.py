@@ -1,7 +1,7 @@
-"""SYP's ablations on a competition of one's own: the paper's tables 1 to 5 and figure 10.
+"""SYP's ablations on a competition of your own: the paper's tables 1 to 5 and figure 10.
 
-They are on its labelled validation sets. Every fit is kept in ``DIR/ablation/runs``, so that an interrupted
-ablation goes on where it ended. The tables share rows, runs and files, so they stand in one module.
+They use the labelled validation sets. Every fit is kept in ``DIR/ablation/runs``, so that an interrupted
+ablation continues where it stopped. The module is long because the tables share rows, runs and files.
 """
 
 import csv
@@ -40,12 +40,12 @@ from submission.metrics import noise_floor
 from submission.scoring import read_targets
 
 VERSION = 3
-"""Raise it when the same parameters give other predictions."""
+"""Version of the kept fits, to be raised when the same parameters give other predictions."""
 TABLES = ("1", "2", "3", "4", "5", "fig10")
 METHODS = ("rotation", "confscore", "entropy", "atc+lr", "fd", "ora-a", "ora-b", "syp")
-"""What the tables compare: the five baselines of table 1, and the oracles."""
+"""Names of the compared methods: the five baselines of table 1, and the oracles."""
 TRAINING = ("train_threshold", "train_mean", "train_image")
-"""Columns of an oracle's errors on what it has learnt from: see `Oracle.training_errors`."""
+"""Columns with an oracle's errors on the meta-train sets: see `Oracle.training_errors`."""
 HEADER = (
     *("row", "subject", "group", "sets", "seeds", "rmse", "sd", "bias", "low", "high", "noise"),
     *(*TRAINING, "paper", "undertrained"),
@@ -57,16 +57,16 @@ LEGEND = {
     "undertrained": "undertrained: fits in which a network gave all training images one answer, to the end "
     "or until it was drawn again.",
 }
-"""What is said below a table of columns that hold something."""
+"""Notes printed below a table, by the column that must hold something."""
 Line = tuple[object, ...]
-"""A value for each of HEADER."""
+"""A line of a table, with a value for each column in HEADER."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One fit: its predictions (v,), and its errors in points on what it has learnt from.
+    """One fit: its predictions (v,), and its errors on the meta-train sets in points.
 
-    The latter are nan where the method is no oracle; `undertrained` is an oracle's.
+    The errors are nan if the method is no oracle; `undertrained` is set by oracles only.
     """
 
     predicted: FloatArray
@@ -75,18 +75,19 @@ class Run:
 
 
 Runs = dict[tuple[str, str], list[Run]]
-"""(row, subject) -> the run of each seed."""
+"""The runs of all seeds by (row, subject)."""
 Fitted = dict[str, Estimator]
-"""The key of a run -> what was fitted in it."""
+"""The fitted methods by the key of their run."""
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """Where the results stand, and their lines.
+    """The results of an ablation.
 
     Attributes:
-        table, plot: the CSV and the PNG.
-        lines: of the CSV, below its header.
+        table: Path of the CSV file.
+        plot: Path of the PNG file.
+        lines: Lines of the CSV file, without its header.
     """
 
     table: Path
@@ -109,11 +110,11 @@ def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator
     """Returns the methods that a table compares, by the label of their row.
 
     Args:
-        table: one of TABLES.
-        methods: the kit's, by name; what is not varied is as they have it.
+        table: Name of the table, one of TABLES.
+        methods: Methods of the kit by name, with the parameters that are not varied.
 
     Raises:
-        UnusableInput: there is no such table.
+        UnusableInput: the table does not exist.
     """
     ora_a = methods["ora-a"]
 
@@ -161,16 +162,16 @@ def ablate(
     """Fit every row of a table per classifier and seed; write ``DIR/ablation/table<N>.csv`` and ``.png``.
 
     Args:
-        competition: of the accuracy track, with validation sets.
-        table: one of TABLES.
-        methods: the kit's, by name, with the parameters that all rows are to have.
-        seeds: how often what has a seed is fitted, from seeds 0, 1, ...
-        device: where the classifiers run.
-        progress: whether bars are shown.
-        cluster: who observes and fits, instead of this process; the files are the same.
+        competition: Competition of the accuracy track, with validation sets.
+        table: Name of the table, one of TABLES.
+        methods: Methods of the kit by name, with the parameters for all rows.
+        seeds: Number of fits of each method that has a seed, with the seeds 0, 1, ...
+        device: Device that runs the classifiers.
+        progress: True to show progress bars.
+        cluster: Cluster that observes and fits instead of this process; the files are the same.
 
     Raises:
-        UnusableInput: there is no such table, the competition has no validation sets, `seeds` is not
+        UnusableInput: the table does not exist, the competition has no validation sets, `seeds` is not
             positive, or a method fails.
     """
     rows = rows_of(table, methods)
@@ -194,15 +195,15 @@ def fit_rows(
     progress: bool = True,
     cluster: Cluster | None = None,
 ) -> Runs:
-    """Fit each method per classifier and seed, or read what an earlier run has kept.
+    """Fit each method per classifier and seed, or read the fits that an earlier run has kept.
 
     Args:
-        competition: of the accuracy track, with validation sets.
-        rows: the methods, by the label of their row.
-        seeds: how often what has a seed is fitted, from seeds 0, 1, ...
-        device: where the classifiers run.
-        progress: whether bars are shown.
-        cluster: who observes and fits, instead of this process.
+        competition: Competition of the accuracy track, with validation sets.
+        rows: Methods by the label of their row.
+        seeds: Number of fits of each method that has a seed, with the seeds 0, 1, ...
+        device: Device that runs the classifiers.
+        progress: True to show progress bars.
+        cluster: Cluster that observes and fits instead of this process.
 
     Raises:
         UnusableInput: a method fails.
@@ -225,7 +226,7 @@ def fit_rows(
 
 
 def _seeded(method: Estimator, seeds: int) -> list[Estimator]:
-    """Returns a copy for each seed, or the method alone where it has none."""
+    """Returns a copy of the method for each seed, or the method alone if it has no seed."""
     if "seed" not in method.get_params():
         return [method]
     return [clone(method).set_params(seed=seed) for seed in range(seeds)]
@@ -240,7 +241,7 @@ def _run(
     observed: Sequence[Observation],
     fitted: Fitted,
 ) -> Run:
-    """Returns one fit, from disk where it was made before; `fitted` gains the networks."""
+    """Returns one fit, read from disk if it was made before; a new fit of an oracle is added to `fitted`."""
     key = _key(method, subject, competition)
     found = _read(_path(competition, key), len(observed))
     if found is None:
@@ -319,7 +320,7 @@ def _keep(path: Path, run: Run) -> None:
 def _fit(
     method: Estimator, subject: str, competition: Competition, meta: MetaTrain, fitted: Fitted
 ) -> Estimator:
-    """Returns the method, fitted; SYP is put together where both its networks have been trained already."""
+    """Returns the fitted method; SYP is joined from its two networks if both were trained already."""
     if isinstance(method, Syp) and CV not in method.get_params().values():
         first, second = (fitted.get(_key(each, subject, competition)) for each in method.members())
         if isinstance(first, OraA) and isinstance(second, OraB):
@@ -328,13 +329,13 @@ def _fit(
 
 
 def _key(method: Estimator, subject: str, competition: Competition) -> str:
-    """Returns a hash of all that a fit's predictions depend on."""
+    """Returns a hash of everything on which a fit's predictions depend."""
     described = repr((VERSION, type(method).__name__, _described(method), subject, competition.files))
     return hashlib.sha256(described.encode()).hexdigest()[:32]
 
 
 def _described(method: Estimator) -> list[tuple[str, str]]:
-    """Returns its parameters; a function is given by its name."""
+    """Returns the parameters of a method as text; a function is given by its name."""
     return [
         (name, getattr(value, "__qualname__", repr(value)))
         for name, value in sorted(method.get_params().items())
@@ -342,7 +343,7 @@ def _described(method: Estimator) -> list[tuple[str, str]]:
 
 
 def _read(path: Path, count: int) -> Run | None:
-    """Returns what an earlier run left; None where it left nothing whole."""
+    """Returns the run that an earlier ablation kept; None if there is none, or it is damaged."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         predicted, training = np.array(kept["predicted"], np.float64), tuple(map(float, kept["training"]))
@@ -354,17 +355,17 @@ def _read(path: Path, count: int) -> Run | None:
 
 
 def lines_of(competition: Competition, runs: Runs, keys: Sequence[tuple[str, str]], table: str) -> list[Line]:
-    """Returns a line per row, classifier and group.
+    """Returns a line for each row, classifier and group.
 
-    RMSE and bias are means over seeds, in points, sd the RMSE's.
-
-    The training errors are of all meta-train sets in every group's line.
+    RMSE and bias are means over seeds, in points, and sd is the standard deviation of the RMSE over seeds.
+    The training errors are over all meta-train sets, in the line of every group.
 
     Args:
-        competition: that the runs were made on.
-        runs: of `fit_rows`.
-        keys: the group and the family of each validation set.
-        table: one of TABLES, whose numbers in the paper stand beside those over all sets.
+        competition: Competition of the runs.
+        runs: Result of `fit_rows`.
+        keys: Group and family of each validation set.
+        table: Name of the table, one of TABLES, whose numbers in the paper are given on the lines of all
+            sets.
     """
     families = list(keys)
     targets, names = read_targets(competition, "val"), competition.sets("val")
@@ -424,7 +425,7 @@ def _cell(value: object) -> object:
 def _plot(path: Path, table: str, lines: Sequence[Line]) -> None:
     """Draw the RMSE over all validation sets: a bar for each row and classifier.
 
-    The line in it is the 95 % interval, or the deviation over seeds where that is unknown; a diamond is the
+    The line in it is the 95 % interval, or the deviation over seeds if that is unknown; a diamond is the
     paper's number; hatched bars have a network that failed to learn.
     """
     rows = [line for line in lines if line[2] == ALL]

@@ -1,4 +1,7 @@
-"""Indicators of single images: SYP's six with their variants (Chen, Zhang & Song, 2023), and richer ones."""
+"""Indicators of single images: SYP's six with their variants, and others.
+
+Paper: Chen, Zhang & Song, "Scoring Your Prediction on Unseen Data", CVPR Workshops 2023.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,13 +24,13 @@ if TYPE_CHECKING:
     from starter.classifiers import Classifier
 
 SIX = "entropy,atc,fd,variance,image_entropy,laplacian"
-"""The paper's (eq. 12)."""
+"""Names of the paper's indicators (eq. 12)."""
 NEIGHBOURS = 10
-"""Which nearest training image `knn` measures the distance to."""
+"""k: `knn` is the distance to the k-th nearest training image."""
 SMALLEST = 1e-12
-"""A threshold on the entropy, in nats, that is less counts as this, to divide by."""
+"""Smallest threshold on the entropy, in nats, that is used as a divisor."""
 BLOCK = 1000
-"""Images whose distances to the training images are in memory at once."""
+"""Number of images whose distances to the training images are in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,10 @@ class Indicator:
     """One number about each image of a set.
 
     Attributes:
-        measure: (set, source) -> float (n,), or one float that all the set's images share.
-        needs: the fields of an Observation that it reads beside the logits.
-        of_set: whether all the set's images share it, as its Frechet distance.
-        of_network: whether it reads the source's classifier itself: its normalisation, its architecture.
+        measure: Function of a set and the source that returns the values (n,), or one value for all images.
+        needs: Fields of an Observation that it reads besides the logits.
+        of_set: True if all images of a set share the value, as for the Frechet distance.
+        of_network: True if it reads the classifier's normalisation or architecture.
     """
 
     measure: Callable[[Observation, Source], FloatArray | float]
@@ -48,44 +51,41 @@ class Indicator:
 
 
 def above_threshold(target: Observation, source: Source) -> FloatArray:
-    """Returns 1 where the confidence is above the source's threshold t, else 0 (eq. 3)."""
+    """Returns 1 for images with a confidence above the source's threshold t, else 0 (eq. 3), (n,)."""
     return (confidence_log_odds(target) > atc_threshold(source)).astype(np.float64)
 
 
 def threshold_less_entropy(target: Observation, source: Source) -> FloatArray:
-    """Returns t - entropy, the winner's code's form of ATC; t is the source's threshold on the entropy.
+    """Returns t - entropy, the form of ATC in the winner's code, with the source's entropy threshold t, (n,).
 
-    After min-max scaling it is 1 - entropy: it tells a network nothing that the entropy does not.
+    After min-max scaling it equals 1 - entropy, so it adds no information to the entropy.
     """
     return entropy_threshold(source) - entropies(target)
 
 
 def entropy_over_threshold(target: Observation, source: Source) -> FloatArray:
-    """Returns entropy / t, the winner's code's form of ATC for RepVGG.
-
-    Here t is the source's threshold on the entropy.
-    """
+    """Returns entropy / t, the winner's form of ATC for RepVGG, with the source's threshold t, (n,)."""
     return entropies(target) / max(entropy_threshold(source), SMALLEST)
 
 
 def atc_released(target: Observation, source: Source) -> FloatArray:
-    """Returns the winner's code's form of ATC: entropy / t for a RepVGG, t - entropy for others."""
+    """Returns the winner's form of ATC: entropy / t for a RepVGG, t - entropy for others, (n,)."""
     chosen = entropy_over_threshold if is_repvgg(source) else threshold_less_entropy
     return chosen(target, source)
 
 
 def entropy_threshold(source: Source) -> float:
-    """Returns t: as many source images have an entropy of at most t as are classified rightly."""
+    """Returns the entropy t, in nats, that a share of source images equal to the accuracy does not exceed."""
     ordered = np.sort(entropies(source.observation))
     return float(ordered[max(int(source.correct.sum()) - 1, 0)])
 
 
 def laplacian_cast(target: Observation, source: Source) -> FloatArray:
-    """Returns the variance of the Laplacian / 1e4 of the normalised image as uint8, as the winner's code.
+    """Returns the variance of the Laplacian / 1e4 of the normalised image cast to uint8, (n,).
 
-    There OpenCV is given the tensor (3, h, w), channels first, and takes it for an image of 3 rows, h columns
-    and w channels: a pixel's neighbours are the other colours and those above and below. The cast drops what
-    follows the point and counts modulo 256, so that -1 becomes 255.
+    The winner's code passes the tensor (3, h, w), channels first, to OpenCV, which reads it as an image of 3
+    rows, h columns and w channels: the neighbours of a pixel are the other colours and the pixels above and
+    below. The cast drops the decimals and wraps modulo 256, so that -1 becomes 255.
 
     Raises:
         ValueError: the source was made without its classifier, which has the normalisation.
@@ -101,7 +101,7 @@ def laplacian_cast(target: Observation, source: Source) -> FloatArray:
 
 
 def grey_entropy(target: Observation, source: Source) -> FloatArray:
-    """Returns Shannon's entropy, in nats, of the histogram of the image's 256 grey levels (eq. 9)."""
+    """Returns Shannon's entropy, in nats, of the histogram of each image's 256 grey levels (eq. 9), (n,)."""
     import cv2
 
     images = target.images()
@@ -112,23 +112,26 @@ def grey_entropy(target: Observation, source: Source) -> FloatArray:
 
 
 def energy(target: Observation, source: Source) -> FloatArray:
-    """Returns -log sum_c exp f_c (Liu et al., NeurIPS 2020): low where the logits are large."""
+    """Returns the energy -log sum_c exp f_c (n,), low for large logits.
+
+    Paper: Liu, Wang, Owens & Li, "Energy-based Out-of-distribution Detection", NeurIPS 2020.
+    """
     return -logsumexp(target.logits.astype(np.float64), axis=1)
 
 
 def margin(target: Observation, source: Source) -> FloatArray:
-    """Returns the largest logit less the second largest, at least 0."""
+    """Returns the largest logit minus the second largest, >= 0, (n,)."""
     logits = np.sort(target.logits.astype(np.float64), axis=1)
     return logits[:, -1] - logits[:, -2]
 
 
 def logit_norm(target: Observation, source: Source) -> FloatArray:
-    """Returns the Euclidean norm of the logits."""
+    """Returns the Euclidean norm of the logits, (n,)."""
     return np.linalg.norm(target.logits.astype(np.float64), axis=1)
 
 
 def calibrated(target: Observation, source: Source) -> FloatArray:
-    """Returns the probability of being right, by isotonic regression of confidence on the source."""
+    """Returns the probability of being right (n,), by the source's isotonic regression on the confidence."""
     from sklearn.isotonic import IsotonicRegression
 
     regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
@@ -137,9 +140,10 @@ def calibrated(target: Observation, source: Source) -> FloatArray:
 
 
 def knn(target: Observation, source: Source) -> FloatArray:
-    """Returns the distance to the tenth nearest training image among L2-normalised features, in [0, 2].
+    """Returns the distance to the tenth nearest training image in L2-normalised features, in [0, 2], (n,).
 
-    Sun et al. (ICML 2022); a source with fewer training images is measured by its farthest.
+    With fewer than ten training images it is the distance to the farthest. Paper: Sun, Ming, Zhu & Li,
+    "Out-of-Distribution Detection with Deep Nearest Neighbors", ICML 2022.
     """
     known, rows = _directions(source.train_ref), _directions(target)
     k = min(NEIGHBOURS, len(known))
@@ -156,28 +160,25 @@ def _directions(observation: Observation) -> FloatArray:
 
 
 def turned(target: Observation, source: Source) -> FloatArray:
-    """Returns the effective invariance to the three rotations.
-
-    The mean of sqrt(p p_t), 0 where the class changes.
-    """
+    """Returns the effective invariance to the three rotations: the mean of 1[y = y_t] sqrt(p p_t), (n,)."""
     assert target.rotations is not None
     return np.mean([invariance(target.logits, view) for view in target.rotations.values()], axis=0)
 
 
 def grey(target: Observation, source: Source) -> FloatArray:
-    """Returns the effective invariance to the loss of colour."""
+    """Returns the effective invariance to the loss of colour, 1[y = y_t] sqrt(p p_t), (n,)."""
     assert target.grey is not None
     return invariance(target.logits, target.grey)
 
 
 def rotation(target: Observation, source: Source) -> FloatArray:
-    """Returns the fraction of the image's four rotations that the rotation head tells apart."""
+    """Returns the share of each image's four rotations that the rotation head recognises, (n,)."""
     assert target.rotation is not None
     return target.rotation
 
 
 def agreement(target: Observation, source: Source) -> FloatArray:
-    """Returns the share of the competition's other classifiers that give the image the same class."""
+    """Returns the share of the competition's other classifiers that give the image the same class, (n,)."""
     assert target.peers is not None
     return np.mean([peer.argmax(axis=1) == target.predicted for peer in target.peers.values()], axis=0)
 
@@ -218,20 +219,23 @@ INDICATORS: dict[str, Indicator] = {
     "rotation": Indicator(rotation, ("rotation",)),
     "agreement": Indicator(agreement, ("peers",)),
 }
-"""SYP's are `entropy` (eq. 2), `atc` (eq. 3), `fd` (eq. 7), `variance` (eq. 8), `image_entropy` (eq. 9: the
-mean of -x log x over pixels x, the winner's reading) and `laplacian` (eq. 11); `atc_entropy` and `atc_ratio`,
-which `atc_released` chooses from, `deviation` and `laplacian_cast` are the winner's code's, `grey_entropy` is
-the other reading of eq. 9. `confidence` is in log-odds."""
+"""The indicators by name.
+
+SYP's are `entropy` (eq. 2), `atc` (eq. 3), `fd` (eq. 7), `variance` (eq. 8), `image_entropy` (eq. 9, read as
+the mean of -x log x over pixels x, as in the winner's code) and `laplacian` (eq. 11). `atc_entropy` and
+`atc_ratio`, between which `atc_released` chooses, `deviation` and `laplacian_cast` come from the winner's
+code. `grey_entropy` is the other reading of eq. 9. `confidence` is in log-odds.
+"""
 
 
 def named(indicators: str) -> tuple[str, ...]:
-    """Returns the indicators in a list with commas between them.
+    """Returns the names in a comma-separated list of indicators.
 
     >>> named("entropy, fd")
     ('entropy', 'fd')
 
     Raises:
-        UnusableInput: there is none of a name, a name is given twice, or there is no name.
+        UnusableInput: a name is unknown, is given twice or is empty.
     """
     names = tuple(name.strip() for name in indicators.split(","))
     for name in names:
@@ -243,20 +247,20 @@ def named(indicators: str) -> tuple[str, ...]:
 
 
 def needs_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Returns what the indicators read of an Observation, each field once."""
+    """Returns the fields of an Observation that the indicators read, each once."""
     return tuple(dict.fromkeys(need for name in names for need in INDICATORS[name].needs))
 
 
 def network_of(source: Source, names: Iterable[str]) -> "Classifier | None":
-    """Returns the source's classifier where one of the indicators reads it.
+    """Returns the source's classifier if one of the indicators reads it, else None.
 
-    What is saved of a source is without.
+    A saved source has no classifier, so it is saved separately.
     """
     return source.classifier if any(INDICATORS[name].of_network for name in names) else None
 
 
 def indicator_table(observation: Observation, source: Source, names: tuple[str, ...]) -> NDArray[np.float32]:
-    """Returns the raw indicators, float32 (n, p), a column for each of the p names."""
+    """Returns the raw indicators, float32 (n, p), with a column for each of the p names."""
     table = np.empty((len(observation), len(names)), np.float32)
     for column, name in enumerate(names):
         table[:, column] = INDICATORS[name].measure(observation, source)

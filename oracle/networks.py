@@ -7,11 +7,14 @@ from oracle.limits import TOKENS
 from submission.errors import UnusableInput
 
 INIT = 0.02
-"""Standard deviation of ORA-B's initial weights, a truncated normal (winner's code)."""
+"""Standard deviation of the truncated normal of ORA-B's initial weights (winner's code)."""
 
 
 class Mlp(nn.Module):
-    """ORA-A: expand p indicators by a ratio, then reduce to one probability (6-48-48-48-24-1 at 8)."""
+    """ORA-A: an MLP that expands p indicators by a ratio and reduces them to one probability.
+
+    With 6 indicators and ratio 8 the widths are 6-48-48-48-24-1.
+    """
 
     def __init__(self, inputs: int, expansion: int, dropout: float) -> None:
         super().__init__()
@@ -25,12 +28,12 @@ class Mlp(nn.Module):
         )
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Returns (b, p) -> probabilities (b,)."""
+        """Returns the probabilities (b,) of rows (b, p)."""
         return torch.sigmoid(self.layers(rows)[:, 0])
 
 
 class Block(nn.Module):
-    """Multi-head self-attention (eqs. 13-15) and two linear layers with GELU, a residual around each."""
+    """Multi-head self-attention (eqs. 13-15) and two linear layers with GELU, each with a residual."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -40,7 +43,7 @@ class Block(nn.Module):
         self.mix = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, width))
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Returns (b, t, d) -> (b, t, d)."""
+        """Returns the transformed tokens (b, t, d)."""
         joined = self.project(self._attend(tokens))
         tokens = tokens + nn.functional.dropout(joined, self.dropout, self.training)
         return tokens + self.mix(tokens)
@@ -61,12 +64,17 @@ class Block(nn.Module):
 class Attention(nn.Module):
     """ORA-B: two blocks over the tokens and a linear layer to one probability.
 
-    `tokens` "indicators" gives each of the p indicators a token of its own and averages them at the end: the
-    natural reading of the paper. "one" embeds all p in one with a GELU, as the winner's code does; attention
-    to it is a linear map. `dropout` is that of attention and projection, and between the blocks.
+    Args:
+        inputs: Number p of indicators.
+        expansion: Ratio of the width to p.
+        dropout: Rate in attention and projection, and between the blocks.
+        tokens: "indicators" gives each indicator its own token and averages the tokens at the end, which is
+            the natural reading of the paper. "one" embeds all indicators in one token with a GELU, as in the
+            winner's code; attention to a single token is a linear map.
+        heads: Number of attention heads.
 
     Raises:
-        UnusableInput: `tokens` is neither, or the width, p times the ratio, is no multiple of `heads`.
+        UnusableInput: `tokens` is unknown, or the width, p times the ratio, is no multiple of `heads`.
     """
 
     def __init__(self, inputs: int, expansion: int, dropout: float, tokens: str, heads: int) -> None:
@@ -89,20 +97,20 @@ class Attention(nn.Module):
                 nn.init.zeros_(module.bias)
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Returns (b, p) -> probabilities (b,)."""
+        """Returns the probabilities (b,) of rows (b, p)."""
         return torch.sigmoid(self.head(self.blocks(self.embed(rows)).mean(dim=1))[:, 0])
 
 
 class Together(nn.Linear):
-    """All p indicators in one token, a linear layer with GELU: (b, p) -> (b, 1, d)."""
+    """Embedding of all p indicators in one token, by a linear layer with GELU."""
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Returns the tokens of rows (b, p)."""
+        """Returns the tokens (b, 1, d) of rows (b, p)."""
         return nn.functional.gelu(super().forward(rows))[:, None]
 
 
 class Apart(nn.Module):
-    """A token an indicator, its value times a learnt direction plus a learnt offset: (b, p) -> (b, p, d)."""
+    """Embedding of each indicator in its own token: value times a learnt direction plus a learnt offset."""
 
     def __init__(self, inputs: int, width: int) -> None:
         super().__init__()
@@ -110,5 +118,5 @@ class Apart(nn.Module):
         self.offset = nn.Parameter(torch.randn(inputs, width))
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Returns the tokens of rows (b, p)."""
+        """Returns the tokens (b, p, d) of rows (b, p)."""
         return rows[:, :, None] * self.direction + self.offset

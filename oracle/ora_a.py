@@ -1,4 +1,7 @@
-"""ORA-A: an MLP that tells from its indicators whether an image is classified correctly (SYP, fig. 3a)."""
+"""ORA-A: an MLP that predicts from an image's indicators whether the classifier is right about it.
+
+Paper: Chen, Zhang & Song, "Scoring Your Prediction on Unseen Data", CVPR Workshops 2023, fig. 3a.
+"""
 
 import sys
 from collections.abc import Callable
@@ -24,43 +27,47 @@ if TYPE_CHECKING:
     from oracle.training import Training
 
 DRAWS = 4
-"""How often a network is drawn, at most."""
+"""Largest number of attempts at training a network."""
 OTHERS = 0.1
-"""The share of training images of the rarer kind from which on one answer for all is no answer."""
+"""Smallest share of the rarer kind of training images at which one answer for all is a failure."""
 BLOCK = 100_000
-"""Images that are judged at once."""
+"""Number of images that are judged at once."""
 
 
 class OraA(Oracle):
-    """Trains on every image of the meta-train sets; predicts the share of images it calls correct.
+    """An oracle with an MLP, trained on every image of the meta-train sets.
+
+    The estimate is the share of images that the network calls correct, mean_i 1[p_i > threshold].
 
     Args:
-        indicators: names in `oracle.indicators.INDICATORS` with commas between them (paper: six).
-        normalisation: set (paper), global or none; see `Normalisation`.
-        estimate: the share of images with a probability above `threshold` (paper), or their mean probability.
-        threshold: between right and wrong (paper: 0.5).
-        iterations: SGD steps, each on `batch_size` images drawn across all sets (paper: 30,000 of 10,000).
-        batch_size: images in a step.
-        learning_rate: at the start, decaying linearly to 0 (paper: 0.1; 0.05 for RepVGG-A0).
-        momentum, weight_decay: of SGD.
-        positive_weight: of the loss of rightly classified images in sets of an accuracy below
-            `low_accuracy` (paper: 3 below 0.3); 1 turns the adjustment off.
-        low_accuracy: see `positive_weight`.
-        expansion: the ratio r of the paper's table 4.
-        dropout: the paper gives no rate, the winner's code sets 0.
-        variant: "paper", or "released", what the authors published: where a parameter is as the paper has it
-            the released value stands in its place. Its parts can be named one by one, with commas between
-            them: see `oracle.variant.PARTS`.
-        device: where the network is trained and run.
-        seed: of initialisation, batches and dropout.
+        indicators: Comma-separated names from `oracle.indicators.INDICATORS` (six in the paper).
+        normalisation: "set" (paper), "global" or "none", see `Normalisation`; or "cv".
+        estimate: "threshold" for the share of images with a probability above `threshold` (paper), "mean" for
+            the mean probability; or "cv".
+        threshold: Probability between right and wrong (0.5 in the paper).
+        iterations: Number of SGD steps (30,000 in the paper).
+        batch_size: Number of images in a step, drawn from all sets (10,000 in the paper).
+        learning_rate: Initial learning rate, which decays linearly to 0 (0.1 in the paper; 0.05 for
+            RepVGG-A0).
+        momentum: Momentum of SGD.
+        weight_decay: Weight decay of SGD.
+        positive_weight: Weight in the loss of correctly classified images in sets with an accuracy below
+            `low_accuracy` (3 in the paper); 1 for no adjustment.
+        low_accuracy: Accuracy below which `positive_weight` applies (0.3 in the paper).
+        expansion: Ratio r of the paper's table 4.
+        dropout: Dropout rate; the paper gives none, and the winner's code has 0.
+        variant: "paper"; "released" for the authors' published code wherever it differs from the paper; or a
+            comma-separated list of parts of it, from `oracle.variant.PARTS`.
+        device: Device that trains and runs the network.
+        seed: Seed of initialisation, batches and dropout.
 
-    `normalisation` and `estimate` may be "cv": cross-validation by family on the meta-train sets chooses,
-    which trains once more for every operation and every normalisation.
+    If `normalisation` or `estimate` is "cv", cross-validation by family on the meta-train sets chooses it,
+    which trains the network again for every operation and every normalisation.
 
-    A network that gives all training images one answer, though a tenth of them need the other, has learnt
-    nothing: it is drawn again, with the next seed, up to three times, and standard error says so.
+    A network that gives the same answer for all training images, although a tenth of them need the other
+    answer, is trained again with the next seed, up to three times, and a line on standard error says so.
 
-    `fit` raises UnusableInput where a parameter is out of range or the training diverges.
+    `fit` raises UnusableInput if a parameter is out of range or the training diverges.
     """
 
     def __init__(
@@ -140,7 +147,7 @@ class OraA(Oracle):
             ]
 
     def _drawn(self, make: "Callable[[], nn.Module]", table: ImageTable) -> "nn.Module":
-        """Returns a trained network; one that learns nothing is drawn again."""
+        """Returns a trained network; training that fails is repeated with the next seed."""
         import torch
 
         rows, correct = (torch.from_numpy(each).to(self.device) for each in (table.rows, table.correct))
@@ -154,8 +161,11 @@ class OraA(Oracle):
             replace(training, seed=seed).train(network, rows, correct, weighty, self.positive_weight, sizes)
             if not self._says_one_thing(network, rows, table.correct):
                 break
-            then = "it is drawn again" if draw + 1 < DRAWS else f"so did {DRAWS}: lower learning_rate"
-            told = f"{type(network).__name__.lower()} of seed {seed} gives all training images one answer"
+            again = "it is trained again with the next seed"
+            then = again if draw + 1 < DRAWS else f"so do all {DRAWS} attempts: lower learning_rate"
+            told = (
+                f"{type(network).__name__.lower()} of seed {seed} gives all training images the same answer"
+            )
             tqdm.write(f"{told}; {then}", file=sys.stderr)
             self._note(UNDERTRAINED[1])
         else:
@@ -167,7 +177,7 @@ class OraA(Oracle):
         self.undertrained_ = max(self.undertrained_, state, key=UNDERTRAINED.index)
 
     def _weighty(self, table: ImageTable) -> "torch.Tensor | None":
-        """Returns which images count `positive_weight` times, bool (n,); None where none does."""
+        """Returns True (n,) for images with the weight `positive_weight`; None if there are none."""
         import torch
 
         if self.positive_weight == 1 or not (table.accuracy < self.low_accuracy).any():
@@ -176,7 +186,7 @@ class OraA(Oracle):
         return torch.from_numpy(low & table.correct).to(self.device)
 
     def _says_one_thing(self, network: "nn.Module", rows: "torch.Tensor", correct: NDArray[np.bool_]) -> bool:
-        """Returns whether a network has one answer for all images, though enough of them need the other."""
+        """Returns True if a network gives one answer for all images, although enough need the other one."""
         import torch
 
         if min(correct.mean(), 1 - correct.mean()) < OTHERS:
@@ -186,7 +196,7 @@ class OraA(Oracle):
         return len(torch.cat(answers).unique()) == 1
 
     def _networks(self, inputs: int) -> "list[Callable[[], nn.Module]]":
-        """Returns what makes each network, of `inputs` indicators."""
+        """Returns the functions that make each network, for `inputs` indicators."""
         from oracle.networks import Mlp
 
         return [partial(Mlp, inputs, self.expansion, self.dropout)]

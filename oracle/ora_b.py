@@ -1,4 +1,7 @@
-"""ORA-B: self-attention over the indicators of an image (SYP, fig. 3b)."""
+"""ORA-B: self-attention over the indicators of an image.
+
+Paper: Chen, Zhang & Song, "Scoring Your Prediction on Unseen Data", CVPR Workshops 2023, fig. 3b.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,15 +16,16 @@ if TYPE_CHECKING:
 
 
 class OraB(OraA):
-    """Two blocks of self-attention and two linear layers in the place of ORA-A's MLP.
+    """Two blocks of self-attention and two linear layers in place of ORA-A's MLP.
 
-    Parameters that are not named here are as ORA-A's.
+    All parameters that are not listed here are those of ORA-A.
 
     Args:
-        dropout: of attention and projection, and between the blocks (winner's code: 0.1).
-        tokens: "indicators", a token each (the natural reading of the paper), "one" (the winner's code), or
-            "cv", as cross-validation by family chooses.
-        heads: of the attention (winner's code: 3); they divide its width, indicators x expansion.
+        dropout: Rate in attention and projection, and between the blocks (0.1 in the winner's code).
+        tokens: "indicators" for one token per indicator (the natural reading of the paper), "one" for a
+            single token (the winner's code), or "cv" to choose by cross-validation by family.
+        heads: Number of attention heads (3 in the winner's code), a divisor of the width, indicators x
+            expansion.
     """
 
     choices: ClassVar = {**OraA.choices, "tokens": TOKENS}

@@ -1,4 +1,4 @@
-"""ORA-L: gradient-boosted trees in the place of the oracle's network."""
+"""ORA-L: gradient-boosted trees in place of the oracle's network; developed for this kit."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 def grow(
     rows: NDArray[np.float32], correct: NDArray[np.float32], trees: int, leaves: int, rate: float, seed: int
 ) -> "Booster":
-    """Returns trees for the probability (log loss) that `correct` (n,) is 1, from rows (n, p)."""
+    """Returns trees, trained with log loss, that predict the probability that `correct` is 1.
+
+    Args:
+        rows: Indicators (n, p).
+        correct: 1 for images that are classified correctly, else 0, (n,).
+        trees: Number of trees.
+        leaves: Largest number of leaves of a tree.
+        rate: Learning rate.
+        seed: Seed of the bagging.
+    """
     import torch  # before LightGBM, which then uses the OpenMP runtime that torch loads
     from lightgbm import Dataset, train
 
@@ -46,15 +55,18 @@ def read_trees(text: str) -> "Booster":
 
 
 class OraL(Oracle):
-    """LightGBM on the oracle's table: seconds where ORA-A takes minutes.
+    """LightGBM on the oracle's table, trained in seconds where ORA-A takes minutes.
 
-    Trees read absolute values as they are, so nothing is normalised.
+    Trees need no normalisation, so by default there is none. The estimate is the mean probability, mean_i
+    p_i.
 
     Args:
-        indicators, normalisation, estimate, threshold: as ORA-A's.
-        trees, leaves, rate: how many, of how many leaves at most, and the learning rate.
-        most: at most so many images are learnt from, drawn across all sets.
-        seed: of what is drawn.
+        indicators, normalisation, estimate, threshold: As for ORA-A.
+        trees: Number of trees.
+        leaves: Largest number of leaves of a tree.
+        rate: Learning rate, in (0, 1].
+        most: Largest number of images to train on, drawn from all sets.
+        seed: Seed of the draw.
     """
 
     def __init__(

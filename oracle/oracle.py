@@ -1,7 +1,7 @@
-"""What all oracles share: they judge every image by its indicators, and from that the set's accuracy.
+"""The base of all oracles, which judge every image by its indicators and average over the set.
 
-Choosing what a paper leaves open: by cross-validation by family on the meta-train sets, never by labels
-of validation or test sets.
+Parameters that a paper leaves open can be chosen by cross-validation by family on the meta-train sets, never
+by labels of validation or test sets.
 """
 
 from abc import ABC, abstractmethod
@@ -23,16 +23,13 @@ from starter.observing.observation import MetaTrain, Observation, Source
 from submission.errors import UnusableInput
 
 CV = "cv"
-"""The value of a parameter that is to be chosen."""
+"""Value of a parameter that cross-validation should choose."""
 LATE = "estimate"
-"""The parameter that a fitted oracle can still change: it needs no training of its own."""
+"""Name of the parameter that can be changed after training."""
 
 
 def choose(oracle: "Oracle", meta: MetaTrain) -> dict[str, str]:
-    """Returns the value of each of the oracle's `choices`.
-
-    Its own, or, where that is "cv", the best by family.
-    """
+    """Returns the value of each of the oracle's `choices`; for "cv", the best in cross-validation."""
     given = {name: getattr(oracle, name) for name in oracle.choices}
     options = {name: oracle.choices[name] if value == CV else (value,) for name, value in given.items()}
     if CV not in given.values():
@@ -45,11 +42,15 @@ def choose(oracle: "Oracle", meta: MetaTrain) -> dict[str, str]:
 def cross_validate(
     oracle: "Oracle", meta: MetaTrain, options: Mapping[str, Sequence[str]]
 ) -> dict[tuple[str, ...], float]:
-    """Returns the RMSE, as a fraction, of each combination of options on sets that no copy learnt from.
+    """Returns the cross-validated RMSE, as a fraction, of each combination of options.
 
-    These have an operation, and base images, that their fold was not trained on.
+    In each fold, the tested sets have an operation and base images on which the fold's copies of the oracle
+    were not trained. Every fold has the same weight. Copies are trained once for each fold and combination.
 
-    Every fold weighs the same. Copies of the oracle are trained once for each fold and combination.
+    Args:
+        oracle: The oracle, which is not changed.
+        meta: The meta-train sets.
+        options: Values to try, by parameter.
     """
     parts, known, others = folds(meta.families), half(meta, 0), half(meta, 1)
     early = [name for name in options if name != LATE]
@@ -71,16 +72,16 @@ ESTIMATES = ("threshold", "mean")
 
 
 class Oracle(Estimator, ABC):
-    """An oracle: it learns from indicators of each image whether the classifier is right.
+    """Base of oracles, which learn from an image's indicators whether the classifier is right about it.
 
-    A subclass has the parameters `indicators`, `normalisation`, `estimate` and `threshold` beside its own,
-    and writes `_check`, `_learn` and `_judge`, and `_model` and `_take` for what it keeps on disk.
+    A subclass has the parameters `indicators`, `normalisation`, `estimate` and `threshold` besides its own.
+    It defines `_check`, `_learn` and `_judge`, and for saving `_model` and `_take`.
     """
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"normalisation": KINDS, "estimate": ESTIMATES}
-    """What "cv" chooses from, parameter by parameter."""
+    """Values from which "cv" chooses, by parameter."""
     undertrained_: str = ""
-    """After `fit`: how a network failed to learn, one of `oracle.limits.UNDERTRAINED`; "" where none did."""
+    """After `fit`: how a network failed to learn, one of `oracle.limits.UNDERTRAINED`; "" if none did."""
     learns_images: ClassVar[bool] = True
     indicators: str
     normalisation: str
@@ -91,7 +92,7 @@ class Oracle(Estimator, ABC):
 
     @property
     def needs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What the chosen indicators read."""
+        """The fields of an observation that the chosen indicators read."""
         return needs_of(self._names())
 
     def probabilities(self, observation: Observation) -> NDArray[np.float32]:
@@ -108,19 +109,19 @@ class Oracle(Estimator, ABC):
         self._learn(table)
 
     def _names(self) -> tuple[str, ...]:
-        """Returns the indicators that are read."""
+        """Returns the names of the indicators."""
         return named(self.indicators)
 
     def _scaling(self) -> str:
-        """Returns how they are scaled, a kind of Normalisation."""
+        """Returns the kind of normalisation of the indicators."""
         return self.chosen_["normalisation"]
 
     def training_errors(self, meta: MetaTrain) -> dict[str, float]:
-        """Returns errors, fractions, on the sets that it has learnt from.
+        """Returns errors on the meta-train sets to which the oracle was fitted, as fractions.
 
-        "threshold" and "mean": the RMSE by each of ESTIMATES. A share of images above a threshold moves
-        otherwise than the squared error that is minimised; their mean probability moves with it. "image": the
-        root of that squared error over all images, each counted once.
+        "threshold" and "mean" are the RMSE with each of ESTIMATES. The share of images above a threshold does
+        not follow the squared error that training minimises; the mean probability does. "image" is the root
+        of this squared error over all images.
         """
         table = ImageTable.of(meta, self._names(), self._scaling())
         judged = [self._judge(part) for part in np.split(table.rows, np.cumsum(table.sizes)[:-1])]
@@ -136,7 +137,7 @@ class Oracle(Estimator, ABC):
         return self._estimates(self.probabilities(observation))[self.chosen_["estimate"]]
 
     def _estimates(self, probabilities: NDArray[np.float32]) -> dict[str, float]:
-        """Returns the accuracy that the probabilities (n,) of a set's images tell, in each way."""
+        """Returns the accuracy estimated from the probabilities (n,) of a set's images, for all ESTIMATES."""
         return {
             "threshold": float((probabilities > self.threshold).mean()),
             "mean": float(probabilities.mean(dtype=np.float64)),
@@ -168,20 +169,20 @@ class Oracle(Estimator, ABC):
 
     @abstractmethod
     def _check(self) -> None:
-        """Raise UnusableInput where a parameter of the subclass's own is out of range."""
+        """Raise UnusableInput if one of the subclass's own parameters is out of range."""
 
     @abstractmethod
     def _learn(self, table: ImageTable) -> None:
-        """Learn to judge from the meta-train images."""
+        """Fit the model to the meta-train images."""
 
     @abstractmethod
     def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Returns normalised indicators (n, p) -> probabilities (n,)."""
+        """Returns the probabilities (n,) of being right, for normalised indicators (n, p)."""
 
     @abstractmethod
     def _model(self) -> object:
-        """Returns what was learnt, in arrays and text."""
+        """Returns the fitted model as arrays and text."""
 
     @abstractmethod
     def _take(self, model: Any) -> None:
-        """Take on what `_model` gave."""
+        """Restore the model that `_model` returned."""

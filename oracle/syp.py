@@ -1,4 +1,7 @@
-"""SYP: the ensemble of ORA-A and ORA-B (Chen, Zhang & Song, CVPR workshops 2023)."""
+"""SYP: the ensemble of ORA-A and ORA-B.
+
+Paper: Chen, Zhang & Song, "Scoring Your Prediction on Unseen Data", CVPR Workshops 2023.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,25 +15,27 @@ if TYPE_CHECKING:
 
 
 class Syp(OraB):
-    """ORA-A and ORA-B, each as if trained alone with the same seed; an image's probability is their mean.
+    """ORA-A and ORA-B, each trained alone with the same seed; an image's probability is the mean of both.
 
-    Its parameters are ORA-B's, and both networks'; only `dropout` is ORA-B's alone.
+    The estimate is mean_i 1[(a_i + b_i) / 2 > threshold], with the networks' probabilities a_i and b_i that
+    the classifier is right about image i. The parameters are those of ORA-B and apply to both networks,
+    except `dropout`, which applies to ORA-B alone.
     """
 
     def members(self) -> tuple[OraA, OraB]:
-        """Returns the two oracles, not fitted, whose networks it trains."""
+        """Returns the two unfitted oracles of which the ensemble consists."""
         parameters = self.get_params()
         shared = {name: parameters[name] for name in OraA().get_params()}
         return OraA(**{**shared, "dropout": 0.0}), OraB(**parameters)
 
     def join(self, ora_a: OraA, ora_b: OraB) -> "Syp":
-        """Take on what its two members have learnt; the same as `fit` where nothing is "cv".
+        """Use two fitted members, with the same result as `fit` if no parameter is "cv".
 
         As after `load`, `predict` works and `predict_interval`, which needs meta-train sets, does not.
 
         Args:
-            ora_a: the first of `members`, fitted.
-            ora_b: the second, fitted.
+            ora_a: The first of `members`, fitted.
+            ora_b: The second of `members`, fitted.
         """
         self._restore({**ora_b._state(), "model": [*ora_a._model(), *ora_b._model()]})
         for member in (ora_a, ora_b):

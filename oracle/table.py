@@ -1,6 +1,6 @@
-"""The indicators of every image of the meta-train sets in one float32 table.
+"""The table of the indicators of every image of the meta-train sets, and their scaling to [0, 1].
 
-Scaling of indicators to [0, 1] (SYP eqs. 17-18 and table 5).
+For the scaling see SYP, eqs. 17-18 and table 5.
 """
 
 from collections.abc import Iterable
@@ -21,15 +21,15 @@ POOLED = "pooled"
 
 @dataclass(frozen=True)
 class Normalisation:
-    """Min-max scaling; values outside the range are clamped to it, a column without range becomes 0.
+    """Min-max scaling; values outside the range are clipped to it, and a column without range becomes 0.
 
     Attributes:
-        kind: "set" scales by the set's own range (the paper's), "global" by that of all meta-train images,
-            "none" not at all; "pooled" (as released) scales the meta-train sets as "global" and others as
-            "set". What all images of a set share, as FD, has no range in a set: it is scaled by the
-            meta-train sets' range wherever anything is.
-        shared: which of the p columns are shared by a set's images, bool (p,).
-        low, high: of the meta-train tables, float32 (p,).
+        kind: "set" scales by the set's own range (as in the paper), "global" by the range of all meta-train
+            images, and "none" does not scale; "pooled" (as in the released code) scales the meta-train sets
+            as "global" and others as "set". An indicator that all images of a set share, such as FD, is
+            always scaled by the range over the meta-train sets, except with "none".
+        shared: True for columns whose value all images of a set share, bool (p,).
+        low, high: Range of each column over the meta-train sets, float32 (p,).
     """
 
     kind: str
@@ -39,7 +39,12 @@ class Normalisation:
 
     @classmethod
     def of(cls, kind: str, names: Iterable[str], tables: Iterable[FloatArray]) -> "Normalisation":
-        """Returns the ranges of the meta-train sets' raw tables (n, p), read one by one.
+        """Returns the normalisation by the ranges of the meta-train sets' raw tables (n, p).
+
+        Args:
+            kind: Kind of normalisation.
+            names: Names of the p indicators.
+            tables: Tables of the meta-train sets, read one by one.
 
         Raises:
             UnusableInput: the kind is unknown.
@@ -51,7 +56,12 @@ class Normalisation:
         return cls(kind, shared, ends[:, 0].min(axis=0), ends[:, 1].max(axis=0))
 
     def apply(self, table: FloatArray, learnt: bool = False) -> FloatArray:
-        """Scale a set's table (n, p) in place; it is returned. `learnt`: it is one of the meta-train sets."""
+        """Scale a set's table (n, p) in place, and return it.
+
+        Args:
+            table: Raw indicators (n, p).
+            learnt: True if the set is one of the meta-train sets.
+        """
         if self.kind == "none":
             return table
         low, high = self.low, self.high
@@ -67,13 +77,14 @@ class Normalisation:
 
 @dataclass(frozen=True)
 class ImageTable:
-    """What an oracle learns from.
+    """The training data of an oracle.
 
     Attributes:
-        rows: the normalised indicators of all images, set after set, float32 (n, p).
-        correct: whether the classifier is right, bool (n,).
-        accuracy, sizes: of each of the m sets, float64 (m,), and how many images it has, int64 (m,).
-        normalisation: that the rows went through.
+        rows: Normalised indicators of all images, set after set, float32 (n, p).
+        correct: True for images that are classified correctly, bool (n,).
+        accuracy: Accuracy of each of the m sets, float64 (m,).
+        sizes: Number of images of each set, int64 (m,).
+        normalisation: Normalisation of the rows.
     """
 
     rows: NDArray[np.float32]
@@ -84,10 +95,10 @@ class ImageTable:
 
     @classmethod
     def of(cls, meta: MetaTrain, names: tuple[str, ...], kind: str) -> "ImageTable":
-        """Measure the meta-train sets, one at a time; nothing but the table itself grows with them.
+        """Returns the table of the meta-train sets, which are measured one at a time to save memory.
 
         Raises:
-            UnusableInput: `kind` is no kind of normalisation.
+            UnusableInput: the kind of normalisation is unknown.
         """
         sizes = np.array([len(correct) for correct in meta.correct])
         ends = np.cumsum([0, *sizes])

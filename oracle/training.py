@@ -1,4 +1,4 @@
-"""Training a network that tells from an image's indicators whether the classifier is right about it."""
+"""Training of networks that predict from an image's indicators whether the classifier is right."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,28 +14,30 @@ from oracle.limits import check_real, check_whole
 from submission.errors import UnusableInput
 
 CHECKED = 100
-"""Steps between looks at whether the loss is finite."""
+"""Number of steps between checks that the loss is finite."""
 LIMITS = {
     "iterations": (1, 10_000_000),
     "batch_size": (1, 100_000),
     "seed": (0, 2**63 - 1),
 }
-"""Of the whole numbers, both ends allowed."""
+"""Smallest and largest allowed value of each whole number."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """How a network is trained: stochastic gradient descent with momentum, the rate falling to 0.
+    """Settings of the training: stochastic gradient descent with momentum and a rate that falls to 0.
 
     Attributes:
-        iterations: steps (paper: 30,000).
-        batch_size: images in a step, drawn with replacement across all sets (paper: 10,000).
-        learning_rate: at the start (paper: 0.1; 0.05 for RepVGG-A0).
-        momentum, weight_decay: of SGD (winner's code: 0.9, 5e-4).
-        seed: of initialisation, batches and dropout.
-        device: cpu, cuda, ...
-        power: the rate at a step is learning_rate * (1 - step / iterations)^power (paper: 1, linear).
-        decay_biases: whether weight decay pulls on biases too.
+        iterations: Number of steps (30,000 in the paper).
+        batch_size: Number of images in a step, drawn with replacement from all sets (10,000 in the paper).
+        learning_rate: Initial learning rate (0.1 in the paper; 0.05 for RepVGG-A0).
+        momentum: Momentum of SGD (0.9 in the winner's code).
+        weight_decay: Weight decay of SGD (5e-4 in the winner's code).
+        seed: Seed of initialisation, batches and dropout.
+        device: Device that trains: cpu, cuda, ...
+        power: Power of the decay: the rate at a step is learning_rate * (1 - step / iterations)^power (1 in
+            the paper).
+        decay_biases: True if weight decay also applies to biases.
 
     Raises:
         UnusableInput: a field is out of range.
@@ -72,18 +74,19 @@ class Training:
         weight: float = 1.0,
         sizes: Sequence[int] = (),
     ) -> None:
-        """Train in place, and leave the network in evaluation mode.
+        """Train the network in place, and leave it in evaluation mode.
 
-        The whole table stays one tensor, of which a batch is an index: nothing is loaded or collated.
+        The loss is mean_i w_i (p_i - correct_i)^2. The whole table is one tensor on the device, so that a
+        batch is only an index.
 
         Args:
-            network: (b, p) -> probabilities (b,).
-            inputs: float32 (n, p), on the device.
-            correct: bool (n,): whether the classifier is right.
-            weighty: bool (n,): images whose squared error counts `weight` times; None: all count once.
-            weight: see `weighty`.
-            sizes: of the sets that the rows are of; where they are given, a step learns from one whole set,
-                in their order, again and again, in place of images drawn from all.
+            network: Network from rows (b, p) to probabilities (b,).
+            inputs: Indicators, float32 (n, p), on the device.
+            correct: True for images that are classified correctly, bool (n,).
+            weighty: True (n,) for images with w_i = `weight`; None for w_i = 1 everywhere.
+            weight: Weight of the images in `weighty`.
+            sizes: Numbers of images of the sets. If given, each step uses one whole set, in their order,
+                again and again, in place of images drawn from all sets.
 
         Raises:
             UnusableInput: the loss, or a weight at the end, is not finite.
@@ -107,18 +110,18 @@ class Training:
             raise self._diverged("training ends in weights that are not finite")
 
     def _drawn(self, count: int) -> Iterator[torch.Tensor]:
-        """Returns images drawn with replacement."""
+        """Yield batches of images drawn with replacement, as indices."""
         generator = torch.Generator(self.device).manual_seed(int(self.seed))
         while True:
             yield torch.randint(count, (self.batch_size,), generator=generator, device=self.device)
 
     def _whole(self, sizes: Sequence[int]) -> Iterator[slice]:
-        """Returns one set after the other."""
+        """Yield one set after another, again and again, as slices."""
         ends = [0, *accumulate(map(int, sizes))]
         return cycle(slice(start, stop) for start, stop in pairwise(ends))
 
     def _descents(self, network: nn.Module) -> list["Descent"]:
-        """Returns the descents of all parameters at once, or of biases apart."""
+        """Returns one descent for all parameters, or one for biases and one for the others."""
         if self.decay_biases:
             return [Descent(list(network.parameters()), self.momentum, self.weight_decay)]
         named = [*network.named_parameters()]
@@ -134,9 +137,10 @@ class Training:
 
 
 class Descent:
-    """Stochastic gradient descent with momentum, as torch.optim.SGD does it, to the bit.
+    """Stochastic gradient descent with momentum, with the same bits as torch.optim.SGD.
 
-    That class imports PyTorch's compiler on first use: 180 MB of memory, and a second or more.
+    torch.optim.SGD imports PyTorch's compiler on first use, which takes 180 MB of memory and a second or
+    more.
     """
 
     def __init__(self, parameters: list[nn.Parameter], momentum: float, weight_decay: float) -> None:
@@ -146,7 +150,11 @@ class Descent:
 
     @torch.no_grad()
     def step(self, rate: float) -> None:
-        """Go a step down the gradients, and forget them."""
+        """Update the parameters by their gradients, and delete the gradients.
+
+        Args:
+            rate: Learning rate.
+        """
         sgd(
             self.parameters,
             [parameter.grad for parameter in self.parameters if parameter.grad is not None],

@@ -1,4 +1,4 @@
-"""What SYP's authors released beside what their paper describes: the same oracle but for seven parts."""
+"""The seven differences between the code that SYP's authors released and their paper."""
 
 from dataclasses import dataclass
 
@@ -6,37 +6,38 @@ from starter.observing.observation import Source
 from submission.errors import UnusableInput
 
 PARTS = {
-    "scaling": "training rows scaled by the range over all sets pooled, a test set by its own",
+    "scaling": "training rows are scaled by the range over all sets together, a test set by its own range",
     "atc": "t - entropy (RepVGG: entropy / t) in place of a binary ATC",
     "deviation": "the pixels' standard deviation in place of their variance",
     "laplacian": "the Laplacian of the normalised image cast to uint8",
-    "batches": "a step learns from one whole set, in the sets' order",
+    "batches": "each step uses one whole set, in the order of the sets",
     "decay": "the rate falls as (1 - step / steps)^0.9",
     "biases": "no weight decay on biases (RepVGG)",
 }
-"""What each part is; the paper has none of them."""
+"""Description of each part of the released code that differs from the paper."""
 REPLACED = {"atc": "atc_released", "variance": "deviation", "laplacian": "laplacian_cast"}
-"""The paper's indicators, and the released ones in their place."""
+"""The released indicator in place of each of the paper's."""
 OF_PART = {"atc": "atc", "variance": "deviation", "laplacian": "laplacian"}
-"""The part that replaces an indicator."""
+"""The part to which the replacement of an indicator belongs."""
 POWER = 0.9
+"""Power of the learning rate's decay in the released code."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Which parts are as released."""
+    """A variant of SYP: the set of parts that are as in the released code."""
 
     parts: frozenset[str]
 
     @classmethod
     def named(cls, text: str) -> "Variant":
-        """Returns the variant that is called "paper" or "released", or the paper's with some released parts.
+        """Returns the variant named "paper" or "released", or the paper's with the named parts as released.
 
         >>> sorted(Variant.named("scaling,decay").parts)
         ['decay', 'scaling']
 
         Raises:
-            UnusableInput: there is no such part.
+            UnusableInput: a part does not exist.
         """
         if text in ("paper", "released"):
             return cls(frozenset(PARTS if text == "released" else ()))
@@ -48,23 +49,23 @@ class Variant:
         return cls(frozenset(parts))
 
     def indicators(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Returns the names, where the paper's indicators are replaced by the released ones."""
+        """Returns the names of indicators, with the paper's replaced by the released ones of this variant."""
         return tuple(REPLACED[name] if OF_PART.get(name) in self.parts else name for name in names)
 
     def scaling(self, kind: str) -> str:
-        """Returns the kind of normalisation that stands for `kind`."""
+        """Returns the normalisation in this variant: "pooled" in place of "set" if scaling is as released."""
         return "pooled" if kind == "set" and "scaling" in self.parts else kind
 
     @property
     def power(self) -> float:
-        """Of the learning rate's decay."""
+        """The power of the learning rate's decay."""
         return POWER if "decay" in self.parts else 1.0
 
     def decays_biases(self, source: Source) -> bool:
-        """Returns whether weight decay pulls on biases too."""
+        """Returns True if weight decay also applies to biases."""
         return not ("biases" in self.parts and is_repvgg(source))
 
 
 def is_repvgg(source: Source) -> bool:
-    """Returns whether the classifier is a RepVGG, for which the authors set some parts otherwise."""
+    """Returns True if the classifier is a RepVGG, for which the authors' code has other settings."""
     return source.classifier is not None and source.classifier.arch.startswith("repvgg")

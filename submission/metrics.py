@@ -13,7 +13,7 @@ RANKED = 3
 
 @dataclass(frozen=True)
 class Score:
-    """The distance of predictions from the targets.
+    """The error of predictions, and their rank correlation with the targets.
 
     Attributes:
         rmse: Root mean squared error in percentage points, 0 to 100, lower is better; it decides the ranks.

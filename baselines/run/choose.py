@@ -48,7 +48,7 @@ SUMMARIES = {
     "cott-rlls": "cott with the class prior by RLLS (Azizzadenesheli et al. 2019)",
     "cott-referee": "cott with the class prior that EM finds in the referee's probabilities",
     "cott-gate": "mean of cott and cott-em, weighted by how much of the set's distance the prior explains",
-    "mlls": "expected accuracy under label shift; prior by EM with bias-corrected temperature scaling "
+    "mlls": "expected accuracy under label shift; prior by EM with bias-corrected temperature "
     "(Alexandari et al. 2020)",
     "bbse": "expected accuracy under label shift; prior from the confusion matrix (Lipton et al. 2018)",
     "rlls": "bbse with the prior shrunk towards the source's (Azizzadenesheli et al. 2019)",

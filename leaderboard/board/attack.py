@@ -1,12 +1,12 @@
-"""An integer programme against the board: which rows are public and their labels, from what anybody can read.
+"""An attack on the board: an integer programme that infers public rows and labels from published numbers.
 
-A demonstration of what a board tells, bounded in time. The measure is `submission.told`: that a solver finds
-nothing is no evidence. Known are the baselines' scores on the board, their predictions, which can be
-reproduced, and how many rows are public. With p a baseline's prediction and q the best guess, in points,
-``n RMSE^2 = sum((p - q)^2 z - 2 (p - q) u) + sum(u^2)`` over all rows is linear in what is sought: whether a
-row is public, z, how far its label is from the guess, u, which is 0 where z is, and one sum. Of all solutions
-that fit, that with the labels nearest to the guess is taken; then MAE and that a label is a share of the
-set's images tell the labels.
+It is a demonstration with a time limit; the measure of safety is `submission.told`, since a solver that finds
+nothing proves nothing. The attacker knows the baselines' scores on the board, their predictions, which can be
+reproduced, and the number n of public rows. With p a baseline's prediction and q the best guess, in points,
+``n RMSE^2 = sum((p - q)^2 z - 2 (p - q) u) + sum(u^2)`` over all rows is linear in the unknowns: z, 1 for
+public rows; u, the difference of label and guess, which is 0 if z is 0; and the sum of u^2. Of all solutions,
+the one with the labels closest to the guess is taken. Then MAE, and the fact that a label is a fraction of
+the set's images, give the exact labels.
 """
 
 import time
@@ -19,23 +19,24 @@ from numpy.typing import NDArray
 from submission.arrays import FloatArray, IntArray
 
 GUESSED_BY = 6
-"""The best baselines, whose mean is the guess, by the reciprocals of their squared RMSE."""
+"""Number of the best baselines whose mean, weighted by 1 / RMSE^2, is the guess."""
 REACH = 4.0
-"""How far a label may be from the guess, in RMSE of the best baseline."""
+"""Largest difference of a label from the guess, as a multiple of the best baseline's RMSE."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a participant knows by the board.
+    """The knowledge of a participant who reads the board.
 
     Attributes:
-        predictions: of each baseline for the test rows (k, n), in points.
-        rmse: of each on the public rows (k,), in points.
-        mae: the same; None where it is not told.
-        step: to which both are rounded, in points.
-        public: how many rows are.
-        sets: the number of each row's set (n,): its rows are public together.
-        images: of each row's set (n,), of which its label is a share; None where a label is none.
+        predictions: Predictions of each of k baselines for the test rows (k, n), in points.
+        rmse: RMSE of each baseline on the public rows (k,), in points.
+        mae: MAE of each baseline on the public rows (k,), in points; None if it is not published.
+        step: Points to multiples of which both are rounded.
+        public: Number of public rows.
+        sets: Number of each row's set (n,); all rows of a set are public, or none.
+        images: Number of images of each row's set (n,), of which the label is a fraction; None if labels are
+            no such fractions.
     """
 
     predictions: FloatArray
@@ -48,25 +49,25 @@ class Told:
 
     @property
     def guess(self) -> FloatArray:
-        """What is guessed of all labels (n,) before, in points."""
+        """The guess of all labels (n,), in points: the weighted mean of the best baselines."""
         best = np.argsort(self.rmse, kind="stable")[:GUESSED_BY]
         return np.average(self.predictions[best], axis=0, weights=1 / np.maximum(self.rmse[best], 0.1) ** 2)
 
     @property
     def squares(self) -> tuple[FloatArray, FloatArray]:
-        """Between what the sum of squared errors of each lies (k,), by the rounding of its RMSE."""
+        """The smallest and largest sum of squared errors of each baseline (k,), given its rounded RMSE."""
         half = self.step / 2
         return self.public * np.maximum(self.rmse - half, 0) ** 2, self.public * (self.rmse + half) ** 2
 
 
 def solve(told: Told, seconds: float) -> tuple[NDArray[np.bool_], FloatArray] | None:
-    """Public rows (n,) and labels (n,), in points, that fit what was told; None where none is found.
+    """Returns True (n,) for public rows, and labels (n,) in points, that fit the board; None for none.
 
-    Rows that are not public have the guess as their label.
+    Rows that are not public get the guess as their label.
 
     Args:
-        told: by the board.
-        seconds: that HiGHS has in all.
+        told: The knowledge of the attacker.
+        seconds: Time limit of the solver HiGHS in seconds.
     """
     start = time.monotonic()
     found = _which(told, seconds)
@@ -80,13 +81,17 @@ def solve(told: Told, seconds: float) -> tuple[NDArray[np.bool_], FloatArray] | 
 
 
 def _reach(told: Told) -> tuple[FloatArray, FloatArray]:
-    """How far below and above the guess each label may be (n,), in points; the first at most 0."""
+    """Returns the smallest (<= 0) and largest difference of each label from the guess (n,), in points."""
     most = REACH * max(float(told.rmse.min()), told.step)
     return np.maximum(-most, -told.guess), np.minimum(most, 100 - told.guess)
 
 
 def _which(told: Told, seconds: float) -> tuple[NDArray[np.bool_], FloatArray] | None:
-    """The programme over z of the sets (s,), u (n,), its size (n,), and the sum of u^2."""
+    """Solve the integer programme over z of the sets (s,), u (n,), |u| (n,) and the sum of u^2.
+
+    Returns:
+        True (n,) for public rows, and the labels (n,) in points; None if the solver finds no solution.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     n, s = len(told.sets), int(told.sets.max()) + 1
@@ -116,9 +121,10 @@ def _which(told: Told, seconds: float) -> tuple[NDArray[np.bool_], FloatArray] |
 
 
 def _labels(told: Told, public: NDArray[np.bool_], seconds: float) -> FloatArray | None:
-    """The labels of public rows (m,), in points, by MAE too, as shares of images; None where none fit.
+    """Returns the labels of the public rows (m,), in points, as fractions of images that fit RMSE and MAE.
 
-    Over the images that are right (m,), the sum of u^2, and what `_distances` adds.
+    The unknowns are the number of correct images (m,), the sum of u^2, and the columns of `_distances`. The
+    result is None if the solver finds no solution.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -146,10 +152,10 @@ def _labels(told: Told, public: NDArray[np.bool_], seconds: float) -> FloatArray
 def _distances(
     told: Told, public: NDArray[np.bool_], low: FloatArray, high: FloatArray
 ) -> tuple[list[Any], FloatArray]:
-    """What MAE says: constraints, and the upper ends of the columns (2 e,) that they add.
+    """Returns the constraints that follow from MAE, and the upper bounds of the columns (2 e,) that they add.
 
-    ``|p - y|`` is a plain difference where p is outside y's range; for the e others it is p - y, and twice
-    what p is below y: a column, and one that is 1 where it is.
+    ``|p - y|`` is linear if p is outside the range of y. In the e other cases it is p - y + 2 max(y - p, 0);
+    each adds a column for max(y - p, 0) and a binary column that is 1 if y > p.
     """
     from scipy.optimize import LinearConstraint
 
@@ -179,7 +185,7 @@ def _distances(
 
 
 def _narrowed(told: Told, public: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-    """The lowest and the highest label of each public row (m,), in points, that fits all RMSE."""
+    """Returns the lowest and the highest label of each public row (m,), in points, that fit all RMSE."""
     from scipy.optimize import linprog
 
     guess, (low, high) = told.guess[public], _reach(told)

@@ -1,4 +1,4 @@
-"""The part of an audit that reads the board: what was told about the public rows, and what can be."""
+"""The part of an audit about the board: how accurately published scores reveal the public labels."""
 
 import csv
 import math
@@ -28,15 +28,16 @@ from submission.tracks import TRACKS
 
 @dataclass(frozen=True)
 class BoardAudit:
-    """What was told, and what is left of the labels' error, in points.
+    """The numbers published so far, and the error in points with which the labels can be inferred from them.
 
     Attributes:
-        rows: public ones.
-        prior: a participant's own error.
-        kit: numbers told by the kit alone, and what they leave.
-        teams: the team, or teams of a like name, that were told the most: names, numbers and what is left.
-        everybody: all numbers, as if one team had heard them, and what they leave.
-        price: what submissions can tell, lines of text.
+        rows: Number of public rows.
+        prior: Error of the labels before any number was published.
+        kit: Number of published scores of the kit's baselines, and the error of the labels given these.
+        teams: The team, or teams with similar names, with the smallest error: names, number of scores, and
+            error.
+        everybody: Number of all scores, and the error for somebody who knows all of them.
+        price: Lines of text about the scores that the limits still allow.
     """
 
     rows: int
@@ -48,26 +49,30 @@ class BoardAudit:
 
     @property
     def sound(self) -> bool:
-        """Whether what the kit tells by itself leaves `KEPT` of the error."""
+        """True if the baselines' scores alone leave at least `KEPT` of the error."""
         return self.kit[1] >= KEPT * self.prior
 
     def __str__(self) -> str:
         lines = [
-            f"told of the {self.rows} public rows, whose labels anybody knows to {self.prior:.1f} points:",
-            f"  by the board alone  {self.kit[0]} numbers, {self.kit[1]:.1f} points left",
+            f"{self.rows} public rows, whose labels anybody can guess with an RMSE of {self.prior:.1f} "
+            "points; RMSE after the numbers published so far:",
+            f"  the board alone     {self.kit[1]:.1f} points, after {self.kit[0]} numbers",
         ]
         if self.teams is not None:
             names, numbers, left = self.teams
-            lines.append(f"  most to one team    {numbers} numbers, {left:.1f} left ({names})")
-        lines.append(f"  if all teams share  {self.everybody[0]} numbers, {self.everybody[1]:.1f} left")
+            lines.append(f"  best-informed team  {left:.1f} points, after {numbers} numbers ({names})")
+        lines.append(
+            f"  all teams together  {self.everybody[1]:.1f} points, after {self.everybody[0]} numbers"
+        )
         return "\n".join([*lines, self.price])
 
 
 def audit_board(competition: Competition, now: datetime) -> BoardAudit:
-    """What the board and the answers to submissions have told, and can tell until the end.
+    """Returns how accurately the labels can be inferred from the board and from answers to submissions.
 
     Raises:
-        UnusableInput: this is a participant's copy, or the ledger, the solution or the record is damaged.
+        UnusableInput: this is a participant's copy, or the ledger, the solution or the record of the build is
+            damaged.
     """
     ledger, known = Ledger(competition.require_private() / "ledger.sqlite"), shown(competition)
     listening = Listening.of(competition, ledger, known)
@@ -91,14 +96,14 @@ def audit_board(competition: Competition, now: datetime) -> BoardAudit:
 
 @dataclass(frozen=True)
 class Attacked:
-    """What an integer programme made of the board: a demonstration, where `BoardAudit` is the measure.
+    """The result of the integer programme on the board; `BoardAudit` is the measure of safety.
 
     Attributes:
-        told: to it.
-        found: the public rows that it names rightly; None where nothing that fits was found in time.
-        error: of its labels, in points.
-        before: of what is guessed from the board without it, in points.
-        seconds: that it took.
+        told: Knowledge of the attacker.
+        found: Number of public rows that it names correctly; None if no solution was found in time.
+        error: RMSE of its labels, in points.
+        before: RMSE of the guess without the programme, in points.
+        seconds: Time that it took, in seconds.
     """
 
     told: Told
@@ -109,25 +114,29 @@ class Attacked:
 
     @property
     def sound(self) -> bool:
-        """Whether the labels are as hidden as they were, or nearly."""
+        """True if the attack leaves at least `KEPT` of the labels' error."""
         return self.error >= KEPT * self.before
 
     def __str__(self) -> str:
         if not len(self.told.rmse):
-            return "an integer programme has nothing to go by: the board shows no baseline"
+            return "attack: impossible, since the board shows no baseline"
         metrics = "RMSE" if self.told.mae is None else "RMSE and MAE"
-        seen = f"an integer programme on {len(self.told.rmse)} baselines, {metrics} to {self.told.step:g}"
+        seen = f"attack on {len(self.told.rmse)} baselines, {metrics} to {self.told.step:g}"
         if self.found is None:
-            return f"{seen}: nothing that fits in {self.seconds:.0f} s, which is no evidence"
+            return f"{seen}: no solution found in {self.seconds:.0f} s, which proves nothing"
         chance = self.told.public**2 / len(self.told.sets)
         return (
-            f"{seen}: {self.found} of {self.told.public} public rows right ({chance:.0f} by chance), labels "
-            f"off by {self.error:.1f} points ({self.before:.1f} without), {self.seconds:.0f} s"
+            f"{seen}: {self.found} of {self.told.public} public rows found ({chance:.0f} by chance), RMSE of "
+            f"the labels {self.error:.1f} points ({self.before:.1f} without the attack), {self.seconds:.0f} s"
         )
 
 
 def attack_board(competition: Competition, seconds: float) -> Attacked:
-    """Attack ``leaderboard.csv`` with what participants can read or make again, and compare with the labels.
+    """Attack ``leaderboard.csv`` with everything that participants know, and return the result.
+
+    Args:
+        competition: Organizer's copy of the competition.
+        seconds: Time limit in seconds.
 
     Raises:
         UnusableInput: this is a participant's copy, or there is no board.
@@ -138,7 +147,7 @@ def attack_board(competition: Competition, seconds: float) -> Attacked:
 
 
 def attacked(competition: Competition, public: Part, told: Told, seconds: float) -> Attacked:
-    """What `solve` makes of what was told, in the light of the labels."""
+    """Returns the result of `solve`, compared with the labels of the public part."""
     if not len(told.rmse):
         return Attacked(told, None, 0.0, 0.0, 0.0)
     rows = _ranked(competition)
@@ -154,7 +163,11 @@ def attacked(competition: Competition, public: Part, told: Told, seconds: float)
 
 
 def read_board(competition: Competition, public: int) -> Told:
-    """What ``leaderboard.csv`` tells of `public` rows, for all who make the baselines' predictions again.
+    """Returns the knowledge of a participant who reads ``leaderboard.csv`` and reproduces the baselines.
+
+    Args:
+        competition: Organizer's copy of the competition.
+        public: Number of public rows.
 
     Raises:
         UnusableInput: there is no such file.
@@ -187,7 +200,10 @@ def told_of(
     step: float,
     public: int,
 ) -> Told:
-    """What scores (k,) of k methods' predictions, {id: fraction}, tell: see `Told`."""
+    """Returns the knowledge of somebody with the scores (k,) and predictions of k methods.
+
+    The arguments are those of `Told`.
+    """
     ids = [competition.ids("test")[row] for row in _ranked(competition)]
     names = [competition.set_of(name) for name in ids]
     sizes = np.array([competition.sizes["test"][name] for name in names])
@@ -204,7 +220,7 @@ def told_of(
 
 
 def _ranked(competition: Competition) -> IntArray:
-    """Where the ids of the metric that ranks stand among those of the test sets (n,)."""
+    """Returns the places of the ranking metric's ids among the ids of the test sets (n,)."""
     ids = competition.ids("test")
     ranked = set(competition.by_metric(ids)[competition.metrics[0]])
     return np.array([place for place, name in enumerate(ids) if name in ranked])

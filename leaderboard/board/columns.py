@@ -1,4 +1,4 @@
-"""The columns of a board on the page: their titles, cells and order, without those that hold nothing."""
+"""The columns of a board on the page: their titles, cells and order; empty columns are left out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,12 +23,13 @@ class Column:
     """One column of a board.
 
     Attributes:
-        title: its heading.
-        cells: the text of every line; empty where there is none.
-        keys: what each line is sorted by; empty ones come last.
+        title: Heading.
+        cells: Text of every line; "" for no text.
+        keys: Sort key of every line; lines with an empty key come last.
         best: "ascending" or "descending", the order in which the best line comes first.
-        kind: "text"; or "name", "score", "bar", "above", "date" or "history", which the page draws otherwise.
-        note: what stands small below the title.
+        kind: "text"; or "name", "score", "bar", "above", "date" or "history", which the page draws
+            differently.
+        note: Small text below the title.
     """
 
     title: str
@@ -43,7 +44,7 @@ Text = Callable[[Standing], str]
 
 
 def columns(board: Board, decimals: int) -> list[Column]:
-    """Returns the columns of a board, from left to right, that hold something in some line."""
+    """Returns the columns of a board, from left to right, without empty ones."""
     found = [*_scores(board, decimals), *_statistics(board, decimals), *_submissions(board, decimals)]
     return [column for column in found if any(column.cells)]
 
@@ -154,6 +155,6 @@ def _column(
     kind: str = "text",
     note: str = "",
 ) -> Column:
-    """A column whose lines are sorted by `key`, or by their text."""
+    """Returns a column whose lines are sorted by `key`, or by their text."""
     cells = tuple(text(line) for line in lines)
     return Column(title, cells, tuple(map(key, lines)) if key else cells, best, kind, note)

@@ -1,4 +1,4 @@
-"""Which submission stands for each team, while the competition runs and after its end."""
+"""The submission that represents each team on the board, while the competition runs and after its end."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,16 @@ Baselines = Mapping[str, Mapping[str, float]]
 def while_running(
     entries: Sequence[Entry], answers: Mapping[int, Answer], rows: int, baselines: Mapping[str, float]
 ) -> list[Contender]:
-    """The teams that have a valid submission and the baselines, by what was told: RMSE alone.
+    """Returns the teams with a valid submission, and the baselines, each with its published RMSE alone.
 
-    A team stands by the best score that it was told, the first of equal ones; one that was told none has nan.
+    The score of a team is the best one in the answers to it, the first of equal ones; nan if no answer had a
+    score.
 
     Args:
-        entries: the ledger's.
-        answers: to scored submissions, by number.
-        rows: public ones.
-        baselines: their RMSE as it is shown, by name.
+        entries: Entries of the ledger.
+        answers: Answers to scored submissions, by number.
+        rows: Number of public rows.
+        baselines: RMSE of the baselines as it is shown, by name.
     """
     found = [
         Contender(name, "baseline", Score(rmse, math.nan, math.nan, rows)) for name, rmse in baselines.items()
@@ -55,13 +56,13 @@ def while_running(
 def in_public(
     competition: Competition, public: Part, entries: Sequence[Entry], predictions: FloatArray
 ) -> list[Contender]:
-    """After the end, each team by its best public score, with all that is known of it.
+    """Returns the teams after the end, each with its best public score and all further numbers.
 
     Args:
-        competition: the organizer's copy.
-        public: the public part.
-        entries: the ledger's.
-        predictions: by number less one, (k, ids).
+        competition: Organizer's copy of the competition.
+        public: The public part.
+        entries: Entries of the ledger.
+        predictions: Predictions of the submissions 1, 2, ... (k, ids).
     """
     found = []
     for made in by_team(entries).values():
@@ -84,14 +85,14 @@ def in_private(
     predictions: FloatArray,
     before: Sequence[Standing],
 ) -> list[Contender]:
-    """After the end, each team by the best private score of its finals.
+    """Returns the teams after the end, each with the best private score of its final submissions.
 
     Args:
-        competition: the organizer's copy.
-        private: the private part.
-        entries: as for :func:`in_public`.
-        predictions: as for :func:`in_public`.
-        before: the public standings.
+        competition: Organizer's copy of the competition.
+        private: The private part.
+        entries: Entries of the ledger.
+        predictions: Predictions of the submissions 1, 2, ... (k, ids).
+        before: The public standings.
     """
     found = []
     public = {line.name: line for line in before if line.kind == "team"}
@@ -104,7 +105,7 @@ def in_private(
 
 
 def by_team(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
-    """The submissions of every team, by its id, in the order of arrival."""
+    """Returns the submissions of every team, by the team's id, in the order of arrival."""
     teams: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda entry: entry.number):
         teams.setdefault(entry.team_id, []).append(entry)
@@ -112,7 +113,7 @@ def by_team(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 
 
 def kit(part: Part, methods: Baselines) -> list[Contender]:
-    """The kit's methods, with all that is known of them."""
+    """Returns the kit's methods with all their scores."""
     return [
         Contender(
             name,
@@ -133,7 +134,7 @@ def _team(
     history: tuple[tuple[str, float], ...] = (),
     public: Standing | None = None,
 ) -> Contender:
-    """A team by one of its submissions; the RMSE is the ledger's."""
+    """Returns a team, represented by one of its submissions, with the RMSE that the ledger recorded."""
     found = part.score(predictions[entry.number - 1])
     return Contender(
         name=made[0].team,

@@ -1,10 +1,13 @@
-"""What teams hear of their submissions, by the competition's kind of feedback.
+"""The answers to teams' submissions, for each kind of feedback.
 
-"rounded" tells every public score. "ladder" tells what betters, by more than chance, the submission that
-stands for the team, or the best baseline that is shown, and that in steps of a standard error (the
-parameter-free Ladder: Blum & Hardt, ICML 2015, arXiv 1502.04585, section 4; there points are independent,
-here families are). "guarded" is a ladder that says "entered" of what would leave a team, and teams of a like
-name, less than `KEPT` of the labels' error.
+- "rounded" gives every public score.
+- "ladder" gives a score only if it improves, by more than chance, on the team's best submission so far or, at
+  first, on the best baseline that is shown; scores are rounded to steps of a standard error. This is the
+  parameter-free Ladder (Blum & Hardt, "The Ladder: A Reliable Leaderboard for Machine Learning Competitions",
+  ICML 2015, arXiv 1502.04585, section 4), with independent families in place of independent points.
+- "guarded" is a ladder that answers "entered" as soon as another score could reduce the error about the
+labels,
+  for a team and teams with similar names, to less than `KEPT` of its value.
 """
 
 import math
@@ -28,12 +31,12 @@ _ROUNDING = 1 + 1e-9
 
 @dataclass(frozen=True)
 class Answer:
-    """What a team is told of a submission.
+    """The answer to a submission.
 
     Attributes:
-        stands: the number of the submission whose score is told; None for none.
-        score: the public RMSE that is told, in points; None for none.
-        silent: whether nothing was compared, so that nothing is heard: the answer is "entered".
+        stands: Number of the submission whose score the answer gives, the team's best so far; None for none.
+        score: Public RMSE that the answer gives, in points; None for none.
+        silent: True if the answer is only "entered", without any comparison.
     """
 
     stands: int | None
@@ -43,13 +46,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Listening:
-    """What the answers to submissions rest on, beside these.
+    """The data from which answers to submissions are computed.
 
     Attributes:
-        competition: whose feedback and decimals count.
-        hidden: the public rows.
-        everybody: what everybody knows by the baselines on the board.
-        anchor: the predictions (ids,) that a team's first submission must better, where there is a ladder.
+        competition: The competition, with its feedback and decimals.
+        hidden: The public rows.
+        everybody: The knowledge of everybody who reads the baselines on the board.
+        anchor: Predictions (ids,) on which a team's first submission must improve in a ladder.
     """
 
     competition: Competition
@@ -59,7 +62,7 @@ class Listening:
 
     @classmethod
     def of(cls, competition: Competition, ledger: Ledger, known: Shown) -> "Listening":
-        """What answers rest on in the organizer's copy.
+        """Returns the data of the organizer's copy.
 
         Raises:
             UnusableInput: the ledger, the solution or the record of the build is damaged.
@@ -70,17 +73,17 @@ class Listening:
 
     @property
     def step(self) -> float:
-        """To which told scores are rounded, in points."""
+        """Points to multiples of which scores in answers are rounded."""
         if self.competition.feedback == "rounded":
             return 10.0**-self.competition.decimals
         return coarse_step(len(self.hidden.newest.part), self.hidden.error)
 
     def answers(self, entries: Sequence[Entry], predictions: FloatArray) -> dict[int, Answer]:
-        """What was told of every scored submission, by number, under the version in force.
+        """Returns the answer to every scored submission, by number, under the newest version of the solution.
 
         Args:
-            entries: scored submissions, in order.
-            predictions: of submissions, by number less one (k, ids).
+            entries: Scored submissions, in order.
+            predictions: Predictions of the submissions 1, 2, ... (k, ids).
         """
         if self.competition.feedback == "rounded":
             return _rounded(entries, self.competition.decimals)
@@ -90,7 +93,10 @@ class Listening:
         return found
 
     def told(self, entries: Sequence[Entry], predictions: FloatArray) -> tuple[dict[int, Answer], Knowledge]:
-        """The answers to the submissions of teams that listen together, and what they know by them."""
+        """Returns the answers to submissions of teams that count as one, and their knowledge of the labels.
+
+        The arguments are those of `answers`.
+        """
         known = self.everybody.copy()
         answers: dict[int, Answer] = {}
         for version in self.hidden.versions:
@@ -103,7 +109,10 @@ class Listening:
         return answers, known
 
     def hear_all(self, entries: Sequence[Entry], predictions: FloatArray) -> Knowledge:
-        """What somebody knows who hears the answers to all teams: what each is told, one after another."""
+        """Returns the knowledge of somebody who gets the answers to all teams, one after another.
+
+        The arguments are those of `answers`.
+        """
         known = self.everybody.copy()
         for version in self.hidden.versions:
             told = [entry for entry in entries if entry.number <= version.last]
@@ -117,7 +126,7 @@ class Listening:
     def _repeat(
         self, known: Knowledge, version: Version, answers: Mapping[int, Answer], predictions: FloatArray
     ) -> None:
-        """Learn the scores that answers tell; what did not stand is taken to tell a bit."""
+        """Update the knowledge by the scores in answers; an answer without improvement counts as one bit."""
         for number, answer in answers.items():
             added = self.hidden.added(predictions[number - 1])
             if answer.silent:
@@ -139,7 +148,7 @@ class Listening:
     def _climb(
         self, known: Knowledge, version: Version, entries: Sequence[Entry], predictions: FloatArray
     ) -> dict[int, Answer]:
-        """The answers of a ladder, a standing submission a team."""
+        """Returns the answers of a ladder, which keeps the best submission of each team."""
         standing: dict[str, Answer] = {}
         found: dict[int, Answer] = {}
         for entry in entries:
@@ -161,9 +170,9 @@ class Listening:
     def _may_hear(
         self, known: Knowledge, version: Version, values: FloatArray, reference: FloatArray
     ) -> bool:
-        """Whether a comparison, and a score if it comes to that, leave enough of the labels' error.
+        """Returns True if a comparison, and the score that may follow, leave enough of the labels' error.
 
-        It follows from what was told, so that the refusal itself tells nothing.
+        The result depends only on earlier answers, so that a refusal reveals nothing.
         """
         if self.competition.feedback != "guarded":
             return True
@@ -175,7 +184,7 @@ class Listening:
 
 
 def together(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """The submissions of every team, with those of teams whose names are alike, in order."""
+    """Returns the submissions of every team, in order; teams with similar names are joined."""
     groups = alike({entry.team for entry in entries})
     place = {name: number for number, names in enumerate(groups) for name in names}
     found: list[list[Entry]] = [[] for _ in groups]
@@ -185,9 +194,9 @@ def together(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def standard_error(differences: FloatArray, families: Families) -> float:
-    """Of the mean of paired loss differences (n,), in their unit, with families as what is sampled.
+    """Returns the standard error of the mean of paired loss differences (n,), in their unit, over families.
 
-    With a row a family it is their standard deviation over the root of n; 0 where there is one family.
+    If each row is a family, it is their standard deviation divided by sqrt(n); it is 0 for a single family.
 
     >>> rows = Families.of(["a", "b", "c"], ["x", "x", "x"])
     >>> standard_error(np.array([1.0, 2.0, 3.0]), rows) == (1 / 3) ** 0.5
@@ -201,9 +210,10 @@ def standard_error(differences: FloatArray, families: Families) -> float:
 
 
 def betters(new: FloatArray, old: FloatArray, families: Families) -> bool:
-    """Whether errors (n,) are smaller than others by more than the standard error of the paired difference.
+    """Returns True if the squared errors of `new` (n,) are smaller by more than one standard error.
 
-    A change within one family alone, of the others' size, never is: its gain equals its standard error.
+    The standard error is that of the paired difference. A change in one family alone is never enough, since
+    its gain equals its standard error.
     """
     gains = old**2 - new**2
     gain = float(gains.mean())
@@ -211,11 +221,11 @@ def betters(new: FloatArray, old: FloatArray, families: Families) -> bool:
 
 
 def best_so_far(entries: Sequence[Entry], decimals: int) -> list[Entry]:
-    """The submission with the lowest displayed public RMSE after each one, the earlier of equal ones.
+    """Returns the submission with the lowest displayed public RMSE after each one, the earlier of equals.
 
     Args:
-        entries: scored submissions of one team, in order.
-        decimals: of displayed scores.
+        entries: Scored submissions of one team, in order.
+        decimals: Number of decimals of displayed scores.
     """
     found: list[Entry] = []
     for entry in entries:
@@ -227,7 +237,7 @@ def best_so_far(entries: Sequence[Entry], decimals: int) -> list[Entry]:
 
 
 def heard(competition: Competition, ledger: Ledger, number: int) -> tuple[Answer, int]:
-    """What a team is told of submission `number`, a scored one, and how many rows that rests on.
+    """Returns the answer to the scored submission `number`, and the number of rows from which it is computed.
 
     Raises:
         UnusableInput: this is a participant's copy, or the ledger or a kept file is damaged.
@@ -241,7 +251,7 @@ def heard(competition: Competition, ledger: Ledger, number: int) -> tuple[Answer
 
 
 def _rounded(entries: Sequence[Entry], decimals: int) -> dict[int, Answer]:
-    """Every score, as it is displayed."""
+    """Returns an answer with the displayed score for every submission."""
     return {
         entry.number: Answer(entry.number, round(entry.public, decimals))
         for entry in entries

@@ -1,4 +1,4 @@
-"""Every submission with its scores on each part, classifier and group: for the organizer only."""
+"""The list of submissions with scores on each part, classifier and group, for the organizer only."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ class Line:
     """One submission.
 
     Attributes:
-        entry: of the ledger.
-        rmse: in points, by the name of a part of the test sets: see :func:`parts_of`; none where invalid.
-        problem: why the file of a valid submission cannot be scored; "" where it can.
+        entry: Entry of the ledger.
+        rmse: RMSE in points by the name of a part of the test sets, see :func:`parts_of`; empty if invalid.
+        problem: Reason why the file of a valid submission cannot be scored; "" if it can.
     """
 
     entry: Entry
@@ -28,7 +28,7 @@ class Line:
 
 
 def parts_of(solution: Sequence[SolutionRow]) -> dict[str, list[SolutionRow]]:
-    """The rows of a solution on the whole, by usage, by subject where there are several, and by group."""
+    """Returns the rows of a solution: all, by usage, by subject if there are several, and by group."""
     subjects = sorted({row.subject for row in solution})
     parts = {"overall": list(solution)}
     parts |= {usage.lower(): [r for r in solution if r.usage == usage] for usage in ("Public", "Private")}
@@ -39,7 +39,7 @@ def parts_of(solution: Sequence[SolutionRow]) -> dict[str, list[SolutionRow]]:
 
 
 def history(competition: Competition, team: str | None = None) -> tuple[Line, ...]:
-    """The submissions of a team, or of all, in order, each scored on every part under the newest solution.
+    """Returns the submissions of a team, or of all teams, in order, with scores by the newest solution.
 
     Raises:
         UnusableInput: this is a participant's copy, or nothing was submitted.

@@ -1,7 +1,4 @@
-"""``leaderboard.html``: one self-contained page that loads nothing and runs nothing but its own script.
-
-``leaderboard.md``: the leaderboard as a table for a README.
-"""
+"""The texts of ``leaderboard.html``, a self-contained page, and ``leaderboard.md``, a table for a README."""
 
 import math
 from collections.abc import Sequence
@@ -29,16 +26,16 @@ from submission.page import escaped, templates
 
 
 def leaderboard_html(competition: Competition, boards: Sequence[Board], head: str) -> str:
-    """The text of ``leaderboard.html``, every value escaped.
+    """Returns the text of ``leaderboard.html``, with every value escaped.
 
-    Its Content-Security-Policy allows the page's own style and script, by their SHA-256, and nothing else.
-    After the end the private and the public part stand side by side first, with the groups of lines that the
-    paired test does not part. Where no team submitted yet, the page says how to hand in.
+    The page's Content-Security-Policy allows only its own style and script, by their SHA-256. After the end
+    the page begins with the private and the public part side by side, with the groups of lines that the
+    paired test cannot tell apart. If no team has submitted yet, the page explains how to hand in.
 
     Args:
-        competition: whose name, visibility, sizes and decimals are shown.
-        boards: the public one, after the end below the private one, and that of the validation sets.
-        head: the hash of the ledger's last row.
+        competition: The competition, with name, visibility, sizes and decimals.
+        boards: The private board (after the end), the public one, and that of the validation sets.
+        head: Hash of the ledger's newest row.
     """
     page = templates(Path(__file__).parent)
     ends = {board.part: _longest([board]) for board in boards}
@@ -68,7 +65,7 @@ def leaderboard_html(competition: Competition, boards: Sequence[Board], head: st
 
 
 def _longest(boards: Sequence[Board]) -> float:
-    """What the bars of boards end at, in points."""
+    """Returns the largest value of the bars of boards, in points."""
     lines = [line for board in boards for line in board.standings]
     ends = [line.score.rmse if math.isnan(line.high) else line.high for line in lines]
     floors = [board.noise_floor for board in boards]
@@ -76,7 +73,7 @@ def _longest(boards: Sequence[Board]) -> float:
 
 
 def _steps(history: Sequence[tuple[str, float]]) -> str:
-    """The points of a line that falls with the score, in a box of 100 x 20."""
+    """Returns the points of an SVG line of scores over submissions, in a box of 100 x 20."""
     scores = [score for _, score in history]
     span = max(scores) - min(scores) or 1.0
     return " ".join(
@@ -90,12 +87,12 @@ PARTS = {"public": "the public part", "private": "the private part", "validation
 
 
 def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head: str) -> str:
-    """A table a board, the newest first, below the competition's name and above the ledger's head.
+    """Returns Markdown with the competition's name, a table per board, and the ledger's head.
 
     Args:
-        competition: whose name, visibility and decimals are shown.
-        boards: the public one, after the end below the private one, and that of the validation sets.
-        head: the hash of the ledger's last row.
+        competition: The competition, with name, visibility and decimals.
+        boards: The private board (after the end), the public one, and that of the validation sets.
+        head: Hash of the ledger's newest row.
     """
     blocks = [f"**{escaped(competition.name)}** ({competition.visibility})"]
     for board in boards:

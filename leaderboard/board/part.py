@@ -1,6 +1,6 @@
-"""The rows of a part of the test sets, or of the validation sets, ready to score many submissions.
+"""The rows of a part of the test sets, or of the validation sets, prepared for scoring many submissions.
 
-The families of the test sets, from the organizer's record of the build.
+The families of the test sets come from the organizer's record of the build.
 """
 
 import json
@@ -24,7 +24,7 @@ _LARGEST = 1 << 30
 
 
 def families_of(competition: Competition, rows: Sequence[SolutionRow]) -> Families:
-    """The families of rows of the solution (n,); a set that the record does not name is one of its own.
+    """Returns the families of rows of the solution (n,); a set that the record lacks is its own family.
 
     Raises:
         UnusableInput: ``private/build.json`` is damaged.
@@ -34,7 +34,7 @@ def families_of(competition: Competition, rows: Sequence[SolutionRow]) -> Famili
 
 
 def _recorded(competition: Competition) -> dict[str, str]:
-    """The family of every test set in ``private/build.json``, by name; none where there is no such file."""
+    """Returns the family of every test set in ``private/build.json``, by name; empty without that file."""
     path = competition.private / "build.json"
     if not path.exists():
         return {}
@@ -52,12 +52,12 @@ class Part:
     """The rows that count in one part.
 
     Attributes:
-        ids: of the rows (n,).
-        columns: where each stands among the ids of the test or of the validation sets (n,).
-        targets: the labels (n,), fractions.
-        families: of the rows.
-        noise_floor: in points, see :func:`submission.scoring.noise_floor_of`.
-        further: the same part of each metric that does not rank.
+        ids: Ids of the rows (n,).
+        columns: Places of the rows among the ids of the test or validation sets (n,).
+        targets: Targets (n,), fractions.
+        families: Families of the rows.
+        noise_floor: Noise floor in points, see :func:`submission.scoring.noise_floor_of`.
+        further: The same part for each metric that does not rank.
     """
 
     ids: tuple[str, ...]
@@ -69,7 +69,7 @@ class Part:
 
     @classmethod
     def of(cls, competition: Competition, solution: Sequence[SolutionRow], usage: str) -> "Part":
-        """The rows of `solution` whose usage is "Public" or "Private", and those of metrics that do not rank.
+        """Returns the rows of `solution` with the usage "Public" or "Private", for all metrics.
 
         Raises:
             UnusableInput: ``private/build.json`` is damaged.
@@ -80,7 +80,7 @@ class Part:
 
     @classmethod
     def of_rows(cls, competition: Competition, solution: Sequence[SolutionRow], usage: str) -> "Part":
-        """The rows of `solution` with this usage, alone.
+        """Returns the rows of `solution` with this usage, without further metrics.
 
         Raises:
             UnusableInput: ``private/build.json`` is damaged.
@@ -91,10 +91,10 @@ class Part:
 
     @classmethod
     def of_validation(cls, competition: Competition) -> "Part":
-        """The validation sets, each a family, with those of metrics that do not rank.
+        """Returns the validation sets, each as a family, for all metrics.
 
         Raises:
-            UnusableInput: there are none, or their targets cannot be read.
+            UnusableInput: there are no validation sets, or their targets cannot be read.
         """
         if not competition.sets("val"):
             raise UnusableInput(f"{competition.root} has no validation sets")
@@ -121,16 +121,16 @@ class Part:
         return len(self.ids)
 
     def errors(self, predictions: FloatArray) -> FloatArray:
-        """The errors (n,) in points of a submission with these predictions (ids,)."""
+        """Returns the errors (n,) in points of a submission with these predictions (ids,)."""
         return 100 * (np.asarray(predictions)[self.columns] - self.targets)
 
     def score(self, predictions: FloatArray) -> Score:
-        """The score of a submission with these predictions (ids,)."""
+        """Returns the score of a submission with these predictions (ids,)."""
         chosen = np.asarray(predictions)[self.columns].tolist()
         return score(dict(zip(self.ids, chosen, strict=True)), self._truth, self._subjects.__getitem__)
 
     def of_method(self, predictions: Mapping[str, float]) -> tuple[Score, FloatArray]:
-        """Score and errors (n,) of predictions by id."""
+        """Returns the score and the errors (n,), in points, of predictions by id."""
         values = np.array([predictions[name] for name in self.ids])
         found = score(predictions, self._truth, self._subjects.__getitem__)
         return found, 100 * (values - self.targets)
@@ -145,5 +145,5 @@ class Part:
 
 
 def sampling_noise(competition: Competition, rows: Sequence[SolutionRow]) -> float:
-    """The noise floor of `rows`, in points: see :func:`submission.scoring.noise_floor_of`."""
+    """Returns the noise floor of `rows` in points: see :func:`submission.scoring.noise_floor_of`."""
     return noise_floor_of(competition, "test", {row.id: row.prediction for row in rows})

@@ -1,7 +1,8 @@
-"""Signs that somebody probes for labels: submissions in as many directions as there are public rows.
+"""Detection of teams that probe for labels: submissions that differ in as many directions as public rows.
 
-Each score tells the labels along one direction, the change from another submission. Whoever has as many as
-there are public rows knows all labels, whatever the changes look like; single rows are the plainest way.
+Each score reveals the labels along one direction, the difference from another submission. A team with as many
+directions as there are public rows knows all labels, whatever the differences look like; changing single rows
+is the simplest way.
 """
 
 from collections.abc import Sequence
@@ -12,19 +13,20 @@ from leaderboard.ledger.ledger import Entry
 from submission.arrays import FloatArray, IntArray
 
 FEW_ROWS = 0.1
-"""Of all rows: an honest change of a method moves most of them."""
+"""Share of all rows up to which a change is suspicious; an honest change of a method changes most rows."""
 SUSPICIOUS = 5
-"""So many near copies are told to the organizer."""
+"""Number of near copies from which on the organizer is warned."""
 DIRECTIONS = 0.5
-"""Of the public rows: so many directions leave .7 of the labels' error."""
+"""Share of the public rows; this number of directions leaves 0.7 of the labels' error."""
 _LOOK_BACK = 200
 _SHOWN = 5
 
 
 def near_copies(predictions: FloatArray) -> list[int]:
-    """Which of a team's submissions (k, n), in order, differ from some earlier one in one row or a few.
+    """Returns the indices of a team's submissions (k, n) that differ from an earlier one in only a few rows.
 
-    Decoys in between hide nothing, since the 200 before are compared; an exact copy is no probe.
+    Each is compared with the 200 submissions before it, so decoys in between do not help. Exact copies do not
+    count.
 
     >>> base = np.full(40, 0.6)
     >>> probes = np.where(np.eye(3, 40) > 0, 1.0, base)
@@ -42,11 +44,11 @@ def near_copies(predictions: FloatArray) -> list[int]:
 
 
 def directions(predictions: FloatArray, step: float) -> int:
-    """In how many directions submissions (k, n) differ by enough to change a score.
+    """Returns the number of directions in which submissions (k, n) differ by enough to change a score.
 
     Args:
-        predictions: for the public rows, fractions.
-        step: to which scores are rounded, in points.
+        predictions: Predictions of the public rows (k, n), fractions.
+        step: Points to multiples of which scores are rounded.
 
     >>> base = np.full(40, 0.6)
     >>> directions(np.stack([base, base + 0.1, base + 0.2, base * 1.001]), 0.01)
@@ -62,13 +64,13 @@ def directions(predictions: FloatArray, step: float) -> int:
 def probing_warnings(
     entries: Sequence[Entry], predictions: FloatArray, public: IntArray, step: float
 ) -> list[str]:
-    """A line or two for the organizer if a team's submissions look like probes.
+    """Returns warnings for the organizer if a team's submissions look like probes for labels.
 
     Args:
-        entries: scored submissions, in order, of a team, or of teams of a like name.
-        predictions: theirs (k, ids).
-        public: the columns of the public rows (n,).
-        step: to which scores are rounded, in points.
+        entries: Scored submissions, in order, of a team, or of teams with similar names.
+        predictions: Their predictions (k, ids).
+        public: Columns of the public rows (n,).
+        step: Points to multiples of which scores are rounded.
     """
     if not entries:
         return []
@@ -82,12 +84,12 @@ def probing_warnings(
         few = max(2, int(FEW_ROWS * predictions.shape[1]))
         found.append(
             f"{who}{len(near)} of {len(entries)} submissions differ from an earlier one in at most {few} of "
-            f"{predictions.shape[1]} rows (numbers {numbers}{more}): labels are probed that way"
+            f"{predictions.shape[1]} rows (numbers {numbers}{more}), a way to find out labels"
         )
     rank = directions(predictions[:, public], step) if len(entries) > DIRECTIONS * len(public) else 0
     if rank >= max(DIRECTIONS * len(public), 2):
         found.append(
             f"{who}{len(entries)} submissions differ in {rank} directions, with {len(public)} public rows: "
-            "scores in as many directions as rows tell every label (unseen audit says how well)"
+            "scores in as many directions as rows reveal every label (see unseen audit)"
         )
     return found

@@ -1,4 +1,4 @@
-"""Publishing the leaderboard."""
+"""Functions that publish the leaderboard."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,15 +30,15 @@ from submission.solution import solution_of
 
 @dataclass(frozen=True)
 class Published:
-    """What :func:`publish` wrote.
+    """The result of :func:`publish`.
 
     Attributes:
-        standings: the lines of the public leaderboard, best first; detailed after the end.
-        final: those of the private one; none before the end.
-        warnings: for the organizer, a line each: too few public predictions, teams that have a baseline's
-            name, submissions that look like probes, files that were left out.
-        csv, html, markdown: the files.
-        private_csv: the file with private scores; None before the end.
+        standings: Lines of the public leaderboard, best first; with details after the end.
+        final: Lines of the private leaderboard; empty before the end.
+        warnings: Warnings for the organizer: too few public predictions, teams with a baseline's name,
+            submissions that look like probes for labels, files that were left out.
+        csv, html, markdown: Paths of the files.
+        private_csv: Path of the file with private scores; None before the end.
     """
 
     standings: tuple[Standing, ...]
@@ -50,7 +50,7 @@ class Published:
     private_csv: Path | None
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: rank, name, score and number of submissions."""
+        """Returns the HTML for a notebook: rank, name, score and number of submissions."""
         page = templates(Path(__file__).parent).get_template("published.html")
         return page.render(lines=self.standings, page=self.html)
 
@@ -60,34 +60,35 @@ def publish(
 ) -> Published:
     """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
 
-    Before the end they show, on the public part, the teams' ranks and scores as they were told, and a few
-    baselines; each further number would tell of the labels (`leaderboard.board.told`). All methods and all
-    statistics stand in the table of the validation sets, ``leaderboard_validation.csv``. A file that is not
-    valid (any more) is left out with a warning.
+    Before the end the files show, for the public part, the teams' ranks and the scores in the answers to
+    them, and a few baselines; any further number would reveal something about the labels
+    (`leaderboard.board.told`). All methods and statistics are in the table of the validation sets,
+    ``leaderboard_validation.csv``. An invalid file is left out with a warning.
 
-    After the end the teams' private scores, ranks and the shake-up are published too, on the page and in
-    ``leaderboard_private.csv``: that is for the organizer to say.
+    After the end, if the organizer asks for it, the teams' private scores, ranks and the shake-up are
+    published too, on the page and in ``leaderboard_private.csv``.
 
-    Where others submit meanwhile, all are written again: the last to write has seen the last submission.
+    If other processes submit at the same time, all files are written again, so that the last one to write has
+    seen the last submission.
 
     Args:
-        competition: the organizer's copy.
-        ended: the time now, if private scores are to be published.
-        out: the folder to write to, as for a copy that cannot be written; the competition's own unless given.
-        retired: whether the test sets are not used again, so that after the end all methods are shown on
-            them.
+        competition: Organizer's copy of the competition.
+        ended: Present time, to publish private scores; None for public scores only.
+        retired: True, after the end, to show all methods on the test sets too, if these will not be used
+            again.
+        out: Folder to write to, for example for a read-only copy; None for the competition's folder.
 
     Raises:
-        UnusableInput: this is a participant's copy, the ledger is damaged or lacks a row that was told, or
+        UnusableInput: this is a participant's copy; the ledger is damaged or lacks a published row; or
             private scores are to be published before the deadline, or methods on test sets before the end.
     """
     if retired and ended is None:
-        raise UnusableInput("test sets are retired after the end alone: give --final too")
+        raise UnusableInput("test sets can be retired only after the end: give --final too")
     competition.require_private()
     if ended is not None and competition.deadline is not None and ended < competition.deadline:
         raise UnusableInput(
             f"the deadline of {competition.name} is {competition.deadline:%Y-%m-%d %H:%M:%S} UTC: "
-            "private scores are published after it"
+            "private scores can be published only after it"
         )
     ledger = Ledger(competition.private / "ledger.sqlite")
     ledger.check()
@@ -150,7 +151,7 @@ def _while_running(
     entries: Sequence[Entry],
     predictions: FloatArray,
 ) -> Board:
-    """Ranks and scores of teams as they were told, and a few baselines."""
+    """Returns the public board before the end: teams with the scores of their answers, a few baselines."""
     public, hidden = listening.hidden.newest.part, listening.hidden
     baselines = {
         name: round(public.of_method(found)[0].rmse / hidden.step) * hidden.step
@@ -168,7 +169,7 @@ def _after_end(
     predictions: FloatArray,
     methods: Baselines,
 ) -> list[Board]:
-    """The private board and the public one, with the methods of the kit that may be shown there."""
+    """Returns the private and the public board after the end, with the kit's methods that may be shown."""
     decimals, further, solution = competition.decimals, competition.titles[1:], solution_of(competition)
     public, private = (Part.of(competition, solution, usage) for usage in ("Public", "Private"))
     seen = [
@@ -187,7 +188,7 @@ def _after_end(
 
 
 def _on_validation(competition: Competition) -> Board:
-    """All methods on the labelled validation sets, where nothing is told that participants do not have."""
+    """Returns the board of all methods on the labelled validation sets, which reveals nothing new."""
     methods = read_methods(competition, "val").predictions if competition.sets("val") else {}
     if not methods:
         return Board("validation", ())
@@ -198,7 +199,7 @@ def _on_validation(competition: Competition) -> Board:
 
 
 def _probing(entries: Sequence[Entry], predictions: FloatArray, public: Part, step: float) -> list[str]:
-    """Warnings of teams, and of those of a like name, whose submissions look like probes."""
+    """Returns warnings about teams, or teams with similar names, whose submissions look like probes."""
     scored = [entry for entry in entries if entry.status == "scored"]
     found = []
     for made in together(scored):
@@ -208,7 +209,7 @@ def _probing(entries: Sequence[Entry], predictions: FloatArray, public: Part, st
 
 
 def _namesakes(rows: Sequence[Entry], competition: Competition) -> list[str]:
-    """Teams entered before a baseline of their name was predicted."""
+    """Returns warnings about teams with the name of a baseline, which was predicted after they submitted."""
     baselines = baseline_names(competition)
     return [
         f"team {team!r} reads like the baseline {baselines[plain(team)]!r}: "
@@ -228,6 +229,6 @@ def _few(public: int) -> list[str]:
     if public >= FEW:
         return []
     return [
-        f"the public score rests on {public} predictions: a few submissions tell their labels; "
+        f"the public score is computed from {public} predictions: a few submissions reveal their labels; "
         f"build with more test sets (baselines are shown from {FEW} on)"
     ]

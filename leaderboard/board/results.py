@@ -1,6 +1,6 @@
-"""How the kit's own methods do on all test sets, by group: a table for organizers and for the docs.
+"""The scores of the kit's methods on all test sets, by group: a table for organizers and for the docs.
 
-The kit's own methods in a competition: what `unseen predict` wrote to ``submissions/``.
+The methods are those whose predictions `unseen predict` wrote to ``submissions/``.
 """
 
 import math
@@ -25,7 +25,7 @@ from submission.scoring import score_rows, validate
 from submission.solution import SolutionRow, solution_of
 
 MOST_GROUPS = 3
-"""Groups of methods that cannot be told apart are listed where there are no more: many overlap."""
+"""Largest number of groups of methods that cannot be told apart for which the groups are listed."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Methods:
     """The valid files in ``submissions/`` that `unseen predict` wrote.
 
     Attributes:
-        predictions: {method: {id: fraction}}; a method's name is its file's.
-        warnings: one printable line for every file that was left out, saying why.
+        predictions: Predictions {method: {id: fraction}}, where a method is named after its file.
+        warnings: One line for every file that was left out, with the reason.
     """
 
     predictions: dict[str, dict[str, float]]
@@ -42,39 +42,39 @@ class Methods:
 
 
 UNKNOWN = (
-    "there is no record that `unseen predict` wrote it as it is; predict the method again to show it, "
-    "or take the file away where it is a participant's"
+    "there is no record that `unseen predict` wrote its present content; predict the method again to show "
+    "it, or remove the file if it is a participant's"
 )
 
 
 def method_files(competition: Competition, part: str = "test") -> list[Path]:
-    """The files in ``submissions/``, or in ``validation/`` for "val", valid or not, sorted by name."""
+    """Returns the files in ``submissions/``, for "val" in ``validation/``, valid or not, sorted by name."""
     folder = {"test": "submissions", "val": "validation"}[part]
     return sorted((competition.root / folder).glob("*.csv"))
 
 
 def baseline_names(competition: Competition) -> dict[str, str]:
-    """The names of baselines, predicted or shown already, by what they read like."""
+    """Returns the names of baselines that were predicted or shown, by their letters and digits (`plain`)."""
     kept = sorted((competition.private / "shown").glob("*.csv"))
     names = [CONSTANT, *predicted_names(competition), *(path.stem.partition("-")[2] for path in kept)]
     return {plain(name): name for name in names}
 
 
 def read_methods(competition: Competition, part: str = "test") -> Methods:
-    """Every method's predictions for the test sets, or for the validation sets ("val"), sorted by name.
+    """Returns the predictions of every method for the test sets, or validation sets ("val"), sorted by name.
 
-    Left out are files that are not valid or cannot be read, whose name cannot be shown, links into
-    ``private/``, and files that `unseen predict` did not write, such as a participant's.
+    Files are left out if they are invalid, unreadable or links into ``private/``, if their name cannot be
+    printed, or if `unseen predict` did not write them, such as a participant's.
     """
     predictions = {}
     warnings = []
     private = competition.private.resolve()
     for path in method_files(competition, part):
         if not path.name.isprintable():
-            warnings.append(f"left out {str(path)!r}: its name cannot be shown; rename it")
+            warnings.append(f"left out {str(path)!r}: its name cannot be printed; rename it")
             continue
         if Path(os.path.realpath(path)).is_relative_to(private):  # resolve() fails on a loop
-            warnings.append(f"left out {path}: it leads into {competition.private}")
+            warnings.append(f"left out {path}: it is a link into {competition.private}")
             continue
         try:
             found = validate(competition, path, part)
@@ -101,14 +101,15 @@ UNITS = (
 
 @dataclass(frozen=True)
 class Result:
-    """One line of the table, in points; nan where a number is unknown or makes no sense.
+    """One line of the table, in points; nan for numbers that are unknown or undefined.
 
     Attributes:
-        method: the method's name, or `NOISE`.
-        rmse, skill, mae, spearman: over all test sets; skill is against `CONSTANT`.
-        groups: the RMSE of every group of test sets.
-        together: the groups of methods that it is in, which the paired test over families does not part; none
-            where too few rows or families count, or beyond the first `statistics.MOST` methods.
+        method: Name of the method, or `NOISE`.
+        rmse, skill, mae, spearman: Scores over all test sets; the skill is against `CONSTANT`.
+        groups: RMSE of every group of test sets.
+        together: Numbers of the groups of methods, not told apart by the paired test over families, to which
+            it belongs; empty if there are too few rows or families, or beyond the first `statistics.MOST`
+            methods.
     """
 
     method: str
@@ -122,9 +123,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """The lines of the table, best first, the noise floor last.
+    """The table of results.
 
-    Beside them what was left out, and why, and the metric that is predicted, where it is not accuracy.
+    Attributes:
+        rows: Lines, best first, the noise floor last.
+        warnings: One line for every file that was left out, with the reason.
+        quantity: Title of the predicted metric; "" for accuracy.
     """
 
     rows: tuple[Result, ...]
@@ -132,7 +136,7 @@ class Results:
     quantity: str = ""
 
     def table(self, markdown: bool = False) -> str:
-        """The lines as text aligned for a terminal, or as Markdown; notes below."""
+        """Returns the table as aligned text for a terminal, or as Markdown, with notes below it."""
         groups = list(self.rows[0].groups)
         header = ["method", "RMSE", "skill", "MAE", "Spearman", *groups]
         cells = [
@@ -148,7 +152,7 @@ class Results:
         return "\n".join([f"{title}{body}\n\n{UNITS}", *self._decided()])
 
     def _decided(self) -> list[str]:
-        """Returns how many pairs of methods the paired test tells apart, and few groups that it does not."""
+        """Returns lines about the paired test: the share of pairs told apart, and groups that are not."""
         groups = [row.together for row in self.rows]
         together = [
             ", ".join(row.method for row in self.rows if number in row.together)
@@ -163,8 +167,8 @@ def results(competition: Competition, metric: str | None = None) -> Results:
     """Score every file in ``submissions/`` on all test sets and on each group of them (organizers only).
 
     Args:
-        competition: the organizer's copy.
-        metric: which one's predictions are scored; by default the one that ranks.
+        competition: Organizer's copy of the competition.
+        metric: Metric whose predictions are scored; None for the one that ranks.
 
     Raises:
         UnusableInput: this is a participant's copy.
@@ -200,7 +204,7 @@ def _grouped(
     competition: Competition,
     solution: Sequence[SolutionRow],
 ) -> list[Result]:
-    """The rows, best first, with the groups of methods that the paired test does not part."""
+    """Returns the rows, best first, with the groups of methods that the paired test does not tell apart."""
     families = families_of(competition, solution)
     if len(solution) < FEW or len(families) < FEWEST_FAMILIES or not rows:
         return [*rows]
@@ -211,7 +215,7 @@ def _grouped(
 
 
 def tables(competition: Competition, markdown: bool = False) -> str:
-    """The table of every metric that is predicted, as text or as Markdown, the one that ranks first.
+    """Returns the tables of all predicted metrics, as text or as Markdown; the ranking metric comes first.
 
     Raises:
         UnusableInput: as :func:`results`.
@@ -220,14 +224,14 @@ def tables(competition: Competition, markdown: bool = False) -> str:
 
 
 def _in_order(solution: Sequence[SolutionRow]) -> list[str]:
-    """The groups: those that a build makes, from the mildest shift on, then any others by name."""
+    """Returns the groups: those that a build makes, from the mildest shift on, then all others by name."""
     found = {row.group for row in solution}
     known = [group for group in GROUPS if group in found]
     return [*known, *sorted(found - set(known))]
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Columns two spaces apart, the first flush left and the others flush right."""
+    """Returns the lines as text, with the first column aligned left and the others right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     texts = []
     for first, *rest in lines:

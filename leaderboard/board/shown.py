@@ -1,7 +1,7 @@
-"""Which of the kit's methods the board shows before the end, and what a participant starts from.
+"""The kit's methods that the board shows before the end, and the prior knowledge of a participant.
 
-They are chosen by their scores on the labelled validation sets, which everybody knows, once, and kept in
-``private/shown/``: another choice, or other files, would tell further numbers about the same labels.
+The methods are chosen once, by their scores on the labelled validation sets, which everybody knows, and kept
+in ``private/shown/``: another choice, or other files, would publish further numbers about the same labels.
 """
 
 import math
@@ -19,18 +19,18 @@ from submission.predictions import read_predictions, write_predictions
 from submission.scoring import constant_error, constant_predictions
 
 MOST = 3
-"""Baselines on the board before the end."""
+"""Largest number of baselines on the board before the end."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What everybody knows before the first submission.
+    """The knowledge of everybody before the first submission.
 
     Attributes:
-        baselines: the predictions for the test sets of those that are shown, {name: {id: fraction}}, that
-            which is best on the validation sets first.
-        prior: the predictions of the first, or the mean of the meta-train sets where none is shown.
-        error: of `prior` on the labelled sets, in points.
+        baselines: Predictions of the shown baselines for the test sets, {name: {id: fraction}}; the best on
+            the validation sets comes first.
+        prior: Predictions of the first baseline, or the mean of the meta-train sets if none is shown.
+        error: RMSE of `prior` on the labelled sets, in points.
     """
 
     baselines: Mapping[str, Mapping[str, float]]
@@ -39,10 +39,10 @@ class Shown:
 
 
 def shown(competition: Competition) -> Shown:
-    """What is shown in the organizer's copy; chosen and kept where nothing was yet, and methods are there.
+    """Returns the baselines to show; on the first call with methods they are chosen and kept.
 
     Raises:
-        UnusableInput: a kept file, or one of the competition, is damaged.
+        UnusableInput: a kept file, or a file of the competition, is damaged.
     """
     folder, baselines = competition.private / "shown", {}
     for path in sorted(folder.glob("*.csv")):
@@ -69,7 +69,7 @@ def _kept(competition: Competition, path: Path) -> dict[str, float]:
 
 
 def validation_scores(competition: Competition) -> dict[str, float]:
-    """The RMSE on the validation sets, in points, of every method with a valid file in ``validation/``."""
+    """Returns the RMSE on the validation sets, in points, of every method with a valid file there."""
     if not competition.sets("val"):
         return {}
     part = Part.of_validation(competition)
@@ -78,7 +78,7 @@ def validation_scores(competition: Competition) -> dict[str, float]:
 
 
 def _chosen(competition: Competition, methods: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """The best two on the validation sets, and `CONSTANT`, which skill is measured against; then the next."""
+    """Returns the best two methods on the validation sets and `CONSTANT`, or else the best three."""
     scores = validation_scores(competition)
     ordered = sorted(methods, key=lambda name: (scores.get(name, math.inf), name))
     others = [name for name in ordered if name != CONSTANT]
@@ -88,7 +88,7 @@ def _chosen(competition: Competition, methods: Mapping[str, Mapping[str, float]]
 
 
 def _mean(competition: Competition) -> dict[str, float]:
-    """The mean of the meta-train sets; a half where their targets are missing."""
+    """Returns the mean of the meta-train sets for every id; 0.5 if their targets are missing."""
     try:
         return constant_predictions(competition, "test")
     except UnusableInput:

@@ -1,7 +1,7 @@
-"""How sure a ranking is: the bootstrap and a paired test over families of sets.
+"""The uncertainty of a ranking: a bootstrap and a paired test over families of sets.
 
-Sets of one family share their operation or their source, and two subjects see the same images: their errors
-are not independent, so that whole families are drawn or flipped, never rows.
+Sets of one family share their operation or their source, and two subjects see the same images, so that their
+errors are not independent. Therefore whole families are drawn or flipped, never single rows.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from submission.intervals import FEWEST_FAMILIES, LEVEL, rmse_interval
 from submission.random import BOOTSTRAP
 
 DRAWS = 1000
-"""Of the bootstrap, and of the signs of the paired test."""
+"""Number of draws of the bootstrap, and of signs in the paired test."""
 MOST = 20
-"""How many lines, the best, are compared pair by pair."""
+"""Number of the best lines that are compared pair by pair."""
 PAIR_DRAWS = 20_000
-"""Of the signs there: of 190 pairs the least p-value has to be below .05 / 190."""
+"""Number of draws of signs for pairs: with 190 pairs, the smallest p-value has to be below 0.05 / 190."""
 _BLOCK = 200  # draws at a time, which bounds the memory
 
 
@@ -28,8 +28,8 @@ class Families:
     """The families of the rows that are scored, and the groups within which they are drawn.
 
     Attributes:
-        codes: of every row (n,), its family's number, 0 to g - 1.
-        strata: of every family (g,), the number of its stratum.
+        codes: Number of the family of every row (n,), 0 to g - 1.
+        strata: Number of the stratum of every family (g,).
     """
 
     codes: IntArray
@@ -37,10 +37,10 @@ class Families:
 
     @classmethod
     def of(cls, families: Sequence[str], groups: Sequence[str]) -> "Families":
-        """The families of rows whose family and group (n,) are named.
+        """Returns the families of rows, given the names of each row's family and group (n,).
 
-        A family in two groups counts as two. A group of one family could not vary by itself, and is joined
-        with the smallest other one ("collapsed strata", Cochran, Sampling Techniques, 1977, 5A.12).
+        A family in two groups counts as two. A group with a single family cannot vary, so it is joined with
+        the smallest other group ("collapsed strata", Cochran, Sampling Techniques, 1977, 5A.12).
         """
         pairs = sorted(set(zip(groups, families, strict=True)))
         number = {pair: code for code, pair in enumerate(pairs)}
@@ -60,27 +60,28 @@ class Families:
         return len(self.strata)
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """The sum of `values` (..., n) over the rows of each family (..., g)."""
+        """Returns the sums of `values` (..., n) over the rows of each family (..., g)."""
         return values @ (self.codes[:, None] == np.arange(len(self))).astype(np.float64)
 
     @property
     def sizes(self) -> FloatArray:
-        """How many rows each family has (g,)."""
+        """The number of rows of each family (g,)."""
         return np.bincount(self.codes, minlength=len(self)).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """What is known of the scores and ranks of t lines, each array (t,), in their order.
+    """The uncertainty of the scores and ranks of t lines; every array is (t,), in the order of the lines.
 
     Attributes:
-        low, high: the 95 % interval of the RMSE, in points.
-        best, worst: the 95 % interval of the rank, which the rank itself lies in; 0 for lines that have none.
-        first: the share of draws in which the line is ranked first; nan for lines without a rank.
-        above: the p-value of the paired test against the line above; nan for the first.
-        groups: the numbers, from 1 on, of the groups that each line is in: two lines share one exactly where
-            the paired test does not part them; none beyond the first `MOST` lines, or where errors are
-            unknown.
+        low, high: Ends of the 95 % interval of the RMSE, in points.
+        best, worst: Ends of the 95 % interval of the rank, which contains the rank itself; 0 for lines
+            without.
+        first: Share of draws in which the line is ranked first; nan for lines without a rank.
+        above: p-value of the paired test against the line above; nan for the first line.
+        groups: Numbers, from 1 on, of the groups to which each line belongs: two lines share a group if and
+            only if the paired test does not tell them apart. Empty beyond the first `MOST` lines, or if
+            errors are unknown.
     """
 
     low: FloatArray
@@ -95,19 +96,19 @@ class Uncertainty:
 def uncertainty(
     squared: FloatArray, families: Families, ranked: NDArray[np.bool_], decimals: int
 ) -> Uncertainty | None:
-    """Intervals of RMSE and rank, P(rank 1) and the paired test; None with under `FEWEST_FAMILIES` families.
+    """Returns intervals of RMSE and rank, P(rank 1) and paired tests; None below `FEWEST_FAMILIES` families.
 
-    The RMSE's interval is `submission.intervals.rmse_interval`. A rank's is the percentile bootstrap's (Efron
-    & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13): families are drawn with replacement within
-    their stratum, from a fixed seed and the same ones for every line, and every draw is ranked as the
-    leaderboard is.
+    The interval of the RMSE is `submission.intervals.rmse_interval`. That of a rank is the percentile
+    bootstrap (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13): families are drawn with
+    replacement within their stratum, with a fixed seed and the same families for every line, and every draw
+    is ranked as the leaderboard is.
 
     Args:
-        squared: the squared errors (t, n) in points, a line each, best first. Where a line has nan nothing is
-            said of it, and the others are ranked without it.
-        families: of the n rows.
-        ranked: which lines have a rank (t,).
-        decimals: of displayed scores, by which ranks are given.
+        squared: Squared errors of the lines (t, n), in points^2, best line first. A line with nan gets no
+            numbers, and the others are ranked without it.
+        families: Families of the n rows.
+        ranked: True (t,) for lines with a rank.
+        decimals: Number of decimals of displayed scores, by which ranks are given.
     """
     if len(families) < FEWEST_FAMILIES or not len(squared):
         return None
@@ -126,7 +127,7 @@ def uncertainty(
 
 
 def resampled_rmse(sums: FloatArray, families: Families, draws: int, rng: np.random.Generator) -> FloatArray:
-    """The RMSE (t, draws) of lines with sums (t, g) of squared errors, when families are drawn anew."""
+    """Returns the RMSE (t, draws) of lines with sums (t, g) of squared errors, over draws of families."""
     weights = np.zeros((draws, len(families)))
     for stratum in np.unique(families.strata):
         (members,) = np.nonzero(families.strata == stratum)
@@ -152,10 +153,16 @@ def competition_ranks(rmse: FloatArray, decimals: int) -> IntArray:
 
 
 def sign_test(differences: FloatArray, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """The two-sided p-value (t,) that sums (t, g) of paired differences of g families are 0 but for chance.
+    """Returns two-sided p-values (t,) of the hypothesis that paired differences are 0 up to chance.
 
-    Under the hypothesis the sign of every family's sum is as likely as the other: of all signs, or of `draws`
-    random ones, the share that leaves a total at least as large (Fisher, The Design of Experiments, 1935).
+    Under the hypothesis both signs of every family's sum are equally likely. The p-value is the share of all
+    signs, or of `draws` random ones, whose total is at least as large (Fisher, The Design of Experiments,
+    1935).
+
+    Args:
+        differences: Sums (t, g) of paired differences over the rows of each of g families.
+        rng: Random generator of the signs.
+        draws: Largest number of signs.
     """
     if not len(differences):
         return np.zeros(0)
@@ -168,11 +175,11 @@ def sign_test(differences: FloatArray, rng: np.random.Generator, draws: int = DR
 
 
 def parted(sums: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Whether the paired test tells each pair of t lines apart, (t, t), at .05 over all pairs (Holm).
+    """Returns True (t, t) for pairs of lines that the paired test tells apart, at 0.05 over all pairs (Holm).
 
     Args:
-        sums: of each line's squared errors over the rows of each family (t, g).
-        rng: of the signs.
+        sums: Sums (t, g) of each line's squared errors over the rows of each family.
+        rng: Random generator of the signs.
     """
     first, second = np.triu_indices(len(sums), 1)
     decided = holm(sign_test(sums[first] - sums[second], rng, PAIR_DRAWS)) <= 1 - LEVEL
@@ -182,9 +189,10 @@ def parted(sums: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
 
 
 def holm(values: FloatArray) -> FloatArray:
-    """The p-values (m,), adjusted so that of m tests at most a share alpha of families errs anywhere.
+    """Returns the p-values (m,), adjusted by Holm to control the family-wise error rate of m tests.
 
-    Holm, Scandinavian Journal of Statistics 6 (1979): the least counts m times, the next m - 1 times, ...
+    The smallest is multiplied by m, the next by m - 1, and so on (Holm, "A Simple Sequentially Rejective
+    Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979).
 
     >>> holm(np.array([0.04, 0.01, 0.03])).tolist()
     [0.06, 0.03, 0.06]
@@ -197,10 +205,11 @@ def holm(values: FloatArray) -> FloatArray:
 
 
 def groups_not_parted(apart: NDArray[np.bool_]) -> list[tuple[int, ...]]:
-    """The groups that each of t lines is in, numbered from 1 on: two share one where they are not `apart`.
+    """Returns the groups, numbered from 1 on, of each of t lines; two lines share a group if not `apart`.
 
-    The fewest sets that show it: the maximal ones within which no pair is apart, found by insertion and
-    absorption (Piepho, Journal of Computational and Graphical Statistics 13, 2004), best line first.
+    The groups are the maximal sets of lines within which no pair is told apart, found by insertion and
+    absorption (Piepho, "An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons", Journal
+    of Computational and Graphical Statistics 13, 2004), best line first.
 
     >>> apart = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], dtype=bool)
     >>> groups_not_parted(apart)
@@ -219,7 +228,7 @@ def groups_not_parted(apart: NDArray[np.bool_]) -> list[tuple[int, ...]]:
 
 
 def lines_together(sums: FloatArray, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
-    """The groups of t lines, best first, as in `Uncertainty.groups`, from their sums by family (t, g)."""
+    """Returns the groups of t lines, best first, as in `Uncertainty.groups`, from sums by family (t, g)."""
     known = np.flatnonzero(np.isfinite(sums).all(axis=1))[:MOST]
     groups: list[tuple[int, ...]] = [()] * len(sums)
     for line, mine in zip(known, groups_not_parted(parted(sums[known], rng)), strict=True):
@@ -228,7 +237,7 @@ def lines_together(sums: FloatArray, rng: np.random.Generator) -> tuple[tuple[in
 
 
 def _signs(count: int, draws: int, rng: np.random.Generator) -> FloatArray:
-    """Rows of `count` signs: every one there is, or `draws` random ones after that of the observation."""
+    """Returns rows of `count` signs: all of them, or the observed signs followed by random ones."""
     if 2**count <= draws:
         return 1.0 - 2.0 * (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.float64)
     signs = 1.0 - 2.0 * rng.integers(2, size=(draws, count)).astype(np.float64)
@@ -239,7 +248,14 @@ def _signs(count: int, draws: int, rng: np.random.Generator) -> FloatArray:
 def _ranks(
     drawn: FloatArray, observed: FloatArray, decimals: int, tail: float
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Interval of the rank and P(rank 1) of t lines, from their RMSE (t, draws) and the observed one (t,)."""
+    """Returns the interval of the rank and P(rank 1) of t lines, from their drawn and observed RMSE.
+
+    Args:
+        drawn: RMSE in every draw (t, draws).
+        observed: Observed RMSE (t,).
+        decimals: Number of decimals of displayed scores.
+        tail: Share of draws below and above the interval.
+    """
     ranks = np.empty(drawn.shape, dtype=np.int32)
     for start in range(0, drawn.shape[1], _BLOCK):
         block = slice(start, start + _BLOCK)

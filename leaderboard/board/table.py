@@ -1,6 +1,6 @@
-"""Who stands where on a part of the test sets, as it is published: rounded, with intervals; and as CSV.
+"""The lines of a leaderboard as they are published: ranked, rounded and with intervals; and as CSV.
 
-One module, since the columns of the CSV and the fields of a line follow one another.
+The module is long because it has the columns of the CSV together with the fields of a line.
 """
 
 import csv
@@ -27,25 +27,25 @@ DETAILS = (
 )
 BEFORE = ("PublicScore", "PublicRank", "ShakeUp")
 CONSTANT = "constant"
-"""The baseline that skill is measured against: the meta-train mean for every set."""
+"""Name of the baseline against which skill is measured: the mean of the meta-train sets for every set."""
 FEW = 10
-"""With fewer predictions RMSE alone is published, and before the end no baseline's: they tell labels."""
+"""Smallest number of predictions for publishing more than RMSE, and for showing baselines before the end."""
 P_BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0)
-"""A p-value is published as the least of these that it does not exceed."""
+"""Bounds of p-values; a p-value is published as the smallest of these that it does not exceed."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A team with the submission that stands for it, or a baseline, before anything is rounded.
+    """A team with the submission that represents it, or a baseline, before rounding.
 
     Attributes:
-        name, kind: as in `Standing`.
-        score: at full precision.
-        errors: (n,) on the scored rows, in points; nan where they are not known, none where none count.
-        number: of the submission; 0 for a baseline.
-        last_submission, submissions, history: as in `Standing`.
-        public: after the end, the team's line among the public standings.
-        further: the RMSE of each metric that does not rank, at full precision.
+        name, kind: As in `Standing`.
+        score: Score at full precision.
+        errors: Errors on the scored rows (n,), in points; nan if unknown, empty if only the score is used.
+        number: Number of the submission; 0 for a baseline.
+        last_submission, submissions, history: As in `Standing`.
+        public: After the end, the team's line among the public standings.
+        further: RMSE of each metric that does not rank, at full precision.
     """
 
     name: str
@@ -65,23 +65,25 @@ class Standing:
     """One line of a leaderboard. All numbers are rounded as they are published.
 
     Attributes:
-        name: the team's or the baseline's name.
+        name: Name of the team or the baseline.
         kind: "team" or "baseline".
-        score: in points; nan where none was told. MAE and Spearman are nan with fewer than `FEW` predictions,
-            and while the competition runs.
-        skill: against `CONSTANT`, from the published scores; nan where there is no such baseline.
-        rank: 1, 2, 2, 4, ...; None for a baseline, and for a team that was told no score.
-        last_submission: UTC, "YYYY-MM-DD hh:mm:ss"; empty for a baseline.
-        submissions: how many the team made, invalid ones among them; 0 for a baseline.
-        low, high: the 95 % interval of the RMSE in points, widened to one decimal less; nan where unknown.
-        best, worst: the 95 % interval of the rank; None where unknown.
-        first: P(rank 1), to one decimal; nan where unknown.
-        above: the p-value against the line above, rounded up to one of `P_BOUNDS`; nan where unknown.
-        groups: the numbers of the groups that it is in: two lines share one where the paired test does not
-            part them (`statistics.Uncertainty`); none where that is unknown.
-        history: when the team's displayed score fell, and to what; the score before the first.
-        public: after the end, the line among the public standings; None before, and for baselines.
-        further: the RMSE of each metric that does not rank, in points; nan with fewer than `FEW` predictions.
+        score: Score in points; nan if the team got no score. MAE and Spearman are nan with fewer than `FEW`
+            predictions, and while the competition runs.
+        skill: Skill against `CONSTANT`, from the published scores; nan if there is no such baseline.
+        rank: Rank 1, 2, 2, 4, ...; None for a baseline, and for a team without a score.
+        last_submission: Time in UTC, "YYYY-MM-DD hh:mm:ss"; "" for a baseline.
+        submissions: Number of the team's submissions, invalid ones included; 0 for a baseline.
+        low, high: Ends of the 95 % interval of the RMSE in points, rounded outwards to one decimal less; nan
+            if unknown.
+        best, worst: Ends of the 95 % interval of the rank; None if unknown.
+        first: P(rank 1), to one decimal; nan if unknown.
+        above: p-value against the line above, rounded up to one of `P_BOUNDS`; nan if unknown.
+        groups: Numbers of the groups of lines that the paired test does not tell apart
+            (`statistics.Uncertainty`); empty if unknown.
+        history: Times at which the team's displayed score improved, with the new score; the first score
+            included.
+        public: After the end, the line among the public standings; None before, and for baselines.
+        further: RMSE of each metric that does not rank, in points; nan with fewer than `FEW` predictions.
     """
 
     name: str
@@ -104,7 +106,7 @@ class Standing:
 
     @property
     def shake_up(self) -> int | None:
-        """How many ranks the team rose from the public to this standing; None where there are not both."""
+        """The number of ranks that the team rose from the public to this standing; None if unknown."""
         if self.public is None or self.public.rank is None or self.rank is None:
             return None
         return self.public.rank - self.rank
@@ -116,10 +118,10 @@ class Board:
 
     Attributes:
         part: "public", "private" or "validation", the sets that it scores.
-        standings: its lines, best first.
-        noise_floor: of these sets, in points, rounded; nan where it is not told.
-        further: titles of the metrics that do not rank.
-        detailed: whether there is more than rank, name, score and number of submissions.
+        standings: Lines, best first.
+        noise_floor: Noise floor of these sets in points, rounded; nan if it is not published.
+        further: Titles of the metrics that do not rank.
+        detailed: True if it shows more than rank, name, score and number of submissions.
     """
 
     part: str
@@ -130,23 +132,23 @@ class Board:
 
     @property
     def decided(self) -> str:
-        """How many pairs of lines the paired test tells apart: see `shown_pairs`."""
+        """A sentence about the pairs of lines that the paired test tells apart: see `shown_pairs`."""
         return shown_pairs([line.groups for line in self.standings])
 
 
 def standings(
     contenders: Sequence[Contender], families: Families | None, decimals: int
 ) -> tuple[Standing, ...]:
-    """The leaderboard, best first: teams, and baselines, pinned and unranked.
+    """Returns the lines of the leaderboard, best first: ranked teams, and unranked baselines.
 
-    Teams have competition ranks ("1, 2, 2, 4") by the RMSE as displayed, so that order and display agree;
-    inside a tie the earlier submission stands first, below a baseline of the same score. Intervals and tests
-    are left out with fewer than `FEW` rows or too few families.
+    Teams have competition ranks ("1, 2, 2, 4") by the displayed RMSE, so that order and display agree. In a
+    tie the earlier submission comes first, below a baseline with the same score. Intervals and tests are left
+    out with fewer than `FEW` rows or too few families.
 
     Args:
-        contenders: in any order.
-        families: of the scored rows; None for ranks and scores alone.
-        decimals: of published scores.
+        contenders: Teams and baselines, in any order.
+        families: Families of the scored rows; None for ranks and scores only.
+        decimals: Number of decimals of published scores.
     """
     placed = sorted(contenders, key=lambda each: (*_place(each.score.rmse, decimals), each.number))
     if families is None:
@@ -164,12 +166,12 @@ def standings(
 
 
 def _place(rmse: float, decimals: int) -> tuple[bool, float]:
-    """What scores are sorted by: as displayed, and none last."""
+    """Returns the sort key of a score: the displayed value; missing scores come last."""
     return math.isnan(rmse), 0.0 if math.isnan(rmse) else round(rmse, decimals)
 
 
 def published(score: Score, decimals: int) -> Score:
-    """What of a score is published: rounded, and with fewer than `FEW` predictions RMSE alone.
+    """Returns the score as it is published: rounded, and with fewer than `FEW` predictions only the RMSE.
 
     >>> published(Score(rmse=4.9849, mae=3.14159, spearman=0.77777, n=3), 2)
     Score(rmse=4.98, mae=nan, spearman=nan, n=3)
@@ -179,11 +181,11 @@ def published(score: Score, decimals: int) -> Score:
 
 
 def leaderboard_csv(board: Board, decimals: int) -> str:
-    """The text of ``leaderboard.csv``: Kaggle's columns, and the kind of line; unknown numbers are empty.
+    """Returns the text of ``leaderboard.csv``: Kaggle's columns and the kind of line; unknown numbers are "".
 
-    A detailed one has ours, that of ``leaderboard_private.csv`` the public score, its rank and the shake-up
-    behind. Last come the scores of the metrics that do not rank.
-    Names that a spreadsheet would take for a formula get a ``'`` in front.
+    A detailed board has the kit's own columns too. ``leaderboard_private.csv`` also has the public score, its
+    rank and the shake-up. The scores of the metrics that do not rank come last. Names that a spreadsheet
+    would read as a formula get a ``'`` in front.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -200,7 +202,7 @@ def leaderboard_csv(board: Board, decimals: int) -> str:
 
 
 def shown(value: float, decimals: int) -> str:
-    """A number as it is published; empty for nan.
+    """Returns a number as it is published; "" for nan.
 
     >>> shown(4.987, 2), shown(float("nan"), 2)
     ('4.99', '')
@@ -209,7 +211,7 @@ def shown(value: float, decimals: int) -> str:
 
 
 def shown_ratio(value: float, decimals: int) -> str:
-    """Spearman's correlation or a skill, to two decimals at least: one tells little between 0 and 1.
+    """Returns Spearman's correlation or a skill as text, with at least two decimals.
 
     >>> shown_ratio(0.876, 1)
     '0.88'
@@ -218,29 +220,29 @@ def shown_ratio(value: float, decimals: int) -> str:
 
 
 def shown_count(value: int | None) -> str:
-    """A count; empty for None."""
+    """Returns a count as text; "" for None."""
     return "" if value is None else str(value)
 
 
 def shown_shake_up(line: Standing) -> str:
-    """How many ranks a team rose (+) or fell (-); empty where that is unknown."""
+    """Returns the number of ranks that a team rose (+) or fell (-) as text; "" if unknown."""
     return "" if line.shake_up is None else f"{line.shake_up:+d}".replace("+0", "0")
 
 
 def shown_interval(line: Standing, decimals: int) -> str:
-    """The interval of the RMSE, "4.8–5.3"; empty where it is unknown."""
+    """Returns the interval of the RMSE as text, such as "4.8–5.3"; "" if unknown."""
     if math.isnan(line.low):
         return ""
     return f"{shown(line.low, decimals - 1)}–{shown(line.high, decimals - 1)}"
 
 
 def shown_share(share: float) -> str:
-    """A probability in tens of percent, such as "30 %"; empty for nan."""
+    """Returns a probability in percent as text, such as "30 %"; "" for nan."""
     return "" if math.isnan(share) else f"{100 * share:.0f} %"
 
 
 def shown_p(value: float) -> str:
-    """A p-value by its bound.
+    """Returns a p-value as text, by its bound.
 
     >>> shown_p(0.05), shown_p(1.0), shown_p(float("nan"))
     ('≤ 0.05', '> 0.5', '')
@@ -251,12 +253,12 @@ def shown_p(value: float) -> str:
 
 
 def shown_groups(groups: Sequence[int]) -> str:
-    """The groups of lines that are not told apart, "1 2"; empty where that is unknown."""
+    """Returns the numbers of groups as text, such as "1 2"; "" if there are none."""
     return " ".join(map(str, groups))
 
 
 def shown_pairs(groups: Iterable[Sequence[int]]) -> str:
-    """How many pairs of lines with these groups are told apart, as a sentence; empty where none was compared.
+    """Returns a sentence about the pairs of lines that are told apart; "" if no pair was compared.
 
     >>> shown_pairs([(1,), (1, 2), (2,), ()])
     'The paired test tells 1 of 3 pairs of lines (33 %) apart, at .05 over all pairs (Holm).'
@@ -284,7 +286,7 @@ def _line(each: Contender, constant: float, decimals: int) -> Standing:
 
 
 def _uncertain(line: Standing, found: Uncertainty, place: int, decimals: int) -> Standing:
-    """The line with what is known of it, coarser than its score: each further number helps to probe."""
+    """Returns the line with its uncertainty, rounded coarsely, since numbers help to probe for labels."""
     ranked, above = bool(found.best[place]), float(found.above[place])
     step = 10.0 ** (1 - decimals)
     return replace(
@@ -312,7 +314,7 @@ def _ranked(lines: Sequence[Standing]) -> tuple[Standing, ...]:
 
 
 def shown_score(line: Standing, decimals: int, detailed: bool) -> str:
-    """The score; that of a baseline to one decimal at most where nothing else is said of it."""
+    """Returns the score as text; on a board without details, a baseline's has at most one decimal."""
     return shown(line.score.rmse, decimals if detailed or line.kind == "team" else min(decimals, 1))
 
 
@@ -343,7 +345,7 @@ def _details(line: Standing, noise_floor: float, decimals: int) -> list[str]:
 
 
 def _before(line: Standing, decimals: int) -> list[str]:
-    """What the public leaderboard said."""
+    """Returns the cells about the public leaderboard: score, rank and shake-up."""
     if line.public is None:
         return ["", "", ""]
     return [
@@ -354,6 +356,6 @@ def _before(line: Standing, decimals: int) -> list[str]:
 
 
 def _harmless(text: str) -> str:
-    """`text` such that a spreadsheet does not run it: one line, no formula."""
+    """Returns `text` so that a spreadsheet does not run it: one line, no formula."""
     line = "".join(character if character.isprintable() else "\ufffd" for character in text)
     return f"'{line}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else line

@@ -1,8 +1,8 @@
-"""What was told about the public rows, number by number, and what it leaves of their labels' error.
+"""The numbers published about the public rows, and the error of the labels that they leave.
 
-The estimate is that of `submission.told`. Counted are the baselines on the board and every answer to a
-submission, under every version of the solution that was in force; all submissions are taken to be known,
-since a team may hand in what everybody has.
+The error is estimated by `submission.told`, from the baselines on the board and every answer to a submission,
+under every version of the solution. All submissions are assumed to be known, since a team may hand in
+predictions that everybody has.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,9 @@ class Version:
     """The public rows under one version of the solution.
 
     Attributes:
-        part: the rows, of the metric that ranks.
-        rows: which of the m rows of all versions they are (m,).
-        last: the number of the last submission that was told of them; 0 for none.
+        part: The rows of the ranking metric.
+        rows: True (m,) for these rows, among the m rows of all versions.
+        last: Number of the last submission that was answered under this version; 0 for none.
     """
 
     part: Part
@@ -40,14 +40,14 @@ class Version:
 
 @dataclass(frozen=True)
 class Hidden:
-    """The public rows of all versions: a corrected label makes another row of it.
+    """The public rows of all versions of the solution; a row with a corrected label counts as another row.
 
     Attributes:
-        columns: where each of the m rows stands among the ids of the test sets (m,).
-        prior: what a participant starts from (m,), in points.
-        error: of the prior, in points.
-        versions: those that were in force, the newest last.
-        step: to which scores of baselines are rounded, in points.
+        columns: Places of the m rows among the ids of the test sets (m,).
+        prior: Predictions with which a participant starts (m,), in points.
+        error: RMSE of the prior, in points.
+        versions: All versions, the newest last.
+        step: Points to multiples of which the baselines' scores are rounded.
     """
 
     columns: IntArray
@@ -58,19 +58,19 @@ class Hidden:
 
     @property
     def newest(self) -> Version:
-        """The version in force."""
+        """The newest version."""
         return self.versions[-1]
 
     def added(self, predictions: FloatArray) -> FloatArray:
-        """What predictions (ids,) add to the prior (m,), in points."""
+        """Returns the differences between predictions (ids,) and the prior, in points, (m,)."""
         return 100 * np.asarray(predictions)[self.columns] - self.prior
 
     def left(self, known: Knowledge) -> float:
-        """What is left of the error of the labels that count now, in points."""
+        """Returns the remaining error of the labels that count now, in points."""
         return known.error(self.newest.rows)
 
     def of_baselines(self, baselines: Sequence[Mapping[str, float]], ids: Sequence[str]) -> Knowledge:
-        """What everybody knows who sees the RMSE of these baselines, under every version."""
+        """Returns the knowledge of everybody who sees the RMSE of these baselines, under every version."""
         known = Knowledge(self.error, len(self.columns))
         for version in self.versions:
             for found in baselines:
@@ -81,7 +81,7 @@ class Hidden:
 
 
 def hidden_rows(competition: Competition, ledger: Ledger, shown: Shown) -> Hidden:
-    """The public rows of every version that the ledger names.
+    """Returns the public rows of every version of the solution that the ledger names.
 
     Raises:
         UnusableInput: the ledger or the solution is damaged.
@@ -111,9 +111,10 @@ def hidden_rows(competition: Competition, ledger: Ledger, shown: Shown) -> Hidde
 def on_board(
     competition: Competition, hidden: Hidden, shown: Shown
 ) -> tuple[dict[str, Mapping[str, float]], Knowledge]:
-    """The baselines on the board before the end, and what is known by them.
+    """Returns the baselines on the board before the end, and the knowledge that they give.
 
-    As many of those chosen as leave `KEPT` of the prior's error; none with fewer than `FEW` public rows.
+    They are as many of the chosen ones as leave `KEPT` of the prior's error; none with fewer than `FEW`
+    public rows.
     """
     ids = competition.ids("test")
     names = list(shown.baselines) if len(hidden.newest.part) >= FEW else []
@@ -125,7 +126,7 @@ def on_board(
 
 
 def _versions(competition: Competition, ledger: Ledger) -> list[tuple[tuple[SolutionRow, ...], int]]:
-    """All rows of every version in force while there were submissions, and the last of these, by number."""
+    """Returns the rows of every version of the solution, each with the number of its last submission."""
     digests: list[str] = []
     last: dict[str, int] = {}
     number = 0

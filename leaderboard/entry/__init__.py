@@ -1,1 +1,1 @@
-"""Submissions: limits, the receipt, and the choice that a team makes of its own."""
+"""Submissions: limits, receipts, and a team's choice of the submissions that count."""

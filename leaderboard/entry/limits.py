@@ -1,4 +1,4 @@
-"""Limits on submissions: the deadline, and how many submissions a team has left."""
+"""Limits on submissions: the deadline, and the number of submissions that a team has left."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
@@ -8,18 +8,18 @@ from submission.errors import UnusableInput
 
 
 def check_open(competition: Competition, team: str, times: Sequence[datetime], now: datetime) -> int | None:
-    """Returns how many submissions a team may still make today after one now; None for any number.
+    """Returns the number of submissions that a team may still make today after one now; None for any number.
 
     Days are those of UTC; invalid submissions count.
 
     Args:
-        competition: its limits and its deadline.
-        team: the team's name, for messages.
-        times: when the team submitted before.
-        now: the time now, with its time zone.
+        competition: Competition with its limits and its deadline.
+        team: Name of the team, for messages.
+        times: Times of the team's earlier submissions, with their time zones.
+        now: Present time, with its time zone.
 
     Raises:
-        UnusableInput: it may not; the message says why, and when it may again.
+        UnusableInput: the team may not submit now; the message gives the reason, and the next possible day.
     """
     now = now.astimezone(timezone.utc)
     check_before_deadline(competition, now)
@@ -38,16 +38,16 @@ def check_open(competition: Competition, team: str, times: Sequence[datetime], n
 
 
 def left_text(competition: Competition, left: int | None) -> str:
-    """Returns `left`, as `check_open` counts it, in words: ", 2 left today"; "" for any number."""
+    """Returns the result of `check_open` in words, such as ", 2 left today"; "" for any number."""
     today = "" if competition.daily_limit is None else " today"
     return "" if left is None else f", {left:,} left{today}"
 
 
 def check_before_deadline(competition: Competition, now: datetime) -> None:
-    """Check that the deadline, if there is one, is still to come.
+    """Check that the deadline, if there is one, has not passed.
 
     Raises:
-        UnusableInput: it has passed.
+        UnusableInput: the deadline has passed.
     """
     if competition.deadline is not None and now >= competition.deadline:
         raise UnusableInput(

@@ -1,8 +1,8 @@
 """Receipts: a small JSON file for every submission, which the organizer sends to its team.
 
-A receipt holds what the team handed in and was told, and nothing else. ``row`` is the hash of the
-submission's row in the ledger: `unseen verify --head ROW`, run by the organizer, finds it as long as nothing
-up to it was rewritten. A team keeps its receipts in ``receipts/`` of its copy: `unseen history` lists them.
+A receipt holds the facts about the submission and the answer to it. ``row`` is the hash of the submission's
+row in the ledger: `unseen verify --head ROW`, run by the organizer, finds it unless the ledger was rewritten.
+A team puts its receipts into ``receipts/`` of its copy, and `unseen history` lists them.
 """
 
 import json
@@ -16,16 +16,16 @@ from submission.errors import UnusableInput, printable, unusable
 from submission.files import read_text, sha256, write_text
 
 LONGEST_NOTE = 200
-"""Characters of a team's note on a submission."""
+"""Largest number of characters of a team's note on a submission."""
 FIELDS = {"competition": str, "team": str, "number": int, "time": str, "file": str, "told": str, "note": str}
-"""What every receipt has, and its type."""
+"""The fields of every receipt, with their types."""
 
 
 def check_note(note: str) -> str:
     """Returns a team's note on a submission, without spaces around it.
 
     Raises:
-        UnusableInput: it is no line of printable characters, or too long.
+        UnusableInput: the note is too long, or not a line of printable characters.
     """
     if not note.isprintable() or len(note) > LONGEST_NOTE:
         raise UnusableInput(f"--note must be a line of up to {LONGEST_NOTE} printable characters")
@@ -33,12 +33,12 @@ def check_note(note: str) -> str:
 
 
 def receipt_file(competition: Competition, number: int) -> Path:
-    """Returns where the receipt of a submission is in the organizer's copy."""
+    """Returns the path of a submission's receipt in the organizer's copy."""
     return competition.root / "receipts" / f"{number:04d}.json"
 
 
 def keep_receipt(competition: Competition, number: int, told: Mapping[str, object]) -> None:
-    """Write the receipt of a submission; where that cannot be done, the submission counts all the same."""
+    """Write the receipt of a submission; if that fails, the submission still counts."""
     path = receipt_file(competition, number)
     with suppress(OSError, UnusableInput):
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -46,14 +46,14 @@ def keep_receipt(competition: Competition, number: int, told: Mapping[str, objec
 
 
 def read_receipts(competition: Competition, team: str | None = None) -> list[dict[str, object]]:
-    """Returns the receipts in ``receipts/``, by number.
+    """Returns the receipts in ``receipts/``, ordered by number.
 
     Args:
-        competition: any copy.
-        team: only this team's, however its name is spelt.
+        competition: Any copy of the competition.
+        team: Name of the team whose receipts are returned, in any spelling; None for all teams.
 
     Raises:
-        UnusableInput: there is none, or a file there is no receipt of this competition.
+        UnusableInput: there are no receipts, or a file there is not a receipt of this competition.
     """
     folder = competition.root / "receipts"
     key = None if team is None else team_id(check_team(team))
@@ -63,7 +63,7 @@ def read_receipts(competition: Competition, team: str | None = None) -> list[dic
         whose = f" of team {team!r}" if team else ""
         raise UnusableInput(
             f"{competition.root} is a participant's copy, and {folder} has no receipt{whose}: "
-            "put there the .json file that the organizer has for each submission"
+            "put the .json files from the organizer there"
         )
     return sorted(mine, key=lambda record: int(str(record["number"])))
 
@@ -73,16 +73,16 @@ def _read(path: Path, name: str) -> dict[str, object]:
         record = json.loads(read_text(path))
         whole = all(type(record[field]) is kind for field, kind in FIELDS.items())
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise unusable(path, "no receipt of a submission: remove it") from error
+        raise unusable(path, "not a receipt of a submission: remove it") from error
     if not whole or record["competition"] != name:
-        raise unusable(path, f"no receipt of a submission to {name}: remove it")
+        raise unusable(path, f"not a receipt of a submission to {name}: remove it")
     return dict(record)
 
 
 def receipts_table(competition: Competition, records: Sequence[Mapping[str, object]]) -> str:
-    """Returns receipts as text for a terminal, with a header; own files are named by what is in them."""
+    """Returns receipts as text for a terminal, with a header; files in ``submissions/`` are named."""
     files = {sha256(path): f"submissions/{path.name}" for path in _handed_in(competition)}
-    header = ["number", "time (UTC)", "team", "file", "told", "note"]
+    header = ["number", "time (UTC)", "team", "file", "answer", "note"]
     rows = [
         [
             str(record["number"]),
@@ -101,7 +101,7 @@ def receipts_table(competition: Competition, records: Sequence[Mapping[str, obje
         for row in shown
     ]
     return "\n".join(
-        [*lines, "RMSE in percentage points, lower is better. file: yours, or how its SHA-256 begins."]
+        [*lines, "RMSE in percentage points, lower is better. file: its name, or the start of its SHA-256."]
     )
 
 

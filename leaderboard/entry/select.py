@@ -1,4 +1,4 @@
-"""A team's choice of the submissions that count at the end."""
+"""The choice of a team's submissions that count at the end."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -10,22 +10,22 @@ from submission.competition import Competition
 from submission.errors import UnusableInput
 
 SHOWN = 10
-"""Teams that a message names."""
+"""Largest number of teams that a message names."""
 
 
 def select(
     competition: Competition, team: str, numbers: Sequence[int], clock: Callable[[], datetime]
 ) -> None:
-    """Record that `numbers` count for a team at the end, in place of an earlier choice; none takes it back.
+    """Record that the submissions `numbers` count for a team at the end, in place of an earlier choice.
 
     Args:
-        competition: the organizer's copy.
-        team: the team's name.
-        numbers: valid submissions of the team, at most `FINALS`.
-        clock: the time now, with its time zone.
+        competition: Organizer's copy of the competition.
+        team: Name of the team.
+        numbers: Numbers of valid submissions of the team, at most `FINALS`; empty to undo the choice.
+        clock: Function that returns the present time, with its time zone.
 
     Raises:
-        UnusableInput: the deadline has passed, or a number is no valid submission of the team.
+        UnusableInput: the deadline has passed, or a number is not that of a valid submission of the team.
     """
     team = check_team(team)
     if len(set(numbers)) != len(numbers) or len(numbers) > FINALS:
@@ -38,16 +38,16 @@ def select(
         check_before_deadline(competition, now)
         scored = transaction.scored(team)
         if numbers and not transaction.times(team):
-            raise UnusableInput(f"team {team!r} has handed in nothing: {_known(transaction.teams())}")
+            raise UnusableInput(f"team {team!r} has not submitted anything: {_known(transaction.teams())}")
         for number in numbers:
             if number not in scored:
                 valid = ", ".join(map(str, scored[-20:])) or "none yet"
                 raise UnusableInput(
-                    f"submission {number} is no valid one of team {team!r}; its valid ones are {valid}"
+                    f"submission {number} is not a valid one of team {team!r}; its valid ones are {valid}"
                 )
         transaction.select(now, team, numbers)
 
 
 def _known(teams: Sequence[str]) -> str:
     named = ", ".join(teams[:SHOWN]) + (", ..." if len(teams) > SHOWN else "")
-    return f"teams that have are {named}" if teams else "nobody has yet"
+    return f"the teams with submissions are {named}" if teams else "no team has yet"

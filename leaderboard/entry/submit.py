@@ -22,14 +22,14 @@ from submission.solution import solution_of
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a team is told of a valid submission.
+    """The answer to a valid submission, with further facts for the team.
 
     Attributes:
-        number: of its entry in the ledger.
-        answer: the score that is told: with the ladder that of the team's best submission so far, or none.
-        rows: how many predictions it rests on.
-        left: how many more submissions the team may make today; None for any number.
-        same: the number of the team's earlier submission of the very same file; None where there is none.
+        number: Number of its entry in the ledger.
+        answer: Score that the team gets; with the ladder that of its best submission so far, or none.
+        rows: Number of predictions from which the score is computed.
+        left: Number of further submissions that the team may make today; None for any number.
+        same: Number of the team's earlier submission of the same file; None if there is none.
     """
 
     number: int
@@ -39,19 +39,19 @@ class Receipt:
     same: int | None = None
 
     def text(self, decimals: int) -> str:
-        """Returns what a team is told, in words."""
+        """Returns the answer in words."""
         answer = self.answer
         if answer.silent:
-            return "entered; no score is told, since it would give hidden labels away"
+            return "entered, without a score, since another score could reveal hidden labels"
         if answer.score is None:
-            return "no better than the best baseline by more than chance"
+            return "not better than the best baseline by more than chance"
         told = f"public RMSE {answer.score:.{decimals}f} points"
         if answer.stands == self.number:
             return told
-        return f"no better by more than chance than submission {answer.stands}, whose {told} stands"
+        return f"not better by more than chance than submission {answer.stands}, the best so far: {told}"
 
     def record(self, decimals: int) -> dict[str, object]:
-        """Returns what is told as plain values; the score is None where none is told."""
+        """Returns the answer as plain values; the score is None if there is none."""
         score = self.answer.score
         return {
             "number": self.number,
@@ -69,28 +69,32 @@ def submit(
 ) -> Receipt:
     """Validate and score a team's file, and enter it in the ledger.
 
-    An invalid file is entered too, as invalid, and counts as a submission. The hidden labels are opened after
-    the file was found valid. Limits are checked and the row added while no other process can add one. What
-    the team is told is kept as a receipt for it (`leaderboard.entry.receipts`).
+    An invalid file is entered as invalid and counts as a submission. The hidden labels are read only after
+    the file was found valid. Limits are checked and the row is added while no other process can add one. The
+    answer is written as a receipt for the team (`leaderboard.entry.receipts`).
 
     Args:
-        competition: the organizer's copy.
-        path: the submitted file.
-        team: the team's name; that of a baseline, a method that was predicted, is refused, and one that reads
-            like another team's but for marks and spaces.
-        clock: the time now, with its time zone; read when it is this process's turn.
-        note: a line of the team's about it, for the team and the organizer: it is never published.
+        competition: Organizer's copy of the competition.
+        path: Path of the submitted file, not a link.
+        team: Name of the team. The name of a baseline is refused, and so is a name that differs from another
+            team's only in marks and spaces.
+        clock: Function that returns the present time, with its time zone; it is called when the ledger is
+            free.
+        note: The team's remark on the submission, which is never published.
+
+    Returns:
+        The answer to the submission.
 
     Raises:
-        InvalidSubmission: the file breaks the format; every problem is named, and that it was entered.
-        UnusableInput: the competition is over, the team has used its submissions up, file (a link is none),
-            the team, the note or the ledger cannot be used, or this is a participant's copy. Nothing is
-            entered then.
+        InvalidSubmission: the file breaks the format; every problem is named. The file was entered as
+            invalid.
+        UnusableInput: the competition is over, the team has no submissions left, the file, the team, the note
+            or the ledger cannot be used, or this is a participant's copy. Then nothing is entered.
     """
     team, note = check_team(team), check_note(note)
     baseline = baseline_names(competition).get(plain(team))
     if baseline:
-        raise UnusableInput(f"team name {team!r} reads like the baseline {baseline!r}: take another")
+        raise UnusableInput(f"team name {team!r} reads like the baseline {baseline!r}: choose another name")
     ledger = Ledger(competition.require_private() / "ledger.sqlite")
     data, predictions, invalid = None, None, None
     try:
@@ -102,7 +106,7 @@ def submit(
         now = transaction.now(clock())
         times = transaction.times(team)
         if not times and (other := taken(team, {entry.team for entry in ledger.entries()})):
-            raise UnusableInput(f"team name {team!r} reads like team {other!r}: take that one or another")
+            raise UnusableInput(f"team name {team!r} reads like team {other!r}: use that or another name")
         left = check_open(competition, team, times, now)
         digest = "" if data is None else hashlib.sha256(data).hexdigest()
         same = transaction.same(team, digest) if digest else None

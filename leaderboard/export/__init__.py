@@ -1,4 +1,4 @@
-"""A competition in the forms that other platforms take, ready to upload."""
+"""Exports of a competition to other platforms, ready to upload."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -19,35 +19,36 @@ PLATFORMS: Mapping[str, Callable[[Competition, Path, datetime], None]] = {
 }
 
 TELLS_ALL = """
-A platform tells the score of every submission: `--feedback {}` holds for `unseen score` alone. Let teams
-submit seldom; what many submissions tell of the public labels, `unseen audit` says in the line `rounded`.
+A platform gives the score of every submission: `--feedback {}` applies to `unseen score` only. Limit the
+number of submissions; the line `rounded` of `unseen audit` shows how accurately they reveal the public
+labels.
 """
 
 __all__ = ["PLATFORMS", "export"]
 
 
 def export(competition: Competition, platform: str, out: Path, start: datetime) -> Path:
-    """Write a competition for a platform, with a README.md that tells what to upload where.
+    """Write a competition for a platform, with a README.md that explains which files to upload where.
 
-    The same competition and start give the same bytes; an export to the same place is written anew.
+    The same competition and start give the same bytes; an export to the same folder is overwritten.
 
     Args:
-        competition: the organizer's copy.
-        platform: a key of `PLATFORMS`.
-        out: a new or empty folder, or one of an earlier export of this competition; it gets mode 0700, since
+        competition: Organizer's copy of the competition.
+        platform: Name of the platform, a key of `PLATFORMS`.
+        out: New or empty folder, or that of an earlier export of this competition; it gets mode 0700, since
             it holds hidden labels.
-        start: when a platform that is told the dates begins to take submissions, UTC.
+        start: Time, in UTC, at which a platform with dates begins to accept submissions.
 
-    Returns: `out`.
+    Returns: The path `out`.
 
     Raises:
-        UnusableInput: there is no such platform, `out` holds something else or lies in the competition, this
+        UnusableInput: the platform is unknown, `out` holds something else or is inside the competition, this
             is a participant's copy, or one of its files was changed.
     """
     if platform not in PLATFORMS:
         raise UnusableInput(f"platform {platform!r} is unknown; there are {', '.join(PLATFORMS)}")
     if out.resolve().is_relative_to(competition.root.resolve()):
-        raise UnusableInput(f"{out} lies in the competition {competition.root}: name a folder elsewhere")
+        raise UnusableInput(f"{out} is inside the competition {competition.root}: name a folder elsewhere")
     solution_of(competition)
     claim_folder(out, f"{platform} {sha256(competition.public / 'competition.json')}\n")
     out.chmod(0o700)

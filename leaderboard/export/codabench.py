@@ -1,4 +1,4 @@
-"""A competition bundle for Codabench (version 2): one zip, ready to upload.
+"""The competition bundle for Codabench (version 2): one zip, ready to upload.
 
 Facts about the format: docs.codabench.org, YAML Structure and Competition Bundle Structure.
 """
@@ -15,23 +15,23 @@ from submission.files import replacing
 
 BUNDLE = "bundle.zip"
 DAYS = 60
-"""How long the public phase lasts where the competition has no deadline."""
+"""Length of the public phase in days if the competition has no deadline."""
 FINAL_DAYS = 7
-"""How long the final phase lasts."""
+"""Length of the final phase in days."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _PAGES = ("overview.md", "evaluation.md", "terms.md")
 
 
 def write_codabench(competition: Competition, out: Path, start: datetime) -> None:
-    """Write ``bundle.zip``: two phases, the public part and then, for one submission, the private part.
+    """Write ``bundle.zip`` with two phases: the public part, then the private part with one submission.
 
-    Only the reference data hold hidden labels; Codabench keeps these from participants, who get the
+    Only the reference data hold hidden labels; Codabench hides these from participants, who get the
     participants' archive as the public data.
 
     Args:
-        competition: the organizer's copy.
-        out: the folder to write to.
-        start: of the public phase, UTC.
+        competition: Organizer's copy of the competition.
+        out: Folder to write to.
+        start: Start of the public phase, UTC.
 
     Raises:
         UnusableInput: this is a participant's copy, one of its files was changed, or `start` is not before
@@ -64,7 +64,7 @@ def _below(folder: str, files: Files) -> Files:
 
 
 def _write_zip(path: Path, files: Files, large: Mapping[str, Path]) -> None:
-    """Write a zip that its owner alone can read, of files in memory and large ones on disk (uncompressed)."""
+    """Write a zip readable by its owner only: files in memory, and large ones on disk uncompressed."""
     with replacing(path) as temporary:
         temporary.touch(mode=0o600, exist_ok=False)
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:

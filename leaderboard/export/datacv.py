@@ -1,6 +1,6 @@
-"""The DataCV challenge's form: positional answers, and a scoring program that takes them.
+"""The export in the form of the DataCV challenge: answers without ids, and a scoring program for them.
 
-The sets themselves, in the layout of DataCV's starter kit, are written by `starter.competition.materialize`.
+`starter.competition.materialize` writes the sets in the layout of DataCV's starter kit.
 """
 
 import csv
@@ -19,9 +19,9 @@ def write_datacv(competition: Competition, out: Path, start: datetime) -> None:
     """Write ``participants/`` (sample answer, order of its lines) and ``host/`` (program, reference data).
 
     Args:
-        competition: the organizer's copy.
-        out: the folder to write to.
-        start: not used: the program knows no dates.
+        competition: Organizer's copy of the competition.
+        out: Folder to write to.
+        start: Not used, since the program has no dates.
 
     Raises:
         UnusableInput: this is a participant's copy, or the solution was changed.

@@ -1,4 +1,4 @@
-"""A Kaggle competition as its host uploads it: the metric, the solution, and the participants' data."""
+"""The files that the host of a Kaggle competition uploads: the metric, the solution, participants' data."""
 
 import csv
 import hashlib
@@ -19,9 +19,9 @@ def write_kaggle(competition: Competition, out: Path, start: datetime) -> None:
     """Write ``host/`` (``metric.py``, ``solution.csv``) and ``data/`` (sample submission, participants' zip).
 
     Args:
-        competition: the organizer's copy.
-        out: the folder to write to.
-        start: not used: dates are set on Kaggle's pages.
+        competition: Organizer's copy of the competition.
+        out: Folder to write to.
+        start: Not used, since dates are set on Kaggle's pages.
 
     Raises:
         UnusableInput: this is a participant's copy, or one of its files was changed.
@@ -37,7 +37,7 @@ def write_kaggle(competition: Competition, out: Path, start: datetime) -> None:
 
 
 def metric(decimals: int, ids: Sequence[str]) -> str:
-    """Returns the text of the metric's module, which rounds to `decimals` and asks for `ids`."""
+    """Returns the text of the metric's module, which rounds to `decimals` and requires `ids`."""
     text = Path(__file__).with_name("kaggle_metric.py").read_text(encoding="utf-8")
     text = text.replace("decimals: int = 2", f"decimals: int = {decimals}")
     # As the metric's own `digest`, whose module needs pandas.
@@ -46,7 +46,7 @@ def metric(decimals: int, ids: Sequence[str]) -> str:
 
 
 def _solution(competition: Competition) -> str:
-    """Returns a line for every id that is predicted; what does not count is Ignored, with no label."""
+    """Returns the solution as CSV, a line for every id; rows that do not count are Ignored, without label."""
     counting = {row.id: row for row in solution_of(competition)}
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")

@@ -1,7 +1,7 @@
 """RMSE in percentage points between predicted and true fractions: a metric for Kaggle. Lower is better.
 
-It needs NumPy and pandas only, and gives the score of `submission.metrics`. The text of
-`ParticipantVisibleError` is all that participants see of an error; nothing in it depends on a target or tells
+It needs NumPy and pandas only, and gives the same score as `submission.metrics`. The text of
+`ParticipantVisibleError` is all that participants see of an error; it never depends on a target or reveals
 which ids are public.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 IDS = ""
-"""The `digest` of all ids of the competition; "" where only the ids of the solution are required."""
+"""The `digest` of all ids of the competition; "" to require only the ids of the solution."""
 
 
 class ParticipantVisibleError(Exception):
@@ -27,18 +27,18 @@ def score(
     decimals: int = 2,
     aligned: bool = False,
 ) -> float:
-    """Returns the root mean squared error in percentage points, 0 to 100: 0 is perfect, lower is better.
+    """Returns the root mean squared error in percentage points, 0 (perfect) to 100; lower is better.
 
-    Rows are matched by id, never by position. Every id of the competition is required, also those that the
-    solution lacks since their part is not scored now.
+    Rows are matched by id, never by position. Every id of the competition is required, even if the
+    solution lacks it because its part is not scored now.
 
     Args:
-        solution: the ids, and `target`, fractions in [0, 1]; other columns are not read.
-        submission: the ids, and `prediction`, fractions in [0, 1].
-        row_id_column_name: the column of the ids.
-        decimals: to which the score is rounded. Each further one makes it ten times as easy to solve for the
-            targets.
-        aligned: True where the platform compares the ids itself, and hands over only the scored part's.
+        solution: Table of the ids and `target`, fractions in [0, 1]; other columns are not read.
+        submission: Table of the ids and `prediction`, fractions in [0, 1].
+        row_id_column_name: Name of the column of ids.
+        decimals: Number of decimals of the score. Each further one makes it ten times as easy to solve for
+            the targets.
+        aligned: True if the platform compares the ids itself and passes only those of the scored part.
 
     Raises:
         ParticipantVisibleError: the submission breaks the format.
@@ -59,7 +59,7 @@ def score(
 
 
 def digest(ids: Iterable[object]) -> str:
-    """Returns the SHA-256 of ids, in whatever order."""
+    """Returns the SHA-256 of ids, independent of their order."""
     return hashlib.sha256("\n".join(sorted(map(str, ids))).encode()).hexdigest()
 
 

@@ -1,8 +1,8 @@
-"""The program that scores an exported competition on another host, and the data it scores with.
+"""The scoring program of an exported competition, its reference data, and texts of exports.
 
-The program is the kit's own code, copied, so that its messages and numbers are the kit's.
+The program is a copy of the kit's own code, so that messages and numbers are the same.
 
-Texts of exports that are filled in with a competition's facts.
+Texts are templates that are filled in with a competition's facts.
 """
 
 import csv
@@ -20,13 +20,13 @@ from submission.seal import DESCRIPTION
 from submission.solution import solution_of
 
 TARGETS, SUMS = "targets.csv", "sha256sums"
-"""The labels of one part, and the hashes of what the program reads, as ``sha256sum --check`` takes them."""
+"""Files with the labels of one part, and with the hashes of the inputs, for ``sha256sum --check``."""
 Files = dict[str, bytes]
-"""The bytes of files, by their path with "/"."""
+"""The bytes of files by their path, with "/" between folders."""
 
 
 def scoring_program() -> Files:
-    """Returns ``score.py``, the package `submission`, and ``metadata.yaml``, which tells how to run it."""
+    """Returns ``score.py``, the package `submission`, and ``metadata.yaml``, which says how to run it."""
     package = Path(submission.__file__).parent
     files = {f"submission/{path.name}": path.read_bytes() for path in sorted(package.glob("*.py"))}
     program = Path(__file__).with_name("score.py").read_bytes()
@@ -34,7 +34,7 @@ def scoring_program() -> Files:
 
 
 def reference(competition: Competition, usage: str) -> Files:
-    """Returns the hidden labels of one part, "Public" or "Private", as the program reads them, and no others.
+    """Returns the reference data of the program: the hidden labels of one part, "Public" or "Private".
 
     Raises:
         UnusableInput: this is a participant's copy, or the solution or competition.json was changed.

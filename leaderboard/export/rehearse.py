@@ -1,4 +1,4 @@
-"""The rehearsal of an export: its scoring program run on a good, a bad and an empty submission."""
+"""The rehearsal of an export: runs of its scoring program on a good, a bad and an empty submission."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ from submission import Competition
 from submission.solution import solution_of
 
 Tried = tuple[str, str]
-"""A submission by its name, the part that it is scored on, and what the platform would show."""
+"""The name of a submission with the part on which it is scored, and the text that the platform would show."""
 KAGGLE = (
     "import sys; sys.path.insert(0, sys.argv[1]); import metric, pandas as pd\n"
     "part = pd.read_csv(sys.argv[2])\n"
@@ -29,16 +29,16 @@ SECONDS = 600
 
 
 def rehearse(competition: Competition, platform: str, start: datetime) -> list[Tried]:
-    """Returns what the platform would show for three submissions on the public, then the private part.
+    """Returns the texts that the platform would show for three submissions, on the public and private part.
 
-    The export is written to a temporary folder, and its scoring program run there by another Python, as the
-    platform would. The good submission is the truth itself, which scores 0; the bad one lacks a prediction;
-    the empty one holds nothing.
+    The export is written to a temporary folder, and its scoring program is run there by another Python, as
+    the platform would. The good submission has the true values, which score 0; the bad one lacks a
+    prediction; the empty one has no bytes.
 
     Args:
-        competition: the organizer's copy.
-        platform: a key of `leaderboard.export.PLATFORMS`.
-        start: as for `export`.
+        competition: Organizer's copy of the competition.
+        platform: Name of the platform, a key of `leaderboard.export.PLATFORMS`.
+        start: As for `export`.
 
     Raises:
         UnusableInput: as `export`.
@@ -58,7 +58,7 @@ def rehearse(competition: Competition, platform: str, start: datetime) -> list[T
 
 
 def submissions(competition: Competition) -> Mapping[str, bytes]:
-    """Returns three submissions by name: "good" is the truth, "bad" lacks a number, "empty" has no bytes."""
+    """Returns three submissions by name: "good" is perfect, "bad" lacks a number, "empty" has no bytes."""
     truth = {row.id: row.prediction for row in solution_of(competition)}
     ids = competition.ids("test")
     good = [(name, repr(truth.get(name, 0.5))) for name in ids]
@@ -73,7 +73,7 @@ def _csv(rows: list[tuple[str, str]]) -> bytes:
 
 
 def _score_program(program: Path, reference: Path, file: Path) -> str:
-    """Returns what ``score.py`` prints, run as Codabench does, and the file of scores where there is one."""
+    """Returns the output of ``score.py``, run as Codabench does, followed by the file of scores, if any."""
     with tempfile.TemporaryDirectory() as folder:
         inputs, outputs = Path(folder) / "input", Path(folder) / "output"
         (inputs / "res").mkdir(parents=True)
@@ -103,7 +103,7 @@ def _datacv(out: Path, part: str, file: Path) -> str:
 
 
 def _kaggle(out: Path, part: str, file: Path) -> str:
-    """Returns what the metric prints, run as Kaggle does: on the rows of one part, without their `Usage`."""
+    """Returns the output of the metric, run as Kaggle does: on the rows of one part, without `Usage`."""
     scored = out.parent / f"{part}.csv"
     with (out / "host/solution.csv").open(encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row.pop("Usage").casefold() == part]
@@ -119,11 +119,11 @@ PROGRAMS: Mapping[str, Callable[[Path, str, Path], str]] = {
     "datacv": _datacv,
     "kaggle": _kaggle,
 }
-"""How each platform scores a file: the export's folder, the part, the file."""
+"""For each platform, the function that scores a file, given the export's folder, the part and the file."""
 
 
 def _run(folder: Path, *arguments: str) -> str:
-    """Returns what another Python prints in `folder`, on one line, with its exit code where that is not 0."""
+    """Returns the output of another Python in `folder`, on one line, with its exit code if that is not 0."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(
         [sys.executable, *arguments],

@@ -2,13 +2,13 @@
 
     python3 score.py [INPUT OUTPUT]
 
-INPUT/res holds the submission, one file as `unseen validate` takes it. INPUT/ref holds competition.json and
-the hidden labels of the part that counts, and no others. OUTPUT/scores.json gets ``{"rmse": ...}``, in
-percentage points, rounded as the competition publishes scores; lower is better. Without arguments INPUT and
-OUTPUT are Codabench's, below /app.
+INPUT/res holds the submission, one file that `unseen validate` would accept. INPUT/ref holds competition.json
+and only the hidden labels of the part that counts. OUTPUT/scores.json gets ``{"rmse": ...}``, in percentage
+points, rounded as the competition publishes scores; lower is better. Without arguments INPUT and OUTPUT are
+Codabench's, below /app.
 
-Exit codes: 0 scored; 1 an invalid submission; 2 the platform or the reference data are at fault. What is
-printed never depends on a hidden label. Needs NumPy only, and the package ``submission`` beside this file.
+Exit codes: 0 scored; 1 an invalid submission; 2 an error of the platform or in the reference data. The
+output never depends on a hidden label. Needs NumPy only, and the package ``submission`` next to this file.
 """
 
 import csv
@@ -21,21 +21,23 @@ from submission import Competition, InvalidSubmission, metrics, validate
 from submission.files import sha256
 
 IGNORED = ("metadata", "__MACOSX")
-"""What platforms and archivers put beside the submitted file."""
+"""Names of files that platforms and archivers add to the submitted file."""
 
 
 def submitted(folder: Path) -> Path:
-    """Returns the one file in the folder.
+    """Returns the path of the only file in the folder.
 
     Raises:
-        InvalidSubmission: there is none, or more, or it is a link or a folder.
+        InvalidSubmission: there is no file or more than one, or it is a link or a folder.
     """
     found = sorted(
         path for path in folder.iterdir() if path.name not in IGNORED and not path.name.startswith(".")
     )
     if len(found) != 1:
         names = ", ".join(repr(path.name[:60]) for path in found[:20]) or "nothing"
-        raise InvalidSubmission("the submission", [f"it must hold one file of predictions, it holds {names}"])
+        raise InvalidSubmission(
+            "the submission", [f"it must hold one file of predictions, but holds {names}"]
+        )
     if found[0].is_symlink() or not found[0].is_file():
         raise InvalidSubmission("the submission", [f"{found[0].name[:60]!r} is not a regular file"])
     return found[0]
@@ -45,7 +47,7 @@ def targets(ref: Path) -> dict[str, float]:
     """Returns the hidden labels of the part that counts, {id: fraction}.
 
     Raises:
-        ValueError: a file of the reference data is not the one that was exported.
+        ValueError: a file of the reference data was changed since the export.
     """
     for line in (ref / "sha256sums").read_text(encoding="utf-8").splitlines():
         digest, name = line.split("  ", 1)
@@ -56,7 +58,7 @@ def targets(ref: Path) -> dict[str, float]:
 
 
 def score(ref: Path, res: Path) -> float:
-    """Returns the score of the part that counts, as it is published.
+    """Returns the score on the part that counts, in points, rounded as it is published.
 
     Raises:
         InvalidSubmission: the submission breaks the format.

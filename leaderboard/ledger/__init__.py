@@ -1,1 +1,1 @@
-"""The ledger of submissions: a chain of rows in SQLite, what is kept beside it, and its verification."""
+"""The ledger of submissions: a chain of rows in SQLite, the submitted files, and verification."""

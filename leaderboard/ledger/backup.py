@@ -1,4 +1,4 @@
-"""A backup: one file of all that only the organizer has, taken while submissions go on."""
+"""A backup: one file with the organizer's private data, which can be written while submissions come in."""
 
 import tempfile
 import zipfile
@@ -17,23 +17,23 @@ _MADE_ANEW = (
     "entering",
     "predictions.bin",
 )
-"""What is written for the backup, or follows from the rest."""
+"""Files that are written specially for the backup, or can be computed from the others."""
 
 
 def backup(competition: Competition, out: Path) -> str:
     """Write ``private/`` as a zip that its owner alone can read, and return the head of its ledger.
 
-    The ledger is a copy by SQLite, with what its write-ahead log holds. Nobody adds anything meanwhile.
-    Unpacked in the competition's folder it is the private part as it was; the public part is what `pack`
-    packs.
+    The ledger is copied by SQLite, with the contents of its write-ahead log, and no row is added in the
+    meantime. Unpacked in the competition's folder, the zip restores the private part; `pack` writes the
+    public part.
 
     Args:
-        competition: the organizer's copy.
-        out: a file outside ``public/`` and ``private/``, named as a zip.
+        competition: Organizer's copy of the competition.
+        out: Path of the zip, outside ``public/`` and ``private/``.
 
     Raises:
-        UnusableInput: this is a participant's copy, the ledger is damaged or lacks a row that was told, or
-            `out` cannot be used.
+        UnusableInput: this is a participant's copy, the ledger is damaged or lacks a published row, or `out`
+            cannot be used.
     """
     private = competition.require_private()
     competition.check_output(out, ".zip")

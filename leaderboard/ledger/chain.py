@@ -1,7 +1,8 @@
-"""The rows of the ledger as a chain: each holds the hash of the row before it, so a change is noticed.
+"""The rows of the ledger as a chain: each holds the hash of the row before it, so that changes are noticed.
 
-What is hashed is a row's values as a JSON list, with a nonce of 128 random bits among them: the newest hash,
-the chain's head, is published, and without the nonce guessed labels could be tried against it.
+The hash of a row is computed from its values as a JSON list. They include a nonce of 128 random bits: the
+newest hash, the chain's head, is published, and without the nonce somebody could test guessed labels against
+it.
 """
 
 import hashlib
@@ -12,9 +13,9 @@ COLUMNS = (
     *("number", "time", "event", "entry", "team", "team_id", "digest", "status", "public", "private"),
     *("scorer", "solution", "note", "nonce", "previous"),
 )
-"""What a row holds besides its hash."""
+"""The columns of a row, without its hash."""
 GENESIS = "0" * 64
-"""The hash before the first row."""
+"""The previous hash of the first row."""
 
 
 def link(values: Sequence[object]) -> str:
@@ -27,7 +28,7 @@ def link(values: Sequence[object]) -> str:
 
 
 def chain_problems(rows: Iterable[Sequence[object]]) -> list[str]:
-    """Returns the breaks in the chain of `rows`, each `COLUMNS` and its hash: a line for every break."""
+    """Returns a line for every break in a chain of rows, each of which has the `COLUMNS` and its hash."""
     problems, previous = [], GENESIS
     for number, (*values, digest) in enumerate(rows, 1):
         if values[0] != number:
@@ -41,7 +42,7 @@ def chain_problems(rows: Iterable[Sequence[object]]) -> list[str]:
 
 
 def order_problems(rows: Iterable[Sequence[object]]) -> list[str]:
-    """Returns the rows that are older than the one before them: a line each."""
+    """Returns a line for every row that is older than the row before it."""
     problems, previous = [], ""
     for number, row in enumerate(rows, 1):
         time = str(row[COLUMNS.index("time")])

@@ -1,7 +1,8 @@
-"""The heads of the chain that were told: on the leaderboard, and in ``private/head`` after every change.
+"""The published heads of the chain: on the leaderboard, and in ``private/head`` after every change.
 
-A ledger that lacks a row with one of them is not the newest: it was rolled back, lost, or copied without its
-write-ahead log. A ledger without ``private/head``, as older releases wrote it, gets one on its next change.
+A ledger without a row for one of these heads is not the newest one: it was rolled back, lost, or copied
+without its write-ahead log. A ledger of an older release has no ``private/head`` and gets one on its next
+change.
 """
 
 import re
@@ -13,13 +14,13 @@ from submission.errors import UnusableInput
 from submission.files import read_head, replacing
 
 PUBLISHED = ("leaderboard.csv", "leaderboard.html", "leaderboard.md")
-"""The public files that hold heads of the chain: every 64 hexadecimal digits in them."""
+"""Published files whose groups of 64 hexadecimal digits are heads of the chain."""
 _HEAD = re.compile(r"\b[0-9a-f]{64}\b")
 _MOST = 1 << 30
 
 
 def told_heads(ledger: Path) -> dict[str, str]:
-    """Returns the heads in ``private/head`` and in the leaderboard's files, by a text that says where.
+    """Returns the heads in ``private/head`` and in the leaderboard's files, by a text with the place.
 
     Raises:
         UnusableInput: one of these files cannot be read.
@@ -33,12 +34,12 @@ def told_heads(ledger: Path) -> dict[str, str]:
 
 
 def check_heads(ledger: Path, rows: int, known: Callable[[str], bool]) -> None:
-    """Check that the chain has every head that was told.
+    """Check that the chain has every published head.
 
     Args:
-        ledger: the SQLite file, with ``head`` beside it.
-        rows: how many there are.
-        known: tells whether a row has this hash.
+        ledger: Path of the SQLite file, in the folder of ``head``.
+        rows: Number of rows in the ledger.
+        known: Function that returns True if a row has this hash.
 
     Raises:
         UnusableInput: a row is missing; the message names it and says how to restore it.
@@ -47,14 +48,14 @@ def check_heads(ledger: Path, rows: int, known: Callable[[str], bool]) -> None:
         if head != GENESIS and not known(head):
             there = f"has {rows:,} rows" if ledger.exists() else "is missing"
             raise UnusableInput(
-                f"{ledger} {there}, and no row of {where}: it is older than what was told, or not whole. "
-                f"Put the newest {ledger.name} back, with its {ledger.name}-wal where there is one, or the "
-                "newest `unseen backup`; where both are lost: docs/how-to/verifying.md"
+                f"{ledger} {there}, but none for {where}: it is out of date or incomplete. Restore the "
+                f"newest {ledger.name}, with its {ledger.name}-wal if there is one, or `unseen backup`; if "
+                "both are lost, see docs/how-to/verifying.md"
             )
 
 
 def write_head(ledger: Path, head: str) -> None:
-    """Put the newest head into ``private/head``, unless it is there; it is on disk when this ends."""
+    """Write the newest head to ``private/head``, if it is not there already, and wait until it is on disk."""
     path = _noted(ledger)
     text = f"{head}\n".encode()
     if path.is_file() and path.read_bytes() == text:

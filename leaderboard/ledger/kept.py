@@ -1,9 +1,9 @@
-"""The predictions in kept files, and those of all submissions as one table on disk.
+"""The predictions in the kept files of submissions, and a table of all of them on disk.
 
-With the table publishing need not parse every file anew. ``private/predictions.bin`` has a record for every
-number of the ledger: the predictions in the order of the ids and the SHA-256 of the submitted file. A record
-that does not name its submission's file, or was cut before it did, is read from that file again. So the table
-may be removed at any time, and processes that write at once write the same.
+With the table, publishing does not have to parse every file again. ``private/predictions.bin`` has a record
+for every submission: the predictions in the order of the ids, and the SHA-256 of the submitted file. A record
+without the right SHA-256, for example an incomplete one, is read from the file again. So the table may be
+deleted at any time, and processes that write it at the same time write the same bytes.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ def kept_predictions(competition: Competition, ledger: Ledger, entry: Entry) -> 
     """Returns the predictions in the kept file of a valid submission, {id: fraction}.
 
     Raises:
-        UnusableInput: the file is missing, cannot be read, or is not the one that was submitted or not valid.
+        UnusableInput: the file is missing, unreadable or invalid, or is not the one that was submitted.
     """
     path = ledger.file(entry)
     try:
@@ -34,24 +34,24 @@ def kept_predictions(competition: Competition, ledger: Ledger, entry: Entry) -> 
         data = b""
     if hashlib.sha256(data).hexdigest() != entry.digest:
         raise UnusableInput(
-            f"{path} is missing or not the file of submission {entry.number}: restore it from a backup"
+            f"{path} is missing, or is not the file of submission {entry.number}: restore it from a backup"
         )
     try:
         return parse_submission(competition, data, path)
     except InvalidSubmission as error:
         raise UnusableInput(
-            f"{path}, the file of submission {entry.number}, is not valid any more: {error.problems[0]}"
+            f"{path}, the file of submission {entry.number}, is no longer valid: {error.problems[0]}"
         ) from error
 
 
 def kept_table(
     competition: Competition, ledger: Ledger, entries: Sequence[Entry]
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """Returns the predictions of the submissions with the numbers 1, 2, ... (k, ids), and warnings.
+    """Returns the predictions of the submissions 1, 2, ... (k, ids), and warnings.
 
-    Rows of invalid submissions have no meaning. Where a file cannot be read the row is nan, and a warning
-    says so. The table lies on disk: only what is used of it is read. That of a copy that cannot be written is
-    in memory.
+    Rows of invalid submissions have no meaning. If a file cannot be read, its row is nan, and a warning says
+    so. The table is mapped from disk, so that only the used rows are read; for a read-only copy it is in
+    memory.
     """
     path = ledger.path.with_name("predictions.bin")
     ids = competition.ids("test")
@@ -93,7 +93,7 @@ def _record(
         row["digest"] = entry.digest.encode()
     except UnusableInput as error:
         row["values"] = np.nan
-        warnings.append(f"{error}; what is computed from it is left out")
+        warnings.append(f"{error}; numbers that depend on it are left out")
     return row
 
 

@@ -1,8 +1,8 @@
-"""The ledger: one row an event, never changed or removed. All published tables are views of it.
+"""The ledger: one row per event, never changed or removed. All published tables are computed from it.
 
-Events are a submission; a choice of finals; a new version of the solution, followed by the scores that every
-submission has under it. Rows form a chain (:mod:`leaderboard.ledger.chain`). This is one module, since
-rows are read, checked and added by one table.
+Events are a submission, a choice of final submissions, and a new version of the solution, followed by the new
+scores of all submissions. Rows form a chain (:mod:`leaderboard.ledger.chain`). The module is long because it
+reads, checks and adds the rows of one table.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from submission.files import sweep
 
 VERSION = 2
 FINALS = 2
-"""How many submissions of a team count at the end."""
+"""Number of submissions of a team that count at the end."""
 _WAIT = 60.0  # seconds that a writer waits for its turn
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
@@ -51,19 +51,19 @@ class Entry:
     """One submission.
 
     Attributes:
-        number: 1, 2, ... in the order of arrival.
-        time: UTC.
-        team: the name as it was given then.
-        team_id: the same for every spelling of one team's name.
-        digest: the SHA-256 of the submitted file, by which it is kept; empty where it was too large to read.
+        number: Number 1, 2, ... in the order of arrival.
+        time: Time in UTC.
+        team: Name of the team, as it was given with the submission.
+        team_id: Id of the team, the same for every spelling of its name.
+        digest: SHA-256 of the submitted file, under which it is kept; "" if it was too large to read.
         status: "scored" or "invalid".
-        public, private: the RMSE in points at full precision under the newest solution; None where invalid.
-        scorer: how it was scored.
-        solution: the SHA-256 of the solution that it was scored against.
+        public, private: RMSE in points at full precision by the newest solution; None if invalid.
+        scorer: Name and version of the scoring.
+        solution: SHA-256 of the solution against which it was scored.
         final: True if it counts at the end: chosen by the team or, without a choice, one of its best
             `FINALS` public scores, the earlier of equal ones.
-        previous, hash: of its row in the chain.
-        note: what the team wrote about it; "" for nothing.
+        previous, hash: Previous hash and hash of its row in the chain.
+        note: The team's remark; "" for none.
     """
 
     number: int
@@ -83,30 +83,30 @@ class Entry:
 
 
 class DamagedLedger(UnusableInput):
-    """An error: the file is no ledger, or not what was written."""
+    """The error that a file is not a ledger, or was damaged."""
 
 
 class Ledger:
     """The append-only table in the SQLite file `path`, made on the first event, and the submitted files.
 
-    Any number of processes may append at once: each waits for its turn, and no row is lost. A row is on disk
-    when :meth:`transaction` ends, and then its head in ``head`` beside the file. A copy that cannot be
-    written is read as it lies.
+    Any number of processes may append: each waits for its turn, and no row is lost. When :meth:`transaction`
+    ends, the new rows are on disk, and the head is in the file ``head`` of the same folder. A read-only copy
+    can be read without changing it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def entries(self) -> tuple[Entry, ...]:
-        """Returns every submission in the order of arrival; none where there is no ledger yet.
+        """Returns every submission in the order of arrival; an empty tuple if there is no ledger yet.
 
         Raises:
-            UnusableInput: the file is damaged, no ledger, of another version, or cannot be read.
+            UnusableInput: the file is damaged, is no ledger of this version, or cannot be read.
         """
         return _entries([dict(zip((*COLUMNS, "hash"), row, strict=True)) for row in self.rows()])
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Returns every event as it is kept, `COLUMNS` and the hash, in order.
+        """Returns the row of every event, `COLUMNS` and the hash, in order.
 
         Raises:
             UnusableInput: as :meth:`entries`.
@@ -119,7 +119,7 @@ class Ledger:
             ).fetchall()
 
     def head(self) -> str:
-        """Returns the hash of the newest row, which depends on all before it; `GENESIS` where there is none.
+        """Returns the hash of the newest row, which depends on all rows before it; `GENESIS` without rows.
 
         Raises:
             UnusableInput: as :meth:`entries`.
@@ -130,7 +130,7 @@ class Ledger:
             return newest_row(connection)[1]
 
     def written(self) -> int:
-        """Returns how many rows were ever written, as SQLite counts them: a removed row still counts.
+        """Returns the number of rows that were ever written, as SQLite counts them, removed rows included.
 
         Raises:
             UnusableInput: as :meth:`entries`.
@@ -142,10 +142,10 @@ class Ledger:
         return found[0] if found else 0
 
     def check(self) -> None:
-        """Check that every head that was told is in the chain: see `leaderboard.ledger.heads`.
+        """Check that every published head is in the chain: see `leaderboard.ledger.heads`.
 
         Raises:
-            UnusableInput: one is not, or as :meth:`entries`.
+            UnusableInput: a head is not in the chain, or as :meth:`entries`.
         """
         if not self.path.exists():
             check_heads(self.path, 0, lambda head: False)
@@ -154,7 +154,7 @@ class Ledger:
             self._check(connection)
 
     def snapshot(self, out: Path) -> str:
-        """Write a copy of the ledger, as it is now, to `out`, and return its head.
+        """Write a copy of the present ledger to `out`, and return its head.
 
         Raises:
             UnusableInput: as :meth:`entries`, or `out` cannot be written.
@@ -166,11 +166,11 @@ class Ledger:
             return newest_row(copy)[1]
 
     def file(self, entry: Entry) -> Path:
-        """Returns where the submitted file of an entry is kept."""
+        """Returns the path of an entry's submitted file."""
         return kept_file(self.path.parent, entry.digest)
 
     def read_only(self) -> bool:
-        """Returns whether the file, or its folder, cannot be written, as on a copy for others to look at."""
+        """Returns True if the file or its folder cannot be written, as in a read-only copy."""
         return self.path.exists() and not all(
             os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
             for path in (self.path, self.path.parent)
@@ -178,11 +178,11 @@ class Ledger:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Yield the ledger to this process alone; new rows are kept on leaving, unless by an error.
+        """Yield exclusive access to the ledger; new rows are committed on exit, unless there is an error.
 
         Raises:
-            UnusableInput: the file is damaged, no ledger, of another version, or cannot be written, or a head
-                that was told is not in the chain.
+            UnusableInput: the file is damaged, is no ledger of this version, or cannot be written; or a
+                published head is not in the chain.
         """
         if not self.path.exists():
             self.check()
@@ -209,10 +209,10 @@ class Ledger:
         check_heads(self.path, rows, Transaction(self.path.parent, connection).knows)
 
     def _settle(self, connection: sqlite3.Connection) -> None:
-        """Write ``private/head`` and forget the file that was entering, while no other process can do either.
+        """Write ``private/head`` and remove ``private/entering``, with exclusive access to the ledger.
 
-        After the commit others may be ahead: an older head must not follow a newer one, nor their file go.
-        Where this cannot be done (a full disk), whoever comes next does it.
+        After the commit other processes may already have added rows; an older head must not replace a newer
+        one, and their file must not be removed. If this fails (a full disk), the next process does it.
         """
         with contextlib.suppress(OSError, sqlite3.OperationalError):
             connection.execute("BEGIN IMMEDIATE")
@@ -224,7 +224,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Yield an open ledger; SQLite's complaints about the file are raised as UnusableInput."""
+        """Yield a connection to the ledger; SQLite's errors about the file are raised as UnusableInput."""
         try:
             address = f"file:{quote(str(self.path.absolute()))}{self._mode()}"
             connection = sqlite3.connect(address, timeout=_WAIT, isolation_level=None, uri=True)
@@ -233,7 +233,7 @@ class Ledger:
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
                 if version != VERSION:
                     raise (UnusableInput if version else DamagedLedger)(
-                        f"{self.path} is no ledger of version {VERSION} (it says {version}): "
+                        f"{self.path} is not a ledger of version {VERSION}, but of {version}: "
                         "restore it from a backup, or use the release of unseen that wrote it"
                     )
                 yield connection
@@ -245,7 +245,7 @@ class Ledger:
             raise DamagedLedger(f"{self.path} is damaged ({error}): restore it from a backup") from error
 
     def _mode(self) -> str:
-        """Returns the part of the file's URI that opens a copy that cannot be written; "" for any other."""
+        """Returns the part of the file's URI that opens a read-only copy; "" for a writable file."""
         if not self.read_only():
             return ""
         log = self.path.with_name(f"{self.path.name}-wal")
@@ -276,7 +276,7 @@ def _entries(rows: Sequence[Mapping[str, Any]]) -> tuple[Entry, ...]:
 
 
 def _finals(rows: Sequence[Mapping[str, Any]], newest: Mapping[int, Mapping[str, Any]]) -> set[int]:
-    """Returns the submissions that count at the end: a team's choice, or else its best public one."""
+    """Returns the submissions that count at the end: each team's choice, or its best `FINALS`."""
     chosen: dict[str, list[int]] = {}
     scored: dict[str, list[int]] = {}
     for row in rows:
@@ -292,7 +292,7 @@ def _finals(rows: Sequence[Mapping[str, Any]], newest: Mapping[int, Mapping[str,
 
 
 def _create(path: Path) -> None:
-    """Make an empty ledger, whole at once: of several processes that try, one wins and the others use its."""
+    """Make an empty ledger atomically; if several processes try, all use the ledger of the first one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")

@@ -1,4 +1,4 @@
-"""Corrections of labels and voided sets; every submission is scored anew, and the change is recorded."""
+"""Corrections of labels and voiding of sets; every submission is scored again, and the change is recorded."""
 
 import hashlib
 import math
@@ -17,19 +17,19 @@ from submission.tracks import TRACKS
 
 LONGEST_REASON = 500
 ROUNDING = 1e-6
-"""How far a label may be from a share of the set's images: six decimals are enough."""
+"""Largest difference between a label and a fraction of the set's images, so that six decimals are enough."""
 
 
 @dataclass(frozen=True)
 class Rescored:
-    """What :func:`rescore` did.
+    """The result of :func:`rescore`.
 
     Attributes:
-        solution: the SHA-256 of the new version.
-        entries: how many submissions were scored anew.
-        head: the newest hash of the ledger's chain.
-        unread: a line for every submission whose file cannot be read; the same command scores it anew once it
-            can.
+        solution: SHA-256 of the new version of the solution.
+        entries: Number of submissions that were scored again.
+        head: Newest hash of the ledger's chain.
+        unread: A line for every submission whose file cannot be read; restore the file and run the same
+            command again.
     """
 
     solution: str
@@ -45,22 +45,23 @@ def rescore(
     reason: str,
     clock: Callable[[], datetime],
 ) -> Rescored:
-    """Correct labels, void sets, and score every submission that can be read anew, in one recorded step.
+    """Correct labels, void sets, and score every readable submission again, in one recorded step.
 
-    The old version is kept, the ledger says since when which version is in force, and old scores stay in
-    it. No submission is taken meanwhile. An interrupted correction is done either as a whole or not at all.
+    The old version of the solution is kept, and the ledger records when each version came into force and the
+    old scores. Submissions wait in the meantime. An interrupted correction is done either completely or not
+    at all.
 
     Args:
-        competition: the organizer's copy.
-        labels: {id: fraction}, the right targets.
-        voids: test sets that no longer count, for any classifier.
-        reason: why, a line for the record.
-        clock: the time now, with its time zone.
+        competition: Organizer's copy of the competition.
+        labels: Corrected targets, {id: fraction}.
+        voids: Names of test sets that no longer count, for all subjects.
+        reason: Reason, one line, which is recorded.
+        clock: Function that returns the present time, with its time zone.
 
     Raises:
-        UnusableInput: an id or a set is unknown, a label is no share of the set's images or of a set that
-            counts no more, nothing would change, or nothing public or private would be left. Nothing is
-            changed then.
+        UnusableInput: an id or a set is unknown; a label is no fraction of the set's images, or its set is
+            voided; nothing would change; or no public or no private row would remain. Then nothing is
+            changed.
     """
     if not reason.strip() or not reason.isprintable() or len(reason) > LONGEST_REASON:
         raise UnusableInput(f"--reason must be a line of up to {LONGEST_REASON} characters")
@@ -73,7 +74,7 @@ def rescore(
     with ledger.transaction() as transaction:
         settle(competition, transaction)
         if whole_solution(competition) != before:
-            raise UnusableInput("the solution was corrected by somebody else meanwhile: run this again")
+            raise UnusableInput("somebody else corrected the solution in the meantime: run this again")
         scores, unread = _scored(competition, ledger, rows, scores)
         if rows == before and not scores:
             raise UnusableInput(
@@ -107,7 +108,7 @@ def corrected(
         if competition.set_of(name) in voids:
             raise UnusableInput(f"--label {name}: its set is voided in the same command")
         if competition.set_of(name) in voided:
-            raise UnusableInput(f"--label {name}: its set was voided before and counts no more")
+            raise UnusableInput(f"--label {name}: its set was voided before and no longer counts")
         _check_share(competition, name, label)
     for name in voids:
         if name not in competition.sets("test"):
@@ -127,12 +128,13 @@ def corrected(
 
 
 def _check_share(competition: Competition, name: str, label: float) -> None:
-    """Refuse what is no share of the set's images, where a target is one: k of n, to six decimals."""
+    """Raise UnusableInput if the label should be a fraction k / n of the set's images, and is not."""
     size = competition.sizes["test"][competition.set_of(name)]
     if not TRACKS[competition.track].deviations and abs(label - round(label * size) / size) > ROUNDING:
         near = [f"{count / size:.6f}" for count in (math.floor(label * size), math.ceil(label * size))]
         raise UnusableInput(
-            f"--label {name}: {label:g} is no share of the set's {size:,} images; {' and '.join(near)} are"
+            f"--label {name}: {label:g} is not a fraction of the set's {size:,} images, such as "
+            f"{' or '.join(near)}"
         )
 
 
@@ -142,9 +144,9 @@ def _scored(
     rows: Sequence[SolutionRow],
     known: Mapping[int, SubmissionScore],
 ) -> tuple[dict[int, SubmissionScore], tuple[str, ...]]:
-    """Returns new scores on `rows`, by number, for valid submissions scored on other rows, and warnings.
+    """Returns the new scores, by number, of valid submissions that were scored on other rows, and warnings.
 
-    Those `known` are not computed again; a submission whose file cannot be read has none.
+    Scores in `known` are not computed again. A submission whose file cannot be read has no new score.
     """
     counting, solution = counting_rows(competition, rows), hashlib.sha256(solution_bytes(rows)).hexdigest()
     found, unread = {}, []
@@ -155,5 +157,5 @@ def _scored(
                     kept_predictions(competition, ledger, entry), counting
                 )
             except UnusableInput as error:
-                unread.append(f"submission {entry.number} keeps the score that it had: {error}")
+                unread.append(f"submission {entry.number} keeps its old score: {error}")
     return found, tuple(unread)

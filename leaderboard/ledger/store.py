@@ -1,7 +1,7 @@
-"""The submitted files, kept by their SHA-256 in ``private/submissions``, each on disk before its row is.
+"""The submitted files, kept under their SHA-256 in ``private/submissions``, each on disk before its row.
 
-A file is written as ``private/entering`` and linked to its name in the transaction that adds its row. Where a
-process is killed on the way, ``entering`` tells whoever has the ledger next which file no row may name.
+A file is written as ``private/entering`` and linked to its name in the transaction that adds its row. If a
+process is killed in between, ``entering`` shows the next process which file may have no row.
 """
 
 import contextlib
@@ -16,12 +16,12 @@ _ENTERING = "entering"
 
 
 def kept_file(private: Path, digest: str) -> Path:
-    """Returns where the file with this SHA-256 is kept."""
+    """Returns the path of the kept file with this SHA-256."""
     return private / "submissions" / digest
 
 
 def keep(private: Path, data: bytes) -> str:
-    """Keep a file, readable by the organizer alone, within a transaction; returns its SHA-256."""
+    """Keep a file, readable by the organizer alone, inside a transaction, and return its SHA-256."""
     digest = hashlib.sha256(data).hexdigest()
     path, entering = kept_file(private, digest), private / _ENTERING
     if not path.parent.is_dir():
@@ -45,13 +45,14 @@ def keep(private: Path, data: bytes) -> str:
 
 
 def settle_entering(private: Path, named: Callable[[str], bool]) -> None:
-    """Forget the file that was entering, and remove it where a killed process kept it without its row.
+    """Remove ``private/entering``, and the kept file if a killed process left it without its row.
 
-    Only the process that has the ledger for itself may call it: another's file may be entering otherwise.
+    Only a process with exclusive access to the ledger may call it, since ``entering`` may belong to another
+    process.
 
     Args:
-        private: the folder ``private/``.
-        named: tells whether a row names the file with this SHA-256.
+        private: Path of the folder ``private/``.
+        named: Function that returns True if a row names the file with this SHA-256.
     """
     entering = private / _ENTERING
     if entering.is_file():
@@ -63,7 +64,7 @@ def settle_entering(private: Path, named: Callable[[str], bool]) -> None:
 
 
 def held_files(private: Path) -> tuple[Path, ...]:
-    """Returns every file that is kept, but for the one that is entering now."""
+    """Returns the paths of all kept files, except the one that is being entered now."""
     folder, entering = private / "submissions", private / _ENTERING
     if not folder.is_dir():
         return ()

@@ -1,10 +1,10 @@
-"""Names of teams: shown to everybody, so that only harmless ones are taken.
+"""Names of teams, which are shown to everybody, so that only harmless ones are accepted.
 
-Three rules after UTS 39 (Unicode Security Mechanisms) keep a name from passing for another's: only scripts in
-common use; one script a word, except for Latin among East Asian ones; no name that reads as plain Latin but
-has other letters. Not caught: look-alikes inside one script (l I 1, O 0, rn m), in a name whose other words
-are not Latin, among East Asian scripts. Names that differ in marks alone ("Team A", "Team-A") are of one team
-only; which others read alike, :func:`alike` says.
+Three rules after UTS 39 (Unicode Security Mechanisms) prevent a name from imitating another: only scripts in
+common use; one script per word, except Latin together with East Asian scripts; and no name that reads as
+plain Latin but has other letters. Not detected are look-alikes inside one script (l I 1, O 0, rn m), in a
+name with words that are not Latin, and among East Asian scripts. Names that differ only in marks ("Team A",
+"Team-A") cannot both be taken; :func:`alike` finds other similar names.
 """
 
 import hashlib
@@ -44,9 +44,9 @@ _LATIN_LOOK = frozenset(
 def check_team(name: str) -> str:
     """Returns the team's name as it is shown: Unicode form NFKC, outer spaces removed, inner ones single.
 
-    Letters (with their accents) and digits of the scripts in common use, space and ``. _ - ' & + ( )`` are
-    allowed, 1 to 40 characters, at least one of them a letter or digit. What looks like another name is
-    refused as the module says.
+    Allowed are 1 to 40 letters (with their accents) and digits of the scripts in common use, spaces and
+    ``. _ - ' & + ( )``, with at least one letter or digit. Names that could imitate others are refused by the
+    rules of this module.
 
     >>> check_team("  Équipe   Ｂleue ")
     'Équipe Bleue'
@@ -74,7 +74,7 @@ def check_team(name: str) -> str:
 
 
 def team_key(name: str) -> str:
-    """Returns what makes two names one team: the name without case or compatible forms (NFKC, casefold).
+    """Returns the key of a team, the same for all spellings: the name without case or compatible forms.
 
     >>> team_key("STRASSE") == team_key("straße")
     True
@@ -83,7 +83,7 @@ def team_key(name: str) -> str:
 
 
 def plain(name: str) -> str:
-    """Returns the letters and digits of :func:`team_key` alone: what two names share that read alike.
+    """Returns only the letters and digits of :func:`team_key`, which are equal for names that read alike.
 
     >>> plain("ORA A") == plain("ora-a")
     True
@@ -92,7 +92,7 @@ def plain(name: str) -> str:
 
 
 def taken(name: str, others: Collection[str]) -> str | None:
-    """Returns the other team's name that reads like `name` but for marks and spaces; None for none.
+    """Returns a name among `others` that differs from `name` only in marks and spaces; None if there is none.
 
     >>> taken("A-", ["B", "A"]), taken("a", ["A"])
     ('A', None)
@@ -102,7 +102,7 @@ def taken(name: str, others: Collection[str]) -> str | None:
 
 
 def alike(names: Collection[str]) -> list[frozenset[str]]:
-    """Returns groups of names whose teams may be one: other spellings, or more words or a number behind.
+    """Returns groups of names that may be one team: other spellings, or more words or a number at the end.
 
     >>> [sorted(group) for group in alike(["A", "a.", "A B", "A2", "AB", "B 1", "B 2"])]
     [['A', 'A B', 'A2', 'a.'], ['AB'], ['B 1'], ['B 2']]
@@ -121,7 +121,7 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def team_id(name: str) -> str:
-    """Returns a short public id, the same for every spelling of one team's name.
+    """Returns a short public id of a team, the same for every spelling of its name.
 
     >>> team_id("Team A") == team_id("team a")
     True
@@ -144,12 +144,12 @@ def _allowed(character: str) -> bool:
 
 
 def _check_scripts(shown: str) -> None:
-    """Refuse words of several scripts, and names that read as plain Latin and are not."""
+    """Raise UnusableInput for words of several scripts, and for names that only look like plain Latin."""
     words = "".join(" " if character in _MARKS else character for character in shown).split()
     for word in words:
         scripts = {_script(character) for character in word} - _COMMON
         if len(scripts) > 1 and scripts - _MIXING:
-            raise UnusableInput(f"team name {shown!r}: {word!r} mixes alphabets; use one a word")
+            raise UnusableInput(f"team name {shown!r}: {word!r} mixes alphabets; use one per word")
     letters = [c for c in unicodedata.normalize("NFD", "".join(words)) if unicodedata.category(c)[0] != "M"]
     alike = [c for c in letters if c in _LATIN_LOOK]
     if alike and all(c in _LATIN_LOOK or _script(c) in _COMMON | {"LATIN"} for c in letters):

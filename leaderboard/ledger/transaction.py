@@ -1,4 +1,4 @@
-"""A transaction: what one process reads and adds while it has the ledger for itself."""
+"""A transaction: reading and adding rows with exclusive access to the ledger."""
 
 import secrets
 import sqlite3
@@ -13,14 +13,14 @@ from submission.scoring import SubmissionScore
 
 
 class Transaction:
-    """The ledger while one process has it for itself: see `leaderboard.ledger.ledger`."""
+    """The ledger during exclusive access by one process: see `leaderboard.ledger.ledger`."""
 
     def __init__(self, private: Path, connection: sqlite3.Connection) -> None:
         self.private = private
         self._connection = connection
 
     def now(self, clock: datetime) -> datetime:
-        """Returns the clock's time, or the newest row's where the clock is behind: time never runs back."""
+        """Returns the clock's time, or the newest row's if that is later, so that times never decrease."""
         found = self._connection.execute("SELECT time FROM events ORDER BY number DESC LIMIT 1").fetchone()
         return max(clock, datetime.fromisoformat(found[0])) if found else clock
 
@@ -29,18 +29,18 @@ class Transaction:
         return newest_row(self._connection)[1]
 
     def knows(self, head: str) -> bool:
-        """Returns whether a row has this hash."""
+        """Returns True if a row has this hash."""
         return bool(self._connection.execute("SELECT 1 FROM events WHERE hash = ?", [head]).fetchone())
 
     def names(self, digest: str) -> bool:
-        """Returns whether a submission is the file with this SHA-256."""
+        """Returns True if a submission is the file with this SHA-256."""
         found = self._connection.execute(
             "SELECT 1 FROM events WHERE digest = ? ORDER BY number DESC LIMIT 1", [digest]
         )
         return bool(found.fetchone())
 
     def times(self, team: str) -> list[datetime]:
-        """Returns when the team submitted, in order, invalid submissions included."""
+        """Returns the times of the team's submissions, in order, invalid ones included."""
         found = self._connection.execute(
             "SELECT time FROM events WHERE team_id = ? AND event = 'submission' ORDER BY number",
             [team_id(team)],
@@ -88,16 +88,16 @@ class Transaction:
         solution: str,
         note: str = "",
     ) -> int:
-        """Keep the file `data`, add a submission, and return its number.
+        """Keep the file `data`, add a submission, and return its number, from 1.
 
         Args:
-            time: when it was submitted, with its time zone.
-            team: the team's name.
-            data: the submitted file; None where it was too large to be read.
-            scores: the scores of the file; None where it is invalid.
-            scorer: how it was scored.
-            solution: the SHA-256 of the solution that it was scored against.
-            note: the team's own, a line; "" for none.
+            time: Time of the submission, with its time zone.
+            team: Name of the team.
+            data: Bytes of the submitted file; None if it was too large to be read.
+            scores: Scores of the file; None if it is invalid.
+            scorer: Version of the rules by which it was scored.
+            solution: SHA-256 of the solution against which it was scored.
+            note: Note of the team, one line; "" for none.
         """
         digest = "" if data is None else keep(self.private, data)
         (number,) = self._connection.execute(
@@ -119,14 +119,14 @@ class Transaction:
         return number
 
     def select(self, time: datetime, team: str, numbers: Sequence[int]) -> None:
-        """Make `numbers`, submissions of the team, what counts for it at the end; none for no choice."""
+        """Record that the submissions `numbers` count for the team at the end; empty for no choice."""
         note = " ".join(map(str, numbers))
         self._append(time, "selection", team=check_team(team), team_id=team_id(team), note=note)
 
     def rescore(
         self, time: datetime, solution: str, note: str, scores: Mapping[int, SubmissionScore], scorer: str
     ) -> None:
-        """Make `solution` the newest version, and `scores` those of the submissions, by number, under it."""
+        """Record `solution` as the newest version, with the `scores` of submissions under it, by number."""
         self._append(time, "solution", scorer=scorer, solution=solution, note=note)
         for number, found in scores.items():
             self._append(time, "score", entry=number, scorer=scorer, solution=solution, **_points(found))
@@ -150,6 +150,6 @@ def _points(scores: SubmissionScore | None) -> dict[str, float]:
 
 
 def newest_row(connection: sqlite3.Connection) -> tuple[int, str]:
-    """Returns number and hash of the newest row."""
+    """Returns the number and the hash of the newest row."""
     found = connection.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
     return found or (0, GENESIS)

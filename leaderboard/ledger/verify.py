@@ -1,4 +1,4 @@
-"""Verifies that a ledger is unchanged: its chain, its files, its scores, and the published heads."""
+"""Verification that a ledger is unchanged: its chain, its files, its scores, and the published heads."""
 
 import math
 from collections.abc import Collection
@@ -22,13 +22,13 @@ _SAME = 1e-9  # points by which a score may differ between machines
 
 @dataclass(frozen=True)
 class Verified:
-    """What :func:`verify` found.
+    """The result of :func:`verify`.
 
     Attributes:
-        rows: events in the ledger.
-        submissions: how many of them are submissions.
-        head: the newest hash of the chain; "unreadable" where the file is no ledger any more.
-        problems: a line for everything that was changed or lost.
+        rows: Number of events in the ledger.
+        submissions: Number of submissions among them.
+        head: Newest hash of the chain; "unreadable" if the file is damaged.
+        problems: A line for everything that was changed or lost.
     """
 
     rows: int
@@ -38,14 +38,14 @@ class Verified:
 
 
 def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
-    """Look for rows that were altered, removed, reordered or lost, and for files and scores that do not fit.
+    """Find rows that were altered, removed, reordered or lost, and files and scores that do not match them.
 
-    A chain that was written anew as a whole is found by the heads published before: those in DIR's
+    A chain that was rewritten completely is found by heads that were published earlier: those in DIR's
     leaderboard files and in ``private/head``, and `heads`.
 
     Args:
-        competition: the organizer's copy.
-        heads: chain heads that were published at some time; that of an empty ledger, all zeros, fits any.
+        competition: Organizer's copy of the competition.
+        heads: Heads that were published earlier; the head of an empty ledger, all zeros, matches any chain.
 
     Raises:
         UnusableInput: this is a participant's copy, or the ledger cannot be opened.
@@ -59,10 +59,10 @@ def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
         return Verified(0, 0, "unreadable", (str(error),))
     problems = chain_problems(rows)
     if written > len(rows):
-        problems.append(f"{written} rows were written and {len(rows)} are there: rows were removed")
+        problems.append(f"{written} rows were written, but there are {len(rows)}: rows were removed")
     known = {GENESIS, *(row[-1] for row in rows)}
     problems += [
-        f"{where}: no row has this hash, so the chain was written anew or cut"
+        f"{where}: no row has this hash, so the chain was rewritten or cut"
         for where, head in published.items()
         if head not in known
     ]
@@ -94,7 +94,7 @@ def _file_problems(competition: Competition, ledger: Ledger, held: Collection[Pa
 def _entry_problems(
     competition: Competition, ledger: Ledger, entry: Entry, solution: tuple[SolutionRow, ...] | None
 ) -> list[str]:
-    """Returns what is wrong with one submission: its file, or its score on the solution that it names."""
+    """Returns the problems of one submission: with its file, or its score on the solution that it names."""
     path = ledger.file(entry)
     if entry.digest and not path.is_file():
         return [f"the file of submission {entry.number} is missing: {path}"]
@@ -108,12 +108,12 @@ def _entry_problems(
         except UnusableInput as error:
             return [str(error)]
         if not _alike(found.public.rmse, entry.public) or not _alike(found.private.rmse, entry.private):
-            return [f"submission {entry.number} has not the score that its file gets"]
+            return [f"submission {entry.number} has another score than its file"]
     return []
 
 
 def _counting(competition: Competition, digest: str) -> tuple[SolutionRow, ...] | None:
-    """Returns the rows that count of the solution with this SHA-256; None where it is not kept."""
+    """Returns the counting rows of the solution with this SHA-256; None if it is not kept."""
     rows = read_version(competition, digest)
     return None if rows is None else counting_rows(competition, rows)
 

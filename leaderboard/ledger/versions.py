@@ -1,6 +1,6 @@
-"""Versions of the solution: each that was ever in force is kept as ``private/solutions/<SHA-256>.csv``.
+"""Versions of the solution, all of which are kept as ``private/solutions/<SHA-256>.csv``.
 
-The ledger says which version is in force. ``private/solution.csv`` is a copy of it, renewed where an
+The ledger names the newest version. ``private/solution.csv`` is a copy of it, which is restored if an
 interruption left another one there.
 """
 
@@ -20,12 +20,12 @@ _SOLUTION = COLUMNS.index("solution")
 
 
 def version_file(competition: Competition, digest: str) -> Path:
-    """Returns where the version with this SHA-256 is kept; one that was never replaced may not be there."""
+    """Returns the path for the version with this SHA-256; a version that was never replaced has no file."""
     return competition.private / "solutions" / f"{digest}.csv"
 
 
 def keep_version(competition: Competition, data: bytes) -> str:
-    """Keep the bytes of a version, readable by the organizer alone; returns its SHA-256."""
+    """Keep the bytes of a version, readable by the organizer alone, and return its SHA-256."""
     digest = hashlib.sha256(data).hexdigest()
     path = version_file(competition, digest)
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -36,10 +36,10 @@ def keep_version(competition: Competition, data: bytes) -> str:
 
 
 def settle(competition: Competition, transaction: Transaction) -> str:
-    """Make ``private/solution.csv`` the version that the ledger has in force; returns its SHA-256.
+    """Make ``private/solution.csv`` the newest version in the ledger, and return its SHA-256.
 
     Raises:
-        UnusableInput: it is another one, or not the sealed one, and the version in force is not kept.
+        UnusableInput: the file is another version or is not sealed, and the newest version is not kept.
     """
     digest, newest = sha256(competition.root / SOLUTION), transaction.solution()
     kept = newest and version_file(competition, newest)
@@ -57,10 +57,10 @@ def settle(competition: Competition, transaction: Transaction) -> str:
 
 
 def settle_interrupted(competition: Competition, ledger: Ledger) -> None:
-    """Finish a correction of the solution that was interrupted, where there is one.
+    """Finish a correction of the solution if it was interrupted.
 
     Raises:
-        UnusableInput: as :func:`settle`; this is a participant's copy; or a copy that cannot be written needs
+        UnusableInput: as :func:`settle`; or this is a participant's copy, or a read-only copy that would need
             to be finished.
     """
     competition.require_private()
@@ -79,10 +79,10 @@ def settle_interrupted(competition: Competition, ledger: Ledger) -> None:
 
 
 def read_version(competition: Competition, digest: str) -> tuple[SolutionRow, ...] | None:
-    """Returns all rows of the version with this SHA-256; None where it is not kept or was changed.
+    """Returns all rows of the version with this SHA-256; None if it is not kept or was changed.
 
     Raises:
-        UnusableInput: its rows do not fit the competition.
+        UnusableInput: its rows do not match the competition.
     """
     for path in (version_file(competition, digest), competition.root / SOLUTION):
         if path.is_file() and sha256(path) == digest:

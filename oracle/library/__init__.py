@@ -1,1 +1,1 @@
-"""What `import unseen` gives: competitions, methods and their comparison as Python objects."""
+"""The functions of `import unseen`: competitions, methods and their comparison as Python objects."""

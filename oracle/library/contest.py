@@ -1,4 +1,4 @@
-"""A competition as a Python object: what is in it, its sets as observations and as a table of features."""
+"""A competition as a Python object, with its sets as observations and as a table of features."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,13 +19,13 @@ from submission.scoring import read_targets
 from submission.tracks import TRACKS
 
 READ = ("moments", "features")
-"""What `Contest.observations` has beside the logits unless asked otherwise."""
+"""Default fields of `Contest.observations`, besides the logits."""
 
 
 class Contest(Competition):
-    """A competition in a folder, as `unseen.open` and `unseen.build` give it; a notebook shows what is in it.
+    """A competition in a folder, returned by `unseen.open` and `unseen.build`; a notebook shows its contents.
 
-    It is a `Competition`, whose attributes it has: `subjects`, `sizes`, `classes`, `root` and others.
+    It has the attributes of `Competition`: `subjects`, `sizes`, `classes`, `root` and others.
 
     >>> import unseen
     >>> contest = unseen.open("contest")
@@ -34,7 +34,7 @@ class Contest(Competition):
     """
 
     def features(self, part: str = "train", device: str = "cpu", progress: bool = False) -> pd.DataFrame:
-        """Returns the sets of "train", "val" or "test" as a table, a row each: what a regressor learns from.
+        """Returns the sets of a part as a table with one row per set, from which a regressor can learn.
 
         >>> import unseen
         >>> table = unseen.open("contest").features("val")
@@ -43,15 +43,15 @@ class Contest(Competition):
 
         Args:
             part: "train", "val" or "test".
-            device: where classifiers run.
-            progress: whether bars are shown.
+            device: Device that runs the classifiers.
+            progress: True to show progress bars.
 
         Returns:
-            by id, as in a submission; the columns are indicators (`baselines.run.features`), then `target`,
-            a fraction, but for test sets, where it is hidden.
+            A table indexed by id, as in a submission. The columns are indicators (`baselines.run.features`)
+            and then `target`, a fraction, except for test sets, whose targets are hidden.
 
         Raises:
-            UnusableInput: there is no such part.
+            UnusableInput: the part does not exist.
         """
         self._check(part)
         rows: dict[str, Mapping[str, float]] = {}
@@ -73,7 +73,7 @@ class Contest(Competition):
         device: str = "cpu",
         progress: bool = False,
     ) -> Sequence[Seen]:
-        """Returns the sets of a part as a method sees them, read one by one when they are asked for.
+        """Returns the sets of a part as a method sees them, read lazily one by one.
 
         >>> import unseen
         >>> first = unseen.open("contest").observations("test")[0]
@@ -82,14 +82,14 @@ class Contest(Competition):
 
         Args:
             part: "train", "val" or "test".
-            subject: whose; needed where the competition has several.
-            needs: what they hold beside the logits, names of `starter.observing.observation.NEEDS`; moments
-                and features unless given, where the classifiers have them.
-            device: where the classifier runs.
-            progress: whether bars are shown.
+            subject: Name of the subject; may be omitted if the competition has only one.
+            needs: Names of the fields besides the logits, from `starter.observing.observation.NEEDS`; by
+                default moments and features, if the classifiers have them.
+            device: Device that runs the classifier.
+            progress: True to show progress bars.
 
         Raises:
-            UnusableInput: there is no such part or subject.
+            UnusableInput: the part or the subject does not exist.
         """
         self._check(part)
         return self._seen(self._subject(subject, needs, device), part, progress)
@@ -101,9 +101,7 @@ class Contest(Competition):
         device: str = "cpu",
         progress: bool = False,
     ) -> MetaTrain:
-        """Returns what a method's `fit` gets.
-
-        The meta-train sets with their targets, and the labelled source.
+        """Returns the argument of a method's `fit`: meta-train sets, their targets and the labelled source.
 
         >>> import unseen
         >>> meta = unseen.open("contest").meta_train()
@@ -115,7 +113,7 @@ class Contest(Competition):
         return self._subject(subject, needs, device).meta_train(progress)
 
     def targets(self, part: str = "train") -> "pd.Series[float]":
-        """Returns the true values, fractions, of the sets of "train" or "val", by id.
+        """Returns the true values, as fractions, of the sets of "train" or "val", by id.
 
         >>> import unseen
         >>> unseen.open("contest").targets("val").between(0, 1).all()
@@ -126,11 +124,11 @@ class Contest(Competition):
         return pd.Series(read_targets(self, part), name="target").rename_axis("id")
 
     def __repr__(self) -> str:
-        """Returns what a terminal shows."""
+        """Returns the text for a terminal."""
         return self.describe()
 
     def _repr_html_(self) -> str:
-        """Returns what a notebook shows: sizes, subjects, rules."""
+        """Returns the HTML for a notebook: sizes, subjects, rules."""
         page = templates(Path(__file__).parent).get_template("contest.html")
         return page.render(
             contest=self,
@@ -157,14 +155,14 @@ class Contest(Competition):
 
 
 def open(folder: Path | str) -> Contest:
-    """Returns a competition that was built, or unpacked from an organizer's archive.
+    """Returns the competition in a folder that was built, or unpacked from an organizer's archive.
 
     >>> import unseen
     >>> unseen.open("contest").track
     'accuracy'
 
     Raises:
-        UnusableInput: there is no such folder, or it is no competition.
+        UnusableInput: the folder does not exist, or is not a competition.
     """
     found = Contest.open(folder)
     assert isinstance(found, Contest)
@@ -180,7 +178,7 @@ def build(
     data_root: Path | None = None,
     device: str = "cpu",
 ) -> Contest:
-    """Build a competition, or finish an interrupted build; with the same settings it is opened.
+    """Build a competition, or finish an interrupted build; a finished one with the same settings is opened.
 
     >>> import unseen
     >>> settings = {"train_sets": 4, "val_sets": 2, "test_sets": 3, "set_size": 40}
@@ -188,17 +186,17 @@ def build(
     4
 
     Args:
-        folder: a new one.
-        preset: settings of a kind: "small" is built in seconds on embedded images.
-        settings: others by name, as a settings file has them (`unseen build --write-settings FILE`); they go
-            before those of the preset.
+        folder: Path of a new folder, or of one to finish.
+        preset: Name of a preset; "small" is built in seconds on embedded images.
+        settings: Values of settings by name, as in a settings file (`unseen build --write-settings FILE`);
+            they override the preset.
         track: "accuracy" or "ood".
-        test_seed: of the test sets, to be kept secret; random unless given.
-        data_root: where a named source is, or is downloaded to.
-        device: where classifiers run.
+        test_seed: Seed of the test sets, which must be kept secret; None for a random one.
+        data_root: Folder where a named source is, or to which it is downloaded.
+        device: Device that runs the classifiers.
 
     Raises:
-        UnusableInput: a setting is unknown or out of its limits, or the folder holds something else.
+        UnusableInput: a setting is unknown or out of range, or the folder holds something else.
     """
     asked = settings_of(track, {**(settings_of_preset(preset, track) if preset else {}), **(settings or {})})
     make(Path(folder), asked, test_seed, device, data_root)

@@ -1,4 +1,4 @@
-"""Methods beside each other on the labelled validation sets: a table that can be plotted."""
+"""Comparison of methods on the labelled validation sets: a table that can be plotted."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,17 @@ from starter.images.figure import Drawn, new_figure
 from submission import Competition, make_id
 
 WIDTH = 3.4
-"""Inches of a panel."""
+"""Width and height of a panel in inches."""
 ACROSS = 4
-"""Panels beside each other."""
+"""Number of panels in a row."""
 
 
 class Evaluation(pd.DataFrame):
-    """What `unseen.evaluate` gives: a row a method, subject and group of validation sets, in points.
+    """The result of `unseen.evaluate`: a row per method, subject and group of validation sets, in points.
 
     The columns are those of `baselines.report.report.Line`: method, subject, group ("all" has every set),
-    sets, families, rmse with its 95 % interval low and high, skill, mae, spearman, noise. Whatever is taken
-    out of it is a plain DataFrame.
+    sets, families, rmse with its 95 % interval low and high, skill, mae, spearman, noise. Selections from the
+    table are plain DataFrames.
     """
 
     _metadata = ("report",)
@@ -45,10 +45,7 @@ class Evaluation(pd.DataFrame):
         return pd.DataFrame
 
     def predictions(self) -> pd.DataFrame:
-        """Returns what each method predicts of each validation set, by id.
-
-        Group, target, and a column a method.
-        """
+        """Returns the predictions for the validation sets, by id: group, target, and a column per method."""
         report = self.report
         found = {}
         for subject, true in report.val.items():
@@ -59,9 +56,9 @@ class Evaluation(pd.DataFrame):
         return pd.DataFrame.from_dict(found, orient="index").rename_axis("id")
 
     def plot(self) -> Drawn:  # type: ignore[override]
-        """Returns predicted against true values of the validation sets, a panel a method and subject.
+        """Returns a figure of predicted against true values of the validation sets.
 
-        A notebook shows the figure; `savefig` writes it.
+        It has one panel per method and subject. A notebook shows the figure; `savefig` writes it.
         """
         report = self.report
         rows, columns = math.ceil(len(report.runs) / ACROSS), min(len(report.runs), ACROSS)
@@ -92,16 +89,20 @@ def evaluate(
     ['Ridge', 'atc', 'constant']
 
     Args:
-        contest: with validation sets.
-        methods: names of the kit, or ``module:Class``; methods of one's own; regressors and pipelines of
-            scikit-learn, which learn from `Contest.features`. A mapping gives them names; else a method is
-            called what its class and the parameters that were set say.
-        device: where classifiers run.
-        note: kept in ``runs.csv`` of the competition's folder, where each run is a line.
-        progress: whether bars are shown.
+        contest: A competition with validation sets.
+        methods: Names of the kit's methods, or ``module:Class``; methods of your own; or regressors and
+            pipelines of scikit-learn, which learn from `Contest.features`. A mapping gives the methods'
+            names; otherwise a method is named after its class and the parameters that were set.
+        device: Device that runs the classifiers.
+        note: Remark for ``runs.csv`` in the competition's folder, which gets a line for each method.
+        progress: True to show progress bars.
+
+    Returns:
+        The scores, in points, by method, subject and group.
 
     Raises:
-        UnusableInput: there are no validation sets, or a method fails or breaks the contract; it is named.
+        UnusableInput: there are no validation sets, or a method fails or breaks the contract; the message
+            names the method.
     """
     chosen = methods_given(methods, methods_of(contest.track), contest.track)
     report = run_report(contest, chosen, device, progress)

@@ -1,4 +1,4 @@
-"""Every method of the kit by track and name, and why some run only by name."""
+"""The methods of the kit by track and name, with the reasons why some run only if they are named."""
 
 from functools import cache
 
@@ -16,15 +16,15 @@ EXPENSIVE = {
     "syp": "trains for half an hour per classifier",
     "projnorm": "trains a network on every set, for hours per classifier",
 }
-"""Methods that `predict` runs only by name, and why."""
+"""Methods that `predict` runs only if they are named, each with the reason."""
 
 
 @cache
 def methods_of(track: str) -> dict[str, Estimator]:
-    """Returns every method of the kit for a track, by name: prototypes, to be cloned.
+    """Returns the prototypes of the kit's methods for a track, by name; clone one before you fit it.
 
     Raises:
-        UnusableInput: there is no such track.
+        UnusableInput: the track does not exist.
     """
     kit = {"accuracy": {**BASELINES, **ORACLES}, "ood": OOD_BASELINES}
     if track not in kit:
@@ -33,7 +33,7 @@ def methods_of(track: str) -> dict[str, Estimator]:
 
 
 def methods(track: str = "accuracy") -> pd.DataFrame:
-    """Returns every method of the kit, a row each.
+    """Returns a table of the kit's methods, one row per method.
 
     >>> import unseen
     >>> unseen.methods().loc["fd", "needs"]
@@ -43,11 +43,12 @@ def methods(track: str = "accuracy") -> pd.DataFrame:
         track: "accuracy" or "ood".
 
     Returns:
-        by name: what it is and whose; what it `needs` of a set beside the logits; its parameters; and why it
-        runs only by name, or "".
+        A table indexed by name, with the columns `summary` (with the source), `needs` (fields of a set that
+        the method reads besides the logits), `parameters`, and `only_by_name` (the reason why the method runs
+        only if it is named, or "").
 
     Raises:
-        UnusableInput: there is no such track.
+        UnusableInput: the track does not exist.
     """
     rows = {
         name: (SUMMARIES[name], method.needs, own_parameters(method), EXPENSIVE.get(name, ""))

@@ -1,4 +1,4 @@
-"""A submission from a method."""
+"""The function `unseen.predict`, which makes a submission from a method."""
 
 import shutil
 from pathlib import Path
@@ -26,20 +26,21 @@ def predict(
     'mine.csv'
 
     Args:
-        contest: the competition.
-        method: a name, a method, or a regressor of scikit-learn, as `unseen.evaluate` takes them; or
-            ``{name: method}``.
-        out: the file, ``.csv``; a copy stands in ``submissions/`` of the competition's folder under the
-            method's name, and the validation sets' predictions in ``validation/``.
-        device: where classifiers run.
-        note: kept in ``runs.csv`` of the competition's folder.
-        progress: whether bars are shown.
+        contest: The competition.
+        method: A name, a method, or a scikit-learn regressor, as for `unseen.evaluate`; or ``{name:
+            method}``.
+        out: Path of the submission, ``.csv``. In any case the predictions of the test sets are also written
+            to ``submissions/`` in the competition's folder, under the method's name, and those of the
+            validation sets to ``validation/``.
+        device: Device that runs the classifiers.
+        note: Remark for ``runs.csv`` in the competition's folder.
+        progress: True to show progress bars.
 
     Returns:
-        the file to hand in.
+        The path of the file to hand in.
 
     Raises:
-        UnusableInput: the method fails or breaks the contract, or the file cannot stand there.
+        UnusableInput: the method fails or breaks the contract, or `out` is not a possible path.
     """
     chosen = methods_given(method, methods_of(contest.track), contest.track)
     if len(chosen) != 1:

@@ -60,7 +60,7 @@ def materialize(competition: Competition, out: Path, layout: str = "npz", part: 
         raise UnusableInput(f"{competition.root} has no {part} sets")
     if out.resolve().is_relative_to(competition.root.resolve()):
         raise UnusableInput(
-            f"--out {out} lies in the competition {competition.root}: name a folder elsewhere"
+            f"--out {out} is inside the competition {competition.root}: name a folder elsewhere"
         )
     plan = LAYOUTS[layout](competition, part, out)
     claim_folder(plan.folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")

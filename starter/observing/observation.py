@@ -95,7 +95,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Observation:
-    """All that a method may know about an unlabelled set seen by one classifier. There are no labels here.
+    """Everything that a method may know about an unlabelled set seen by one classifier, without any labels.
 
     Attributes:
         set_name: Name of the set.
@@ -350,7 +350,7 @@ class Source:
 
 @dataclass(frozen=True)
 class MetaTrain:
-    """Meta-train sets of one subject: what an estimator learns from.
+    """The meta-train sets of one subject, from which an estimator learns.
 
     Attributes:
         source: Labelled in-distribution reference; in the OOD track with scores.

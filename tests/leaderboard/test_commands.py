@@ -106,7 +106,11 @@ def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
         ),
         (["score", "comp", "comp/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
         (["score", "comp", "x.csv", "--val", "--note", "mine"], 2, "--note belongs to --team NAME"),
-        (["select", "comp", "--team", "nobody", "1"], 2, "'nobody' has handed in nothing: nobody has yet"),
+        (
+            ["select", "comp", "--team", "nobody", "1"],
+            2,
+            "'nobody' has not submitted anything: no team has yet",
+        ),
         (["select", "comp", "--team", "a", "1", "--clear"], 2, "not both"),
         (["history", "comp"], 2, "nothing was submitted"),
         (["rescore", "comp", "--label", "x", "--reason", "r"], 2, "--label x: give ID=FRACTION, such as"),
@@ -134,7 +138,7 @@ def test_a_backup_restores_and_what_it_lacks_is_told(competition, halves, tmp_pa
         archive.extractall(root)
     result = run("score", root, halves, "--team", "C", check=False)
     assert result.code == 2
-    assert "ledger.sqlite has 1 rows, and no row of" in result.text
+    assert "ledger.sqlite has 1 rows, but none for" in result.text
     assert run("leaderboard", root, "--out", tmp_path, check=False).code == 2
     for path in root.glob("leaderboard*"):
         path.unlink()
@@ -173,9 +177,9 @@ def test_what_cannot_be_read_is_told_and_the_rest_corrected(competition, halves,
     ledger = Ledger(competition.private / "ledger.sqlite")
     ledger.file(ledger.entries()[0]).write_text("damaged")
     text = run("rescore", competition.root, "--label", "cnn/test_0001=0.5", "--reason", "r").text
-    assert "warning: submission 1 keeps the score that it had: " in text
+    assert "warning: submission 1 keeps its old score: " in text
     assert "1 submission scored again" in text
-    assert "is missing or not the file of submission 1" in run("history", competition.root).text
+    assert "is missing, or is not the file of submission 1" in run("history", competition.root).text
     result = run("verify", competition.root, check=False)
     assert (result.code, result.text.count("problem: the file of submission 1 was changed")) == (1, 1)
 

@@ -78,7 +78,7 @@ def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
     assert seeds == [7, 8, 9]
     assert 0 < (oracle.probabilities(meta.sets[6]) > 0.5).mean() < 1
     told = capsys.readouterr().err
-    assert "mlp of seed 7 gives all training images one answer; it is drawn again" in told
+    assert "mlp of seed 7 gives all training images the same answer; it is trained again" in told
     assert "seed 9" not in told
 
 
@@ -86,7 +86,7 @@ def test_the_last_draw_stays(capsys):
     meta = example_meta_train(sets=3)
     networks = Syp(iterations=1, batch_size=2, learning_rate=1e-6, weight_decay=0.0).fit(meta).networks_
     assert len(networks) == 2
-    assert f"so did {DRAWS}: lower learning_rate" in capsys.readouterr().err
+    assert f"so do all {DRAWS} attempts: lower learning_rate" in capsys.readouterr().err
 
 
 def test_one_answer_may_be_right(monkeypatch):

@@ -111,7 +111,7 @@ def test_a_team_that_was_told_no_score_has_no_rank(large: Competition, hand_in: 
     competition = with_rules(large, feedback="ladder")
     hand_in(noisy(competition, 5, 0), "good")
     found = hand_in(dict.fromkeys(competition.ids("test"), 0.4), "bad")
-    assert found.text(2) == "no better than the best baseline by more than chance"
+    assert found.text(2) == "not better than the best baseline by more than chance"
     published = publish(competition)
     assert [(line.name, line.rank) for line in published.standings] == [("good", 1), ("bad", None)]
     assert "bad,2026-01-01 02:00:00,,1,team" in published.csv.read_text()
@@ -131,7 +131,7 @@ def test_guarded_says_nothing_new_before_the_labels_are_told(large: Competition,
     assert 4 <= first <= 8
     assert all(answer.silent for answer in answers[first:])
     assert left(competition)[0] >= KEPT
-    assert hand_in(noisy(competition, 1, 0), "Team").text(2).startswith("entered; no score is told")
+    assert hand_in(noisy(competition, 1, 0), "Team").text(2).startswith("entered, without a score")
 
 
 def test_guarded_counts_teams_of_a_like_name_together(large: Competition, hand_in: HandIn) -> None:

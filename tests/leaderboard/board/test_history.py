@@ -65,7 +65,7 @@ def test_a_file_that_cannot_be_read_is_named_among_the_others(entered: Competiti
     ledger = Ledger(entered.private / "ledger.sqlite")
     path = ledger.file(ledger.entries()[0])
     path.write_text("damaged")
-    told = f"{path} is missing or not the file of submission 1: restore it from a backup"
+    told = f"{path} is missing, or is not the file of submission 1: restore it from a backup"
     first, second, _ = history(entered)
     assert (first.rmse, first.problem) == ({}, told)
     assert set(second.rmse.values()) == {0}

@@ -29,7 +29,7 @@ def warnings(predictions: np.ndarray) -> list[str]:
 def test_one_row_at_a_time_is_told_with_the_numbers() -> None:
     assert warnings(probes(8)) == [
         "team 'Team': 8 of 9 submissions differ from an earlier one in at most 6 of 60 rows "
-        "(numbers 20, 30, 40, 50, 60, ...): labels are probed that way"
+        "(numbers 20, 30, 40, 50, 60, ...), a way to find out labels"
     ]
 
 
@@ -67,7 +67,7 @@ def test_dense_submissions_of_varied_amplitude_are_told_by_their_directions(step
     (warning,) = probing_warnings(entries(12), dense, PUBLIC, step)
     assert warning == (
         "team 'Team': 12 submissions differ in 11 directions, with 18 public rows: scores in as many directions "
-        "as rows tell every label (unseen audit says how well)"
+        "as rows reveal every label (see unseen audit)"
     )
     assert probing_warnings(entries(8), dense[:8], PUBLIC, step) == []
 

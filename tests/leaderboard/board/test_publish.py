@@ -74,7 +74,7 @@ def test_the_published_files_hold_teams_and_baselines(
         (2, "Team A", 25.5),
     ]
     assert [warning.split(": ")[0] for warning in published.warnings] == [
-        "the public score rests on 4 predictions",
+        "the public score is computed from 4 predictions",
         f"left out {submissions / 'folder.csv'} is not a file",
         f"left out {submissions / 'old.csv'}",
     ]
@@ -94,7 +94,7 @@ def test_after_the_end_the_kits_methods_are_shown_if_the_sets_are_retired(
     as_predicted(competition)
     for path, team in ((halves, "Team A"), (perfect, "Team B")):
         submit(competition, path, team, clock)
-    with pytest.raises(UnusableInput, match="test sets are retired after the end alone: give --final too"):
+    with pytest.raises(UnusableInput, match="test sets can be retired only after the end: give --final too"):
         publish(competition, retired=True)
     assert {line.kind for line in publish(competition, now).final} == {"team"}
     published = publish(competition, now, retired=True)
@@ -158,7 +158,7 @@ def test_few_public_predictions_are_warned_of_and_no_baseline_is_shown(
     submit(competition, halves, "Team A", clock)
     published = publish(competition)
     assert published.warnings == (
-        "the public score rests on 4 predictions: a few submissions tell their labels; "
+        "the public score is computed from 4 predictions: a few submissions reveal their labels; "
         "build with more test sets (baselines are shown from 10 on)",
     )
     assert "fd" not in published.csv.read_text()
@@ -316,7 +316,7 @@ def test_a_file_that_cannot_be_read_is_named_and_everything_else_published(
     ledger.file(ledger.entries()[0]).write_text("damaged")
     found = publish(competition)
     assert [line.name for line in found.standings] == ["B", "A"]
-    assert any("is missing or not the file of submission 1" in warning for warning in found.warnings)
+    assert any("is missing, or is not the file of submission 1" in warning for warning in found.warnings)
 
 
 def test_what_a_killed_run_left_is_gone(competition: Competition) -> None:

@@ -161,7 +161,7 @@ def test_a_file_whose_name_cannot_be_shown_is_left_out(
     assert list(found.predictions) == ["good"]
     (warning,) = found.warnings
     assert warning.startswith(f"left out '{folder}/")
-    assert warning.endswith("its name cannot be shown; rename it")
+    assert warning.endswith("its name cannot be printed; rename it")
     assert warning.isprintable()
 
 
@@ -192,7 +192,8 @@ def test_a_link_into_the_private_folder_is_not_read(competition: Competition, fo
     found = read_methods(competition)
     assert list(found.predictions) == ["good", "good2"]
     assert found.warnings == tuple(
-        f"left out {folder / name}.csv: it leads into {competition.private}" for name in ("direct", "twice")
+        f"left out {folder / name}.csv: it is a link into {competition.private}"
+        for name in ("direct", "twice")
     )
 
 

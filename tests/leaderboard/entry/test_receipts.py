@@ -84,9 +84,7 @@ def test_a_teams_own_history_without_labels(mine: Competition) -> None:
         "3 2026-01-01 03:00:00 team a e3b0c44298fc invalid",
     ]
     assert [record["number"] for record in read_receipts(mine)] == [1, 2, 3]
-    with pytest.raises(
-        UnusableInput, match=r"receipts has no receipt of team 'C': put there the \.json file"
-    ):
+    with pytest.raises(UnusableInput, match=r"receipts has no receipt of team 'C': put the \.json files"):
         read_receipts(mine, "C")
 
 
@@ -96,14 +94,14 @@ def test_a_teams_own_history_without_labels(mine: Competition) -> None:
 )
 def test_other_files_are_no_receipts(mine: Competition, text: str) -> None:
     (mine.root / "receipts/0009.json").write_text(text)
-    with pytest.raises(UnusableInput, match=r"0009\.json: no receipt of a submission: remove it"):
+    with pytest.raises(UnusableInput, match=r"0009\.json: not a receipt of a submission: remove it"):
         read_receipts(mine)
 
 
 def test_a_receipt_of_another_competition_is_refused(mine: Competition) -> None:
     path = mine.root / "receipts/0001.json"
     path.write_text(path.read_text().replace(mine.name, "another"))
-    with pytest.raises(UnusableInput, match=rf"0001\.json: no receipt of a submission to {mine.name}"):
+    with pytest.raises(UnusableInput, match=rf"0001\.json: not a receipt of a submission to {mine.name}"):
         read_receipts(mine)
 
 

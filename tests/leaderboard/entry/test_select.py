@@ -40,9 +40,9 @@ def test_a_choice_replaces_the_one_before(entered: Competition, clock: Clock) ->
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ([2], "submission 2 is no valid one of team 'A'; its valid ones are 1, 3, 4"),
-        ([1, 5], "submission 5 is no valid one of team 'A'; its valid ones are 1, 3, 4"),
-        ([0], "submission 0 is no valid one"),
+        ([2], "submission 2 is not a valid one of team 'A'; its valid ones are 1, 3, 4"),
+        ([1, 5], "submission 5 is not a valid one of team 'A'; its valid ones are 1, 3, 4"),
+        ([0], "submission 0 is not a valid one"),
         ([1, 3, 4], "choose up to 2 different submissions, got 1, 3, 4: that is too many"),
         ([1, 1], "choose up to 2 different submissions, got 1, 1: one is given twice"),
     ],
@@ -65,5 +65,7 @@ def test_the_choice_is_frozen_at_the_deadline(entered: Competition, clock: Clock
 
 
 def test_a_team_without_submissions_is_told(entered: Competition, clock: Clock) -> None:
-    with pytest.raises(UnusableInput, match="team 'C' has handed in nothing: teams that have are A, B"):
+    with pytest.raises(
+        UnusableInput, match="team 'C' has not submitted anything: the teams with submissions are A, B"
+    ):
         select(entered, "C", [1], clock)

@@ -85,7 +85,7 @@ def test_no_team_takes_a_name_that_reads_like_another_teams(
     competition: Competition, halves: Path, clock: Clock, team: str
 ) -> None:
     submit(competition, halves, "A", clock)
-    with pytest.raises(UnusableInput, match=r"reads like team 'A': take that one or another"):
+    with pytest.raises(UnusableInput, match=r"reads like team 'A': use that or another name"):
         submit(competition, halves, team, clock)
     assert submit(competition, halves, "a", clock).number == 2
     assert submit(competition, halves, "A B", clock).number == 3

@@ -215,8 +215,8 @@ def test_an_answer_without_ids_is_taken(
     ("files", "message"),
     [
         ({"a.csv": b"id,prediction\n"}, "a.csv is not a valid submission: 8 problems"),
-        ({"metadata": b""}, "it must hold one file of predictions, it holds nothing"),
-        ({"a.csv": b"", "b.csv": b""}, "it holds 'a.csv', 'b.csv'"),
+        ({"metadata": b""}, "it must hold one file of predictions, but holds nothing"),
+        ({"a.csv": b"", "b.csv": b""}, "but holds 'a.csv', 'b.csv'"),
         ({"folder/a.csv": b""}, "'folder' is not a regular file"),
     ],
 )

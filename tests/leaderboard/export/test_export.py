@@ -56,7 +56,7 @@ def test_an_unknown_platform_is_told_the_known_ones(competition: Competition, tm
 
 @pytest.mark.parametrize("place", ["public/out", "out", "."])
 def test_an_export_does_not_go_into_the_competition(competition: Competition, place: str) -> None:
-    with pytest.raises(UnusableInput, match="lies in the competition"):
+    with pytest.raises(UnusableInput, match="is inside the competition"):
         export(competition, "kaggle", competition.root / place, START)
 
 
@@ -84,7 +84,7 @@ def test_the_readme_says_that_a_platform_tells_every_score(competition: Competit
     for feedback, said in (("rounded", 0), ("guarded", 1)):
         export(with_rules(competition, feedback=feedback), "kaggle", tmp_path / feedback, START)
         text = (tmp_path / feedback / "README.md").read_text(encoding="utf-8")
-        assert text.count("`--feedback guarded` holds for `unseen score` alone") == said
+        assert text.count("`--feedback guarded` applies to `unseen score` only") == said
 
 
 def test_a_start_after_the_deadline_is_refused(competition: Competition, tmp_path: Path) -> None:
@@ -113,5 +113,5 @@ def test_texts_of_the_ood_track_name_its_methods_and_what_counts(
             pages = [name for name in bundle.namelist() if name.startswith("pages/")]
             texts += [bundle.read(name).decode() for name in pages]
         assert any(f"predict {ood_competition.name} plugin-mpe" in text for text in texts)
-    assert any("FPR@95 alone is scored" in text for text in texts)
+    assert any("Only FPR@95 is scored" in text for text in texts)
     assert not any(" fd" in text for text in texts)

@@ -73,7 +73,7 @@ def test_an_older_backup_is_told_until_what_was_published_is_withdrawn(
     submit(entered, halves, "C", clock)
     publish(entered)
     restore(entered, tmp_path / "backup.zip")
-    with pytest.raises(UnusableInput, match=r"no row of .*leaderboard\.html"):
+    with pytest.raises(UnusableInput, match=r"but none for .*leaderboard\.html"):
         submit(entered, halves, "D", clock)
     for path in entered.root.glob("leaderboard*"):
         path.unlink()
@@ -81,7 +81,7 @@ def test_an_older_backup_is_told_until_what_was_published_is_withdrawn(
 
 
 def test_it_goes_to_a_place_of_its_own(entered: Competition, tmp_path: Path) -> None:
-    with pytest.raises(UnusableInput, match="the file needs another place"):
+    with pytest.raises(UnusableInput, match="choose a path outside it"):
         backup(entered, entered.private / "backup.zip")
     with pytest.raises(UnusableInput, match=r"must end in \.zip"):
         backup(entered, tmp_path / "backup.sqlite")

@@ -83,8 +83,8 @@ def test_nothing_is_added_or_published(
     with pytest.raises(UnusableInput) as caught:
         COMMANDS[command](lost, halves, clock)
     assert "ledger.sqlite" in str(caught.value)
-    assert "no row of" in str(caught.value)
-    assert "Put the newest ledger.sqlite back, with its ledger.sqlite-wal" in str(caught.value)
+    assert "but none for" in str(caught.value)
+    assert "Restore the newest ledger.sqlite, with its ledger.sqlite-wal" in str(caught.value)
     after = {path: path.read_bytes() for path in lost.root.rglob("*") if path.is_file()}
     for found in (before, after):
         found.pop(lost.private / "ledger.sqlite-shm", None)
@@ -103,7 +103,7 @@ def test_with_the_newest_file_back_it_goes_on(competition: Competition, halves: 
     submit(competition, halves, "B", clock)
     newest = path.read_bytes()
     path.write_bytes(old)
-    with pytest.raises(UnusableInput, match="has 1 rows, and no row of"):
+    with pytest.raises(UnusableInput, match="has 1 rows, but none for"):
         submit(competition, halves, "C", clock)
     path.write_bytes(newest)
     assert submit(competition, halves, "C", clock).number == 3

@@ -68,8 +68,8 @@ def test_a_lost_file_is_told_and_read_once_it_is_back(competition: Competition, 
     file.write_bytes(b"altered")
     table, warnings = kept_table(competition, ledger, ledger.entries())
     assert warnings == (
-        f"{file} is missing or not the file of submission 3: restore it from a backup; "
-        "what is computed from it is left out",
+        f"{file} is missing, or is not the file of submission 3: restore it from a backup; "
+        "numbers that depend on it are left out",
     )
     assert np.isnan(table[2]).all()
     file.write_bytes(data)

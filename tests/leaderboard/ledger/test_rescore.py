@@ -66,7 +66,7 @@ def test_a_voided_set_counts_for_no_classifier(competition: Competition, halves:
             {"cnn/test_0001": 0.533},
             set(),
             "r",
-            "--label cnn/test_0001: 0.533 is no share of the set's 100 images; 0.530000 and 0.540000 are",
+            "--label cnn/test_0001: 0.533 is not a fraction of the set's 100 images, such as 0.530000 or",
         ),
         ({"cnn/test_0001": 0.4}, {"test_0001"}, "r", "--label cnn/test_0001: its set is voided in the same"),
         ({}, {"test_9"}, "r", "--void test_9: there is no such test set"),
@@ -109,8 +109,8 @@ def test_a_kept_file_that_is_not_there_is_named_and_scored_once_it_is_back(
     done = rescore(competition, {"cnn/test_0001": 0.5}, set(), "r", clock)
     assert done.entries == 1
     (told,) = done.unread
-    assert told.startswith("submission 1 keeps the score that it had: ")
-    assert told.endswith("is missing or not the file of submission 1: restore it from a backup")
+    assert told.startswith("submission 1 keeps its old score: ")
+    assert told.endswith("is missing, or is not the file of submission 1: restore it from a backup")
     assert [entry.public for entry in ledger.entries()] == pytest.approx([650**0.5, 20.0])
     path.write_bytes(halves.read_bytes())
     again = rescore(competition, {"cnn/test_0001": 0.5}, set(), "the file is back", clock)
@@ -142,7 +142,9 @@ def test_stopped_before_it_is_recorded_nothing_has_changed(
 
 def test_a_label_of_a_set_that_was_voided_before_is_refused(competition: Competition, clock: Clock) -> None:
     rescore(competition, {}, {"test_0002"}, "r", clock)
-    with pytest.raises(UnusableInput, match="--label cnn/test_0002: its set was voided before and counts no"):
+    with pytest.raises(
+        UnusableInput, match="--label cnn/test_0002: its set was voided before and no longer counts"
+    ):
         rescore(competition, {"cnn/test_0002": 0.4}, set(), "r", clock)
 
 

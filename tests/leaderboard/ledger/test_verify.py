@@ -80,7 +80,7 @@ def test_every_altered_and_every_removed_row_is_found(entered: Competition) -> N
             assert verify(entered).problems == (f"row {number} was altered: its hash does not fit",)
             path.write_bytes(whole)
         tamper(entered, f"DELETE FROM events WHERE number = {number}")
-        assert "8 rows were written and 7 are there: rows were removed" in verify(entered).problems
+        assert "8 rows were written, but there are 7: rows were removed" in verify(entered).problems
         path.write_bytes(whole)
 
 
@@ -124,17 +124,17 @@ def test_a_chain_written_anew_is_found_by_a_head_that_was_published(entered: Com
     assert verify(entered, [head, ledger_of(entered).entries()[0].hash]).problems == ()
     rewrite(entered, keep=1)
     assert verify(entered, [head]).problems == (
-        f"--head {head}: no row has this hash, so the chain was written anew or cut",
+        f"--head {head}: no row has this hash, so the chain was rewritten or cut",
     )
     (entered.root / name).write_text(f"the ledger's head {head}\n")
     assert verify(entered).problems == (
-        f"{entered.root / name}, head {head}: no row has this hash, so the chain was written anew or cut",
+        f"{entered.root / name}, head {head}: no row has this hash, so the chain was rewritten or cut",
     )
 
 
 def test_a_score_that_its_file_does_not_get_is_found_even_in_a_whole_chain(entered: Competition) -> None:
     rewrite(entered, keep=4)
-    assert verify(entered).problems == ("submission 1 has not the score that its file gets",)
+    assert verify(entered).problems == ("submission 1 has another score than its file",)
 
 
 def test_a_kept_file_that_is_missing_or_changed_is_found(entered: Competition) -> None:
@@ -170,7 +170,7 @@ def test_a_version_of_the_solution_that_is_missing_is_found(entered: Competition
     ("damage", "told"),
     [
         (lambda path: path.write_bytes(b"no database" * 500), "is damaged (file is not a database)"),
-        (lambda path: path.write_bytes(b""), "is no ledger of version 2 (it says 0)"),
+        (lambda path: path.write_bytes(b""), "is not a ledger of version 2, but of 0"),
         (
             lambda path: sqlite3.connect(path).execute("DROP TABLE events"),
             "is damaged (no such table: events",

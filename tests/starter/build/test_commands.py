@@ -59,7 +59,7 @@ def test_limits_and_a_deadline_are_set_by_the_build(folder, weights):
     refused = run("score", "other", sample, "--team", "a", check=False)
     assert (refused.code, "team 'a' has made its 2 submissions of" in refused.text) == (2, True)
     refused = run("leaderboard", "other", "--final", check=False)
-    assert (refused.code, "private scores are published after it" in refused.text) == (2, True)
+    assert (refused.code, "private scores can be published only after it" in refused.text) == (2, True)
 
 
 NET = """from torch import nn

@@ -280,5 +280,5 @@ def test_a_damaged_set_is_named(competition, tmp_path):
 
 def test_the_competition_itself_is_no_place_to_write_to(built):
     for out in (built.root, built.public / "sets"):
-        with pytest.raises(UnusableInput, match="lies in the competition"):
+        with pytest.raises(UnusableInput, match="is inside the competition"):
             materialize(built, out)
