@@ -1,4 +1,4 @@
-"""OOD detectors, one a file; `DETECTORS` names them all."""
+"""OOD detectors, one in each file; `DETECTORS` holds them by name."""
 
 from starter.detectors.ash import ASH
 from starter.detectors.detector import Detector
@@ -41,4 +41,4 @@ DETECTORS: dict[str, Detector] = {
     "maxcos": MaxCosine(),
     "oodl": OODL(),
 }
-"""Prototypes: `fit` returns a fitted copy."""
+"""Unfitted detectors by name; `fit` returns a fitted copy."""

@@ -1,4 +1,8 @@
-"""ASH: energy after all but an image's largest activations are dropped (Djurisic et al., ICLR 2023)."""
+"""ASH: energy after all but an image's largest activations are set to 0 (Djurisic et al., ICLR 2023).
+
+"Extremely Simple Activation Shaping for Out-of-Distribution Detection", arXiv 2209.09858; computed by
+pytorch-ood.
+"""
 
 from dataclasses import dataclass
 
@@ -10,12 +14,14 @@ from starter.observing.observation import Observation, Source
 
 @dataclass
 class ASH(Detector):
-    """Energy of the head's logits of the shaped features.
+    """-log sum_c exp(f_c(h')), with the shaped features h' of the penultimate features h.
+
+    The smallest features of an image are set to 0; the m that remain are changed as `variant` says.
 
     Attributes:
-        variant: "b" gives every feature that is kept the same value, with the sum of all; "s" multiplies
-            them by exp(sum of all / sum of those kept).
-        percentile: the share of an image's features that is set to 0, in [0, 1).
+        variant: "b" sets each remaining feature to sum(h) / m; "s" multiplies it by exp(sum of all features /
+            sum of the remaining ones).
+        percentile: Fraction of an image's features that is set to 0, in [0, 1).
     """
 
     variant: str
@@ -32,4 +38,4 @@ class ASH(Detector):
         given = features(observation)
         scores = self.detector_.predict_feature_maps(given[:, :, None, None])
         nothing = self.detector_.detector(self.detector_.head(torch.zeros_like(given[:1])))
-        return torch.where(given.any(dim=1), scores, nothing)  # without any activation, "s" divides 0 by 0
+        return torch.where(given.any(dim=1), scores, nothing)  # "s" is 0 / 0 without activations

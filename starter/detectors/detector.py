@@ -1,4 +1,4 @@
-"""The contract of every OOD detector: fitted on the labelled source, it scores unlabelled images."""
+"""Base class of OOD detectors, which are fitted on the labelled source and score unlabelled images."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -19,15 +19,15 @@ Scores = FloatArray | Tensor
 
 
 class Detector(ABC):
-    """Tells images of other label spaces (OOD) from the classifier's own (IND): higher scores are more OOD.
+    """Separates images of other classes (OOD) from those of the classifier's classes (IND).
 
-    A subclass is a dataclass of its hyperparameters, so that its `repr` says all that its scores depend on
-    besides the source and the set; it writes `_score` and, where it learns anything, `_fit`.
+    Higher scores are more OOD. A subclass is a dataclass of its hyperparameters: its scores depend only on
+    its `repr`, the source and the set. It implements `_score` and, if it has parameters to fit, `_fit`.
 
     Attributes:
-        needs: the fields of an Observation that are read besides the logits.
-        online: whether scoring takes the images and the network itself (for gradients or early layers); such
-            scores are worth keeping.
+        needs: Names of the fields of an Observation that it reads, apart from the logits.
+        online: True if scoring runs the network on the images (for gradients or early layers). Such scores
+            take long, so they are cached.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -35,10 +35,13 @@ class Detector(ABC):
     _fitted = False
 
     def fit(self, source: Source) -> "Detector":
-        """Returns a copy of this detector, fitted; nothing is learnt from OOD images.
+        """Returns a fitted copy of this detector. Fitting uses no OOD images.
+
+        Args:
+            source: Labelled images of the source, as seen by the classifier.
 
         Raises:
-            ValueError: the source lacks a field that `needs` names, or, for an online detector, the network.
+            ValueError: the source lacks a field of `needs`, or the network that an online detector runs.
         """
         for observation in (source.observation, source.train_ref):
             self._check(observation)
@@ -50,11 +53,16 @@ class Detector(ABC):
         return fitted
 
     def score(self, observation: Observation) -> FloatArray:
-        """Returns the score of each image, float64 (n,), finite, higher = more OOD; other sets do not matter.
+        """Returns the score of each image, float64 (n,), finite, higher = more OOD.
+
+        The scores of a set do not depend on other sets.
+
+        Args:
+            observation: Observation of a set of n images.
 
         Raises:
-            ValueError: `fit` was not called, or the observation lacks a field that `needs` names.
-            UnusableInput: some score is NaN or infinite.
+            ValueError: `fit` was not called, or the observation lacks a field of `needs`.
+            UnusableInput: a score is NaN or infinite.
         """
         if not self._fitted:
             raise ValueError(f"{self}: call fit before score, and use what it returns")
@@ -70,8 +78,8 @@ class Detector(ABC):
             )
         return scores
 
-    def _fit(self, source: Source) -> None:  # noqa: B027 (some learn nothing)
-        """Compute what `_score` uses; keep it in attributes that end in an underscore."""
+    def _fit(self, source: Source) -> None:  # noqa: B027 (some have nothing to fit)
+        """Compute the parameters for `_score`, and keep them in attributes that end in an underscore."""
 
     @abstractmethod
     def _score(self, observation: Observation) -> Scores:
@@ -86,7 +94,7 @@ class Detector(ABC):
 
 
 def tensor(values: ArrayLike) -> Tensor:
-    """Returns the values as float64: in float32 the softmax of sure images is 1, and their ranks are lost."""
+    """Returns the values as float64: in float32 the softmax of confident images rounds to 1."""
     return torch.tensor(np.asarray(values, dtype=np.float64))
 
 
@@ -97,6 +105,6 @@ def features(observation: Observation) -> Tensor:
 
 
 def head(source: Source) -> Callable[[Tensor], Tensor]:
-    """Returns the logits (n, k) of features (n, d), or of maps (n, d, 1, 1), by the last layer in float64."""
+    """Returns the last layer, a function from features (n, d) or maps (n, d, 1, 1) to logits (n, k)."""
     weight, bias = tensor(source.head_weight), tensor(source.head_bias)
     return lambda maps: linear(maps.flatten(1), weight, bias)

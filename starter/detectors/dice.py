@@ -1,4 +1,8 @@
-"""DICE: energy after the head's weights that contribute little are dropped (Sun & Li, ECCV 2022)."""
+"""DICE: energy after the head's weights with small contributions are set to 0 (Sun & Li, ECCV 2022).
+
+"DICE: Leveraging Sparsification for Out-of-Distribution Detection", arXiv 2111.09805; computed by
+pytorch-ood.
+"""
 
 from dataclasses import dataclass
 
@@ -11,12 +15,12 @@ from starter.observing.observation import Observation, Source
 
 @dataclass
 class DICE(Detector):
-    """Energy of the logits of a head that keeps the weights with the largest contributions W_ci E[h_i].
+    """-log sum_c exp(f_c), with logits f of a head that keeps the weights with the largest W_ci E[h_i].
 
-    The mean features E[h] are those of the training images.
+    E[h] are the mean penultimate features of the training images.
 
     Attributes:
-        sparsity: the share of the weights that is set to 0, in [0, 1].
+        sparsity: Fraction of the weights that is set to 0, in [0, 1].
     """
 
     sparsity: float = 0.9
@@ -34,5 +38,5 @@ class DICE(Detector):
     def _score(self, observation: Observation) -> Scores:
         from pytorch_ood.detector import EnergyBased  # slow to import
 
-        # The library's own scores are the same, by way of an array (n, k, d).
+        # The library's own scoring gives the same scores, but needs an array (n, k, d).
         return EnergyBased.score(linear(features(observation), self.weight_, self.bias_))

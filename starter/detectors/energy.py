@@ -1,4 +1,7 @@
-"""Energy: the free energy of the logits (Liu et al., NeurIPS 2020)."""
+"""Energy: the free energy of the logits (Liu et al., NeurIPS 2020).
+
+"Energy-based Out-of-distribution Detection", arXiv 2010.03759; computed by pytorch-ood.
+"""
 
 from dataclasses import dataclass
 
@@ -8,10 +11,10 @@ from starter.observing.observation import Observation
 
 @dataclass
 class Energy(Detector):
-    """-T log sum_c exp(f_c / T).
+    """-T log sum_c exp(f_c / T), with the logits f.
 
     Attributes:
-        temperature: T.
+        temperature: T, a float > 0.
     """
 
     temperature: float = 1.0

@@ -1,4 +1,7 @@
-"""GradNorm: the length of the gradient towards the uniform distribution (Huang et al., NeurIPS 2021)."""
+"""GradNorm: the norm of the gradient towards the uniform distribution (Huang et al., NeurIPS 2021).
+
+"On the Importance of Gradients for Detecting Distributional Shifts in the Wild", arXiv 2110.00218.
+"""
 
 from dataclasses import dataclass
 
@@ -10,9 +13,10 @@ from starter.observing.observation import Observation
 
 @dataclass
 class GradNorm(Detector):
-    """-|h|_1 sum_c |1 - k p_c|: the L1 norm of the gradient by the head's weight, without backpropagation.
+    """-|h|_1 sum_c |1 - k p_c|, with penultimate features h and softmax p over k classes.
 
-    The loss is the sum over classes of -log p_c, whose gradient by the logits is k p - 1.
+    This is the negative L1 norm of the gradient with respect to the head's weight, in closed form. The loss
+    is the sum over classes of -log p_c, whose gradient with respect to the logits is k p - 1.
     """
 
     needs = ("features",)

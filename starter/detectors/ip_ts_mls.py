@@ -9,7 +9,7 @@ from starter.observing.observation import Observation
 
 @dataclass
 class InputMaxLogit(ODIN):
-    """-max_c f_c(x') / T, with ODIN's moved images x' and its parameters."""
+    """-max_c f_c(x') / T, with the perturbed images x' and the parameters of ODIN."""
 
     def _score(self, observation: Observation) -> Scores:
         from pytorch_ood.detector import MaxLogit  # slow to import

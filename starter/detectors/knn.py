@@ -1,4 +1,7 @@
-"""KNN: distance to the k-th nearest training image (Sun et al., ICML 2022)."""
+"""KNN: distance to the k-th nearest training image (Sun et al., ICML 2022).
+
+"Out-of-Distribution Detection with Deep Nearest Neighbors", arXiv 2204.06507; computed by pytorch-ood.
+"""
 
 from dataclasses import dataclass
 
@@ -11,10 +14,13 @@ from submission.errors import UnusableInput
 
 @dataclass
 class KNN(Detector):
-    """|z - z_(k)|, exact, in [0, 2]; z is a feature vector over its length.
+    """|z - z_(k)|, in [0, 2], with normalised features z = h / |h| and the k-th nearest training image z_(k).
+
+    The search is exact.
 
     Attributes:
-        k: which neighbour among the training images; the paper's choice for CIFAR-10.
+        k: Rank of the neighbour, an int from 1 to the number of training images; 50 is the paper's choice
+            for CIFAR-10.
     """
 
     k: int = 50

@@ -1,4 +1,8 @@
-"""Mahalanobis, also MDS: distance to the nearest class mean of the features (Lee et al., NeurIPS 2018)."""
+"""Mahalanobis, also MDS: distance to the nearest class mean of the features (Lee et al., NeurIPS 2018).
+
+"A Simple Unified Framework for Detecting Out-of-Distribution Samples and Adversarial Attacks", arXiv
+1807.03888; without its input preprocessing and its ensemble of layers.
+"""
 
 from dataclasses import dataclass
 
@@ -13,13 +17,14 @@ from submission.arrays import FloatArray
 
 @dataclass
 class Mahalanobis(Detector):
-    """min_c (h - mu_c)' S^-1 (h - mu_c), of the features' class means mu_c and their pooled covariance S.
+    """min_c (h - mu_c)' S^-1 (h - mu_c), with class means mu_c and pooled covariance S of the features h.
 
-    Both are those of the training images under their predicted classes, nearly all of which are right.
-    pytorch-ood inverts S in float32, which is noise where a feature depends on others; this is float64.
+    Both are computed from the training images under their predicted classes, of which nearly all are right.
+    The computation is in float64: pytorch-ood inverts S in float32, which gives noise if features are
+    linearly dependent.
 
     Attributes:
-        ridge: added to the diagonal of S, times its mean.
+        ridge: Multiple of the diagonal's mean that is added to the diagonal of S, a float >= 0.
     """
 
     ridge: float = 1e-9
@@ -41,7 +46,7 @@ class Mahalanobis(Detector):
         return cdist(self._whitened(_rows(observation)), self.means_, "sqeuclidean").min(axis=1)
 
     def _whitened(self, rows: FloatArray) -> FloatArray:
-        """Returns L^-1 h of every row h, S = L L'."""
+        """Returns L^-1 h for every row h, with S = L L'."""
         return solve_triangular(self.factor_, rows.T, lower=True).T
 
 

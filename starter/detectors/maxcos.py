@@ -1,4 +1,7 @@
-"""Max-Cosine: the largest cosine of the features with a class's weights (Zhang & Xiang, CVPR 2023)."""
+"""Max-Cosine: the largest cosine between the features and a class's weights (Zhang & Xiang, CVPR 2023).
+
+"Decoupling MaxLogit for Out-of-Distribution Detection".
+"""
 
 from dataclasses import dataclass
 
@@ -10,7 +13,10 @@ from starter.observing.observation import Observation, Source
 
 @dataclass
 class MaxCosine(Detector):
-    """-max_c cos(h, w_c), in [-1, 1]; the head's bias is left out. A vector of length 0 has the cosine 0."""
+    """-max_c cos(h, w_c), in [-1, 1], with penultimate features h and the head's weights w_c of class c.
+
+    The head's bias is not used. The cosine with a zero vector is 0.
+    """
 
     needs = ("features",)
 

@@ -1,10 +1,10 @@
-"""Detection metrics: how well OOD scores tell in-distribution (IND) images from others (OOD).
+"""Detection metrics: how well OOD scores separate in-distribution (IND) images from others (OOD).
 
 Every function takes two samples of scores, `ind` (n,) and `ood` (m,), higher = more OOD, n >= 1, m >= 1, and
-gives a fraction. The positive class is "ind" unless told otherwise, as in the Gscore paper: at a true
-positive rate of 95 % of IND images are kept, and the false positives are OOD images that are kept too.
-Images with the same score are always on the same side of a threshold. `weights` are of the images, (n,) and
-(m,), above 0; all count alike without.
+returns a fraction in [0, 1]. The positive class is "ind" by default, as in the Gscore paper: at a true
+positive rate of 95 %, 95 % of the IND images are kept, and the false positives are OOD images that are kept
+too. Images with the same score are always on the same side of a threshold. `weights` are weights > 0 of the
+images, (n,) and (m,); by default all images count equally.
 """
 
 from collections.abc import Callable
@@ -20,19 +20,20 @@ from submission.arrays import FloatArray
 Positive = Literal["ind", "ood"]
 Weights = tuple[ArrayLike, ArrayLike]
 SLACK = 1e-12
-"""A rate that falls short by less than this, which is rounding, is reached."""
+"""Tolerance for rounding: a rate that is lower by less than this counts as reached."""
 
 
 def auroc(ind: ArrayLike, ood: ArrayLike, weights: Weights | None = None) -> float:
-    """Returns the chance that an OOD image scores higher than an IND image, ties counting half; in [0, 1].
+    """Returns the area under the ROC curve, in [0, 1]; 1 is perfect, 0.5 is chance.
 
-    The area under the ROC curve, whichever class is positive. 1 is perfect, 0.5 is chance.
+    It is the probability that an OOD image scores higher than an IND image, with ties counting half, and the
+    same for either positive class.
 
     >>> auroc([0, 1, 2, 3], [2, 4])
     0.8125
 
     Raises:
-        ValueError: scores or weights of another shape, none, or not finite; weights not above 0.
+        ValueError: scores or weights have another shape, are empty or not finite, or a weight is not > 0.
     """
     true, false = _rates(ind, ood, "ind", weights)
     heights = (true + np.concatenate([[0.0], true[:-1]])) / 2
@@ -40,10 +41,10 @@ def auroc(ind: ArrayLike, ood: ArrayLike, weights: Weights | None = None) -> flo
 
 
 def aupr(ind: ArrayLike, ood: ArrayLike, positive: Positive = "ind", weights: Weights | None = None) -> float:
-    """Returns the average precision, the area under the precision-recall steps; in [0, 1], 1 is perfect.
+    """Returns the average precision, the area under the precision-recall steps, in [0, 1]; 1 is perfect.
 
-    Chance is the positive class's share of the images (of their weight). AUPR-in has IND as the positive
-    class, AUPR-out OOD.
+    The value of chance is the fraction of positive images (by weight). AUPR-in has IND as the positive class,
+    AUPR-out has OOD.
 
     >>> aupr([0, 1], [2]), aupr([0, 2], [1], positive="ood")
     (1.0, 0.5)
@@ -62,16 +63,16 @@ def fpr(
     positive: Positive = "ind",
     weights: Weights | None = None,
 ) -> float:
-    """Returns FPR@TPR: the share of negatives past the strictest threshold that keeps `tpr` of positives.
+    """Returns FPR@TPR: the fraction of negatives that the strictest threshold with rate `tpr` keeps.
 
-    In [0, 1], lower is better; 0 < tpr <= 1. With a whole pool of IND scores as `ind`, its threshold is
-    applied to the OOD images of a mix.
+    In [0, 1], lower is better; 0 < tpr <= 1. If `ind` is a whole pool of IND scores, its threshold is applied
+    to the OOD images of a mix.
 
     >>> fpr([0, 1, 2, 3], [2, 4], tpr=0.75), fpr([0, 1, 2, 3], [2, 4], tpr=0.75, positive="ood")
     (0.5, 0.5)
 
     Raises:
-        ValueError: as `auroc`, or `tpr` outside (0, 1].
+        ValueError: see `auroc`; or `tpr` is outside (0, 1].
     """
     true, false = _rates(ind, ood, positive, weights)
     return float(false[_reached(true, tpr)])
@@ -84,16 +85,16 @@ def detection_error(
     positive: Positive = "ind",
     weights: Weights | None = None,
 ) -> float:
-    """Returns the share of errors with equally frequent classes, (1 - TPR + FPR) / 2, in [0, 1]; low is good.
+    """Returns the error rate for equally frequent classes, (1 - TPR + FPR) / 2, in [0, 1]; lower is better.
 
-    Taken at the threshold of `fpr` (Liang et al., ICLR 2018; table VI of Recalcati et al. 2023); with
-    ``tpr=None``, the smallest over all thresholds (Lee et al., NeurIPS 2018), at most 0.5.
+    It is taken at the threshold of `fpr` (Liang et al., ICLR 2018; table VI of Recalcati et al. 2023); with
+    ``tpr=None``, it is the smallest over all thresholds (Lee et al., NeurIPS 2018), at most 0.5.
 
     >>> detection_error([0, 1, 2, 3], [2, 4], tpr=0.75), detection_error([0, 1, 2, 3], [2, 4], tpr=None)
     (0.375, 0.25)
 
     Raises:
-        ValueError: as `fpr`.
+        ValueError: see `fpr`.
     """
     true, false = _rates(ind, ood, positive, weights)
     errors = (1 - true + false) / 2
@@ -109,7 +110,7 @@ DETECTION_METRICS: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
     "aupr-out": partial(aupr, positive="ood"),
     "detection-error": detection_error,
 }
-"""The metrics of the OOD track, each of (ind, ood), IND-positive unless its name says otherwise."""
+"""Metrics of the OOD track, functions of (ind, ood); the positive class is IND, except in "aupr-out"."""
 
 
 def _kept(
@@ -159,19 +160,19 @@ def _sample(name: str, values: ArrayLike) -> FloatArray:
 
 
 DRAWS = 32
-"""Bootstrap draws behind the deviation of one target; a noise floor averages many targets."""
+"""Number of bootstrap draws for the deviation of one target; a noise floor averages many targets."""
 
 
 def true_metric(
     metric: str, fpr: str, pool: FloatArray, scores: FloatArray, is_ood: NDArray[np.bool_]
 ) -> float:
-    """Returns the true metric of a mix, in [0, 1], IND-positive.
+    """Returns the true metric of a mix, in [0, 1]; the positive class is IND.
 
     Args:
-        metric: a name in DETECTION_METRICS.
-        fpr: `POOL` takes the threshold of FPR from `pool`, `MIX` from the mix's own IND images.
-        pool: scores (p,) of the whole IND pool that the mix is drawn from.
-        scores: those of the mix's images (n,).
+        metric: Name of the metric, a key of DETECTION_METRICS.
+        fpr: Images that determine the threshold of FPR: `POOL` for `pool`, `MIX` for the mix's IND images.
+        pool: Scores (p,) of the whole IND pool from which the mix is drawn.
+        scores: Scores (n,) of the mix's images.
         is_ood: True for the OOD images of the mix (n,).
     """
     own = fpr == MIX or not metric.startswith("fpr")

@@ -1,4 +1,8 @@
-"""MSP: the maximum softmax probability (Hendrycks & Gimpel, ICLR 2017)."""
+"""MSP: the maximum softmax probability (Hendrycks & Gimpel, ICLR 2017).
+
+"A Baseline for Detecting Misclassified and Out-of-Distribution Examples in Neural Networks", arXiv
+1610.02136; computed by pytorch-ood.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +12,7 @@ from starter.observing.observation import Observation
 
 @dataclass
 class MSP(Detector):
-    """-max_c p_c, in [-1, -1/k]; p is the softmax of the logits."""
+    """-max_c p_c, in [-1, -1/k], with the softmax p of the logits over k classes."""
 
     def _score(self, observation: Observation) -> Scores:
         from pytorch_ood.detector import MaxSoftmax  # slow to import

@@ -1,4 +1,8 @@
-"""ODIN: softmax at a high temperature of images moved towards their own class (Liang et al., ICLR 2018)."""
+"""ODIN: maximum softmax of perturbed images at a high temperature (Liang et al., ICLR 2018).
+
+"Enhancing The Reliability of Out-of-distribution Image Detection in Neural Networks", arXiv 1706.02690;
+computed by pytorch-ood.
+"""
 
 from dataclasses import dataclass
 
@@ -10,16 +14,18 @@ from starter.detectors.detector import Detector, Scores
 from starter.observing.observation import Observation, Source
 
 BATCH = 50
-"""Images whose gradients are taken at once: all maps of the network are kept for them."""
+"""Number of images per backward pass, during which all activations of the network are in memory."""
 
 
 @dataclass
 class ODIN(Detector):
-    """-max_c softmax(f(x') / T)_c, x' = x - eps sign(gradient of the cross-entropy of f(x) / T to argmax f).
+    """-max_c softmax(f(x') / T)_c, with x' = x - eps sign(grad_x CE(f(x) / T, argmax_c f_c(x))).
+
+    CE is the cross-entropy: images move towards their predicted class.
 
     Attributes:
-        temperature: T.
-        eps: how far each value of a pixel moves, on [0, 1].
+        temperature: T, a float > 0.
+        eps: Step of each pixel value, for pixel values in [0, 1].
     """
 
     temperature: float = 1000.0
@@ -40,7 +46,7 @@ class ODIN(Detector):
 def moved_logits(
     observation: Observation, classifier: Classifier | None, temperature: float, eps: float
 ) -> Tensor:
-    """Returns the logits f(x') of the moved images, float64 (n, k) from a pass in float32."""
+    """Returns the logits f(x') of the perturbed images, float64 (n, k), from a forward pass in float32."""
     from pytorch_ood.detector import odin_preprocessing  # slow to import
 
     assert classifier is not None

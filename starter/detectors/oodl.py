@@ -1,4 +1,7 @@
-"""OODL: a one-class SVM on an early layer (Abdelzad et al. 2019; Recalcati et al., DSAA 2023)."""
+"""OODL: a one-class SVM on an early layer (Abdelzad et al. 2019; Recalcati et al., DSAA 2023).
+
+"Detecting Out-of-Distribution Inputs in Deep Neural Networks Using an Early-Layer Output", arXiv 1910.10307.
+"""
 
 from dataclasses import dataclass
 
@@ -16,22 +19,24 @@ from starter.observing.observation import Observation, Source
 
 BATCH = 500
 GRID = 4
-"""The number of rows and columns of cells in which the maps are averaged."""
+"""Number of rows, and of columns, of the grid over whose cells the feature maps are averaged."""
 COMPONENTS = 64
+"""Number of principal components."""
 KERNELS = 500
+"""Number of components of Nystroem's approximation."""
 
 
 @dataclass
 class OODL(Detector):
-    """The distance of an image past the boundary that holds nearly all training images, in a kernel's space.
+    """Signed distance outside the boundary of a one-class SVM around the training images, in feature space.
 
-    The maps of one stage are averaged over a 4 x 4 grid and reduced to 64 whitened principal components;
-    the kernel is a Gaussian (RBF) through Nystroem's approximation. Far from all training images the kernel
-    vanishes, so that such images share a score.
+    The feature maps of one stage are averaged over a 4 x 4 grid and reduced to 64 whitened principal
+    components. The kernel is Gaussian (RBF), with Nystroem's approximation. Far from all training images the
+    kernel vanishes, so such images have the same score.
 
     Attributes:
-        stage: of the classifier's stages, 0 is the first.
-        nu: the share of training images that may lie outside, at most.
+        stage: Index of the classifier's stage, 0 for the first.
+        nu: Largest fraction of the training images outside the boundary, in (0, 1].
     """
 
     stage: int = 0
@@ -53,7 +58,7 @@ class OODL(Detector):
         return -self.model_.decision_function(self._rows(observation))
 
     def _rows(self, observation: Observation) -> NDArray[np.float64]:
-        """Returns the averaged maps, (n, c * GRID * GRID)."""
+        """Returns the averaged feature maps, float64 (n, c * GRID * GRID), for c channels."""
         assert self.classifier_ is not None
         batches = torch.from_numpy(observation.images()).movedim(-1, 1).split(BATCH)
         maps = [self.classifier_.stages(images)[self.stage] for images in batches]

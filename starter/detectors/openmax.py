@@ -1,4 +1,7 @@
-"""OpenMax: probability of an unknown class by extreme value theory (Bendale & Boult, CVPR 2016)."""
+"""OpenMax: probability of an unknown class by extreme value theory (Bendale & Boult, CVPR 2016).
+
+"Towards Open Set Deep Networks", arXiv 1511.06233.
+"""
 
 from dataclasses import dataclass
 
@@ -12,26 +15,27 @@ from starter.observing.observation import Observation, Source
 from submission.arrays import FloatArray
 
 SHIFT = 10_000.0
-"""Added to distances before the fit, as the authors' libMR does."""
+"""Constant added to distances before the fit, as in libMR, the authors' library."""
 LARGEST = 700.0
-"""The largest exponent: past it, exp is infinite."""
+"""Largest exponent; exp of more than about 709 overflows."""
 
 
 @dataclass
 class OpenMax(Detector):
-    """The probability of the unknown class, in [0, 1].
+    """Probability of the unknown class, in [0, 1].
 
-    Of an image's `alpha` largest logits f_c, the one of rank r (from 0) loses the share (1 - r / alpha) w_c;
-    what is lost becomes the logit of the unknown class. w_c is the chance that one of class c is nearer to
-    the class's mean logits: the Weibull distribution of the `tail` largest distances of its members, which
-    are the training images that are predicted as c. w_c is 1 where they do not tell (fewer than two do).
+    Of an image's `alpha` largest logits f_c, the one of rank r (from 0) is reduced by (1 - r / alpha) w_c
+    f_c; the sum of the reductions is the logit of the unknown class, and the score is its softmax
+    probability. w_c is the probability that an image of class c is nearer to the class's mean logits: the
+    distribution function of a Weibull distribution, fitted to the `tail` largest distances among the training
+    images that are predicted as c. It is 1 if those distances are equal or fewer than two.
 
-    pytorch-ood's scores are these, if every class is predicted somewhere in the batch: the distances to the
-    others are 0 there.
+    pytorch-ood gives the same scores if every class is predicted somewhere in the batch; otherwise it takes
+    the distances to the missing classes as 0.
 
     Attributes:
-        tail: how many distances a Weibull distribution is fitted to.
-        alpha: how many logits are revised.
+        tail: Number of distances to which a Weibull distribution is fitted, an int >= 2.
+        alpha: Number of logits that are reduced, an int >= 1.
     """
 
     tail: int = 20
@@ -58,7 +62,7 @@ class OpenMax(Detector):
         return softmax(np.column_stack([lost.sum(axis=1), logits - lost]), axis=1)[:, 0]
 
     def _outside(self, logits: FloatArray) -> FloatArray:
-        """Returns w (n, k): the Weibull distribution of each class at the distance to its mean."""
+        """Returns w (n, k): the Weibull distribution function of each class at the distance to its mean."""
         distances = cdist(logits, self.means_) - self.least_ + SHIFT
         exponents = self.shape_ * np.log(np.maximum(distances, np.finfo(float).tiny) / self.scale_)
         chances = -np.expm1(-np.exp(np.minimum(exponents, LARGEST)))

@@ -1,4 +1,8 @@
-"""RankFeat: energy after the largest component of the feature maps is removed (Song et al., NeurIPS 2022)."""
+"""RankFeat: energy after the largest component of the feature maps is removed (Song et al., NeurIPS 2022).
+
+"RankFeat: Rank-1 Feature Removal for Out-of-distribution Detection", arXiv 2209.08590; the removal is by
+pytorch-ood.
+"""
 
 from collections import Counter
 from contextlib import ExitStack
@@ -17,11 +21,11 @@ BATCH = 200
 
 @dataclass
 class RankFeat(Detector):
-    """Energy of the mean of the logits that the network gives without the rank-1 part of one stage's maps.
+    """-log sum_c exp(f_c), with the mean f of two logits, each without the rank-1 part of one stage's maps.
 
-    The maps of an image are a matrix, channels x positions; its largest singular value and vectors are taken
-    away. That is done to the last two stages that have more than one position (of a single one, the rank-1
-    part is all there is), one at a time.
+    The feature maps of an image are a matrix X (channels, positions), and X - s u v' replaces it, with the
+    largest singular value s and its vectors u and v. The two stages, changed one at a time, are the last ones
+    with more than one position: with a single position the rank-1 part is all of X.
     """
 
     online = True
@@ -55,7 +59,7 @@ class RankFeat(Detector):
 
 
 def without_rank_one(maps: Tensor) -> Tensor:
-    """Returns maps (n, c, h, w) less the rank-1 part of each image's matrix (c, h w)."""
+    """Returns maps (n, c, h, w) minus the rank-1 part of each image's matrix (c, h w)."""
     from pytorch_ood.detector import RankFeat as Library  # slow to import
 
     removed = Library(None, head=lambda rest: rest, detector=lambda rest: rest)
@@ -63,11 +67,11 @@ def without_rank_one(maps: Tensor) -> Tensor:
 
 
 def _places(classifier: Classifier, observation: Observation) -> list[nn.Module | None]:
-    """Returns the module whose output is the maps that are changed, or None for the averaged stage.
+    """Returns the modules whose outputs are the changed maps; None stands for a last stage that is averaged.
 
     Raises:
-        UnusableInput: every stage has one position, or the network is the user's and no module that is called
-            once gives the maps of a stage.
+        UnusableInput: every stage has a single position, or in a user's network no module that is called once
+            outputs the maps of a stage.
     """
     network, calls = classifier.deployed, []
 

@@ -1,4 +1,7 @@
-"""ReAct: energy after the largest activations are cut (Sun, Guo & Li, NeurIPS 2021)."""
+"""ReAct: energy after the largest activations are clipped (Sun, Guo & Li, NeurIPS 2021).
+
+"ReAct: Out-of-distribution Detection With Rectified Activations", arXiv 2111.12797; computed by pytorch-ood.
+"""
 
 from dataclasses import dataclass
 
@@ -10,10 +13,10 @@ from starter.observing.observation import Observation, Source
 
 @dataclass
 class ReAct(Detector):
-    """Energy of the head's logits of min(h, c).
+    """-log sum_c exp(f_c(min(h, t))), with penultimate features h clipped at t.
 
     Attributes:
-        percentile: c is this quantile, in [0, 1], of all features of the reference images.
+        percentile: Quantile, in [0, 1], of all features of the reference images at which they are clipped.
     """
 
     percentile: float = 0.9

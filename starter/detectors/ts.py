@@ -1,4 +1,7 @@
-"""TS: the maximum softmax probability after temperature scaling (Guo et al., ICML 2017)."""
+"""TS: the maximum softmax probability after temperature scaling (Guo et al., ICML 2017).
+
+"On Calibration of Modern Neural Networks", arXiv 1706.04599.
+"""
 
 from dataclasses import dataclass
 
@@ -9,9 +12,10 @@ from starter.observing.temperature import temperature
 
 @dataclass
 class TS(Detector):
-    """-max_c softmax(f / T)_c; T minimises the negative log-likelihood on the labelled source.
+    """-max_c softmax(f / T)_c, with the T that minimises the negative log-likelihood on the labelled source.
 
-    pytorch-ood's search for T stops after 50 small steps, half way on real logits, so the kit's is used.
+    T comes from the kit's own search: pytorch-ood's stops after 50 small steps, before it has converged on
+    real logits.
     """
 
     def _fit(self, source: Source) -> None:

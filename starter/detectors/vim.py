@@ -1,4 +1,7 @@
-"""ViM: virtual-logit matching (Wang et al., CVPR 2022)."""
+"""ViM: virtual-logit matching (Wang et al., CVPR 2022).
+
+"ViM: Out-Of-Distribution with Virtual-logit Matching", arXiv 2203.10807; computed by pytorch-ood.
+"""
 
 from dataclasses import dataclass
 
@@ -10,13 +13,14 @@ from starter.observing.observation import Observation, Source
 
 @dataclass
 class ViM(Detector):
-    """alpha |R (h - u)| - logsumexp f(h); R projects off the training features' principal space.
+    """alpha |R (h - u)| - log sum_c exp(f_c(h)), with penultimate features h and logits f.
 
-    u is where the head gives equal logits; alpha makes the first term as large as the largest logit on
-    average over the training images.
+    R projects onto the complement of the training features' principal space. u is the point at which the
+    head's logits are 0, in least squares. alpha scales the first term so that its mean over the training
+    images equals the mean of their largest logit.
 
     Attributes:
-        largest: dimensions of the principal space, at most: min(largest, d // 2) of the d features.
+        largest: Largest dimension of the principal space, which is min(largest, d // 2) for d features.
     """
 
     largest: int = 256
