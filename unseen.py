@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from baselines.contract.estimator import Estimator as Estimator
     from leaderboard.library import leaderboard as leaderboard
     from leaderboard.library import score as score
-    from oracle.estimate import Estimation as Estimation
-    from oracle.estimate import estimate as estimate
+    from oracle.estimate.estimation import Estimation as Estimation
+    from oracle.estimate.from_logits import estimate as estimate
     from oracle.library.contest import Contest as Contest
     from oracle.library.contest import build as build
     from oracle.library.contest import open as open
@@ -45,7 +45,7 @@ LIBRARY = {
     "score": "leaderboard.library",
     "leaderboard": "leaderboard.library",
     "methods": "oracle.library.kit",
-    "estimate": "oracle.estimate",
+    "estimate": "oracle.estimate.from_logits",
     "Estimator": "baselines.contract.estimator",
     "Observation": "starter.observing.observation",
 }
@@ -53,7 +53,7 @@ LIBRARY = {
 TYPES = {
     "Contest": "oracle.library.contest",
     "Evaluation": "oracle.library.evaluate",
-    "Estimation": "oracle.estimate",
+    "Estimation": "oracle.estimate.estimation",
     "Source": "starter.observing.observation",
     "MetaTrain": "starter.observing.observation",
     "Score": "submission.metrics",

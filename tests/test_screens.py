@@ -22,7 +22,7 @@ from baselines.report.html import write_report
 from baselines.report.report import run_report
 from baselines.run.predict import predict
 from leaderboard import publish, submit
-from oracle.estimate.estimate import estimate
+from oracle.estimate.from_logits import estimate
 from oracle.estimate.page import write_estimation
 from starter.build.build import build
 from submission import Competition, write_predictions

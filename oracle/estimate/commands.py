@@ -74,7 +74,7 @@ def estimate(
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise UnusableInput(f"--fail-below must be a fraction in [0, 1], got {fail_below:g}")
 
-    from oracle.estimate import estimate as run
+    from oracle.estimate.from_logits import estimate as run
     from oracle.estimate.page import write_estimation
 
     given, images = [*unlabelled, *(sets or [])], None

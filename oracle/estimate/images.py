@@ -11,9 +11,9 @@ import numpy as np
 
 from baselines.contract.families import blocks
 from baselines.contract.intervals import Remoteness
-from oracle.estimate.estimate import estimate_seen, with_features
 from oracle.estimate.estimation import Estimation
 from oracle.estimate.fitted import Learnt
+from oracle.estimate.from_logits import estimate_seen, with_features
 from oracle.estimate.inputs import FEWEST, windows
 from oracle.estimate.page import Pictures
 from oracle.unseen_best import UnseenBest
@@ -46,7 +46,7 @@ class Asked:
         referees: independent encoders, as `unseen build --referee` names them.
         fit: how images get one size.
         device: where the model runs.
-        margin, level, window: as in `oracle.estimate.estimate`.
+        margin, level, window: as in `oracle.estimate.from_logits.estimate`.
     """
 
     train_sets: int = 24

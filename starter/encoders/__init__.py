@@ -1,13 +1,28 @@
-"""Encoders of images, some of texts too: own functions, pretrained ones, the kit's small ones."""
+"""Encoders of images, some of texts too: own functions, pretrained ones, the kit's small ones.
 
-from starter.encoders.encoder import Encoder, EncoderPair, ImageEncoder, ImageFunction, unit_rows
-from starter.encoders.two_tower import TwoTowerEncoder
+Each name is imported when it is asked for.
+"""
 
-__all__ = [
-    "Encoder",
-    "EncoderPair",
-    "ImageEncoder",
-    "ImageFunction",
-    "TwoTowerEncoder",
-    "unit_rows",
-]
+from typing import TYPE_CHECKING
+
+from submission.lazy import lazily
+
+if TYPE_CHECKING:
+    from starter.encoders.encoder import Encoder as Encoder
+    from starter.encoders.encoder import EncoderPair as EncoderPair
+    from starter.encoders.encoder import ImageEncoder as ImageEncoder
+    from starter.encoders.encoder import ImageFunction as ImageFunction
+    from starter.encoders.encoder import unit_rows as unit_rows
+    from starter.encoders.two_tower import TwoTowerEncoder as TwoTowerEncoder
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Encoder": "starter.encoders.encoder",
+        "EncoderPair": "starter.encoders.encoder",
+        "ImageEncoder": "starter.encoders.encoder",
+        "ImageFunction": "starter.encoders.encoder",
+        "TwoTowerEncoder": "starter.encoders.two_tower",
+        "unit_rows": "starter.encoders.encoder",
+    },
+)

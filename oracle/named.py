@@ -1,0 +1,17 @@
+"""The oracles by name."""
+
+from baselines.contract.estimator import Estimator
+from oracle.ora_a import OraA
+from oracle.ora_b import OraB
+from oracle.ora_l import OraL
+from oracle.syp import Syp
+from oracle.unseen_best import UnseenBest
+
+ORACLES: dict[str, Estimator] = {
+    "ora-a": OraA(),
+    "ora-b": OraB(),
+    "syp": Syp(),
+    "ora-l": OraL(),
+    "unseen-best": UnseenBest(),
+}
+"""Oracles by name. They are prototypes: clone one before you fit it."""
