@@ -1,6 +1,7 @@
 """Every code block of the README and of docs/ runs, in a folder of its own; every command named there exists."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 from asked import changed
@@ -9,8 +10,8 @@ from built import linked
 from pages import PAGES, ROOT, Block, blocks, named_commands, run_page, unknown
 
 from starter.build.build import build as BUILD
-from starter.build.presets import PRESETS
 from starter.classifiers import read_classifier
+from starter.classifiers.train import train as TRAIN
 
 BUILT = {
     "README.md": "unseen-demo",
@@ -20,15 +21,20 @@ BUILT = {
     "docs/how-to/verifying.md": "contest",
 }
 """Pages whose reader has built a competition before the blocks that are run here, and its name."""
+MOST = {"train_sets": 12, "val_sets": 4, "test_sets": 16, "set_size": 50}
+"""What a page builds is no larger here: its lines are tried, not its figures."""
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 RUNNABLE = [name for name in NAMES if any(block.runs for block in blocks(ROOT / name))]
 
 
 @pytest.fixture
 def quick(weights, monkeypatch):
-    """`small` is not trained again for each page, and the demo is small."""
+    """`small` is not trained again for each page, another network for one epoch, and the demo is small."""
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setattr("starter.build.folder.kept_small", lambda *_, **__: read_classifier(weights).network)
+    monkeypatch.setattr(
+        "starter.classifiers.train.train", lambda asked, *others: TRAIN(replace(asked, epochs=1), *others)
+    )
     monkeypatch.setattr("oracle.commands.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
 
 
@@ -45,9 +51,11 @@ def folder(tmp_path, monkeypatch):
 
 
 def smaller(folder, settings, *others):
-    """Builds of the default size, the demo's among them, or of a preset's get fewer and smaller sets."""
-    if settings.train_sets == 120 or settings.set_size == PRESETS["small"]["accuracy"]["set_size"]:
-        settings = changed(settings, train_sets=8, val_sets=4, test_sets=16, set_size=50)
+    """Builds of the accuracy track, the demo's and the presets' among them, get fewer and smaller sets."""
+    if settings.plan.track == "accuracy":
+        settings = changed(
+            settings, **{name: min(getattr(settings, name), most) for name, most in MOST.items()}
+        )
     return BUILD(folder, settings, *others)
 
 
