@@ -1,1 +1,1 @@
-"""The report on the validation sets: tables, figures, a page."""
+"""Report on the validation sets: tables, figures and a page."""

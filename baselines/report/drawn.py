@@ -1,4 +1,4 @@
-"""A run's predictions drawn by Matplotlib, for notebooks and papers."""
+"""Plots of a run's predictions with Matplotlib, for notebooks and papers."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,7 +9,7 @@ COLOURS = ("#2f6fb3", "#b35900", "#3a8a3a", "#8a3a8a", "#a02c2c", "#2c8c8c")
 
 
 def draw_predictions(axes: Axes, report: Report, run: Run) -> None:
-    """The predictions against the targets of the validation sets, in %."""
+    """Draw the predictions against the targets of the validation sets, in %."""
     _scatter_groups(axes, report, 100 * report.val[run.subject], 100 * run.predicted)
     axes.plot([0, 100], [0, 100], color="black", linewidth=1)
     quantity = report.competition.quantity(run.subject)

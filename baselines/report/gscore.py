@@ -1,15 +1,15 @@
 """Tables and figures of the Gscore paper (Zhang, Deng & Zheng 2023) from a competition's labelled mixes.
 
-`TABLES` names them. Each takes the meta-train mixes of every subject, by the subject's name, and gives a
-table of names and numbers; `write_table` puts it beside its plot. What is predicted is predicted of families
-left out, one after the other; those in `SPLIT` also take a number of the paper's random splits, each of which
-tests a quarter of the OOD sets, whatever their source, and give mean and standard deviation over them.
+`TABLES` holds their functions. Each takes the meta-train mixes of every subject, by the subject's name, and
+returns a table; `write_table` writes it with its plot. Predictions are cross-validated by leaving out one
+family after the other. Functions in `SPLIT` also take a number of the paper's random splits, in which a
+quarter of the OOD sets is tested regardless of source, and give mean and standard deviation over the splits.
 
-A competition's meta-train mixes share one pool of IND images. A method that learns the IND scores themselves
-(`gscore-best`) errs less on mixes of that pool than on others.
+A competition's meta-train mixes share one pool of IND images. A method that is fitted on the IND scores
+themselves (`gscore-best`) has smaller errors on mixes of that pool than on others.
 
-Plots are scatter, lines or bars, as a table's columns ask for. One module has them all, for they share folds,
-pools of scores and plots: a table is a function of ten to twenty lines.
+Plots are scatter plots, lines or bars, depending on a table's columns. All functions are in one module, since
+they share folds, pools of scores and plots.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,14 +46,14 @@ from submission.metrics import deviation_floor
 from submission.tracks import TRACKS
 
 ACROSS = 4
-"""Panels beside each other."""
+"""Number of panels in a row."""
 SWEPT = ("ratio", "size")
 
 
 def plot_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a PNG with a panel for each subject; `frame` is a table of `baselines.report.gscore`.
 
-    Points are shown as they are, what is swept over a ratio or a size as lines, all else as bars.
+    Points are a scatter plot, sweeps over a ratio or a size are lines, and everything else is bars.
     """
     panels = list(frame.groupby("subject", sort=False))
     if not {"method", "family", "gscore", *SWEPT} & {*frame}:  # subjects are compared with each other
@@ -86,7 +86,7 @@ def _draw(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _draw_bars(axes: Axes, rows: pd.DataFrame) -> None:
-    """A bar for each number of each row, the first row on top; whiskers are its deviation or interval."""
+    """Draw a bar for each number of each row, the first row on top, with its deviation or interval."""
     label = next(name for name in ("method", "family", "subject") if name in rows)
     names = rows[label]
     for column in ("split", "kind"):
@@ -124,7 +124,7 @@ Pools = tuple[FloatArray, dict[str, FloatArray]]
 """IND scores (n,), and OOD scores by family."""
 
 FAMILY, RANDOM = "family", "random"
-"""The two ways to split: by source, one family left out after the other, and as in the paper."""
+"""Names of the two kinds of splits: one family left out after the other, and the paper's random splits."""
 RATIOS = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
 SIZES = (50, 100, 200, 400, 800)
 REFERENCES = (50, 100, 200, 500, 1000, 2000)
@@ -157,7 +157,7 @@ def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
 
 
 def _errors(prototype: Estimator, meta: MetaTrain, parts: Sequence[Fold]) -> list[FloatArray]:
-    """Prediction less truth of each fold's mixes."""
+    """Returns prediction minus truth of each fold's mixes, fractions."""
     predictions = held_out(prototype, meta, meta, parts)
     return [each - meta.targets[fold.test] for each, fold in zip(predictions, parts, strict=True)]
 
@@ -252,8 +252,8 @@ def difficulty_table(subjects: Subjects) -> pd.DataFrame:
 def ratios_table(subjects: Subjects) -> pd.DataFrame:
     """Figures 6 and 9, left: Pearson's |r| of Gscore with the metric by the ratio of IND to OOD images.
 
-    One mix a family of all the images there are of it, thinned on one side; a ratio that leaves fewer than
-    two of a side is left out. Columns: subject, method, ratio, pearson.
+    There is one mix per family, with all its images except those removed to reach the ratio. A ratio with
+    fewer than two IND or OOD images is omitted. Columns: subject, method, ratio, pearson.
     """
 
     def size(ratio: float, most: int) -> tuple[int, int]:
@@ -265,7 +265,7 @@ def ratios_table(subjects: Subjects) -> pd.DataFrame:
 def sizes_table(subjects: Subjects) -> pd.DataFrame:
     """Figures 6 and 9, middle: Pearson's |r| of Gscore with the metric by the size of 1:1 mixes.
 
-    Families of too few images are left out. Columns: subject, method, size, pearson.
+    Families with too few images are omitted. Columns: subject, method, size, pearson.
     """
 
     def size(total: float, most: int) -> tuple[int, int]:
@@ -305,13 +305,13 @@ TABLES: dict[str, Callable[..., pd.DataFrame]] = {
     "fig10": references_table,
     "near-far": near_far_table,
 }
-"""Every table by its number in the paper; table 6 goes with 1, figure 6 with 9; "near-far" is the kit's."""
+"""Functions by the table's number in the paper; 1 includes table 6, 9 figure 6; "near-far" is ours."""
 SPLIT = ("1", "2", "4")
-"""Those that take `splits`."""
+"""Tables whose functions take `splits`."""
 
 
 def pooled(meta: MetaTrain) -> Pools:
-    """Each different IND score, and each different OOD score by family, that stands in some mix."""
+    """Returns the distinct IND scores of all mixes, and the distinct OOD scores by family."""
     ind: list[FloatArray] = []
     ood: dict[str, list[FloatArray]] = {}
     for mix, is_ood, families in zip(meta.sets, meta.ood, meta.families, strict=True):
@@ -329,7 +329,7 @@ def _swept(
     size: Callable[[float, int], tuple[int, int]],
     least: int,
 ) -> pd.DataFrame:
-    """Mixes of every family made anew for each value; `size` gives how many images of either kind."""
+    """Returns correlations on new mixes of each family by value; `size` gives their IND and OOD counts."""
     rows = []
     for name, meta in subjects.items():
         (ind, families), rng = pooled(meta), np.random.default_rng(0)
@@ -356,7 +356,7 @@ def _swept(
 def best_correlation(
     prototype: Gscore, reference: FloatArray, mixes: Sequence[FloatArray], targets: FloatArray
 ) -> float:
-    """Pearson's |r| of Gscore with the targets (m,), tau found on these mixes; nan for fewer than three."""
+    """Returns Pearson's |r| of Gscore and the targets (m,), with tau fitted on these mixes; nan if m < 3."""
     if len(mixes) < 3:
         return float("nan")
     method = clone(prototype).know(reference)
@@ -366,7 +366,7 @@ def best_correlation(
 
 
 def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Pearson's and Spearman's correlation of x (n,) and y (n,); nan where they are undefined."""
+    """Returns Pearson's and Spearman's correlation of x (n,) and y (n,); nan if they are undefined."""
     if len(x) < 3 or not (np.ptp(x) > 0 and np.ptp(y) > 0):
         return float("nan"), float("nan")
     return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
@@ -383,15 +383,15 @@ def ablate(
     """Make a table of the paper from the meta-train mixes of a competition: CSV and PNG in DIR/ablation.
 
     Args:
-        competition: of the OOD track.
-        table: a key of `TABLES`.
-        splits: for those in `SPLIT`.
-        device: where classifiers run.
-        only: subjects; without any, all of them.
-        cluster: who observes, instead of this process.
+        competition: Competition of the OOD track.
+        table: Key of `TABLES`.
+        splits: Number of random splits, for tables in `SPLIT`; 0 for none.
+        device: Device that runs the classifiers.
+        only: Names of subjects; all if empty.
+        cluster: Cluster that observes instead of this process.
 
     Raises:
-        UnusableInput: there is no such table or subject, or the table takes no splits.
+        UnusableInput: the table or a subject does not exist, or the table takes no splits.
     """
     if table not in TABLES:
         raise UnusableInput(f"--table {table!r} is unknown; the Gscore paper has {', '.join(TABLES)}")
@@ -413,7 +413,7 @@ def ablate(
 
 
 def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write ``gscore-<name>.csv`` and ``gscore-<name>.png`` into the folder, which is made; their paths."""
+    """Write ``gscore-<name>.csv`` and ``gscore-<name>.png`` into the folder, and return their paths."""
     paths = [folder / f"gscore-{name}.csv", folder / f"gscore-{name}.png"]
     folder.mkdir(parents=True, exist_ok=True)
     write_text(paths[0], frame.to_csv(index=False, float_format="%.6g"))

@@ -12,18 +12,18 @@ from submission.files import write_text
 from submission.page import templates
 
 PICTURED = 8
-"""Images shown of each validation set."""
+"""Number of images shown of each validation set."""
 LONGEST = 2.0
-"""The intervals are drawn up to this multiple of the largest RMSE: those of six families can be very wide."""
+"""End of drawn intervals, as a multiple of the largest RMSE: those of six families can be very wide."""
 
 
 def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
-    """Write ``report.html`` and ``report.csv`` in `folder`. Their paths.
+    """Write ``report.html`` and ``report.csv`` in `folder`, and return their paths.
 
-    A section per subject has a chart and a table of the methods by group with intervals; per method a panel
-    of predicted against true values, and of its indicator where it is a regression on one; and a table of the
-    validation sets with pictures, truths, predictions and errors. Where these sets are cells of a grid of
-    shifts, errors by level and by cell come first, and ``report_levels.csv`` is written too.
+    A section per subject has a chart and a table of the methods by group with intervals; for each method a
+    panel of predicted against true values, and a panel of the indicator for a regression on one indicator;
+    and a table of the validation sets with pictures, truths, predictions and errors. If the sets are cells of
+    a grid of shifts, errors by level and by cell come first, and ``report_levels.csv`` is written too.
     """
     page = templates(Path(__file__).parent)
     lines = report.lines()
@@ -49,7 +49,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
 
 
 def _section(report: Report, subject: str, lines: list[Line]) -> dict[str, object]:
-    """What the page shows of one subject; methods from the best to the worst over all sets."""
+    """Returns the data of the page about one subject; methods from the best to the worst over all sets."""
     mine = [line for line in lines if line.subject == subject]
     methods = [line.method for line in mine if line.group == ALL]
     found = {run.method: run for run in report.runs if run.subject == subject}
@@ -79,7 +79,7 @@ def _shown(value: float) -> str:
 
 
 def _span(report: Report, subject: str) -> str:
-    """The range of the meta-train targets, and how many validation sets lie outside."""
+    """Returns a sentence on the range of the meta-train targets and the number of validation sets outside."""
     train, val = report.train[subject], report.val[subject]
     low, high = train.min(), train.max()
     outside = int(((val < low) | (val > high)).sum())

@@ -1,4 +1,4 @@
-"""The report's part on a grid of shifts: each method's error by cell and by level, to see where it breaks."""
+"""The report on a grid of shifts: each method's error by cell and by level."""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -13,24 +13,24 @@ from starter.studies.figures import lines, maps
 from submission.arrays import FloatArray
 
 FAR = 50.0
-"""Percentage points at either end of a map's colours."""
+"""Largest error in a map's colour scale, in percentage points."""
 
 
 def on_grid(report: Report) -> bool:
-    """Whether all validation sets are cells of a grid of `LEVELS` levels."""
+    """Returns True if all validation sets are cells of a grid with `LEVELS` levels."""
     cells = [cell_of(family) for _, family in report.groups]
     return all(cell is not None and max(cell) < LEVELS for cell in cells)
 
 
 def error_grid(report: Report, run: Run, of: Callable[[FloatArray], FloatArray] = np.abs) -> FloatArray:
-    """The mean error of a method on each cell in percentage points, (LEVELS, LEVELS), rows covariate.
+    """Returns the mean error of a method on each cell in percentage points, (LEVELS, LEVELS), rows covariate.
 
-    nan where there is no validation set. Errors are predicted less true.
+    A cell without a validation set is nan. An error is prediction minus truth.
 
     Args:
-        report: of cells, see `on_grid`.
-        run: one of its runs.
-        of: what of an error is averaged; its size by default.
+        report: Report on cells, see `on_grid`.
+        run: Run of the report.
+        of: Function of the errors that is averaged, by default the absolute value.
     """
     errors = of(100 * (run.predicted - report.val[run.subject]))
     cells = np.array([cell_of(family) for _, family in report.groups])
@@ -42,9 +42,9 @@ def error_grid(report: Report, run: Run, of: Callable[[FloatArray], FloatArray] 
 
 
 def level_figures(report: Report, subject: str) -> dict[str, tuple[str, str]]:
-    """Curves of the mean absolute error by level and maps of the mean error by cell, by caption.
+    """Returns figures by caption: curves of the mean absolute error by level, maps of the mean error by cell.
 
-    Each is a PNG in base64, with the numbers in words.
+    Each figure is a PNG in base64 and a text with its numbers.
     """
     runs = [run for run in report.runs if run.subject == subject]
     size = {run.method: error_grid(report, run) for run in runs}
@@ -72,9 +72,9 @@ def _in_words(grids: Mapping[str, FloatArray]) -> str:
 
 
 def levels_csv(report: Report) -> str:
-    """A row for each classifier, method, axis and level (from 1): sets, mean absolute error, mean error.
+    """Returns a CSV with sets, mean absolute error and mean error per classifier, method, axis and level.
 
-    A level's value is the mean over its cells that have a set, in percentage points.
+    Levels count from 1. The errors of a level are means over its cells with a set, in percentage points.
     """
     cells = np.array([cell_of(family) for _, family in report.groups])
     sets = {axis: np.bincount(cells[:, column], minlength=LEVELS) for column, axis in enumerate(AXES)}

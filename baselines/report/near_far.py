@@ -1,7 +1,4 @@
-"""Does unsupervised evaluation hold on near OOD? Every method's error on near and on far mixes apart.
-
-What chance alone gives to the truths of the OOD track's meta-train mixes.
-"""
+"""Errors of every method of the OOD track on near and on far mixes, with the noise floor of their truths."""
 
 from collections.abc import Mapping
 
@@ -23,15 +20,15 @@ from submission.metrics import deviation_floor
 from submission.tracks import TRACKS
 
 FLOOR = "noise floor"
-"""The name of its line in tables of methods."""
+"""Name of the noise floor's line in tables of methods."""
 
 
 def deviations(meta: MetaTrain, metric: str) -> FloatArray:
-    """The standard deviation, a fraction, that the draw of images gives to each mix's metric (m,).
+    """Returns the standard deviation of each mix's metric over draws of its images, fractions (m,).
 
     Args:
-        meta: mixes; where their FPR takes its threshold from the pool, the reference stands for it.
-        metric: as in `starter.detectors.metrics.METRICS`.
+        meta: Mixes. If the threshold of their FPR comes from the pool, the reference is used instead.
+        metric: Name of the metric, a key of `starter.detectors.metrics.DETECTION_METRICS`.
     """
     reference, rng = reference_scores(meta.source), np.random.default_rng(0)
     mixes = zip(meta.sets, meta.ood, strict=True)
@@ -42,14 +39,14 @@ DRAWS, FOLDS = 1000, 5
 
 
 def near_far_table(subjects: Mapping[str, MetaTrain]) -> pd.DataFrame:
-    """The RMSE, in points, on the mixes of each kind, whose families were left out of what is learnt from.
+    """Returns the cross-validated RMSE of each method on the mixes of each kind, in points.
 
-    Families are left out in `FOLDS` parts. Near and far mixes are learnt from together: a method is not told
+    Families are divided into `FOLDS` folds. Near and far mixes are in the same folds, and methods do not know
     which is which.
 
-    Columns: subject, kind (near, far; ood where neither), method, rmse, its standard deviation over draws of
+    Columns: subject, kind (near, far; ood for neither), method, rmse, its standard deviation over draws of
     families, and Pearson's correlation of predictions with the truth. The method "noise floor" has the RMSE
-    that chance alone gives; `constant` the mean over all other mixes.
+    due to sampling; `constant` predicts the mean over the mixes of the other folds.
     """
     rows = []
     for name, meta in subjects.items():
@@ -68,7 +65,7 @@ def near_far_table(subjects: Mapping[str, MetaTrain]) -> pd.DataFrame:
 
 
 def folds(meta: MetaTrain) -> list[Fold]:
-    """The mixes in `FOLDS` parts of whole families, drawn; each part is tested once."""
+    """Returns `FOLDS` folds of the mixes by whole families, at random; each fold is tested once."""
     names = sorted(frozenset().union(*meta.families))
     order = np.random.default_rng(0).permutation(len(names))
     found = []
@@ -80,7 +77,7 @@ def folds(meta: MetaTrain) -> list[Fold]:
 
 
 def _predicted(prototype: Estimator, meta: MetaTrain) -> FloatArray:
-    """What is predicted of each mix (m,) by a method that learnt from families of other folds."""
+    """Returns the prediction of each mix (m,) by the method fitted on families of other folds."""
     parts = folds(meta)
     found = np.empty(len(meta.targets))
     for fold, values in zip(parts, held_out(prototype, meta, meta, parts), strict=True):
@@ -89,7 +86,7 @@ def _predicted(prototype: Estimator, meta: MetaTrain) -> FloatArray:
 
 
 def _spread(errors: FloatArray, families: NDArray[np.str_]) -> float:
-    """The standard deviation of the RMSE over `DRAWS` draws of whole families."""
+    """Returns the standard deviation of the RMSE over `DRAWS` draws of whole families."""
     names, place = np.unique(families, return_inverse=True)
     squares, sizes = np.bincount(place, errors**2), np.bincount(place)
     drawn = np.random.default_rng(0).integers(len(names), size=(DRAWS, len(names)))

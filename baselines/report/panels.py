@@ -1,6 +1,7 @@
-"""Panels of the report: small scatter plots in SVG, one for each method, whose colours are the page's.
+"""Panels of the report: small scatter plots in SVG, one for each method, in the colours of the page.
 
-A panel is laid out here and drawn by ``template.html``; a point tells its set, its values and its error.
+This module computes the layout of a panel, and ``template.html`` draws it; each point has a tooltip with its
+set, values and error.
 """
 
 from collections.abc import Sequence
@@ -14,24 +15,24 @@ from submission.arrays import FloatArray
 from submission.metrics import RANKED, spearman
 
 WIDTH, HEIGHT = 280, 250
-"""Of the drawing, in the units of its view box; the legend comes below."""
+"""Size of the drawing without the legend below it, in units of its view box."""
 LEFT, RIGHT, TOP, BOTTOM = 44, 266, 8, 208
 LEGEND = 15
-"""The height of a line of the legend, two groups wide."""
+"""Height of a line of the legend, which has two groups."""
 SHAPES = (
     "m-3,0a3,3 0 1,0 6,0a3,3 0 1,0-6,0",
     "m-2.6-2.6h5.2v5.2h-5.2z",
     "m0-3.4l3.2,5.8h-6.4z",
     "m0-3.7l3.3,3.7l-3.3,3.7l-3.3-3.7z",
 )
-"""A point of each group: disc, square, triangle, diamond; then again, in further colours."""
+"""Outlines of the groups' points: disc, square, triangle, diamond; repeated in further colours."""
 FAINT = "m-1.5,0a1.5,1.5 0 1,0 3,0a1.5,1.5 0 1,0-3,0"
 _PERCENT = (0.0, 25.0, 50.0, 75.0, 100.0)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A validation set in a panel: the outline of its point, its number, and what is told of it."""
+    """A validation set in a panel: the outline of its point, its index, and the text of its tooltip."""
 
     path: str
     number: int
@@ -40,7 +41,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Group:
-    """The sets of one group, with the place and the outline of the group's entry in the legend."""
+    """The sets of one group, with the position and the outline of the group's entry in the legend."""
 
     name: str
     marks: tuple[Mark, ...]
@@ -53,14 +54,14 @@ class Panel:
     """A scatter plot.
 
     Attributes:
-        title: the method.
-        x, y: what the axes show.
-        x_ticks, y_ticks: (place, text) of each.
-        groups: the validation sets.
-        faint: the outlines of the meta-train sets' points; empty where these are not shown.
-        line: the points of the line, as SVG's `polyline` has them.
-        height: of the drawing with its legend.
-        told: the panel in words and numbers.
+        title: Name of the method.
+        x, y: Labels of the axes.
+        x_ticks, y_ticks: Position and text of each tick.
+        groups: Groups of validation sets.
+        faint: Outlines of the meta-train sets' points; "" if they are not shown.
+        line: Points of the line, in the format of SVG's `polyline`.
+        height: Height of the drawing with its legend, in units of its view box.
+        told: Description of the panel in words and numbers, for screen readers.
     """
 
     title: str
@@ -96,7 +97,7 @@ def prediction_panel(report: Report, run: Run) -> Panel:
 def indicator_panel(report: Report, run: Run) -> Panel | None:
     """Returns the panel of the true values of all sets against the run's indicator, with the fitted line.
 
-    None where the run is not a regression on one indicator.
+    None if the run is not a regression on one indicator.
     """
     if run.curve is None:
         return None
@@ -125,7 +126,7 @@ def _panel(
     told: str,
     faint: tuple[FloatArray, FloatArray] | None = None,
 ) -> Panel:
-    """A panel of validation sets at `points`; the vertical axis goes from 0 to 100 %."""
+    """Returns a panel of validation sets at `points`; the vertical axis goes from 0 to 100 %."""
     low, high = span if span[0] < span[1] else (span[0] - 1, span[1] + 1)
 
     def across(values: FloatArray) -> FloatArray:

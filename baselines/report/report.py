@@ -1,6 +1,6 @@
-"""The report: methods on the labelled validation sets, per classifier and group of sets, in numbers.
+"""Errors of methods on the labelled validation sets, per classifier and group of sets.
 
-Nothing hidden is read, so a participant's copy gives the same report.
+The report reads no hidden labels, so a participant's copy gives the same report.
 """
 
 import csv
@@ -26,17 +26,24 @@ from submission.scoring import noise_floor_of, read_targets
 from submission.tracks import TRACKS
 
 CONSTANT = "constant"
-"""The method that skill is measured against."""
+"""Name of the reference method for skill."""
 ALL = "all"
-"""The line over every group."""
+"""Name of the group of all sets."""
 GRID = 100
+"""Number of points of a regression's line."""
 LEVEL = 0.9
-"""Of the intervals around predictions whose coverage is told."""
+"""Nominal coverage of the prediction intervals."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """An indicator `train` (m,) and `val` (v,), and the regression's `line` (g,) over `grid` (g,)."""
+    """An indicator on the meta-train sets (m,) and validation sets (v,), with the regression's line.
+
+    Attributes:
+        train, val: Values of the indicator, float64 (m,) and (v,).
+        grid: Increasing values of the indicator, float64 (GRID,).
+        line: Predictions of the regression at `grid`, fractions (GRID,).
+    """
 
     train: FloatArray
     val: FloatArray
@@ -46,9 +53,14 @@ class Curve:
 
 @dataclass(frozen=True)
 class Run:
-    """One method on one subject: its predictions (v,) of the validation sets, in their order.
+    """One method on one subject.
 
-    `intervals` are those around the predictions at `LEVEL` (v, 2); None where they were not made.
+    Attributes:
+        method: Name of the method.
+        subject: Name of the subject.
+        predicted: Predictions for the validation sets in their order, fractions (v,).
+        curve: Indicator and regression line; None if the method is not a regression on one indicator.
+        intervals: Prediction intervals at `LEVEL`, fractions (v, 2); None if they were not computed.
     """
 
     method: str
@@ -60,18 +72,21 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """One method on one subject and one group of validation sets, in points.
+    """Errors of one method on one subject and one group of validation sets, in points.
 
     Attributes:
-        method, subject, group: whose line it is; the group `ALL` has every set.
-        sets, families: how many there are.
-        rmse: lower is better; `low` and `high` are its 95 % interval over families (nan for fewer than
-            `submission.intervals.FEWEST_FAMILIES`).
-        skill: 1 - (rmse / rmse of `constant`)^2; nan where that method was not run.
-        mae, spearman: mean absolute error, rank correlation (nan for fewer than `RANKED` sets).
-        noise: the RMSE that sampling alone would give.
-        held, width: the share of the sets whose truth lies in `predict_interval` at `LEVEL`, and the mean
-            width in points; nan where intervals were not made.
+        method, subject: Names of the method and the subject.
+        group: Name of the group; `ALL` has every set.
+        sets, families: Number of sets, and of families of sets.
+        rmse: Root mean squared error in points; lower is better.
+        low, high: 95 % interval of `rmse` over families, in points; nan for fewer than
+            `submission.intervals.FEWEST_FAMILIES`.
+        skill: 1 - (rmse / rmse of `constant`)^2; nan if that method was not run.
+        mae: Mean absolute error in points.
+        spearman: Rank correlation of predictions and truths; nan for fewer than `RANKED` sets.
+        noise: RMSE due to sampling noise, in points.
+        held: Fraction of the sets with a truth inside `predict_interval` at `LEVEL`; nan without intervals.
+        width: Mean width of the intervals in points; nan without intervals.
     """
 
     method: str
@@ -92,14 +107,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Report:
-    """What was run, and on which sets.
+    """Runs of methods on the validation sets of a competition.
 
     Attributes:
-        competition: whose validation sets they are.
-        groups: group and family of each of the v validation sets.
-        train: per subject, the targets (m,) of its meta-train sets.
-        val: per subject, the targets (v,) of the validation sets.
-        runs: every method on every subject.
+        competition: Competition with the validation sets.
+        groups: Group and family of each of the v validation sets.
+        train: Targets of the meta-train sets, fractions (m,), by subject.
+        val: Targets of the validation sets, fractions (v,), by subject.
+        runs: Runs of every method on every subject.
     """
 
     competition: Competition
@@ -109,7 +124,7 @@ class Report:
     runs: tuple[Run, ...]
 
     def lines(self) -> list[Line]:
-        """The table: per subject and group, methods from the best to the worst."""
+        """Returns the lines of the table: per subject and group, methods from the best to the worst."""
         names = list(dict.fromkeys(group for group, _ in self.groups))
         lines = []
         for subject in self.val:
@@ -119,7 +134,7 @@ class Report:
         return lines
 
     def csv(self) -> str:
-        """The table as CSV; an unknown number is empty."""
+        """Returns the table as CSV; an unknown number is empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         names = [field.name for field in fields(Line)]
@@ -130,13 +145,13 @@ class Report:
         return text.getvalue()
 
     def rmse(self, method: str) -> float:
-        """The RMSE of a method in points over all validation sets, for the metric that ranks."""
+        """Returns the RMSE of a method over all validation sets, in points, for the ranking metric."""
         track, ranks = TRACKS[self.competition.track], self.competition.metrics[0]
         runs = [run for run in self.runs if run.method == method and track.metric(run.subject) == ranks]
         return 100 * math.sqrt(np.mean([(run.predicted - self.val[run.subject]) ** 2 for run in runs]))
 
     def members(self, group: str) -> NDArray[np.int64]:
-        """The numbers of the validation sets in a group."""
+        """Returns the indices of the validation sets in a group."""
         return np.flatnonzero([group in (ALL, mine) for mine, _ in self.groups])
 
     def _line(self, run: Run, group: str) -> Line:
@@ -162,7 +177,7 @@ class Report:
         )
 
     def _constant(self, subject: str, chosen: NDArray[np.int64]) -> float:
-        """The RMSE of the constant, or nan where it was not run."""
+        """Returns the RMSE of `constant` on the chosen sets in points; nan if it was not run."""
         for run in self.runs:
             if run.method == CONSTANT and run.subject == subject:
                 errors = 100 * (run.predicted - self.val[subject])[chosen]
@@ -171,7 +186,7 @@ class Report:
 
 
 def _held(run: Run, true: FloatArray, chosen: NDArray[np.int64]) -> tuple[float, float]:
-    """Of the chosen sets, the share that their intervals hold, and the mean width in points."""
+    """Returns the fraction of the chosen sets inside their intervals, and the mean width in points."""
     if run.intervals is None:
         return math.nan, math.nan
     low, high = run.intervals[chosen].T
@@ -179,14 +194,14 @@ def _held(run: Run, true: FloatArray, chosen: NDArray[np.int64]) -> tuple[float,
 
 
 def family_interval(errors: FloatArray, families: Sequence[object]) -> tuple[float, float]:
-    """Return the 95 % interval of the RMSE over families of sets, `submission.intervals.rmse_interval`.
+    """Returns the 95 % interval of the RMSE over families of sets, by `submission.intervals.rmse_interval`.
 
     Args:
-        errors: of each set (v,).
-        families: of each set.
+        errors: Error of each set (v,).
+        families: Family of each set (v,).
 
     Returns:
-        Low and high, in the unit of `errors`; nan where there are fewer than `FEWEST_FAMILIES` families.
+        Low and high, in the unit of `errors`; nan for fewer than `FEWEST_FAMILIES` families.
     """
     names = list(dict.fromkeys(families))
     member = np.array([names.index(family) for family in families])
@@ -205,11 +220,11 @@ def run_report(
     """Fit every method per classifier, and predict the validation sets.
 
     Args:
-        competition: with validation sets.
-        methods: name -> prototype; each is cloned before it is fitted.
-        device: where the classifiers run.
-        progress: whether bars are shown.
-        intervals: whether coverage is told of methods too that are fitted anew for it, many times.
+        competition: Competition with validation sets.
+        methods: Unfitted methods by name; each is cloned before it is fitted.
+        device: Device that runs the classifiers.
+        progress: True to show progress bars.
+        intervals: True to compute intervals also for methods that have to be fitted many times for them.
 
     Raises:
         UnusableInput: there are no validation sets, or a method fails.
@@ -245,7 +260,7 @@ def _run(
 
 
 def _curve(method: Estimator, meta: MetaTrain, observed: Sequence[Seen]) -> Curve | None:
-    """The indicator on every set and the fitted line, where the method is a regression on one indicator."""
+    """Returns indicator and fitted line of a regression on one indicator; None for other methods."""
     if not isinstance(method, Regressed):
         return None
     train = np.array([method.indicator(observation, meta.source) for observation in meta.sets])

@@ -1,1 +1,1 @@
-"""A built competition, read: its images, its subjects; shown, written out, audited, on a cluster."""
+"""Reading, showing, exporting and auditing a built competition, and work on it on a cluster."""

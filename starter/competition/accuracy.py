@@ -1,4 +1,4 @@
-"""The subjects of the accuracy track: classifiers, what to learn from and what to predict."""
+"""The subjects of the accuracy track: classifiers, with their meta-train sets and the sets to predict."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class ClassifierSubject:
     """One classifier, whose accuracy is to be predicted.
 
     Attributes:
-        view: what it sees.
+        view: View of the classifier, which observes sets.
     """
 
     view: View
@@ -27,7 +27,7 @@ class ClassifierSubject:
     def open(
         cls, sets: PublicSets, name: str, needs: tuple[str, ...], device: str = "cpu"
     ) -> "ClassifierSubject":
-        """Load the classifier `name`. Raises UnusableInput as `View.open`."""
+        """Load the classifier `name`; for errors see `View.open`."""
         return cls(View.open(sets, name, needs, device))
 
     @property
@@ -62,7 +62,7 @@ class ClassifierSubject:
         )
 
     def observations(self, part: str, progress: bool = True) -> Lazy[Observation]:
-        """Returns the sets of "val" or "test", without their labels."""
+        """Returns the observations of the sets of `part`, "val" or "test", without labels."""
         return self.view.observe(self.view.sets.stored(part), progress)
 
 
@@ -72,7 +72,7 @@ def open_classifiers(
     """Returns every subject of an accuracy competition by name, in order; they share the images.
 
     Raises:
-        UnusableInput: as `View.open`.
+        UnusableInput: see `View.open`.
     """
     sets = PublicSets(competition)
     return {name: ClassifierSubject.open(sets, name, needs, device) for name in competition.subjects}

@@ -1,7 +1,4 @@
-"""Auditing a competition: whatever could tell participants a hidden label, graded, a line each.
-
-What the images of test sets could reveal: that they are public, or stand in the order of classes.
-"""
+"""Audit of a competition: everything that could reveal a hidden label to participants, one line each."""
 
 import json
 import os
@@ -27,13 +24,13 @@ from submission.random import AUDIT
 from submission.solution import whole_solution
 
 DEVIATIONS = 6.0
-"""Standard deviations above chance from which on equal neighbours are an order."""
+"""Excess of equal neighbours, in standard deviations above chance, that indicates an order."""
 
 
 def ordered_by_class(competition: Competition, device: str = "cpu") -> Iterator[str]:
-    """Returns test sets whose neighbouring images are classified alike more often than by chance.
+    """Yield a line for each test set in which neighbouring images are in the same class too often.
 
-    The competition's first classifier looks; its observations come from the cache where it has them.
+    Classes are predicted by the competition's first classifier; its observations are cached.
     """
     weights = min(file for file in competition.files if file.startswith("classifiers/"))
     name = weights.removeprefix("classifiers/").removesuffix(".safetensors")
@@ -47,7 +44,7 @@ def ordered_by_class(competition: Competition, device: str = "cpu") -> Iterator[
 
 
 def alike_neighbours(classes: NDArray[np.integer]) -> float:
-    """Returns how many standard deviations more frequent equal neighbours (n,) are than in a shuffle.
+    """Returns the excess of equal neighbours among n classes over a shuffle, in standard deviations.
 
     0 for n < 3.
 
@@ -64,18 +61,18 @@ def alike_neighbours(classes: NDArray[np.integer]) -> float:
 
 
 LEAKED_SHARE = 0.05
-"""A natural test set of which more than this is public is refused; where images are hidden, any."""
+"""Largest public fraction of a natural test set in a practice competition; in a hidden one it is 0."""
 GUESSABLE = 2**32
-"""Test seeds below can be tried one by one."""
+"""Smallest test seed that cannot be guessed by trying all."""
 CHANCE = 0.001
-"""An order that a shuffle gives less often than this tells something."""
+"""Probability under shuffling below which an order is reported."""
 _SHUFFLES = 2000
 _NEUTRAL = re.compile(r"test_\d{4,}")
 _SEED = re.compile(r'seed\\*": ?(\d{10,})')
 _NUMBER = re.compile(r"(?<![\w.])(?:0?\.\d+|[01](?:\.\d+)?)(?![\w.])")
 _TEXT = (".csv", ".html", ".json", ".jsonl", ".md", ".txt", ".yaml", "")
 _LONGEST = 64 << 20
-"""Bytes of a text that are searched."""
+"""Number of bytes of a text that are searched."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +80,8 @@ class Finding:
     """Something that could reveal a label.
 
     Attributes:
-        grade: "error" (mend it before anybody gets the competition) or "warning" (know it).
-        text: one line that names the file or set, and the remedy.
+        grade: "error" (to be fixed before the competition is published) or "warning".
+        text: One line with the file or set, and the remedy.
     """
 
     grade: str
@@ -95,9 +92,13 @@ class Finding:
 
 
 def audit(competition: Competition, device: str = "cpu") -> tuple[Finding, ...]:
-    """Returns everything found in the organizer's copy, errors first.
+    """Returns all findings in the organizer's copy, errors first.
 
-    Only what lies in the folder is looked at; that images or labels are published elsewhere is not found.
+    The audit reads the competition's folder only: it does not find images or labels published elsewhere.
+
+    Args:
+        competition: Organizer's copy of the competition.
+        device: Device that runs the classifiers.
 
     Raises:
         UnusableInput: this is a participant's copy, a file of the competition was changed, or its classifiers
@@ -162,7 +163,7 @@ def _seed(competition: Competition, record: str) -> Iterator[Finding]:
 
 
 def _links_and_strays(competition: Competition) -> Iterator[Finding]:
-    """Returns the files in public/ that no build put there; `pack` leaves them out, a copy would not."""
+    """Yield the files in public/ that are not from the build; `pack` omits them, but a copy has them."""
     private, listed = competition.private.resolve(), {*competition.files, "competition.json"}
     for path in sorted(competition.public.rglob("*")):
         if path.is_symlink() and Path(os.path.realpath(path)).is_relative_to(private):
@@ -172,7 +173,7 @@ def _links_and_strays(competition: Competition) -> Iterator[Finding]:
 
 
 def _secrets(competition: Competition, solution: Sequence[SolutionRow], record: str) -> Iterator[Finding]:
-    """Returns texts in public/ that hold hidden targets, the seeds of test sets, or where these come from."""
+    """Yield texts in public/ with hidden targets, seeds of test sets, or the origin of their images."""
     settings = json.loads(record).get("settings", {}) if record else {}
     named = {**dict.fromkeys(settings.get("test_from", ()), "from"), settings.get("test_ind", ""): "ind"}
     sources = {source: f"--test-{option}" for source, option in named.items() if len(source) > 3}
@@ -191,7 +192,7 @@ def _secrets(competition: Competition, solution: Sequence[SolutionRow], record: 
 
 
 def _holds_targets(text: str, solution: Sequence[SolutionRow]) -> bool:
-    """Returns whether most lines that name a test set hold its target, or a column holds all in order."""
+    """Returns True if most lines that name a test set hold its target, or a column holds all in order."""
     targets: dict[str, list[float]] = {}
     for row in solution:
         if row.prediction != 0.5:  # as in the sample submission
@@ -236,7 +237,7 @@ def _names(competition: Competition, solution: Sequence[SolutionRow], record: st
 
 
 def _set_order(competition: Competition, solution: Sequence[SolutionRow]) -> Iterator[Finding]:
-    """Returns orders of the test sets, by group or by target, that no shuffle gives."""
+    """Yield orders of the test sets, by group or by target, that are improbable under shuffling."""
     groups = {row.set: row.group for row in solution}
     kinds = np.unique([groups[name] for name in competition.sets("test")], return_inverse=True)[1]
     means = {name: np.mean([row.prediction for row in solution if row.set == name]) for name in groups}
@@ -254,7 +255,7 @@ def _set_order(competition: Competition, solution: Sequence[SolutionRow]) -> Ite
 
 
 def _chance(values: NDArray[Any], statistic: Callable[[NDArray[Any]], float]) -> float:
-    """Returns how often a shuffle has at least the statistic of the values as they stand."""
+    """Returns the p-value of the statistic of the values in their order, over shuffles."""
     rng = AUDIT(0)
     found = statistic(values)
     return (1 + sum(statistic(rng.permutation(values)) >= found for _ in range(_SHUFFLES))) / (1 + _SHUFFLES)
@@ -279,7 +280,7 @@ def _pixels(competition: Competition) -> Iterator[Finding]:
 
 
 def _recurrence(competition: Competition) -> Iterator[Finding]:
-    """Yield an error where images recur: only IND images could be in mixes of several OOD sets."""
+    """Yield an error if images recur: only IND images could be in mixes of several OOD sets."""
     if competition.track == "ood" and (found := recurring(competition)):
         sets = f"{len(found)} of {len(competition.sets('test'))} test mixes"
         text = f"{max(found.values())} images of a mix and fewer, in {sets}, stand in other test mixes too"

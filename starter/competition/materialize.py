@@ -137,17 +137,17 @@ LAYOUTS: Mapping[str, Callable[[Competition, str, Path], _Plan]] = {
     "folders": _class_folders,
     "datacv": _datacv,
 }
-"""By name, how a part of a competition is laid out in a folder."""
+"""Functions that plan the files of a competition's part, by the name of the layout."""
 
 
 def _numbered(folder: Path, prefix: str, names: Sequence[str], first: int) -> dict[str, Path]:
-    """Returns a .npy for each name, with three digits or as many as the last one needs."""
+    """Returns the path of a .npy for each name, numbered with three digits, or more if necessary."""
     digits = max(3, len(str(len(names) - 1 + first)))
     return {name: folder / f"{prefix}{number:0{digits}d}.npy" for number, name in enumerate(names, first)}
 
 
 def _common_labels(competition: Competition) -> NDArray[np.int64] | None:
-    """Returns the labels int64 (n,) that all meta-train sets have, or None where they differ."""
+    """Returns the labels int64 (n,) common to all meta-train sets; None if they differ."""
     first, *others = SETS[competition.track](competition).train
     labels = first.labels()
     return labels if all(np.array_equal(other.labels(), labels) for other in others) else None
@@ -162,7 +162,7 @@ def _check_room(competition: Competition, part: str, out: Path, missing: Mapping
 
 
 def _sets(competition: Competition, part: str) -> dict[str, Callable[[], ImageSet]]:
-    """Returns by name, what renders or reads a set."""
+    """Returns a function by name that renders or reads the set."""
     if part == "train":
         return {each.name: each.labelled for each in SETS[competition.track](competition).train}
 
@@ -197,7 +197,7 @@ def _write_pngs(path: Path, images: ImageSet, classes: Sequence[str]) -> None:
 
 @contextmanager
 def _new_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`, which on success becomes `path`."""
+    """Yield a temporary folder beside `path`, which is renamed to `path` on success."""
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.mkdir()
     try:

@@ -1,4 +1,4 @@
-"""The images of an OOD competition's public folder, and what is seen of a mix of two pools."""
+"""The images of an OOD competition's public folder, and observations of mixes of two pools."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -51,10 +51,7 @@ class MixSets(PublicSets):
         return tuple(FromPools(mix, self.ind_pool, self.ood_pool(mix.ood_set)) for mix in self.mixes)
 
     def observed(self, part: str) -> list[tuple[str, str]]:
-        """Returns the sets as `PublicSets` does.
-
-        For meta-train mixes the pools, "ind" and one of "ood" each.
-        """
+        """Returns the sets as `PublicSets.observed`, but for meta-train mixes their IND and OOD pools."""
         if part != "train":
             return super().observed(part)
         return [
@@ -63,7 +60,7 @@ class MixSets(PublicSets):
         ]
 
     def tasks(self, parts: Sequence[str], source: bool) -> list[Task]:
-        """See `PublicSets`; detectors learn from the references and score the labelled one too."""
+        """See `PublicSets`; detectors are fitted on the references, and score the labelled one too."""
         found = [pair for part in parts for pair in self.observed(part)]
         return [("observe", REFERENCES), ("score", [*found, *REFERENCES[:1]] if source else found)]
 

@@ -1,4 +1,4 @@
-"""The subjects of the OOD track: detectors on classifiers, what to learn from and what to predict."""
+"""The subjects of the OOD track: metrics of detectors, with meta-train mixes and the mixes to predict."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,9 +21,9 @@ class DetectorSubject:
     """One metric of one detector on one classifier.
 
     Attributes:
-        name: ``<classifier>:<detector>:<metric>``.
-        sets: the competition's images.
-        scorer: the classifier's, shared by all its subjects.
+        name: Name of the subject, ``<classifier>:<detector>:<metric>``.
+        sets: Images of the competition.
+        scorer: Scorer of the classifier, shared by all its subjects.
     """
 
     name: str
@@ -49,7 +49,7 @@ class DetectorSubject:
     def meta_train(self, progress: bool = True) -> MetaTrain:
         """Returns the meta-train mixes with their targets.
 
-        Every pool is observed once, and a mix is rows of it.
+        Every pool is observed once; a mix consists of rows of two pools.
         """
         renderings = self.sets.train
         pools = {pool.name: pool for mix in renderings for pool in (mix.ind, mix.ood)}
@@ -67,7 +67,7 @@ class DetectorSubject:
         )
 
     def observations(self, part: str, progress: bool = True) -> Lazy[ScoredMix]:
-        """Returns the mixes of "val" or "test"."""
+        """Returns the observed and scored mixes of `part`, "val" or "test"."""
         renderings = self.sets.stored(part)
         self.scorer.observe(renderings, progress)
         return Lazy(renderings, self._from_file)
@@ -93,10 +93,10 @@ class DetectorSubject:
 def open_detectors(
     competition: Competition, needs: tuple[str, ...], device: str = "cpu"
 ) -> dict[str, DetectorSubject]:
-    """Returns every subject of an OOD competition, in order; those of one classifier share what is seen.
+    """Returns every subject of an OOD competition by name, in order; those of a classifier share a scorer.
 
     Raises:
-        UnusableInput: as `View.open`; a detector is unknown to this release.
+        UnusableInput: see `View.open`; or a detector is unknown to this release.
     """
     sets, scorers, subjects = MixSets(competition), {}, {}
     for subject in competition.subjects:

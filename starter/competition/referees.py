@@ -1,4 +1,4 @@
-"""The referees of a competition: probes from its public folder, encoders from wherever they are."""
+"""The referees of a competition: probes from its public folder, and their encoders."""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,27 +13,27 @@ from submission import Competition, UnusableInput
 
 
 def probes_file(name: str) -> str:
-    """Returns where a referee's probes are, below ``public/``."""
+    """Returns the path of a referee's probes below ``public/``."""
     return f"referees/{name}.safetensors"
 
 
 def encoder_file(name: str) -> str:
-    """Returns where its encoder is, below ``public/``, if it travels."""
+    """Returns the path of a referee's encoder below ``public/``, if the competition includes it."""
     return f"referees/{name}.encoder.safetensors"
 
 
 def packed_file(name: str) -> str:
-    """Returns where what it has seen of the public sets is, below ``public/``."""
+    """Returns the path of a referee's observations of the public sets, below ``public/``."""
     return f"referees/{name}.seen.safetensors"
 
 
 def open_referees(competition: Competition, device: str = "cpu") -> tuple[Referee, ...]:
-    """Returns every referee of a competition, the first first.
+    """Returns the referees of a competition, in order.
 
-    An encoder is loaded once it has to look at a set.
+    An encoder is loaded when it is first needed.
 
     Raises:
-        UnusableInput: a file is missing or damaged, or a probe is of other classes.
+        UnusableInput: a file is missing or damaged, or a probe has other classes.
     """
     return tuple(_referee(competition, name, device) for name in competition.referees)
 
@@ -52,30 +52,30 @@ def _referee(competition: Competition, name: str, device: str) -> Referee:
 
 
 _known: dict[tuple[str, str], ImageEncoder] = {}
-"""What was loaded in this process, by its own name and its device."""
+"""Encoders loaded in this process, by name and device."""
 
 
 def know(encoder: ImageEncoder, device: str) -> None:
-    """Have this process use an encoder that it has loaded already."""
+    """Register a loaded encoder for use in this process."""
     _known[encoder.name, device] = encoder
 
 
 def _encoder_of(
     competition: Competition, name: str, probes: Probes, device: str
 ) -> Callable[[], ImageEncoder]:
-    """Returns the encoder: the competition's own file if there is one, else what its name means."""
+    """Returns a function that loads the encoder: from the competition's own file, or else by its name."""
     if encoder_file(name) in competition.files:
         return cache(lambda: TwoTowerEncoder.load(competition.file(encoder_file(name))))
     return lambda: _found(probes, device, competition.precision)
 
 
 def _found(probes: Probes, device: str, precision: str) -> ImageEncoder:
-    """Returns the encoder of a referee, loaded once a process.
+    """Returns the encoder of a referee, loaded once per process.
 
-    No competition makes the kit run code of its choice.
+    A competition cannot choose code that runs here: functions have to be named by the user.
 
     Raises:
-        UnusableInput: as `load_image_encoder`; it is a function that the user has not named.
+        UnusableInput: see `load_image_encoder`; or the encoder is a function that the user has not named.
     """
     if (probes.encoder, device) in _known:
         return _known[probes.encoder, device]

@@ -1,4 +1,4 @@
-"""A scorer: a classifier's view with detectors on it, and the score that each gives any image."""
+"""A scorer: a classifier's view with its detectors, which score every image."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,19 +22,19 @@ from submission.files import digest_of
 from submission.tracks import TRACKS
 
 VERSION = 1
-"""Part of every key of cached scores: raise it when a detector changes what it gives."""
+"""Part of every key of cached scores, to be raised when the scores of a detector change."""
 
 Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """One classifier of a competition and its detectors: what they see of any set, from the cache.
+    """One classifier of a competition and its detectors, with cached observations and scores.
 
     Attributes:
-        view: the classifier's, with all that methods and detectors need.
-        detectors: prototypes by name.
-        needs: what methods need.
+        view: View of the classifier, with everything that methods and detectors need.
+        detectors: Unfitted detectors by name.
+        needs: Names of the fields that methods need.
     """
 
     view: View
@@ -53,7 +53,7 @@ class Scorer:
         """Load the classifier.
 
         Raises:
-            UnusableInput: as `View.open`.
+            UnusableInput: see `View.open`.
         """
         chosen = {name: DETECTORS[name] for name in detectors}
         wanted = {*needs, *(need for detector in chosen.values() for need in detector.needs)}
@@ -63,10 +63,10 @@ class Scorer:
 
     @classmethod
     def of_all(cls, sets: MixSets, classifier: str, needs: tuple[str, ...], device: str = "cpu") -> "Scorer":
-        """Load the classifier with every detector that the competition is about.
+        """Load the classifier with every detector of the competition.
 
         Raises:
-            UnusableInput: as `View.open` and `detectors_of`.
+            UnusableInput: see `View.open` and `detectors_of`.
         """
         return cls.open(sets, classifier, detectors_of(sets.competition), needs, device)
 
@@ -80,7 +80,7 @@ class Scorer:
         self.view.see(rendering)
 
     def observe(self, renderings: Sequence[Rendering], progress: bool = True) -> None:
-        """Put the observations and all detectors' scores into the cache, where they are not there yet."""
+        """Put missing observations and scores of all detectors into the cache."""
         observe_all(renderings, self.view.observer, self._rows, progress)
         cache = self.view.observer.cache
         for name in self.detectors:
@@ -92,7 +92,7 @@ class Scorer:
                     bar.update(len(rendering))
 
     def observation(self, rendering: Rendering) -> Observation:
-        """Returns what the classifier sees of a set; moments are left to whoever makes a mix of it."""
+        """Returns the observation of a set, without moments, which are computed for mixes."""
         return read(rendering, self.view.observer, self._rows)
 
     def scores(self, detector: str, rendering: Rendering) -> Scores:
@@ -106,11 +106,11 @@ class Scorer:
         return found["scores"]
 
     def pool(self, images: ImageSet) -> Observation:
-        """Returns what the classifier sees of a whole pool, kept in memory."""
+        """Returns the observation of a whole pool, which is kept in memory."""
         return self._kept(("observation", images.digest), lambda: self.observation(FromRecipe.whole(images)))
 
     def pool_scores(self, detector: str, images: ImageSet) -> Scores:
-        """Returns the detector's scores of a whole pool, kept in memory."""
+        """Returns the detector's scores of a whole pool, which are kept in memory."""
         return self._kept((detector, images.digest), lambda: self.scores(detector, FromRecipe.whole(images)))
 
     def _fitted(self, detector: str) -> Detector:
@@ -139,10 +139,10 @@ class Scorer:
 
 
 def detectors_of(competition: Competition) -> tuple[str, ...]:
-    """Returns the names of the detectors that a competition is about.
+    """Returns the names of a competition's detectors.
 
     Raises:
-        UnusableInput: one is unknown to this release.
+        UnusableInput: a detector is unknown to this release.
     """
     names = tuple(dict.fromkeys(TRACKS["ood"].split(subject)[1] for subject in competition.subjects))
     for name in names:

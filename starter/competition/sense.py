@@ -1,6 +1,6 @@
-"""Does a competition make sense? Warnings of what would make its ranking an accident.
+"""Warnings about competitions with rankings by chance.
 
-Each is one line: what was measured, why it matters, and what to do.
+Each is one line with the measurement, the reason why it matters, and the remedy.
 """
 
 import json
@@ -22,21 +22,25 @@ from submission.scoring import constant_error, noise_floor_of, read_targets, sco
 from submission.solution import solution_of, whole_solution
 
 SKILL = 0.2
-"""A classifier that gains less than this part of what separates chance from 1 is near chance."""
+"""Smallest (accuracy - chance) / (1 - chance) of a classifier that is not near chance."""
 GAIN = 0.2
-"""A method that takes less than this part of the mean's squared error off may show no worth."""
+"""Smallest reduction of the squared error of `constant`, as a fraction, that shows the worth of a method."""
 SPREAD = 2.0
-"""Truths have to spread by this multiple of their sampling noise."""
+"""Smallest standard deviation of the truths, as a multiple of their sampling noise."""
 FEWEST_ROWS = 10
-"""Public rows, below which the public score is an accident and no baseline is shown."""
+"""Fewest public rows for a meaningful public score; with fewer, no baseline is shown."""
 DIGIT = 0.01
-"""Of a score's standard error: smaller steps of published scores tell labels and no ranks."""
+"""Smallest useful step of published scores, as a fraction of a score's standard error."""
 
 
 def doubts(competition: Competition, device: str = "cpu") -> Iterator[str]:
-    """Yields what keeps the organizer's copy from ranking methods by their worth, a warning each.
+    """Yield a warning for each reason why a competition may not rank methods by their worth.
 
-    Classifiers look at the labelled reference images, from the cache where these were observed.
+    Classifiers observe the labelled reference images; their observations are cached.
+
+    Args:
+        competition: Organizer's copy of the competition.
+        device: Device that runs the classifiers.
 
     Raises:
         UnusableInput: this is a participant's copy, or a file of the competition is damaged or was changed.
@@ -66,7 +70,7 @@ def _near_chance(competition: Competition, device: str) -> Iterator[str]:
 
 
 def _narrow(competition: Competition) -> Iterator[str]:
-    """Subjects whose true values on the test sets are hardly more than sampling noise."""
+    """Yield a warning about subjects whose true values vary little more than by sampling noise."""
     found = {}
     for subject, rows in _by_subject(whole_solution(competition)).items():
         targets = {row.id: row.prediction for row in rows}
@@ -117,10 +121,11 @@ def _one_source(competition: Competition) -> Iterator[str]:
 
 
 def _no_skill(competition: Competition) -> Iterator[str]:
-    """Where methods were run: whether the best of them is told from the mean of the meta-train sets.
+    """Yield a warning if the best method that was run is not clearly better than `constant`.
 
-    It is where it is ahead by the sampling noise, or takes a fifth of the squared error off: where the mean's
-    error is below twice the noise, which is a perfect method's error, none can be ahead by the noise.
+    It is clearly better if it is ahead by the sampling noise, or reduces the squared error by a fifth. The
+    second criterion is for competitions with an error of `constant` below twice the noise: there even a
+    perfect method, with an error equal to the noise, is not ahead by the noise.
     """
     if not competition.sets("val"):
         return
@@ -144,7 +149,7 @@ def _no_skill(competition: Competition) -> Iterator[str]:
 
 
 def _decimals(competition: Competition) -> Iterator[str]:
-    """Where every score is told: whether its last digit is far below what so few rows can tell."""
+    """Yield a warning if every score is published with more digits than so few rows can determine."""
     rows = sum(row.usage == "Public" for row in solution_of(competition))
     if competition.feedback != "rounded" or not rows:
         return
@@ -171,7 +176,7 @@ def _by_subject(rows: Iterable[SolutionRow]) -> dict[str, list[SolutionRow]]:
 
 
 def _tests(competition: Competition, names: set[str]) -> Sequence[dict[str, Any]]:
-    """What the build recorded of the test sets with these names; nothing where the record is gone.
+    """Returns the build's records of the test sets with these names; empty if the record is missing.
 
     Raises:
         UnusableInput: the record is damaged.

@@ -1,4 +1,4 @@
-"""The subjects of a competition, whichever its track."""
+"""The subjects of a competition of either track."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from submission import Competition
 
 
 class Subject(Protocol):
-    """A subject under evaluation: what methods may learn of it, and the sets that they predict."""
+    """A subject under evaluation, with its meta-train sets and the sets to predict."""
 
     @property
     def name(self) -> str:
@@ -28,26 +28,26 @@ class Subject(Protocol):
         """Returns the meta-train sets with their targets."""
 
     def observations(self, part: str, progress: bool = True) -> Sequence[Seen]:
-        """Returns the sets of "val" or "test"."""
+        """Returns the observed sets of `part`, "val" or "test"."""
 
 
 SUBJECTS: dict[str, Callable[[Competition, tuple[str, ...], str], Mapping[str, Subject]]] = {
     "accuracy": open_classifiers,
     "ood": open_detectors,
 }
-"""How each track's subjects are opened."""
+"""Functions that open the subjects of a competition, by track."""
 SETS: dict[str, type[PublicSets]] = {"accuracy": PublicSets, "ood": MixSets}
-"""What each track's public folder holds."""
+"""Classes for the images in the public folder, by track."""
 
 
 def open_subjects(
     competition: Competition, needs: tuple[str, ...], device: str = "cpu"
 ) -> Mapping[str, Subject]:
-    """Returns every subject by name, in order, observed with what `needs` asks for.
+    """Returns every subject by name, in order, with observations that have the fields in `needs`.
 
     Raises:
-        UnusableInput: a classifier's weights are missing, damaged or do not fit the competition, or it cannot
-            give what `needs` asks for.
+        UnusableInput: a classifier's weights are missing, damaged or do not fit the competition, or a field
+            in `needs` is not available.
     """
     return SUBJECTS[competition.track](competition, needs, device)
 
@@ -56,4 +56,4 @@ LOOKERS: dict[str, Callable[[Any, str, tuple[str, ...], str], View | Scorer]] = 
     "accuracy": View.open,
     "ood": Scorer.of_all,
 }
-"""What looks at a track's sets: of the sets, a classifier's name, what methods need, and a device."""
+"""Functions of sets, classifier name, needs and device that open the observer of a track's sets."""

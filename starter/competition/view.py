@@ -1,4 +1,4 @@
-"""A view: one classifier of a competition, with peers and referees, and what it sees of any set."""
+"""A view: one classifier of a competition with its peers and referees, which observes sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,14 @@ from submission import Competition, UnusableInput
 
 @dataclass(frozen=True)
 class View:
-    """One classifier of a competition, observed with the head and the peers that `needs` asks for."""
+    """One classifier of a competition, with the rotation head, peers and referees named in `needs`.
+
+    Attributes:
+        sets: Images of the competition.
+        name: Name of the classifier.
+        observer: Observer with the classifier and the competition's cache.
+        needs: Names of the fields of an Observation that are computed.
+    """
 
     sets: PublicSets
     name: str
@@ -30,7 +37,7 @@ class View:
 
         Raises:
             UnusableInput: its weights are missing, damaged or do not fit the competition, or the competition
-                cannot give what `needs` asks for.
+                has no data for a field in `needs`.
         """
         if reason := unmet(needs, sets.competition):
             raise UnusableInput(f"{sets.competition.root}: {reason}")
@@ -46,9 +53,9 @@ class View:
         return cls(sets, name, observer, needs)
 
     def see(self, rendering: Rendering) -> None:
-        """Put what the classifier sees of a set into the cache, where it is not there yet.
+        """Put the observation of a set into the cache, if it is missing there.
 
-        What referees see is put there for the first classifier alone: others find it there.
+        Observations of referees are computed for the first classifier only, and shared by the others.
         """
         needs = set(self.needs)
         if self.name != self.sets.competition.classifiers[0]:
@@ -56,7 +63,7 @@ class View:
         observe(rendering, self.observer, needs)
 
     def observe(self, renderings: Sequence[Rendering], progress: bool = True) -> Lazy[Observation]:
-        """Returns observations of the sets, computed where the cache lacks them."""
+        """Returns observations of the sets, from the cache or computed."""
         return observe_all(renderings, self.observer, self.needs, progress)
 
     @cached_property

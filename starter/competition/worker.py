@@ -1,7 +1,7 @@
-"""The work of a cluster's worker: it shows one set to one classifier, both known by their names.
+"""The work of a cluster's worker: one classifier observes one set, both given by their names.
 
-A task is a few names; images and weights come from the competition's folder or, where its cache is elsewhere,
-from copies in that cache. So a worker may die at any time: whoever takes its task finds all that it needs.
+A task is a few names; images and weights come from the competition's folder or, if its cache is elsewhere,
+from copies in that cache. So a worker may die at any time: another worker can repeat its task.
 """
 
 import ctypes
@@ -37,25 +37,25 @@ LIBRARIES = (
     *("dask", "distributed", "numpy", "scipy", "opencv-python-headless", "numba", "torch", "torchvision"),
     *("timm", "scikit-learn", "lightgbm"),
 )
-"""What observations and methods are computed with: a worker has the same versions of all."""
+"""Libraries of observations and methods, which need the same versions on all workers."""
 PACKAGES = ("submission", "starter", "baselines", "oracle")
-"""The kit's code that workers run."""
+"""Packages of the kit that workers run."""
 INPUTS = "inputs"
-"""Where a cache keeps copies of public files for workers, by their SHA-256."""
+"""Name of the cache's folder with copies of public files for workers, by their SHA-256."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """The work that all tasks of one run have in common.
+    """Settings common to all tasks of one run.
 
     Attributes:
-        token: of the run; while it lasts the cache holds a file of this name.
-        competition: as the workers are to see it: its folder with an absolute path.
-        cache: where the cache is, if elsewhere: public files are read from its copies then.
-        needs: what is observed, as methods name it.
-        device: where classifiers run.
-        networks: module:function of the user's own networks.
-        versions: of all that an observation depends on.
+        token: Identifier of the run; the cache holds a file with this name during the run.
+        competition: Competition with the absolute path of its folder.
+        cache: Address of a cache outside of the folder, with copies of the public files; "" for none.
+        needs: Names of the observed fields.
+        device: Device that runs the classifiers.
+        networks: Names (module:function) of the user's own networks.
+        versions: Versions of all libraries and code that an observation depends on.
     """
 
     token: str
@@ -69,12 +69,12 @@ class Work:
 
 @dataclass(frozen=True)
 class Done:
-    """How a task ended.
+    """Result of a task.
 
     Attributes:
-        value: what it gave.
-        problem: what is wrong, if anything.
-        worker: the address of the worker where that is its machine's fault: another one may do the task.
+        value: Value returned by the task.
+        problem: Description of the error; "" for none.
+        worker: Address of the worker if its machine caused the error, so another worker may repeat the task.
     """
 
     value: Any = None
@@ -83,7 +83,7 @@ class Done:
 
 
 def run(task: Callable[..., Any], *arguments: object, work: Work) -> Done:
-    """Do a task of some work, on this worker: what goes wrong is told, never raised."""
+    """Run a task on this worker; errors are returned, never raised."""
     try:
         return Done(task(work, *arguments))
     except UnusableInput as error:
@@ -95,10 +95,10 @@ def run(task: Callable[..., Any], *arguments: object, work: Work) -> Done:
 
 
 def see(work: Work, action: str, classifier: str, part: str, name: str) -> None:
-    """Do what `ACTIONS` says with a set.
+    """Run an action of `ACTIONS` on a set.
 
     Raises:
-        UnusableInput: something is wrong with the set or the classifier.
+        UnusableInput: the set or the classifier cannot be used.
     """
     opened = _opened(work)
     try:
@@ -109,7 +109,7 @@ def see(work: Work, action: str, classifier: str, part: str, name: str) -> None:
 
 @lru_cache(maxsize=1)
 def subjects(work: Work) -> Mapping[str, Subject]:
-    """Returns the subjects of the work's competition by name, whose sets have been observed."""
+    """Returns the subjects of the work's competition by name; their sets have been observed."""
     return open_subjects(_opened(work).sets.competition, work.needs, work.device)
 
 
@@ -118,16 +118,16 @@ ACTIONS: dict[str, Callable[[View | Scorer, Rendering], object]] = {
     "observe": lambda looker, rendering: looker.see(rendering),
     "score": lambda looker, rendering: looker.observe([rendering], progress=False),
 }
-"""Learn what a classifier needs before it sees a set (its rotation head); put the observation of a set into
-the cache; and the scores of all detectors with it, for which the source must have been observed."""
+"""Actions by name: "prepare" fits the rotation head of a classifier; "observe" puts the observation of a set
+into the cache; "score" adds the scores of all detectors, and needs the observed source."""
 
 
 def problem(work: Work, dask_worker: "Worker | None" = None) -> str:
-    """Returns why this worker cannot take part, if there is a reason.
+    """Returns the reason why this worker cannot take part; "" if it can.
 
     Args:
-        work: what it would work on.
-        dask_worker: the worker; Dask's `Client.run` hands it in under this name.
+        work: Settings of the run.
+        dask_worker: This worker; Dask's `Client.run` sets it by this name.
     """
     if dask_worker and (threads := dask_worker.state.nthreads) > 1:
         return (
@@ -150,7 +150,7 @@ def problem(work: Work, dask_worker: "Worker | None" = None) -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Returns what an observation depends on beside its inputs: libraries, and the kit's own code."""
+    """Returns the versions of the libraries and of the kit's code that an observation depends on."""
     packages = (Path(__file__).parents[2] / package for package in PACKAGES)
     files = sorted(path for package in packages for path in package.rglob("*.py"))
     code = digest_of(*map(sha256, files))
@@ -159,7 +159,7 @@ def versions() -> dict[str, str]:
 
 
 def _version(library: str) -> str:
-    """Returns a library's version, without what a build adds to it; "none" where it is not installed."""
+    """Returns a library's version without its build suffix; "none" if it is not installed."""
     try:
         return version(library).partition("+")[0]
     except PackageNotFoundError:
@@ -167,10 +167,10 @@ def _version(library: str) -> str:
 
 
 class Copied(Competition):
-    """A competition in a folder of its own; public files are copied there from the cache when asked for."""
+    """A competition in a separate folder; public files are copied there from the cache on demand."""
 
     def file(self, relative: str) -> Path:
-        """See `Competition`. Raises UnusableInput if the cache has no whole copy."""
+        """See `Competition`. Raises UnusableInput if the cache has no complete copy."""
         path = self.public / relative
         if relative in self.files and not path.exists():
             copy = cache_of(self.root).root / INPUTS / self.files[relative]
@@ -183,14 +183,14 @@ class Copied(Competition):
 
 @dataclass(frozen=True)
 class Opened:
-    """A competition as a process keeps it: its sets, and the folder of copied files, if there is one."""
+    """A competition opened by a process: its sets, and the folder of copied files, if there is one."""
 
     sets: PublicSets
     folder: Path | None
 
     @classmethod
     def of(cls, work: Work) -> "Opened":
-        """Returns opened, with one thread for each task from now on.
+        """Open the competition, and set this process to one thread for each task.
 
         Raises:
             OSError: this worker cannot take part.
@@ -217,7 +217,7 @@ class Opened:
         return self.sets.find(part, name)
 
     def forget(self, part: str, name: str) -> None:
-        """Remove the copy of a set, which is read once a classifier: there may be more than a disk holds."""
+        """Remove the copy of a set: all sets together may exceed the disk."""
         if self.folder:
             (self.folder / "public" / part / f"{name}.npz").unlink(missing_ok=True)
 
@@ -233,10 +233,10 @@ def _this_worker() -> "Worker | None":
 
 
 def _keep_freed_memory() -> None:
-    """Have glibc keep what is freed (`mallopt(3)`: M_TRIM_THRESHOLD, M_MMAP_THRESHOLD; elsewhere nothing).
+    """Have glibc keep freed memory (`mallopt(3)`: M_TRIM_THRESHOLD, M_MMAP_THRESHOLD); no-op without glibc.
 
-    Dask starts workers with a threshold of 64 kB: they would give the memory of each forward pass back and
-    get it anew page by page, and ResNet-56 would take half as long again.
+    Dask starts workers with a threshold of 64 kB: they would return the memory of each forward pass and
+    request it again page by page, which makes ResNet-56 half as slow again.
     """
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
         mallopt(-1, 1 << 30)
@@ -248,6 +248,6 @@ _opened = lru_cache(maxsize=1)(Opened.of)
 
 @lru_cache(maxsize=4)
 def _classifier(work: Work, name: str) -> View | Scorer:
-    """Returns a classifier, loaded once a process; the last few are kept."""
+    """Returns a classifier, loaded once per process; the last few are kept."""
     sets = _opened(work).sets
     return LOOKERS[sets.competition.track](sets, name, work.needs, work.device)

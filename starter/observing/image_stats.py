@@ -15,21 +15,21 @@ Edges = NDArray[np.int16]
 
 _LEVELS = np.arange(256) / 256
 _FIXED = 2**32
-"""What 1 is in sums of whole numbers, which may be added in any order."""
+"""Fixed-point value of 1: sums of integers do not depend on the order of addition."""
 _ENTROPIES = np.rint(-_LEVELS * np.log(_LEVELS + 1e-6) * _FIXED).astype(np.uint32)
 _PAIRS = (_ENTROPIES[:, None] + _ENTROPIES).reshape(-1)
-"""By the 16 bits of two neighbours: half as many look-ups. The first one is the entropy of one value."""
+"""Sum of two entropies by the 16 bits of two neighbours, which halves the look-ups; with 0, that of one."""
 _BLOCK = 2048
-"""The number of squares of values up to 1,020, the steepest edge, that add up to less than 2^31."""
+"""Number of squares of values up to 1,020, the steepest edge, with a sum below 2^31."""
 
 
 def image_stats(images: torch.Tensor) -> torch.Tensor:
-    """Returns the three image indicators of each image, whatever batch it is in.
+    """Returns the three image indicators of each image, independent of its batch.
 
-    In as many threads as PyTorch has.
+    Uses as many threads as PyTorch.
 
     Args:
-        images: uint8 (n, 3, h, w), RGB, h and w 2 or more.
+        images: Pixels, uint8 (n, 3, h, w), RGB, with h, w >= 2.
 
     Returns:
         float32 (n, 3): the variance of all pixel values on [0, 255] (SYP eq. 8); the mean of
@@ -58,8 +58,9 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 def _measure(images: Pixels, pairs: NDArray[np.uint32], out: NDArray[np.float32]) -> None:
     """Write the three indicators of each image (n, 3, h, w) to out (n, 3).
 
-    The slowest goes first, while the processor fetches the pixels. Every sum below is cast to its own width:
-    Numba widens int32 + int32 to int64, of which a vector register holds half as many.
+    The slowest indicator is computed first, while the processor fetches the pixels. Every sum below is cast
+    to the width of its terms: Numba widens int32 + int32 to int64, which halves the values per vector
+    register.
     """
     _, _, h, w = images.shape
     grey, edges = np.empty((h + 2) * w, int16), np.empty(h * w, int16)
@@ -89,10 +90,7 @@ def _mean_entropy(values: Pixels, pairs: NDArray[np.uint32]) -> float:
 
 @njit(cache=True, nogil=True)
 def _grey(image: Pixels, out: Edges) -> float:
-    """Returns OpenCV's grey (h * w) of RGB (3, h, w), by its 15-bit weights.
-
-    Returns the variance of all values.
-    """
+    """Write OpenCV's grey (h * w) of RGB (3, h, w) to `out`, and return the variance of all RGB values."""
     red, green, blue = image[0].reshape(-1), image[1].reshape(-1), image[2].reshape(-1)
     total, squares = int64(0), int64(0)
     for start in range(0, out.size, _BLOCK):
@@ -105,7 +103,7 @@ def _grey(image: Pixels, out: Edges) -> float:
 
 @njit(cache=True, nogil=True)
 def _grey_block(red: Pixels, green: Pixels, blue: Pixels, out: Edges) -> tuple[int, int]:
-    """Returns the sums of the values and of their squares."""
+    """Write the grey values of a block to `out`, and return the sums of its RGB values and their squares."""
     sum_, reds, greens, blues = int32(0), int32(0), int32(0), int32(0)
     for j in range(out.size):
         r, g, b = int32(red[j]), int32(green[j]), int32(blue[j])
@@ -122,9 +120,9 @@ def _grey_block(red: Pixels, green: Pixels, blue: Pixels, out: Edges) -> tuple[i
 
 @njit(cache=True, nogil=True)
 def _laplacian(grey: Edges, w: int, edges: Edges) -> None:
-    """Write the Laplacian of rows of w; the free rows above and below are set to those inside the edge.
+    """Write the Laplacian of rows of w pixels to `edges`; the spare rows at both ends are reflected rows.
 
-    All pixels at once, as if each row went on in the next one; the two at its ends are then set right.
+    All pixels are computed at once, as if each row continued in the next; its two ends are then corrected.
     """
     grey[:w], grey[-w:] = grey[2 * w : 3 * w], grey[-3 * w : -2 * w]
     above, middle, below = grey[: edges.size], grey[w:-w], grey[2 * w :]

@@ -9,10 +9,10 @@ from starter.observing.temperature import likeliest_temperature
 from submission.arrays import FloatArray
 
 STRENGTH = 0.007
-"""Inverse weight of the squared norm, as scikit-learn's C: the likelihood is summed over images."""
+"""Inverse weight of the squared norm, like scikit-learn's C: the likelihood is summed over images."""
 STEPS = 300
 TOLERANCE = 1e-5
-"""The mean gradient of the likelihood below which fitting stops."""
+"""Mean gradient of the likelihood below which fitting stops."""
 
 Linear = tuple[FloatArray, FloatArray]
 """Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
@@ -25,17 +25,18 @@ def fit_linear(
     strength: float = STRENGTH,
     start: Linear | None = None,
 ) -> Linear:
-    """Returns multinomial logistic regression by L-BFGS on standardised features, its scaling folded in.
+    """Returns a multinomial logistic regression, fitted by L-BFGS on standardised features.
 
-    Minimises |W|^2 / 2 + C * (the sum over images of the negative log-likelihood), the bias left free, as
-    scikit-learn's LogisticRegression. The same numbers give the same probe.
+    It minimises |W|^2 / 2 + C * (sum over images of the negative log-likelihood) without a penalty on the
+    bias, like scikit-learn's LogisticRegression. The standardisation is folded into the returned weights, so
+    these apply to raw features. The fit is deterministic.
 
     Args:
-        features: float32 (n, d).
-        labels: int64 (n,), in 0..k - 1.
-        classes: k.
-        strength: C.
-        start: where to begin; it shortens the way and does not change where it ends.
+        features: Features, float32 (n, d).
+        labels: Class indices, int64 (n,), in 0..k - 1.
+        classes: Number of classes k.
+        strength: Inverse weight C of the squared norm, a float > 0.
+        start: Initial probe; it saves steps and does not change the optimum.
     """
     n, d = features.shape
     mean = features.mean(axis=0, dtype=np.float64)
@@ -64,14 +65,14 @@ def fit_linear(
 
 
 def calibrated(linear: Linear, features: FloatArray, labels: NDArray[np.int64]) -> Linear:
-    """Returns the probe with its logits divided by the temperature that fits these labelled features."""
+    """Returns the probe with its logits divided by the temperature fitted on these labelled features."""
     weight, bias = linear
     temperature = likeliest_temperature(features @ weight.T + bias, labels)
     return weight / temperature, bias / temperature
 
 
 def calibration_error(probabilities: FloatArray, labels: NDArray[np.int64], bins: int = 15) -> float:
-    """Returns expected calibration error in [0, 1] over bins of equal width (Guo et al., ICML 2017)."""
+    """Returns the expected calibration error, in [0, 1], over bins of equal width (Guo et al., ICML 2017)."""
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
     place = np.minimum((confidence * bins).astype(int), bins - 1)
     gaps = [abs(right[place == each].sum() - confidence[place == each].sum()) for each in np.unique(place)]

@@ -1,4 +1,4 @@
-"""The rotation head: a linear layer on frozen features that tells the four rotations of an image apart."""
+"""The rotation head: a linear layer on frozen features that classifies the rotation of an image."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from submission.files import digest_of
 
 ROTATIONS = (0, 1, 2, 3)
-"""Quarter turns, counter-clockwise."""
+"""Numbers of quarter turns, counter-clockwise."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class RotationHead:
 
     @cached_property
     def digest(self) -> str:
-        """Identifies the head by its numbers."""
+        """Hash of the weights and the bias."""
         return digest_of(self.weight.tolist(), self.bias.tolist())
 
     def told_apart(self, features: torch.Tensor) -> torch.Tensor:
-        """Returns which rotations are recognised: features (4, n, d), rotation by rotation -> bool (4, n)."""
+        """Returns True for each correctly classified rotation, bool (4, n), from features (4, n, d)."""
         weight = torch.from_numpy(self.weight).to(features)
         bias = torch.from_numpy(self.bias).to(features)
         guess = (features @ weight.T + bias).argmax(dim=-1)
@@ -36,24 +36,23 @@ class RotationHead:
 
 
 def turned(images: torch.Tensor, quarter_turns: int) -> torch.Tensor:
-    """Returns uint8 (n, 3, h, w) turned counter-clockwise by quarter turns."""
+    """Returns images, uint8 (n, 3, h, w), rotated counter-clockwise by quarter turns."""
     return torch.rot90(images, quarter_turns, dims=(2, 3)).contiguous()
 
 
 def fit_rotation_head(features: NDArray[np.floating]) -> RotationHead:
-    """Returns logistic regression of the rotation on frozen features (Deng, Gould & Zheng, ICML 2021).
+    """Returns a logistic regression of the rotation on frozen features (Deng, Gould & Zheng, ICML 2021).
 
-    The backbone stays as it is; only this linear layer learns, from unlabelled training images: the
-    rotations are their own labels. Features are standardised for the fit and the scaling is folded in.
+    The paper is "What Does Rotation Prediction Tell Us about Classifier Accuracy under Varying Testing
+    Environments?". The backbone is frozen; only this linear layer is fitted, on unlabelled training images
+    with the rotations as labels. Features are standardised for the fit, and the scaling is folded into the
+    weights.
 
     Args:
-        features: (4, n, d), the features of n images under each of the four rotations.
-
-    Returns:
-        the fitted head.
+        features: Features of n images under each of the four rotations, (4, n, d).
 
     Raises:
-        ValueError: the shape is another.
+        ValueError: the features have another shape.
     """
     if features.ndim != 3 or len(features) != len(ROTATIONS):
         raise ValueError(f"features of the four rotations must be (4, n, d), got {features.shape}")

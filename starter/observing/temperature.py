@@ -10,23 +10,23 @@ from starter.observing.once import once
 from submission.arrays import FloatArray
 
 LOG_RANGE = (-10.0, 10.0)
-"""Where log T is sought: a classifier that is never wrong has its optimum at T = 0, below any bound."""
+"""Bounds of log T; the optimum for a classifier without errors is T = 0, below any bound."""
 
 
 @once
 def temperature(source: Source) -> float:
-    """Returns the T > 0 of least mean negative log-likelihood of softmax(f / T) on the labelled source."""
+    """Returns the T > 0 that minimises the mean negative log-likelihood on the labelled source."""
     return likeliest_temperature(source.observation.logits, source.labels)
 
 
 def likeliest_temperature(logits: FloatArray, labels: NDArray[np.int64]) -> float:
     """Returns the T > 0 that minimises the mean negative log-likelihood of softmax(f / T).
 
-    The likelihood is convex in 1/T, so it has one minimum; it is sought over log T in [-10, 10].
+    The likelihood is convex in 1/T, so it has one minimum; the search is over log T in [-10, 10].
 
     Args:
-        logits: (n, k).
-        labels: int64 (n,).
+        logits: Logits (n, k).
+        labels: Class indices, int64 (n,).
     """
     logits = logits.astype(np.float64)
     truth = logits[np.arange(len(logits)), labels]
