@@ -260,7 +260,7 @@ def audit(
     """
     from leaderboard.board.audit import attack_board, audit_board
     from starter.classifiers import use_network
-    from starter.competition.audit import Finding
+    from starter.competition.audit import Finding, rounding
     from starter.competition.audit import audit as run
     from starter.competition.sense import doubts
 
@@ -270,7 +270,7 @@ def audit(
     found = [*run(competition, device), *(Finding("warning", text) for text in doubts(competition, device))]
     told = audit_board(competition, now())
     tried = [attack_board(competition, attack_seconds)] if attack else []
-    echo("\n".join(map(str, [*found, told, *tried])))
+    echo("\n".join(map(str, [*found, *rounding(competition), told, *tried])))
     leaks = (not told.sound) + sum(not each.sound for each in tried)
     errors = sum(finding.grade == "error" for finding in found) + leaks
     echo(f"errors: {errors}, warnings: {len(found) + leaks - errors}")

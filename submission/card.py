@@ -84,7 +84,7 @@ def archive_readme(competition: Competition) -> str:
         example="\n".join(lines[1 : SHOWN + 1]),
         scored=PARTS_SCORED,
         rules="\n".join(f"- {rule}" for rule in rules(competition)),
-        precision=competition.precision,
+        precision=competition.computes,
         contact=competition.settings.get("contact", "Ask the person who gave you this archive."),
     )
 

@@ -21,7 +21,8 @@ from submission.seal import DESCRIPTION, SOLUTION, check_sealed, write_seal
 from submission.tracks import TRACKS
 
 PARTS = ("train", "val", "test")
-PRECISIONS = ("float32", "bfloat16")
+ENGINES = ("torch", "openvino")
+PRECISIONS = ("float32", "float16", "bfloat16")
 MOST_IDS = 1_000_000
 """Largest number of ids of one part."""
 MOST_IMAGES = 1_000_000_000
@@ -53,7 +54,7 @@ class Competition:
         subjects: Names of the classifiers that are evaluated; in the OOD track
             ``<classifier>:<detector>:<metric>``.
         sizes: Number of images by set for each of "train", "val" and "test", in the order of the sets.
-        precision: Precision of the forward pass, "float32" or "bfloat16".
+        precision: Precision of the forward pass, "float32", "float16" or "bfloat16".
         seed: Public seed; the seed of the test sets is private.
         settings: Settings of the build that participants see, plain JSON.
         files: SHA-256 of every file below ``public/``, by relative path.
@@ -63,6 +64,7 @@ class Competition:
         total_limit: Number of submissions that a team may make in total; None for any number.
         deadline: Time in UTC after which submissions and changes of selections are refused; None for no
             deadline.
+        engine: Library that computes the forward pass, "torch" or "openvino".
 
     Raises:
         ValueError: a field has the wrong type or value; the message names it.
@@ -86,6 +88,7 @@ class Competition:
     daily_limit: int | None = None
     total_limit: int | None = None
     deadline: datetime | None = None
+    engine: str = "torch"
 
     def __post_init__(self) -> None:
         for field in ("name", "source"):
@@ -94,6 +97,7 @@ class Competition:
         choices = ", ".join(VISIBILITIES)
         _require(self.visibility in tuple(VISIBILITIES), "visibility", f"one of {choices}", self.visibility)
         _require(self.precision in PRECISIONS, "precision", f"one of {', '.join(PRECISIONS)}", self.precision)
+        _require(self.engine in ENGINES, "engine", f"one of {', '.join(ENGINES)}", self.engine)
         _require(_is_count(self.seed, 0, 2**63 - 1), "seed", "a whole number, 0 to 2^63 - 1", self.seed)
         _require(_is_count(self.decimals, 0, 9), "decimals", "0 to 9", self.decimals)
         choices = ", ".join(FEEDBACKS)
@@ -232,6 +236,11 @@ class Competition:
         return path
 
     @property
+    def computes(self) -> str:
+        """The precision and, where it is not PyTorch, the engine: "float32 by openvino"."""
+        return self.precision if self.engine == "torch" else f"{self.precision} by {self.engine}"
+
+    @property
     def classifiers(self) -> tuple[str, ...]:
         """The names of the classifiers; every subject is one, or a detector and a metric on one."""
         track = TRACKS[self.track]
@@ -294,7 +303,7 @@ class Competition:
             "track": f"{self.track}: predict {track.asks}, as a fraction",
             "source": f"{self.source}: {len(self.classes)} classes, {height} x {width} pixels",
             **named,
-            "classifiers": f"{named['classifiers']} ({self.precision})",
+            "classifiers": f"{named['classifiers']} ({self.computes})",
             **({"logits alone": ", ".join(self.logits_alone)} if self.logits_alone else {}),
             **({"referees": ", ".join(self.referees)} if self.referees else {}),
             **{part: _summary(tuple(self.sizes[part].values())) for part in PARTS},

@@ -1,6 +1,8 @@
 """The two errors that the user can correct; any other error is a bug and keeps its traceback."""
 
+import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 SHOWN_PROBLEMS = 20
@@ -53,3 +55,9 @@ def why(error: Exception) -> str:
     """Returns the text of an error of the system or of a library, on one line of at most 200 characters."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return " ".join(text.split())[:200]
+
+
+@cache
+def tell_once(text: str) -> None:
+    """Print a line for the user, once a process."""
+    print(printable(text), file=sys.stderr)

@@ -1,10 +1,11 @@
-"""How far bfloat16 moves every set-level indicator from float32, in its own standard deviations over sets.
+"""How far an engine and a precision move every set-level indicator, in its own standard deviations over sets.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/precision.py [--arch resnet56] [--sets 20] [--size 1000]
+        [--engine openvino] [--precision bfloat16]
 
 FOLDER holds cifar10.zip and weights/<arch>.safetensors. Sets are those of the default group on real CIFAR-10
 test images. Printed, per method that regresses on one indicator or is one: the largest and the root mean
-square difference of the two precisions, as a share of the indicator's standard deviation over the sets.
+square difference from PyTorch's float32, as a share of the indicator's standard deviation over the sets.
 """
 
 import argparse
@@ -24,16 +25,19 @@ from starter.sets.recipe import draw_recipes
 from starter.sets.rendering import FromRecipe
 from starter.sources.sources import load_source
 from starter.sources.splits import Splits
+from submission.competition import ENGINES, PRECISIONS
 
 NEEDS = ("moments", "features")
 
 
 def indicators(
-    splits: Splits, spec: str, precision: str, renderings: list[FromRecipe], cache: Path
+    splits: Splits, spec: str, engine: str, precision: str, renderings: list[FromRecipe], cache: Path
 ) -> dict[str, list[float]]:
     """The value of every indicator on every set."""
-    classifier = load_classifier(spec, splits.classes, precision)
-    observer = Observer(classifier, Cache(cache / precision))
+    classifier = load_classifier(spec, splits.classes, precision, engine=engine)
+    if classifier.place not in ("cpu", f"cpu {engine} {precision}"):
+        raise SystemExit(f"this CPU computes otherwise: {classifier.place}")
+    observer = Observer(classifier, Cache(cache))
     reference, train = splits.reference.take(np.arange(1000)), splits.train.images[::25]
     known = (ImageSet("reference", reference.images), ImageSet("train", train))
     observed = observe_all([*map(FromRecipe.whole, known), *renderings], observer, NEEDS)
@@ -58,6 +62,8 @@ def main() -> None:
     parser.add_argument("--arch", default="resnet56")
     parser.add_argument("--sets", type=int, default=20)
     parser.add_argument("--size", type=int, default=1000)
+    parser.add_argument("--engine", choices=ENGINES, default="openvino")
+    parser.add_argument("--precision", choices=PRECISIONS, default="float32")
     options = parser.parse_args()
     splits = load_source(str(real.data() / "cifar10.zip"))
     recipes = draw_recipes("default", options.sets, 0, options.size)
@@ -65,8 +71,8 @@ def main() -> None:
     spec = real.weights(options.arch)
     with tempfile.TemporaryDirectory() as folder:
         exact, fast = (
-            indicators(splits, spec, precision, renderings, Path(folder))
-            for precision in ("float32", "bfloat16")
+            indicators(splits, spec, *computed, renderings, Path(folder))
+            for computed in (("torch", "float32"), (options.engine, options.precision))
         )
     print(f"{'method':<12}   largest       rms   of the standard deviation over {options.sets} sets")
     for name, values in exact.items():

@@ -3,9 +3,10 @@
     python benchmarks/speed/forward.py [resnet56[=WEIGHTS] repvgg_a0[=WEIGHTS] ...]
         [--images 500] [--rounds 5]
 
-Each round runs the network as its weights are stored on the images, and then the Classifier in float32 and in
-bfloat16 on the same images; both normalise them. Printed: medians of images/s, of the rounds' ratios, and the
-largest difference of the logits in float32 (with random weights where none are named).
+Each round runs the network as its weights are stored on the images, and then the Classifier on the same
+images by each engine, in each precision that it computes in on this CPU; all normalise them. Printed: medians
+of images/s, of the rounds' ratios to the plain network and to PyTorch's float32, and the largest difference
+of the logits from the plain network's (with random weights where none are named).
 """
 
 import argparse
@@ -13,13 +14,17 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from starter.build.cost import NAMED
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier
+from starter.classifiers.engine import computing
+from submission.competition import ENGINES, PRECISIONS
 
+TORCH = "torch float32"
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
 
 
@@ -34,20 +39,21 @@ def main() -> None:
     images = torch.randint(256, (options.images, 3, 32, 32), dtype=torch.uint8)
     for spec in options.classifiers:
         exact = classifier(spec)
-        half = replace(exact, precision="bfloat16")
-        ways: dict[str, Callable[[], Tensor]] = {
-            "plain": lambda c=exact: plain(c, images),  # type: ignore[misc]
-            "float32": lambda c=exact: c(images)[0],  # type: ignore[misc]
-            "bfloat16": lambda c=half: c(images)[0],  # type: ignore[misc]
-        }
+        ways: dict[str, Callable[[], Tensor]] = {"plain": partial(plain, exact, images)}
+        for engine, precision in computed():
+            each = replace(exact, engine=engine, precision=precision)
+            ways[f"{engine} {precision}"] = partial(logits_of, each, images)
         logits = {name: way() for name, way in ways.items()}
         rounds = [{name: seconds(way) for name, way in ways.items()} for _ in range(options.rounds)]
         print(spec)
         for name in ways:
             speed = options.images / statistics.median(times[name] for times in rounds)
-            ratio = statistics.median(times["plain"] / times[name] for times in rounds)
+            ratio, torchs = (
+                statistics.median(times[base] / times[name] for times in rounds) for base in ("plain", TORCH)
+            )
             moved = float((logits[name] - logits["plain"]).abs().max())
-            print(f"  {name:9} {speed:7,.0f} images/s  ratio {ratio:.2f}  largest difference {moved:.1e}")
+            ratios = f"plain {ratio:.2f}, {TORCH} {torchs:.2f}"
+            print(f"  {name:17} {speed:7,.0f} images/s  over {ratios}  largest difference {moved:.1e}")
 
 
 def classifier(spec: str) -> Classifier:
@@ -56,6 +62,17 @@ def classifier(spec: str) -> Classifier:
         return load_classifier(spec, NAMED["cifar10"])
     torch.manual_seed(0)
     return Classifier(spec, spec, ARCHITECTURES[spec](10), NAMED["cifar10"], MEAN, STD)
+
+
+def computed() -> list[tuple[str, str]]:
+    """The engines that are here, each with the precisions that it computes in on this CPU."""
+    asked = [(engine, precision) for engine in ENGINES for precision in PRECISIONS]
+    return [pair for pair in asked if computing(*pair, "cpu") == pair]
+
+
+def logits_of(classifier: Classifier, images: Tensor) -> Tensor:
+    """The classifier's logits."""
+    return classifier(images)[0]
 
 
 @torch.inference_mode()

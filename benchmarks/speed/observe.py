@@ -1,11 +1,12 @@
 """Building and observing sets against the bare forward passes of the same images, batches of 500.
 
     python benchmarks/speed/observe.py [--arch resnet56] [--sets 2] [--rounds 5] [--precision bfloat16]
+        [--engine openvino]
 
 Each round renders and observes the sets into an empty cache, once with what `build` observes (logits,
 moments, image statistics: one pass) and once with the rotation views (four passes), and runs the same number
-of bare forward passes over images that lie ready, normalised, in memory. Printed: medians of images/s and of
-the rounds' ratios.
+of bare forward passes over images that lie ready, normalised, in memory: PyTorch's in the same precision, or
+the compiled engine's own; and PyTorch's in float32. Printed: medians of images/s and of the rounds' ratios.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from starter.observing.observe import Observer, observe
 from starter.observing.rotation import RotationHead
 from starter.sets.recipe import CHUNK, draw_recipes
 from starter.sets.rendering import FromRecipe
+from submission.competition import ENGINES, PRECISIONS
 
 SIZE = 1000
 
@@ -40,11 +42,10 @@ def seconds(work: Callable[[], None]) -> float:
 
 def bare(classifier: Classifier, batches: list[torch.Tensor], passes: int) -> None:
     """Forward passes and nothing else."""
-    half = classifier.precision == "bfloat16"
-    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=half):
+    with torch.inference_mode():
         for _ in range(passes):
             for batch in batches:
-                classifier.deployed(batch)
+                classifier.features_of(batch)
 
 
 def observed(renderings: list[FromRecipe], observer: Observer, needs: tuple[str, ...]) -> None:
@@ -62,14 +63,16 @@ def main() -> None:
     parser.add_argument("--arch", choices=tuple(ARCHITECTURES), default="resnet56")
     parser.add_argument("--sets", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
+    parser.add_argument("--precision", choices=PRECISIONS, default="float32")
+    parser.add_argument("--engine", choices=ENGINES, default="torch")
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     torch.manual_seed(0)
     classes = tuple("0123456789")
     network = ARCHITECTURES[options.arch](len(classes))
     normalisation = ((0.5,) * 3, (0.25,) * 3)
-    classifier = Classifier(options.arch, options.arch, network, classes, *normalisation, options.precision)
+    exact = Classifier(options.arch, options.arch, network, classes, *normalisation)
+    classifier = replace(exact, engine=options.engine, precision=options.precision)
     features = network.head.in_features
     head = RotationHead(rng.normal(size=(4, features)).astype(np.float32), np.zeros(4, np.float32))
     observer = Observer(classifier, Cache(Path()), head)
@@ -84,15 +87,18 @@ def main() -> None:
         bare(classifier, batches[:1], 1)
         rounds = [
             (
+                seconds(lambda p=passes: bare(exact, batches, p)),  # type: ignore[misc]
                 seconds(lambda p=passes: bare(classifier, batches, p)),  # type: ignore[misc]
                 seconds(lambda n=needs: observed(renderings, observer, n)),  # type: ignore[misc]
             )
             for _ in range(options.rounds)
         ]
         images = options.sets * SIZE * passes
-        forward, whole = (images / statistics.median(times) for times in zip(*rounds, strict=True))
-        ratio = statistics.median(observing / passing for passing, observing in rounds)
-        print(f"{name}\n  bare {forward:,.0f}/s, built and observed {whole:,.0f}/s, time ratio {ratio:.3f}")
+        torchs, forward, whole = (images / statistics.median(times) for times in zip(*rounds, strict=True))
+        ratio = statistics.median(observing / passing for _, passing, observing in rounds)
+        faster = statistics.median(exactly / observing for exactly, _, observing in rounds)
+        print(f"{name}\n  {classifier.place}: bare {forward:,.0f}/s, built and observed {whole:,.0f}/s")
+        print(f"  time ratio {ratio:.3f}; {faster:.2f} times bare torch float32 ({torchs:,.0f}/s)")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ def estimate(
     ] = 0,
     resize: Annotated[str, Option(help="How to resize images: crop, pad or stretch.")] = "crop",
     device: Device = "cpu",
+    engine: Annotated[str, Option(help="What runs a model: openvino, or torch. [torch]")] = "",
     second: Annotated[
         Many, Option(metavar="FILE", help="A second model's logits: the labelled, then each set's; repeat.")
     ] = None,
@@ -90,6 +91,7 @@ def estimate(
             margin=margin,
             level=level,
             window=window,
+            engine=engine,
         )
         found, images = estimate_images(model, labelled, given, asked)
     elif logits is not None and labels is not None and not any(of_images):

@@ -19,6 +19,7 @@ from oracle.estimate.page import Pictures
 from oracle.unseen_best import UnseenBest
 from starter.build.referees import SAME, Fitted, fit_referees, load_referees
 from starter.classifiers import Classifier, load_classifier
+from starter.classifiers.engine import chosen
 from starter.encoders import ImageEncoder
 from starter.images.files import open_tree
 from starter.images.imageset import ImageSet
@@ -46,6 +47,7 @@ class Asked:
         referees: independent encoders, as `unseen build --referee` names them.
         fit: how images get one size.
         device: where the model runs.
+        engine: what runs it, "openvino" or "torch"; "" for the usual one.
         margin, level, window: as in `oracle.estimate.from_logits.estimate`.
     """
 
@@ -57,6 +59,7 @@ class Asked:
     margin: float = 0.05
     level: float = 0.9
     window: int | None = None
+    engine: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
@@ -146,7 +149,8 @@ def estimate_images(
     encoders = load_referees(asked.referees, asked.device)
     known, classes = read_labelled(labelled, asked.fit)
     size = known.images.shape[1:3]
-    classifier = load_classifier(model, classes, device=asked.device, size=size)
+    engine, precision = chosen(asked.engine, "", asked.device)
+    classifier = load_classifier(model, classes, precision, asked.device, size, engine)
     names = [path.stem for path in unlabelled]
     if len(set(names)) < len(names):
         raise UnusableInput("two unlabelled sets have one name: rename one")

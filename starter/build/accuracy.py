@@ -33,6 +33,7 @@ from starter.competition.audit import LEAKED_SHARE
 from starter.competition.cluster import Cluster
 from starter.competition.sets import PublicSets
 from starter.competition.view import View
+from starter.encoders.choose import of_encoders
 from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet
 from starter.observing.observation import unmet
@@ -70,7 +71,7 @@ def plan_accuracy(plan: AccuracyPlan, claim: Claim, splits: Splits, device: str)
         planned = {part: plan_part(settings, plan, part, splits, seed) for part, seed in seeds.items()}
     _check_overlap(settings, splits, planned)
     train = plan_train(settings, plan)
-    encoders = load_referees(plan.referees, device, settings.precision)
+    encoders = load_referees(plan.referees, device, of_encoders(settings.precision))
     inputs = _inputs(plan, train, planned) | grid_input(settings, ruler) | referee_inputs(encoders)
     bases = {"train": splits.meta_base, "val": splits.val_base, "test": splits.test_base}
     referees = fit_referees(encoders, splits, train, settings.seed, claim.root / "public")
@@ -142,7 +143,7 @@ class AccuracySets:
             return self.train
         settings, name = self.settings, self.settings.classifier_names[0]
         weights = public / f"classifiers/{name}.safetensors"
-        classifier = read_classifier(weights, name, settings.precision, self.device)
+        classifier = read_classifier(weights, name, settings.precision, self.device, settings.engine)
         seen = compute(FromRecipe.whole(self.bases["train"]), classifier, ("logits", "features"))
         confidence = softmax(seen["logits"]["logits"], axis=1).max(axis=1)
         part = "logits" if classifier.logits_alone else "features"

@@ -69,7 +69,7 @@ def build(
             public, or an argument cannot be used.
     """
     check_device(device)
-    with claimed(root, settings, test_seed) as claim:
+    with claimed(root, settings, test_seed, device) as claim:
         if cache:
             keep_elsewhere(root, cache)
         if (root / "public/competition.json").is_file():

@@ -21,6 +21,7 @@ from starter.classifiers import ARCHITECTURES, Classifier, classifier_name, load
 from starter.classifiers.networks.library import is_library
 from starter.classifiers.train import duration
 from starter.classifiers.weights import headed
+from starter.encoders.choose import of_encoders
 from starter.sources.glyphs.digits import CLASSES
 from starter.sources.oodsets import CIFAR10, count_ind_images
 from starter.sources.sources import load_images, load_source, set_names
@@ -93,7 +94,7 @@ def cost(settings: Settings, device: str = "cpu") -> Cost:
             device.
     """
     settings.plan.check_files()
-    source = _source(settings)
+    settings, source = settings.settled(device), _source(settings)
     sets = COUNTS[type(settings.plan)](settings.plan, settings, source)
     observed = sets.observed + source.reference + source.train_ref
     pixels = 3 * source.size[0] * source.size[1]
@@ -101,7 +102,7 @@ def cost(settings: Settings, device: str = "cpu") -> Cost:
     disk += STATS * observed
     seconds = 0.0
     for spec in settings.classifiers:
-        classifier = _classifier(spec, source, settings.precision, device)
+        classifier = _classifier(spec, source, settings, device)
         k, d = classifier.head_weight.shape
         disk += 4 * k * observed + (sets.number + 2) * (8 * d + 4 * d * (d + 1) // 2)
         disk += sum(tensor.nbytes for tensor in classifier.network.state_dict().values())
@@ -115,7 +116,7 @@ def _referees(settings: Settings, device: str, source: _Source, observed: int) -
     """Returns the seconds of referees' encoders, and the bytes of their archives, in the cache and packed."""
     if not isinstance(settings.plan, AccuracyPlan):
         return 0.0, 0
-    encoders = load_referees(settings.plan.referees, device, settings.precision, trained=False)
+    encoders = load_referees(settings.plan.referees, device, of_encoders(settings.precision), trained=False)
     looked = observed + source.reference + learnt_images(settings.train_sets)
     seconds = sum(_seconds_per_image(each.encode_images, source.size) for each in encoders.values())
     return looked * seconds, 2 * 4 * len(source.classes) * observed * len(settings.plan.referees)
@@ -186,17 +187,18 @@ def _source(settings: Settings) -> _Source:
     )
 
 
-def _classifier(spec: str, source: _Source, precision: str, device: str) -> Classifier:
+def _classifier(spec: str, source: _Source, settings: Settings, device: str) -> Classifier:
     """Returns the classifier; weights that are not here yet are replaced by untrained ones, just as slow."""
     name, _, weights = spec.partition("=")
+    precision, engine = settings.precision, settings.engine
     known = name in ARCHITECTURES or is_library(name)
     if weights not in ("", "official") or not known:
-        return load_classifier(spec, source.classes, precision, device, source.size)
+        return load_classifier(spec, source.classes, precision, device, source.size, engine)
     with torch.random.fork_rng(devices=[]):
         network = new_network(name, len(source.classes))
     name = headed(network, name, source.size, len(source.classes))
     named, half, quarter = classifier_name(spec), (0.5,) * 3, (0.25,) * 3
-    return Classifier(named, name, network, source.classes, half, quarter, precision, device)
+    return Classifier(named, name, network, source.classes, half, quarter, precision, device, engine)
 
 
 def _logits(classifier: Classifier, images: Pixels) -> torch.Tensor:

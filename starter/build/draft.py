@@ -100,6 +100,7 @@ def drafted(claim: Claim, splits: Splits, plans: Plans, given: Mapping[str, Clas
         seed=settings.seed,
         settings=settings.public() | dict(plans.told) | told,
         files=hashes(claim.root / "public", files),
+        engine=settings.engine,
         **settings.rules(),
     )
 

@@ -78,7 +78,7 @@ class Claim:
 
 
 @contextmanager
-def claimed(root: Path, settings: Settings, test_seed: int | None) -> Iterator[Claim]:
+def claimed(root: Path, settings: Settings, test_seed: int | None, device: str = "cpu") -> Iterator[Claim]:
     """Take `root` for a build of `settings`, alone; or find that it was taken for the same ones before.
 
     A build that fails before it has made anything leaves no trace: `root` is as it was.
@@ -87,6 +87,7 @@ def claimed(root: Path, settings: Settings, test_seed: int | None) -> Iterator[C
         root: the competition's folder.
         settings: what is built.
         test_seed: of everything hidden; drawn from the system's entropy unless given (for tests).
+        device: where classifiers run, by which engine and precision are settled.
 
     Raises:
         UnusableInput: `root` holds something else, was begun with other settings (they are named), its record
@@ -107,7 +108,7 @@ def claimed(root: Path, settings: Settings, test_seed: int | None) -> Iterator[C
     try:
         with FileLock(record.with_name(".lock"), blocking=False):
             try:
-                yield _begun(root, settings, test_seed)
+                yield _begun(root, settings, test_seed, device)
             except Exception:
                 if begun and not any((root / made).exists() for made in ("public", "cache")):
                     _remove_traces(root, new)
@@ -118,15 +119,18 @@ def claimed(root: Path, settings: Settings, test_seed: int | None) -> Iterator[C
         ) from None
 
 
-def _begun(root: Path, settings: Settings, test_seed: int | None) -> Claim:
+def _begun(root: Path, settings: Settings, test_seed: int | None, device: str) -> Claim:
     record = root / "private/build.json"
     if not record.exists() or not (root / "public").exists():
-        claim = Claim(root, settings, secrets.randbits(63) if test_seed is None else test_seed)
+        seed = secrets.randbits(63) if test_seed is None else test_seed
+        claim = Claim(root, settings.settled(device), seed)
         record.unlink(missing_ok=True)
         claim.record()
         return claim
     found = _read(record)
-    differences = read_settings(found["settings"]).differences(settings)
+    before = read_settings(found["settings"])
+    settings = settings.settled(device, before)
+    differences = before.differences(settings)
     if test_seed is not None and test_seed != found["test_seed"]:
         differences.append("--test-seed: another one than the folder was begun with")
     if differences:
@@ -229,7 +233,7 @@ def given_classifiers(settings: Settings, splits: Splits, device: str) -> dict[s
     """Returns the classifiers of the settings by name, except the embedded `small`, which is trained here."""
     return {
         classifier_name(spec): load_classifier(
-            spec, splits.classes, settings.precision, device, splits.image_size
+            spec, splits.classes, settings.precision, device, splits.image_size, settings.engine
         )
         for spec in settings.classifiers
         if spec != "small"

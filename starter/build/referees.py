@@ -208,7 +208,7 @@ def check_differs(
     shown = torch.from_numpy(images).permute(0, 3, 1, 2)
     for name in draft.classifiers:
         weights = draft.file(f"classifiers/{name}.safetensors")
-        mine = read_classifier(weights, name, draft.precision)
+        mine = read_classifier(weights, name, draft.precision, engine=draft.engine)
         predicted = _predicted(mine, shown)
         for each in fitted:
             judged = each.probes.logits(_encoded(each.encoder, images), np.zeros(len(images), int))

@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 
 from starter.build.declared import Declared, Flag, flag_of, problem_of
 from submission import UnusableInput
-from submission.competition import FEEDBACKS
+from submission.competition import ENGINES, FEEDBACKS, PRECISIONS
 from submission.tracks import TRACKS
 
 if TYPE_CHECKING:
@@ -372,9 +372,20 @@ class Settings(Declared):
         Flag("Largest share of unreadable files in a set; these files are left out."),
     ] = 0.01
     seed: Annotated[int, Field(ge=0, le=2**63 - 1), Flag("Seed of the public part.")] = 0
-    precision: Annotated[str, Flag("float32, or bfloat16 (faster on processors that support it).")] = (
-        "float32"
-    )
+    engine: Annotated[
+        str,
+        Flag(
+            "What runs classifiers: openvino (on CPUs), or torch.",
+            default="torch",
+        ),
+    ] = ""
+    precision: Annotated[
+        str,
+        Flag(
+            "float32, float16 (of openvino), or bfloat16 (moves indicators).",
+            default="float16 where openvino can on this CPU, else float32",
+        ),
+    ] = ""
     hidden: Annotated[bool, Flag("Declare that the test images are published nowhere.")] = False
     licence: Annotated[
         str,
@@ -422,8 +433,10 @@ class Settings(Declared):
             )
         self._check_classifiers()
         self.plan.check(self)
-        if self.precision not in ("float32", "bfloat16"):
-            raise UnusableInput(f"--precision must be float32 or bfloat16, got {self.precision!r}")
+        if self.engine not in ("", *ENGINES):
+            raise UnusableInput(f"--engine must be {' or '.join(ENGINES)}, got {self.engine!r}")
+        if self.precision not in ("", *PRECISIONS):
+            raise UnusableInput(f"--precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}")
         if self.resize not in RESIZES:
             raise UnusableInput(f"--resize must be {', '.join(RESIZES)}, got {self.resize!r}")
         if self.grid and self.test_from:
@@ -452,6 +465,19 @@ class Settings(Declared):
                 raise UnusableInput(
                     f"--classifier {name} is given twice; give each a name of its own (not only in case)"
                 )
+
+    def settled(self, device: str = "cpu", begun: "Settings | None" = None) -> "Settings":
+        """Returns the settings with an engine and a precision: those asked for, else as begun, else as usual.
+
+        Raises:
+            UnusableInput: the engine is to compute in a precision that it has not.
+        """
+        from starter.classifiers.engine import chosen
+
+        engine = self.engine or (begun.engine if begun else "")
+        precision = self.precision or (begun.precision if begun else "")
+        engine, precision = chosen(engine, precision, device)
+        return self.model_copy(update={"engine": engine, "precision": precision})
 
     def fit(self, size: tuple[int, int] | None = None) -> "Fit":
         """Returns the way in which images at paths get one size.

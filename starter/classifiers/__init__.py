@@ -1,6 +1,6 @@
 """Frozen classifiers: architectures, their weights, and the network with its normalisation."""
 
-from starter.classifiers.classifier import PRECISIONS, Classifier, check_device
+from starter.classifiers.classifier import Classifier, check_device
 from starter.classifiers.networks import ARCHITECTURES, new_network
 from starter.classifiers.networks.network import Network
 from starter.classifiers.networks.user import use_network, used_networks
@@ -15,7 +15,6 @@ from starter.classifiers.weights import (
 
 __all__ = [
     "ARCHITECTURES",
-    "PRECISIONS",
     "Classifier",
     "Network",
     "check_device",

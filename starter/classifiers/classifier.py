@@ -13,10 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from starter.classifiers.engine import Compiled, NotCompiled, Part, computing, tell_differences
 from starter.classifiers.networks.network import Network
-from submission.errors import UnusableInput
+from submission.competition import ENGINES, PRECISIONS
+from submission.errors import UnusableInput, tell_once
 
-PRECISIONS = ("float32", "bfloat16")
 NAME_LENGTH = 200
 """Characters of a class name, at most."""
 
@@ -29,7 +30,8 @@ class Classifier:
 
     Images are uint8 RGB, a NumPy array (n, h, w, 3) or a tensor (n, 3, h, w), n >= 1. They go through the
     network in one pass, so the caller chooses the batch size. BatchNorm uses its running statistics: an
-    image's logits do not depend on the others in its batch, up to the rounding of the chosen precision.
+    image's logits do not depend on the others in its batch; with PyTorch up to rounding, with OpenVINO not at
+    all, nor on the number of threads.
 
     Attributes:
         name: how commands, ids and files call the classifier.
@@ -39,8 +41,9 @@ class Classifier:
         deployed: the network folded for inference, which gives the same maps: what a call runs.
         classes: k >= 2 class names, in the order of the logits.
         mean, std: of the input on [0, 1], per RGB channel.
-        precision: "float32", or "bfloat16" for the convolutions; the head is applied in float32 either way.
+        precision: of all but the head, which is applied in float32: "float32", "float16" or "bfloat16".
         device: where the network runs, as PyTorch names it.
+        engine: "torch", or "openvino", where a CPU computes.
 
     Raises:
         ValueError: a field has the wrong shape or range; the message names classifier and field.
@@ -55,7 +58,11 @@ class Classifier:
     std: tuple[float, float, float]
     precision: str = "float32"
     device: str = "cpu"
+    engine: str = "torch"
     deployed: Network = field(init=False, repr=False)
+    _compiled: dict[tuple[str, tuple[int, ...], int], Compiled | None] = field(
+        init=False, repr=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
@@ -79,6 +86,8 @@ class Classifier:
             raise ValueError(
                 f"{self}: precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}"
             )
+        if self.engine not in ENGINES:
+            raise ValueError(f"{self}: engine must be one of {', '.join(ENGINES)}, got {self.engine!r}")
         check_device(self.device)
         network = copy.deepcopy(self.network).cpu().eval().requires_grad_(False)
         for form, stored in (("deployed", network.folded()), ("network", network)):
@@ -103,9 +112,9 @@ class Classifier:
         """
         inputs = self.normalised(images)
         with self._running(inputs):
-            features = self.deployed.features(inputs).float()
+            features = self.features_of(inputs)
         if self.network.head:
-            logits = self.network.head(features)
+            (logits,) = self._part("head", features, "float32")
         else:
             logits, features = features, features.new_empty(len(inputs), 0)
         if logits.shape != (len(inputs), len(self.classes)):
@@ -122,12 +131,17 @@ class Classifier:
             )
         return logits, features
 
+    def features_of(self, inputs: Tensor) -> Tensor:
+        """Returns the features (n, d), float32, of `normalised` images: the bare pass of the engine."""
+        (features,) = self._part("features", inputs, self.precision)
+        return features
+
     @torch.inference_mode()
     def stages(self, images: Images) -> list[Tensor]:
         """Returns the feature maps after each stage, each float32 (n, c, h', w'); raises as a call does."""
         inputs = self.normalised(images)
         with self._running(inputs):
-            return [maps.float() for maps in self.deployed.stages(inputs)]
+            return list(self._part("stages", inputs, self.precision))
 
     @property
     def logits_alone(self) -> bool:
@@ -153,7 +167,7 @@ class Classifier:
         """SHA-256 of all that decides the logits, 64 hexadecimal digits.
 
         That is the architecture and its code where that is the user's, every tensor as stored (name, dtype,
-        shape, bytes), the normalisation, the classes and the precision; neither the name nor the device.
+        shape, bytes), the normalisation, the classes and the precision; neither the name nor the `place`.
         """
         arch = (self.arch, self.network.code)
         digest = hashlib.sha256(repr((arch, self.mean, self.std, self.classes, self.precision)).encode())
@@ -163,13 +177,39 @@ class Classifier:
             digest.update(values.tobytes())
         return digest.hexdigest()
 
+    @cached_property
+    def place(self) -> str:
+        """Where the logits are computed: the device and, where that is not PyTorch, engine and precision."""
+        engine, precision = computing(self.engine, self.precision, self.device)
+        return self.device if engine == "torch" else f"{self.device} {engine} {precision}"
+
+    def _part(self, name: str, inputs: Tensor, precision: str) -> tuple[Tensor, ...]:
+        """Returns what a part of the network gives, float32, by the engine that computes here."""
+        tell_differences(self.engine, self.precision, self.device)
+        engine, at_hand = computing(self.engine, precision, self.device)
+        part = Part(self.deployed, name)
+        if engine == "openvino" and (compiled := self._compile(part, inputs, at_hand)):
+            return compiled(inputs)
+        with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=at_hand == "bfloat16"):
+            return tuple(values.float() for values in part(inputs))
+
+    def _compile(self, part: Part, inputs: Tensor, precision: str) -> Compiled | None:
+        """Returns what computes a part for inputs of this size, compiled once; None where PyTorch is to."""
+        size, threads = tuple(inputs.shape[1:]), torch.get_num_threads()
+        key = (part.name, size, threads)
+        if key not in self._compiled:
+            try:
+                self._compiled[key] = Compiled(part, size, precision, threads)
+            except NotCompiled as error:
+                tell_once(f"{self}: openvino cannot take its network ({error}): torch computes")
+                self._compiled[key] = None
+        return self._compiled[key]
+
     @contextmanager
     def _running(self, inputs: Tensor) -> Iterator[None]:
-        """Compute in the chosen precision; an error of PyTorch becomes one line."""
-        half = self.precision == "bfloat16"
+        """Turn an error of the engine into one line."""
         try:
-            with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=half):
-                yield
+            yield
         except RuntimeError as error:
             count, _, height, width = inputs.shape
             raise UnusableInput(

@@ -150,6 +150,7 @@ def load_classifier(
     precision: str = "float32",
     device: str = "cpu",
     size: tuple[int, int] | None = None,
+    engine: str = "torch",
 ) -> Classifier:
     """Returns the classifier that a command names as NAME=WEIGHTS.
 
@@ -163,6 +164,7 @@ def load_classifier(
         classes: the k class names, in the order of the logits.
         precision: as in Classifier.
         device: as in Classifier.
+        engine: as in Classifier.
         size: height and width of the images. A library's or a user's network is tried on such images, to find
             the layer that gives its logits where none is named; without it that is the last one defined.
 
@@ -183,7 +185,7 @@ def load_classifier(
         official = f" or {name}=official" if name in OFFICIAL else ""
         raise UnusableInput(f"classifier {spec!r} has no weights: pass {name}=PATH{official}")
     check_device(device)
-    to_be = name, tuple(classes), precision, device, size
+    to_be = name, tuple(classes), precision, device, engine, size
     if is_library(weights) or not weights:
         return _librarys(weights or known, *to_be)
     if re.fullmatch(r"[\w.]+:\w+(@[\w.]+)?", weights):
@@ -209,7 +211,11 @@ def load_classifier(
 
 
 def read_classifier(
-    path: Path, name: str | None = None, precision: str = "float32", device: str = "cpu"
+    path: Path,
+    name: str | None = None,
+    precision: str = "float32",
+    device: str = "cpu",
+    engine: str = "torch",
 ) -> Classifier:
     """Returns the classifier that `save_classifier` wrote; `name` is the file's stem unless given.
 
@@ -223,14 +229,14 @@ def read_classifier(
         raise UnusableInput(
             f"{path} does not tell its architecture and classes: load it as NAME=PATH instead"
         )
-    return _classifier(file, file.arch, name or path.stem, file.classes, precision, device)
+    return _classifier(file, file.arch, name or path.stem, file.classes, precision, device, engine)
 
 
 def save_classifier(classifier: Classifier, path: Path) -> None:
     """Write a classifier as safetensors, atomically; the same classifier always gives the same bytes.
 
-    The metadata hold `arch`, `mean` and `std` (comma-separated) and `classes` (a JSON list). Name, precision
-    and device are chosen on reading.
+    The metadata hold `arch`, `mean` and `std` (comma-separated) and `classes` (a JSON list). Name, precision,
+    device and engine are chosen on reading.
     """
     state = classifier.network.state_dict()
     tensors = {name: tensor.cpu().contiguous().clone() for name, tensor in state.items()}  # none share memory
@@ -247,7 +253,7 @@ def save_classifier(classifier: Classifier, path: Path) -> None:
 def parts_of(classifier: Classifier) -> dict[str, object]:
     """Returns a classifier's parts, its weights as arrays by name, for a file that holds other things too."""
     state = {name: tensor.cpu().numpy() for name, tensor in classifier.network.state_dict().items()}
-    names = ("name", "arch", "classes", "mean", "std", "precision", "device")
+    names = ("name", "arch", "classes", "mean", "std", "precision", "device", "engine")
     return {**{name: getattr(classifier, name) for name in names}, "state": state}
 
 
@@ -259,7 +265,7 @@ def classifier_of(parts: Mapping[str, Any]) -> Classifier:
     """
     network = new_network(parts["arch"], len(parts["classes"]))
     network.load_state_dict({name: torch.from_numpy(values) for name, values in parts["state"].items()})
-    names = ("name", "arch", "classes", "mean", "std", "precision", "device")
+    names = ("name", "arch", "classes", "mean", "std", "precision", "device", "engine")
     return Classifier(network=network, **{name: parts[name] for name in names})
 
 
@@ -278,6 +284,7 @@ def _classifier(
     classes: tuple[str, ...],
     precision: str,
     device: str,
+    engine: str,
     size: tuple[int, int] | None = None,
 ) -> Classifier:
     try:
@@ -290,7 +297,7 @@ def _classifier(
     try:
         mean, std = file.normalisation(*_normalisation(network))
         arch = headed(network, arch, size, len(classes))
-        return Classifier(name, arch, network, classes, mean, std, precision, device)
+        return Classifier(name, arch, network, classes, mean, std, precision, device, engine)
     except ValueError as error:
         raise UnusableInput(f"{file.path}: {error}") from error
 
@@ -376,6 +383,7 @@ def _librarys(
     classes: tuple[str, ...],
     precision: str,
     device: str,
+    engine: str,
     size: tuple[int, int] | None,
 ) -> Classifier:
     """Returns a library's network with the library's weights."""
@@ -390,7 +398,7 @@ def _librarys(
             )
     network.load_state_dict(state)
     arch = headed(network, arch, size, len(classes))
-    return Classifier(name, arch, network, classes, *_normalisation(network), precision, device)
+    return Classifier(name, arch, network, classes, *_normalisation(network), precision, device, engine)
 
 
 def _normalisation(network: Network) -> tuple[Triple, Triple]:
@@ -406,6 +414,7 @@ def _users(
     classes: tuple[str, ...],
     precision: str,
     device: str,
+    engine: str,
     size: tuple[int, int] | None,
 ) -> Classifier:
     """Returns the user's own network, with the weights and the normalisation that it comes with."""
@@ -414,7 +423,7 @@ def _users(
     network = new_network(arch, len(classes))
     try:
         arch = headed(network, arch, size, len(classes))
-        return Classifier(name, arch, network, classes, *_normalisation(network), precision, device)
+        return Classifier(name, arch, network, classes, *_normalisation(network), precision, device, engine)
     except ValueError as error:
         raise UnusableInput(f"{spec}: {error}") from error
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starter.classifiers import read_classifier
+from starter.classifiers.engine import may_differ
 from starter.competition.copies import copied, recurring, shared_with_public
 from starter.competition.sets import PublicSets
 from starter.observing.cache import cache_of
@@ -34,7 +35,9 @@ def ordered_by_class(competition: Competition, device: str = "cpu") -> Iterator[
     """
     weights = min(file for file in competition.files if file.startswith("classifiers/"))
     name = weights.removeprefix("classifiers/").removesuffix(".safetensors")
-    classifier = read_classifier(competition.file(weights), name, competition.precision, device)
+    classifier = read_classifier(
+        competition.file(weights), name, competition.precision, device, competition.engine
+    )
     observer = Observer(classifier, cache_of(competition.root))
     for observation in observe_all(PublicSets(competition).stored("test"), observer, ()):
         excess = alike_neighbours(observation.predicted)
@@ -124,6 +127,17 @@ def audit(competition: Competition, device: str = "cpu") -> tuple[Finding, ...]:
     ]
     found = [finding for check in checks for finding in check]
     return tuple(sorted(found, key=lambda finding: finding.grade))
+
+
+def rounding(competition: Competition) -> list[str]:
+    """Returns a line on what computed the logits, and how far others may be who compute with something else.
+
+    No line where PyTorch computed them.
+    """
+    if competition.engine == "torch":
+        return []
+    differing = may_differ(competition.precision)
+    return [f"note     logits in {competition.computes}; where something else computes them, {differing}"]
 
 
 def _visibility(competition: Competition, record: str) -> Iterator[Finding]:

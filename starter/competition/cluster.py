@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from starter.classifiers import used_networks
+from starter.classifiers.engine import arithmetic
 from starter.competition.sets import REFERENCES
 from starter.competition.subjects import SETS
 from starter.competition.worker import INPUTS, Done, Work, problem, run, see, versions
@@ -262,7 +263,8 @@ def _shared(competition: Competition, needs: tuple[str, ...], device: str) -> It
     cache.put(token, b"")
     try:
         shared = replace(competition, root=root)
-        yield Work(token, shared, at_workers, needs, device, used_networks(), versions())
+        own = versions() | {"engine": arithmetic(competition.engine, competition.precision, device)}
+        yield Work(token, shared, at_workers, needs, device, used_networks(), own)
     finally:
         (cache.root / token).unlink(missing_ok=True)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from starter.classifiers import used_networks
 from starter.encoders import ImageEncoder, TwoTowerEncoder
-from starter.encoders.choose import ZERO_SHOT, is_own_code, load_image_encoder
+from starter.encoders.choose import ZERO_SHOT, is_own_code, load_image_encoder, of_encoders
 from starter.observing.cache import cache_of
 from starter.observing.referee import Probes, Referee
 from submission import Competition, UnusableInput
@@ -66,7 +66,7 @@ def _encoder_of(
     """Returns a function that loads the encoder: from the competition's own file, or else by its name."""
     if encoder_file(name) in competition.files:
         return cache(lambda: TwoTowerEncoder.load(competition.file(encoder_file(name))))
-    return lambda: _found(probes, device, competition.precision)
+    return lambda: _found(probes, device, of_encoders(competition.precision))
 
 
 def _found(probes: Probes, device: str, precision: str) -> ImageEncoder:

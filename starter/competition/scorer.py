@@ -132,7 +132,7 @@ class Scorer:
     @cached_property
     def _reference(self) -> str:
         sets, classifier = self.view.sets, self.view.observer.classifier
-        return digest_of(classifier.digest, classifier.device, sets.reference.digest, sets.train_ref.digest)
+        return digest_of(classifier.digest, classifier.place, sets.reference.digest, sets.train_ref.digest)
 
     def _key(self, detector: str, rendering: Rendering) -> str:
         return digest_of(VERSION, repr(self.detectors[detector]), self._reference, rendering.digest)

@@ -57,7 +57,9 @@ def _near_chance(competition: Competition, device: str) -> Iterator[str]:
     sets, chance = SETS[competition.track](competition), 1 / len(competition.classes)
     for file in sorted(file for file in competition.files if file.startswith("classifiers/")):
         name = file.removeprefix("classifiers/").removesuffix(".safetensors")
-        classifier = read_classifier(competition.file(file), name, competition.precision, device)
+        classifier = read_classifier(
+            competition.file(file), name, competition.precision, device, competition.engine
+        )
         observer = Observer(classifier, cache_of(competition.root))
         (seen,) = observe_all([sets.find("source", "reference")], observer, (), progress=False)
         accuracy = float((seen.predicted == sets.reference.labels).mean())

@@ -88,7 +88,7 @@ class View:
 def _observer(competition: Competition, name: str, device: str) -> Observer:
     """Returns the classifier `name` with the competition's cache."""
     weights = competition.file(f"classifiers/{name}.safetensors")
-    classifier = read_classifier(weights, name, competition.precision, device)
+    classifier = read_classifier(weights, name, competition.precision, device, competition.engine)
     if classifier.classes != competition.classes:
         raise UnusableInput(f"{weights} was made for other classes than the competition's")
     return Observer(classifier, cache_of(competition.root))

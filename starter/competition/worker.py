@@ -21,6 +21,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from starter.classifiers import use_network
+from starter.classifiers.engine import arithmetic
 from starter.competition.scorer import Scorer
 from starter.competition.sets import PublicSets
 from starter.competition.subjects import LOOKERS, SETS, Subject, open_subjects
@@ -134,10 +135,11 @@ def problem(work: Work, dask_worker: "Worker | None" = None) -> str:
             f"has {threads} threads, and what a process keeps is for one: start it with --nthreads 1, and "
             f"--nworkers {threads} for as many processes"
         )
-    own = versions()
-    for name, asked in work.versions.items():
-        if own[name] != asked:
-            return f"has {name} {own[name]}, and this machine {asked}: install the same on both"
+    asked = work.competition
+    own = versions() | {"engine": arithmetic(asked.engine, asked.precision, work.device)}
+    for name, here in work.versions.items():
+        if own[name] != here:
+            return f"has {name} {own[name]}, and this machine {here}: install the same on both"
     place = at(work.cache or str(work.competition.root / "cache")).root
     try:
         seen = (place / work.token).exists()

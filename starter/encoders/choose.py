@@ -51,6 +51,11 @@ def load_encoder(spec: str, kept: Path, seed: int = 0, device: str = "cpu", prog
     return EncoderPair(own.name, own.encode_images, own.encode_texts)
 
 
+def of_encoders(precision: str) -> str:
+    """Returns the precision of encoders in a competition of this precision: they run in PyTorch."""
+    return "bfloat16" if precision == "bfloat16" else "float32"
+
+
 def load_image_encoder(
     spec: str, kept: Path, device: str = "cpu", precision: str = "float32", progress: bool = True
 ) -> ImageEncoder:

@@ -4,12 +4,11 @@ Url: an address in any file system of fsspec (S3, GCS, SFTP, ...), with what a c
 """
 
 import secrets
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, load_file, save, save_file
 
-from submission.errors import UnusableInput, printable
+from submission.errors import UnusableInput, tell_once
 from submission.files import replacing, write_text
 
 PAUSES = (0.1, 0.4, 1.6, 6.4)
@@ -206,16 +205,12 @@ def cache_of(root: Path) -> Cache:
         return Cache(root / "cache")
     place = note.read_text(encoding="utf-8", errors="replace").strip()
     if not (root / "private").is_dir():
-        _tell(f"{note} is not followed, for it may have come with the archive: --cache PLACE uses a place")
+        tell_once(
+            f"{note} is not followed, for it may have come with the archive: --cache PLACE uses a place"
+        )
         return Cache(root / "cache")
-    _tell(f"the cache is at {place}")
+    tell_once(f"the cache is at {place}")
     return at(place)
-
-
-@cache
-def _tell(text: str) -> None:
-    """Print a line for the user, once a process."""
-    print(printable(text), file=sys.stderr)
 
 
 def choose_place(root: Path, location: str) -> None:
@@ -250,7 +245,7 @@ def keep_elsewhere(root: Path, location: str) -> None:
             f"--cache {location} cannot be used ({error}): check that it exists, and your access to it"
         ) from error
     choose_place(root, place)
-    _tell(f"the cache is at {place}")
+    tell_once(f"the cache is at {place}")
     if (root / "private").is_dir():
         write_text(root / ELSEWHERE, place + "\n")
 

@@ -71,7 +71,7 @@ class Observer:
 
     def with_rotation_head(self, train_ref: ImageSet) -> "Observer":
         """Returns this observer with a rotation head fitted on `train_ref`, from the cache if it is there."""
-        key = digest_of(VERSION, self.classifier.digest, self.classifier.device, train_ref.digest)
+        key = digest_of(VERSION, self.classifier.digest, self.classifier.place, train_ref.digest)
         shape = (len(ROTATIONS), self.classifier.head_weight.shape[1])
         layout: Layout = {"weight": (np.float32, shape), "bias": (np.float32, shape[:1])}
         found = self.cache.load("rotation_head", key, layout)
@@ -95,7 +95,7 @@ class Observer:
         if part == "image_stats":
             return digest_of(*common)
         head = self.head.digest if part == "rotation" and self.head else None
-        return digest_of(*common, self.classifier.digest, self.classifier.device, head)
+        return digest_of(*common, self.classifier.digest, self.classifier.place, head)
 
     def has(self, part: str, rendering: Rendering) -> bool:
         """Returns whether the cache has an entry of this part."""

@@ -164,7 +164,8 @@ def test_digest_tells_all_that_decides_the_logits() -> None:
         ({"mean": (0.5, 0.5, float("nan"))}, "mean"),
         ({"std": (0.2, 0.2, 0.0)}, "std"),
         ({"std": (0.2, 0.2, float("inf"))}, "std"),
-        ({"precision": "float16"}, "precision must be one of float32, bfloat16, got 'float16'"),
+        ({"precision": "half"}, "precision must be one of float32, float16, bfloat16, got 'half'"),
+        ({"engine": "onnx"}, "engine must be one of torch, openvino, got 'onnx'"),
     ],
 )
 def test_bad_fields_are_named(change: dict[str, Any], field: str) -> None:

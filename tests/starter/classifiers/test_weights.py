@@ -316,7 +316,7 @@ def test_unknown_devices_and_precisions(classifier: Classifier, tmp_path: Path) 
             read_classifier(path, device=device)
         with pytest.raises(UnusableInput, match=f"^device '{device}' cannot be used here"):
             load_classifier("small=none.pt", CLASSES, device=device)
-    with pytest.raises(UnusableInput, match="precision must be one of float32, bfloat16"):
+    with pytest.raises(UnusableInput, match="precision must be one of float32, float16, bfloat16"):
         read_classifier(path, precision="half")
 
 

@@ -1,0 +1,198 @@
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from starter.classifiers import ARCHITECTURES, Classifier, Network, engine, load_classifier
+from starter.classifiers.engine import TOLERANCES, arithmetic, chosen, computing, precisions, tell_differences
+from starter.images.imageset import ImageSet
+from starter.observing.observe import compute
+from starter.observing.rotation import RotationHead
+from starter.sets.rendering import FromRecipe
+from submission.errors import UnusableInput, tell_once
+
+pytest.importorskip("openvino")
+
+CLASSES = tuple("0123456789")
+IMAGES = np.random.default_rng(0).integers(256, size=(150, 32, 32, 3), dtype=np.uint8)
+SHALLOW = ("small", "resnet56", "repvgg_a0", "vgg16")
+LACKING = [precision for precision in TOLERANCES if precision not in precisions()]
+Shaken = Callable[[Callable[[int], Network]], Network]
+
+
+@pytest.fixture(autouse=True)
+def untold() -> None:
+    tell_once.cache_clear()
+
+
+@pytest.fixture(params=SHALLOW)
+def pair(request: pytest.FixtureRequest, shaken: Shaken) -> tuple[Classifier, Classifier]:
+    """A classifier that runs in PyTorch, and the same in OpenVINO."""
+    network = shaken(ARCHITECTURES[request.param])
+    plain = Classifier(request.param, request.param, network, CLASSES, (0.5,) * 3, (0.25,) * 3)
+    return plain, replace(plain, engine="openvino")
+
+
+def moved(mine: torch.Tensor, theirs: torch.Tensor) -> float:
+    """The largest difference, as a share of the largest value."""
+    return float((mine - theirs).abs().max() / theirs.abs().max())
+
+
+def test_logits_features_and_stages_are_pytorchs_within_the_tolerance(
+    pair: tuple[Classifier, Classifier], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, compiled = pair
+    assert (plain.place, compiled.place) == ("cpu", "cpu openvino float32")
+    shown = zip(
+        (*compiled(IMAGES), *compiled.stages(IMAGES)), (*plain(IMAGES), *plain.stages(IMAGES)), strict=True
+    )
+    for mine, theirs in shown:
+        assert mine.shape == theirs.shape
+        assert mine.dtype == torch.float32
+        assert moved(mine, theirs) <= TOLERANCES["float32"]
+    assert capsys.readouterr().err == ""
+
+
+def test_an_images_logits_depend_on_no_batch_thread_or_order(pair: tuple[Classifier, Classifier]) -> None:
+    _, compiled = pair
+    logits, features = compiled(IMAGES)
+    for size in (1, 7, 100):
+        parts = [compiled(IMAGES[start : start + size])[0] for start in range(0, len(IMAGES), size)]
+        assert torch.equal(torch.cat(parts), logits)
+    order = np.random.default_rng(1).permutation(len(IMAGES))
+    assert torch.equal(compiled(IMAGES[order])[1], features[order])
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads % 2 + 1)
+    try:
+        assert torch.equal(compiled(IMAGES)[1], features)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_every_precision_of_this_cpu_keeps_its_tolerance(pair: tuple[Classifier, Classifier]) -> None:
+    plain, compiled = pair
+    exact = plain(IMAGES)[0]
+    for precision in precisions():
+        faster = replace(compiled, precision=precision)
+        assert faster.place == f"cpu openvino {precision}"
+        assert moved(faster(IMAGES)[0], exact) <= TOLERANCES[precision]
+
+
+@pytest.mark.parametrize("precision", LACKING)
+def test_float32_takes_the_place_of_a_precision_that_the_cpu_lacks(
+    pair: tuple[Classifier, Classifier], precision: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, compiled = pair
+    instead = replace(compiled, precision=precision)
+    assert instead.place == compiled.place
+    assert torch.equal(instead(IMAGES)[0], compiled(IMAGES)[0])
+    share = f"{100 * TOLERANCES[precision]:g} %"
+    assert capsys.readouterr().err == (
+        f"this CPU has no {precision}: openvino computes in float32 instead of openvino in {precision}; "
+        f"logits may differ by {share} of the largest\n"
+    )
+
+
+def test_views_go_through_it_too(pair: tuple[Classifier, Classifier]) -> None:
+    plain, compiled = pair
+    d = plain.head_weight.shape[1]
+    head = RotationHead(
+        np.random.default_rng(2).normal(size=(4, d)).astype(np.float32), np.zeros(4, np.float32)
+    )
+    rendering = FromRecipe.whole(ImageSet("set", IMAGES[:20]))
+    mine, theirs = (
+        compute(rendering, each, ("rotation", "rotations", "grey"), head) for each in (compiled, plain)
+    )
+    for part, arrays in mine.items():
+        for name, values in arrays.items():
+            np.testing.assert_allclose(values, theirs[part][name], atol=1e-3, err_msg=name)
+
+
+def test_another_size_of_images_is_compiled_anew(pair: tuple[Classifier, Classifier]) -> None:
+    plain, compiled = pair
+    for side in (32, 48):
+        images = np.resize(IMAGES, (3, side, side, 3))
+        assert moved(compiled(images)[0], plain(images)[0]) <= TOLERANCES["float32"]
+
+
+BRANCHES = """
+import torch
+from torch import nn
+
+
+class Branching(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.fc = nn.Linear(3, classes)
+
+    def forward(self, x):
+        pooled = x.mean(dim=(2, 3))
+        return self.fc(pooled if pooled.sum() > 0 else -pooled)
+
+
+def make(classes):
+    torch.manual_seed(0)
+    return Branching(classes)
+"""
+
+
+def test_what_cannot_be_converted_runs_in_pytorch_and_one_line_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("branching_net.py").write_text(BRANCHES, encoding="utf-8")
+    plain = load_classifier("mine=branching_net:make", CLASSES)
+    other = replace(plain, engine="openvino")
+    for images in (IMAGES[:5], IMAGES[5:9]):
+        torch.testing.assert_close(other(images), plain(images))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        "classifier 'mine': openvino cannot take its network (its code decides by what it is given, which a trace "
+        "does not see): torch computes"
+    )
+
+
+def test_too_small_images_are_told_as_without_it(shaken: Shaken) -> None:
+    network = shaken(ARCHITECTURES["vgg16"])
+    small = Classifier("v", "vgg16", network, CLASSES, (0.5,) * 3, (0.5,) * 3, engine="openvino")
+    with pytest.raises(UnusableInput, match="cannot take 2 images of 4 x 4 pixels"):
+        small(IMAGES[:2, :4, :4])
+
+
+def test_what_is_left_open_is_chosen() -> None:
+    best = "float16" if "float16" in precisions() else "float32"
+    assert chosen("", "", "cpu") == ("torch", "float32")
+    assert chosen("openvino", "", "cpu") == ("openvino", best)
+    assert chosen("torch", "", "cpu") == ("torch", "float32")
+    assert chosen("torch", "bfloat16", "cpu") == ("torch", "bfloat16")
+    assert chosen("openvino", "float16", "cpu") == ("openvino", "float16")
+    assert chosen("", "", "cuda") == ("torch", "float32")
+    with pytest.raises(UnusableInput, match="--precision float16 is of --engine openvino"):
+        chosen("torch", "float16", "cpu")
+    with pytest.raises(UnusableInput, match="--engine must be torch or openvino, got 'onnx'"):
+        chosen("onnx", "", "cpu")
+
+
+def test_gpus_and_machines_without_it_compute_in_pytorch_and_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert computing("openvino", "float16", "cuda") == ("torch", "float32")
+    tell_differences("openvino", "float32", "cuda")
+    monkeypatch.setattr(engine, "_missing", lambda: "openvino is not installed")
+    assert chosen("", "", "cpu") == ("torch", "float32")
+    assert computing("openvino", "float16", "cpu") == ("torch", "float32")
+    assert computing("openvino", "bfloat16", "cpu") == ("torch", "bfloat16")
+    assert arithmetic("openvino", "float16", "cpu").startswith("torch ")
+    tell_differences("openvino", "float16", "cpu")
+    tell_differences("openvino", "float16", "cpu")
+    assert capsys.readouterr().err.splitlines() == [
+        "openvino is for CPUs: torch computes in float32 instead of openvino in float32; logits may differ by "
+        "0.01 % of the largest",
+        "openvino is not installed: torch computes in float32 instead of openvino in float16; logits may differ "
+        "by 1 % of the largest",
+    ]
