@@ -1,5 +1,6 @@
 """Every code block of the README and of docs/ runs, in a folder of its own; every command named there exists."""
 
+import re
 import sys
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import pytest
 from asked import changed
 from audits import unguessable
 from built import linked
-from pages import PAGES, ROOT, Block, blocks, named_commands, run_page, unknown
+from pages import EXCUSE, PAGES, ROOT, Block, blocks, named_commands, run_page, unknown
 
 from starter.build.build import build as BUILD
 from starter.classifiers import read_classifier
@@ -68,6 +69,17 @@ def test_the_blocks_of_a_page_run(name, folder, built, quick, monkeypatch):
         linked(built.root, folder / BUILT[name])
         unguessable(folder / BUILT[name])
     run_page(ROOT / name, folder)
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_what_a_page_builds_is_large_enough_to_rank(name):
+    """Ten public predictions, of sets whose noise does not hide the shifts, as `audit` asks for."""
+    lines = [line for block in blocks(ROOT / name) if block.runs for line in block.lines()]
+    for line in lines:
+        if line.startswith("unseen build") and not EXCUSE.search(line):
+            sizes = {name: int(size) for name, size in re.findall(r"--(test-sets|set-size) (\d+)", line)}
+            assert sizes.get("test-sets", 40) >= 36 or "--test-from" in line, line
+            assert sizes.get("set-size", 100) >= 100, line
 
 
 @pytest.mark.parametrize("name", NAMES)
