@@ -52,7 +52,7 @@ def record(
     write_text(DATA / f"{name}.csv", text.getvalue())
     told = {
         "command": command or _running(),
-        "commit": commit or _commit(),
+        "commit": commit or checked_out(),
         "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
     }
     write_text(DATA / f"{name}.json", json.dumps(told, indent=2) + "\n")
@@ -97,7 +97,7 @@ def _running() -> str:
     return " ".join([f"python benchmarks/{script.parent.name}/{script.name}", *words])
 
 
-def _commit() -> str:
+def checked_out() -> str:
     """The commit that is checked out, with "+" where code differs from it."""
     changed = _git("status", "--porcelain", "--untracked-files=no", "--", "*.py")
     return (_git("rev-parse", "--short=10", "HEAD") or "unknown") + ("+" if changed else "")
