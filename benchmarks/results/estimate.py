@@ -1,14 +1,16 @@
 """How `unseen.estimate` does on natural sets, and on a table without images (docs/results/estimate.md).
 
     UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py natural [--images 800] [--write]
-    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py images [--images 200] [--network NAME] [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py images [--images 200] [--network NAME]
+        [--sets 24 [0 ...]] [--referee lite0] [--write]
     python benchmarks/results/estimate.py table [--splits 30] [--write]
 
 FOLDER holds what `real.py` here says, and natural.zip. `natural`: two networks trained on CIFAR-10, 2,000
 labelled test images each, the rest of them and the natural sets without labels; from logits, with the other
 network as the second model, and with features. `images`: one of these networks and the images themselves,
-without and with a referee. `table`: logistic regression on scikit-learn's breast-cancer table, whose columns
-are then disturbed; without and with the columns as features. --write puts the lines into docs/results.
+with so many meta-train sets. `table`: logistic regression on scikit-learn's breast-cancer table, whose
+columns are then disturbed; without and with the columns as features. --write puts the lines into
+docs/results.
 """
 
 import argparse
@@ -34,8 +36,6 @@ from starter.sources.sources import load_images
 NETWORKS = ("resnet56", "repvgg_a0")
 LABELLED = 2000
 CHUNK = 500
-TRAIN_SETS = 24
-REFEREE = "lite0"
 
 Arrays = dict[str, np.ndarray]
 Line = dict[str, object]
@@ -72,20 +72,20 @@ def natural(images: int) -> list[Line]:
     return lines
 
 
-def of_images(images: int, network: str) -> list[Line]:
-    """The same from a network and images, without a referee and with one."""
+def of_images(images: int, network: str, counts: Sequence[int], referees: tuple[str, ...]) -> list[Line]:
+    """The same from a network and images, for each number of meta-train sets."""
     sets, classifier = dict(natural_sets(images)), real.classifier(network)
     labels = {key: each.labels for key, each in sets.items()}
     known, rest = sets["cifar10"].take(np.arange(LABELLED)), np.arange(LABELLED, LABELLED + images)
     new = [replace(each, name=key) for key, each in {**sets, "cifar10": sets["cifar10"].take(rest)}.items()]
     right = accuracies(parted(seen_by(network, sets)[0])[1], labels)
     lines = []
-    for referees in ((), (REFEREE,)):
-        asked = Asked(TRAIN_SETS, referees=referees)
+    for count in counts:
+        asked = Asked(count, referees=referees)
         found = estimate_sets(classifier, known, new, asked, load_referees(referees))
-        way = f"images and {REFEREE}" if referees else "images"
-        print(f"\n{network}: {way}")
-        lines.append(told({"network": network, "from": way}, found, right))
+        print(f"\n{network}: {count} meta-train sets {' '.join(referees)}")
+        line = {"network": network, "meta-train sets": count, "referee": ", ".join(referees) or "none"}
+        lines.append(told(line, found, right))
     return lines
 
 
@@ -183,13 +183,15 @@ def main() -> None:
     parser.add_argument("task", choices=["natural", "images", "table"])
     parser.add_argument("--images", type=int)
     parser.add_argument("--network", choices=NETWORKS, default=NETWORKS[0])
+    parser.add_argument("--sets", type=int, nargs="+", default=[24])
+    parser.add_argument("--referee", action="append", default=[])
     parser.add_argument("--splits", type=int, default=30)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     if asked.task == "natural":
         lines = natural(asked.images or 800)
     elif asked.task == "images":
-        lines = of_images(asked.images or 200, asked.network)
+        lines = of_images(asked.images or 200, asked.network, asked.sets, tuple(asked.referee))
     else:
         lines = table(asked.splits)
     print()
