@@ -22,6 +22,7 @@ from baselines.contract.intervals import Remoteness
 from oracle.estimate.estimation import LEARNT, NEAR, SetEstimate
 from oracle.estimate.outside import Labelled, Outside
 from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.once import once
 from submission.arrays import FloatArray, IntArray
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
@@ -52,6 +53,12 @@ LEAST_SURE = 12
 UNKNOWN = 0.02
 OTHER_SHARES = 0.25
 """The share of images that would have to be of another class from which on class shares count as others."""
+
+
+@once
+def _known_confidence(source: Source) -> FloatArray:
+    """Returns the log-odds of the confidence in each labelled image, (n,)."""
+    return confidence_log_odds(source.observation)
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,7 @@ class Fitted:
         middle = float(values.mean())
         difference = middle - self.accuracy
         shares = em_prior(calibrated(seen, bias_corrected(self.source)), source_prior(self.source))
-        sure, known = confidence_log_odds(seen), confidence_log_odds(self.source.observation)
+        sure, known = confidence_log_odds(seen), _known_confidence(self.source)
         distance = float(wasserstein_distance(sure, known) / max(known.std(), 1e-9))
         outside = self.outside.distance(seen)
         low, high = self._interval(values, len(seen), distance, self._moved(seen), level)
