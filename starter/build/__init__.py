@@ -1,1 +1,1 @@
-"""A competition, made: settings, plan, folder."""
+"""Building a competition: its settings, plan and folder."""

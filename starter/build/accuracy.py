@@ -1,4 +1,4 @@
-"""The sets of a competition of the accuracy track: planned, written, measured."""
+"""The sets of a competition of the accuracy track: their plan, files and targets."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -46,18 +46,18 @@ from submission import Competition, UnusableInput, make_id
 from submission.files import digest_of, sweep, write_text
 
 DEFAULT_NEEDS = ("moments", "image_stats")
-"""Observed while building: what costs no further forward pass."""
+"""Fields observed while building, which cost no further forward pass."""
 RECIPES_FILE = "train/recipes.jsonl"
 
 Labels = dict[str, dict[str, NDArray[np.int64]]]
-"""The classes of each set's images, by part and name."""
+"""Class indices of each set's images, int64 (n,), by part and name."""
 
 
 def plan_accuracy(plan: AccuracyPlan, claim: Claim, splits: Splits, device: str) -> "AccuracySets":
     """Plan the sets of every part.
 
     Raises:
-        UnusableInput: as `plan_train`, `plan_part` and `plan_grid`; test images are public with labels.
+        UnusableInput: see `plan_train`, `plan_part` and `plan_grid`; or test images are public with labels.
     """
     settings = claim.settings
     if not (settings.grid or plan.datacv_splits):
@@ -83,13 +83,13 @@ class AccuracySets:
     """The planned sets of each part; see `draft.Plans`.
 
     Attributes:
-        train: the meta-train sets' recipes, before sub-populations are known.
-        planned: the validation and the test sets.
-        bases: the images of each part.
-        inputs: what was read, by the option that named it.
-        settings, plan: what was asked for.
-        device: where classifiers run.
-        referees: with their probes.
+        train: Recipes of the meta-train sets, before sub-populations are known.
+        planned: Validation and test sets, by part.
+        bases: Base images, by part.
+        inputs: Hashes of the inputs, by option.
+        settings, plan: Settings of the build, and those of the track.
+        device: Device that runs the classifiers.
+        referees: Referees with their probes.
     """
 
     train: Sequence[Recipe]
@@ -104,7 +104,7 @@ class AccuracySets:
 
     @property
     def told(self) -> dict[str, object]:
-        """What participants are told beside the settings."""
+        """Public settings of the competition that follow from the plan, plain JSON values."""
         return {"referees": [each.told() for each in self.referees]} if self.referees else {}
 
     @property
@@ -176,16 +176,16 @@ class AccuracySets:
         return [planned.key for planned in self.planned[part]]
 
     def divided(self) -> list[Key]:
-        """Returns the keys of test sets as the public and the private part divide them."""
+        """Returns the keys by which test sets are divided into the public and the private part."""
         return self.keys("test")
 
     def record(self) -> list[dict[str, object]]:
-        """Returns how to make the test sets again: plain JSON values."""
+        """Returns the data to make the test sets again, plain JSON values."""
         return [planned.record() for planned in self.planned["test"]]
 
 
 def _check_overlap(settings: Settings, splits: Splits, planned: Mapping[str, Sequence[Planned]]) -> None:
-    """Refuse natural test sets whose images, and so perhaps their labels, are public in this very folder."""
+    """Refuse natural test sets with images that are public, perhaps with labels, in the same folder."""
     labelled = [splits.train, splits.reference, splits.meta_base, splits.val_base]
     labelled += [replace(base.images, name=_named(base)) for base in _given(planned["val"])]
     for base in _given(planned["test"]):
@@ -202,7 +202,7 @@ def _check_overlap(settings: Settings, splits: Splits, planned: Mapping[str, Seq
 
 
 def _given(planned: Sequence[Planned]) -> list[AtPath | OfCell]:
-    """Returns the bases that have images of their own."""
+    """Returns the bases with images from files or cells, not from a split."""
     return [each.base for each in planned if isinstance(each.base, AtPath | OfCell)]
 
 
@@ -213,7 +213,7 @@ def _named(base: AtPath | OfCell) -> str:
 def _inputs(
     plan: AccuracyPlan, train: Sequence[Recipe], planned: Mapping[str, Sequence[Planned]]
 ) -> dict[str, str]:
-    """Returns a hash of the natural sets and of the recipes, by the option that named them."""
+    """Returns hashes of the natural sets and of the recipes, by option."""
     inputs: dict[str, str] = {}
     for part, sets in planned.items():
         read = {each.base.path: each.base.images for each in sets if isinstance(each.base, AtPath)}
@@ -224,7 +224,7 @@ def _inputs(
 
 
 def _write_sets(folder: Path, planned: Sequence[Planned], base: ImageSet) -> dict[str, NDArray[np.int64]]:
-    """Render each set and write it, a test set without its labels. The labels of each, by name."""
+    """Render and write each set, a test set without labels, and return the labels by name."""
     labels = {}
     for plan in tqdm(planned, desc=f"render {folder.name} sets", unit="set"):
         rendered = plan.render(base)

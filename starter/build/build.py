@@ -37,7 +37,7 @@ PLANNERS: dict[type, Callable[[Any, Claim, Splits, str], Plans]] = {
     AccuracyPlan: plan_accuracy,
     OodPlan: plan_mixes,
 }
-"""How the sets of each plan are planned: of the plan, the claim, the source's splits and a device."""
+"""Functions of plan, claim, splits and device that plan the sets, by the plan's type."""
 
 
 def build(
@@ -51,22 +51,22 @@ def build(
 ) -> Competition:
     """Build the competition of `settings` in `root`, or finish a build of the same settings.
 
-    Every step writes whole files and every observation is cached, so an interrupted build goes on where it
-    stopped and ends in the same files. ``public/competition.json`` comes last and marks the end.
+    Every step writes whole files and every observation is cached, so an interrupted build continues where it
+    stopped and ends in the same files. ``public/competition.json`` is written last and marks the end.
 
     Args:
-        root: the competition's folder.
-        settings: what to build.
-        test_seed: of everything hidden; drawn from the system's entropy unless given (for tests).
-        device: where classifiers run.
-        data_root: where a named source finds or puts its download.
-        cluster: who observes, instead of this process; the files are the same.
-        cache: a folder or address to keep observations at, now and later, instead of ``root/cache``.
+        root: Folder of the competition.
+        settings: Settings of the build.
+        test_seed: Seed of everything hidden; by default from the system's entropy (others are for tests).
+        device: Device that runs the classifiers.
+        data_root: Folder for the download of a named source.
+        cluster: Cluster that observes instead of this process; the files are the same.
+        cache: Folder or address of the cache, now and later, instead of ``root/cache``.
 
     Raises:
-        UnusableInput: `root` holds something else or was built with other settings (they are named), another
-            build is at work there, images or weights have changed since the build was begun, test images are
-            public, or an argument cannot be used.
+        UnusableInput: `root` holds something else or was built with other settings (the message names them),
+            another build is running there, images or weights have changed since the build was begun, test
+            images are public, or an argument cannot be used.
     """
     check_device(device)
     with claimed(root, settings, test_seed, device) as claim:
@@ -79,7 +79,7 @@ def build(
 
 
 def _built(claim: Claim, device: str, data_root: Path | None, cluster: Cluster | None) -> Competition:
-    """Build what was claimed: read and plan everything, write it, measure it."""
+    """Build the claimed competition: read and plan everything, write it, and measure the targets."""
     settings, public = claim.settings, claim.root / "public"
     settings.plan.check_files()
     splits = settings.plan.divided(load_source(settings.source, data_root, settings.seed, settings.fit()))
@@ -106,7 +106,7 @@ def _built(claim: Claim, device: str, data_root: Path | None, cluster: Cluster |
 
 
 def _write_targets(draft: Competition, truth: Truth) -> None:
-    """Write what participants get: the targets that they may learn from, and a sample submission."""
+    """Write the public targets of meta-train and validation sets, and a sample submission."""
     for part in ("train", "val"):
         write_predictions(draft.public / part / "targets.csv", truth.targets[part], column="target")
     if truth.deviations:
@@ -115,7 +115,7 @@ def _write_targets(draft: Competition, truth: Truth) -> None:
 
 
 def _inputs(settings: Settings, splits: Splits, given: dict[str, Classifier], plans: Plans) -> dict[str, str]:
-    """Returns a hash of every file that the build reads, by its option, in the record's order."""
+    """Returns hashes of the files that the build reads, by option, in the record's order."""
     parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
     found = {f"--source {settings.source}": digest_of(splits.classes, *(part.digest for part in parts))}
     found |= {f"--classifier {name}": classifier.digest for name, classifier in given.items()}
@@ -124,7 +124,7 @@ def _inputs(settings: Settings, splits: Splits, given: dict[str, Classifier], pl
 
 
 def _check_encoders(settings: Settings) -> None:
-    """Read what --grid, --laid and --referee name, as far as it need not be trained, before all else."""
+    """Read the files of --grid, --laid and --referee first, except those that have to be trained."""
     if isinstance(settings.plan, AccuracyPlan):
         load_referees(settings.plan.referees, trained=False)
     if settings.laid:
@@ -134,7 +134,7 @@ def _check_encoders(settings: Settings) -> None:
 
 
 def _finished(root: Path) -> Competition:
-    """Refuse to build a finished competition again: its solution must stay what it was scored with."""
+    """Refuse to build a finished competition again, since its solution must not change."""
     competition = Competition.open(root)
     for file in competition.files:
         competition.file(file)

@@ -1,4 +1,4 @@
-"""Sets of a competition that are cells of a grid: what `unseen build --grid` puts in validation and test."""
+"""Cells of a grid of shifts as sets of a competition: validation and test sets of `unseen build --grid`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,13 +21,13 @@ from submission import UnusableInput
 from submission.random import CELLS
 
 GROUP = "corruptions"
-"""The operations of a grid's images."""
+"""Name of the group of operations for a grid's images."""
 IMAGES = 64
-"""Candidates for each image of a set: one set a cell, were they spread evenly."""
+"""Number of candidates per image of a set; evenly spread, they would fill one set per cell."""
 LEAST_CELLS = 4
-"""A competition's part has sets of as many cells, or more."""
+"""Fewest cells of a competition's part."""
 _PARTS = {"train": "meta_base", "val": "val_base", "test": "test_base"}
-"""The splits that parts are made of."""
+"""Name of each part's split."""
 
 Range = tuple[float, float]
 
@@ -37,9 +37,9 @@ class Candidates:
     """The shifted images of one part.
 
     Attributes:
-        part: "train", "val" or "test".
-        renderings: of all of them, one after the other.
-        semantic, covariate: float32 (n,), their degrees.
+        part: Name of the part, "train", "val" or "test".
+        renderings: Renderings of all images, one after the other.
+        semantic, covariate: Degrees of shift of the images, float32 (n,).
     """
 
     part: str
@@ -59,17 +59,17 @@ class Candidates:
         cache: Cache,
         embedded: bool,
     ) -> "Candidates":
-        """Shift images and measure how far they are.
+        """Shift images and measure their degrees.
 
         Args:
-            part: whose images they are.
+            part: Name of the part.
             base: ID images.
             others: OOD sets by name; without any, all images have labels if `base` has.
-            size: images of a set.
-            seed: of everything drawn.
-            ruler: what measures.
-            cache: keeps degrees.
-            embedded: whether digits of the embedded natural families join.
+            size: Number of images of a set.
+            seed: Seed of all draws.
+            ruler: Ruler that measures the degrees.
+            cache: Cache of the degrees.
+            embedded: True to add digits of the embedded natural families.
         """
         known = {IND: base}
         if embedded:
@@ -79,14 +79,14 @@ class Candidates:
 
     @property
     def ranges(self) -> tuple[Range, Range]:
-        """Of semantic and covariate degrees, what levels divide."""
+        """Ranges of the semantic and the covariate degrees, which are divided into levels."""
         return usual_range(self.semantic), usual_range(self.covariate)
 
     def cells(self, ranges: tuple[Range, Range], size: int) -> dict[tuple[int, int], NDArray[np.int64]]:
-        """Returns the images of each cell (covariate, semantic) that has `size` or more.
+        """Returns the rows of each cell (covariate, semantic) with at least `size` images.
 
         Raises:
-            UnusableInput: there are fewer than LEAST_CELLS.
+            UnusableInput: there are fewer than LEAST_CELLS such cells.
         """
         grid = ShiftGrid.of(self.semantic, self.covariate, *ranges)
         full = {
@@ -101,10 +101,7 @@ class Candidates:
         return full
 
     def origins(self) -> NDArray[np.int64]:
-        """Returns a number for each image (n,).
-
-        That of the image that was shifted, whatever was done to it.
-        """
+        """Returns the number of the original image for each shifted image (n,)."""
         starts: dict[str, int] = {}
         numbers, end = [], 0
         for part in (part for each in self.renderings for part in each.parts):
@@ -114,7 +111,7 @@ class Candidates:
         return np.concatenate(numbers)
 
     def take(self, rows: NDArray[np.int64], name: str) -> ImageSet:
-        """Returns the images (and labels, where they are known) at `rows` (m,), ascending."""
+        """Returns the images (and labels, if known) at `rows` (m,), ascending."""
         images: list[NDArray[np.uint8]] = []
         labels: list[NDArray[np.int64]] = []
         start = 0
@@ -129,7 +126,7 @@ class Candidates:
 
 
 def candidates(settings: Settings) -> int:
-    """Returns about how many shifted images a build with a grid sorts into the cells of all parts."""
+    """Returns the approximate number of shifted images that a build sorts into the cells of all parts."""
     return len(_PARTS) * IMAGES * settings.plan.largest(settings.set_size)
 
 
@@ -137,7 +134,7 @@ def open_ruler(claim: Claim, splits: Splits, device: str) -> Ruler:
     """Returns the ruler of a build's settings, which measures distances from the unlabelled training images.
 
     Raises:
-        UnusableInput: as `open_laid` and `Ruler.of`.
+        UnusableInput: see `open_laid` and `Ruler.of`.
     """
     settings = claim.settings
     kept = kept_in(claim.root)
@@ -146,10 +143,7 @@ def open_ruler(claim: Claim, splits: Splits, device: str) -> Ruler:
 
 
 def grid_input(settings: Settings, ruler: Ruler | None) -> dict[str, str]:
-    """Returns a hash of encoder, matrix and ID images, by the option that named them.
-
-    Nothing without a ruler.
-    """
+    """Returns hashes of encoder, matrix and ID images, by option; empty without a ruler."""
     return {} if ruler is None else {f"--grid {settings.grid}": ruler.digest}
 
 
@@ -163,11 +157,11 @@ def cells_of(
     """Returns the shifted images of "val" and "test", and the ranges of the levels, those of "train".
 
     Args:
-        claim: the build.
-        splits: of the source.
-        ruler: what measures.
-        bases: the ID images and the OOD sets of "train", "val" and "test".
-        size: images of a set.
+        claim: Folder of the build.
+        splits: Splits of the source.
+        ruler: Ruler that measures the degrees.
+        bases: ID images and OOD sets of "train", "val" and "test".
+        size: Number of images of a set.
     """
     settings, cache = claim.settings, cache_of(claim.root)
     seeds = {"train": settings.seed, "val": settings.seed, "test": claim.test_seed}
@@ -186,13 +180,13 @@ def plan_grid(
     """Returns the validation and test sets of the accuracy track: cells of labelled images.
 
     Args:
-        claim: the build.
-        splits: of the source.
-        ruler: what measures.
-        seeds: of "val" and "test".
+        claim: Folder of the build.
+        splits: Splits of the source.
+        ruler: Ruler that measures the degrees.
+        seeds: Seeds of "val" and "test".
 
     Raises:
-        UnusableInput: as `Candidates.cells`.
+        UnusableInput: see `Candidates.cells`.
     """
     settings = claim.settings
     none: Mapping[str, ImageSet] = {}
@@ -209,18 +203,18 @@ def plan_cells(
 ) -> list[Planned]:
     """Returns `count` labelled sets of `size` images, each of one cell, in random order under neutral names.
 
-    Cells take turns in random order, each as often as any other. A set's group is its covariate level, as
-    "c3", its family its cell, as "s1c3".
+    Cells take turns in random order, all equally often. A set's group is its covariate level, as "c3", and
+    its family is its cell, as "s1c3".
 
     Args:
-        found: the part's labelled images.
-        ranges: of the levels.
-        count: how many sets.
-        size: images of each.
-        seed: of the draw.
+        found: Labelled images of the part.
+        ranges: Ranges of the levels.
+        count: Number of sets.
+        size: Number of images of each set.
+        seed: Seed of the draw.
 
     Raises:
-        UnusableInput: as `Candidates.cells`.
+        UnusableInput: see `Candidates.cells`.
     """
     rng = CELLS(seed, found.part)
     cells = found.cells(ranges, size)
@@ -239,16 +233,16 @@ def plan_cells(
 
 
 def cell_pools(found: Candidates, ranges: tuple[Range, Range], size: int, seed: int) -> dict[str, ImageSet]:
-    """Returns the unlabelled images of each cell by its name: 2 * `size` of it, or all where it has fewer.
+    """Returns the unlabelled images of each cell by its name: 2 * `size` of them, or all if they are fewer.
 
     Args:
-        found: the part's images.
-        ranges: of the levels.
-        size: images of a mix; cells of fewer are left out.
-        seed: of the draw.
+        found: Images of the part.
+        ranges: Ranges of the levels.
+        size: Number of images of a mix; cells with fewer are omitted.
+        seed: Seed of the draw.
 
     Raises:
-        UnusableInput: as `Candidates.cells`.
+        UnusableInput: see `Candidates.cells`.
     """
     rng = CELLS(seed, found.part)
     cells = found.cells(ranges, size)
@@ -264,17 +258,17 @@ def cell_pools(found: Candidates, ranges: tuple[Range, Range], size: int, seed: 
 def apart(
     found: Candidates, ranges: tuple[Range, Range], size: int, least: int, seed: int
 ) -> dict[str, ImageSet]:
-    """Returns pools as `cell_pools` does, with one shift of each image, in the emptiest cell so far.
+    """Returns pools like `cell_pools`, with each image under one shift only, in the smallest cell so far.
 
     Args:
-        found: as of `cell_pools`.
-        ranges: as of `cell_pools`.
-        size: as of `cell_pools`.
-        seed: as of `cell_pools`.
-        least: images of a cell; those with fewer are left out.
+        found: Images of the part.
+        ranges: Ranges of the levels.
+        size: Number of images of a mix.
+        seed: Seed of the draw.
+        least: Smallest number of images of a cell; cells with fewer are omitted.
 
     Raises:
-        UnusableInput: as `Candidates.cells`, and where fewer than LEAST_CELLS are left.
+        UnusableInput: see `Candidates.cells`; or fewer than LEAST_CELLS cells remain.
     """
     rng = CELLS(seed, found.part)
     cells = {cell_name(column, row): rows for (row, column), rows in found.cells(ranges, size).items()}

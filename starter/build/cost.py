@@ -31,9 +31,9 @@ NAMED = {
     "glyphs": CLASSES,
     "cifar10": CIFAR10,
 }
-"""The classes of the named sources, which are neither rendered nor downloaded for an estimate."""
+"""Classes of the named sources, which are neither rendered nor downloaded for an estimate."""
 STATS = 3 * 4
-"""Bytes of the image statistics of one image."""
+"""Size of the image statistics of one image, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,14 @@ class Cost:
     """The cost of a build.
 
     Attributes:
-        images: observed, per classifier: those of all sets, and the reference and training images that every
-            method starts from.
-        seconds: of forward passes over all classifiers, from a measurement on this machine.
-        disk: bytes of the folder.
-        candidates: shifted images that are sorted into cells, with a grid; their time is not in `seconds`.
-        refereed: seconds of referees' encoders, but for the embedded one, which is trained first.
-        room: the mixes of the test, in the OOD track.
+        images: Number of observed images per classifier: those of all sets, and the reference and training
+            images.
+        seconds: Time of the forward passes of all classifiers, in seconds, measured on this machine.
+        disk: Size of the folder in bytes.
+        candidates: Number of shifted images that are sorted into cells, with a grid; `seconds` does not
+            include them.
+        refereed: Time of the referees' encoders in seconds, without the embedded one, which is trained first.
+        room: Mixes of the test, in the OOD track.
     """
 
     images: int
@@ -74,7 +75,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class _Source:
-    """A source as an estimate needs it: classes, image size, and how many images its parts have."""
+    """Data of a source for an estimate: classes, image size, and numbers of images of its parts."""
 
     classes: tuple[str, ...]
     size: tuple[int, int] = (32, 32)
@@ -87,11 +88,15 @@ class _Source:
 
 
 def cost(settings: Settings, device: str = "cpu") -> Cost:
-    """Returns what a build takes, without writing or downloading anything.
+    """Returns the cost of a build, without writing or downloading anything.
+
+    Args:
+        settings: Settings of the build.
+        device: Device that runs the classifiers.
 
     Raises:
-        UnusableInput: a path in the settings cannot be used, local weights do not fit, or there is no such
-            device.
+        UnusableInput: a path in the settings cannot be used, local weights do not fit, or the device does not
+            exist.
     """
     settings.plan.check_files()
     settings, source = settings.settled(device), _source(settings)
@@ -113,7 +118,7 @@ def cost(settings: Settings, device: str = "cpu") -> Cost:
 
 
 def _referees(settings: Settings, device: str, source: _Source, observed: int) -> tuple[float, int]:
-    """Returns the seconds of referees' encoders, and the bytes of their archives, in the cache and packed."""
+    """Returns the time of referees' encoders in seconds, and the size of their archives in bytes."""
     if not isinstance(settings.plan, AccuracyPlan):
         return 0.0, 0
     encoders = load_referees(settings.plan.referees, device, of_encoders(settings.precision), trained=False)
@@ -149,7 +154,7 @@ def _accuracy_sets(plan: AccuracyPlan, settings: Settings, source: _Source) -> _
 
 
 def _mixes(plan: OodPlan, settings: Settings, source: _Source) -> _Sets:
-    """Returns the sets to observe: of meta-train mixes the pools; other IND pools add up to the base."""
+    """Returns the sets to observe; meta-train mixes count by their pools, other IND pools sum to the base."""
     ood = count_ood(settings, plan, source.classes)
     ind = {"train": source.base, "val": source.val_base, "test": source.test_base}
     if plan.test_ind:
@@ -168,7 +173,7 @@ COUNTS: dict[type, Callable[[Any, Settings, _Source], _Sets]] = {
     AccuracyPlan: _accuracy_sets,
     OodPlan: _mixes,
 }
-"""How the sets of each plan are counted."""
+"""Functions that count the sets of a plan, by its type."""
 
 
 def _source(settings: Settings) -> _Source:
@@ -188,7 +193,7 @@ def _source(settings: Settings) -> _Source:
 
 
 def _classifier(spec: str, source: _Source, settings: Settings, device: str) -> Classifier:
-    """Returns the classifier; weights that are not here yet are replaced by untrained ones, just as slow."""
+    """Returns the classifier, with untrained weights (which take as long) if its own are not here yet."""
     name, _, weights = spec.partition("=")
     precision, engine = settings.precision, settings.engine
     known = name in ARCHITECTURES or is_library(name)
@@ -206,7 +211,7 @@ def _logits(classifier: Classifier, images: Pixels) -> torch.Tensor:
 
 
 def _seconds_per_image(look: Callable[[Pixels], object], size: tuple[int, int]) -> float:
-    """Returns measured on random images, after one pass to warm up."""
+    """Returns the time per image in seconds, measured on random images after a warm-up."""
     images = np.random.default_rng(0).integers(256, size=(250, *size, 3), dtype=np.uint8)
     look(images)
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The files that builds of both tracks write alike: the draft of a competition, and its private part."""
+"""The files common to builds of both tracks: the draft of a competition, and its private part."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,21 +18,21 @@ INPUTS = (
     *("--test-ind", "--source", "--val-from", "--test-from", "--recipes", "--ood", "--classes"),
     *("--classifier", "--grid", "--referee"),
 )
-"""The options that name what a build reads, in the order of its record."""
+"""Options that name the inputs of a build, in the order of its record."""
 Key = tuple[str, str, str]
-"""A set's name, group and family."""
+"""Name, group and family of a set."""
 Values = dict[str, dict[str, float]]
-"""A number of each part's ids."""
+"""A number for each id, by part."""
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The truth that was measured.
+    """The measured targets.
 
     Attributes:
-        targets: by part and id.
-        deviations: how far chance moves those of "val" and "test", by part and id; {} where the number of
-            images tells it.
+        targets: Targets by part and id, fractions.
+        deviations: Standard deviations of the targets of "val" and "test" over draws of images, by part and
+            id; {} if they follow from the number of images.
     """
 
     targets: Values
@@ -40,15 +40,15 @@ class Truth:
 
 
 class Plans(Protocol):
-    """The sets of a competition, planned: what a track does its own way."""
+    """The planned sets of a competition: the interface that each track implements."""
 
     @property
     def inputs(self) -> Mapping[str, str]:
-        """A hash of what was read beside source and classifiers, by the option that named it."""
+        """Hashes of the inputs except source and classifiers, by option."""
 
     @property
     def told(self) -> Mapping[str, object]:
-        """What participants are told beside the settings: plain JSON values."""
+        """Public settings of the competition that follow from the plan, plain JSON values."""
 
     @property
     def seen(self) -> Sequence[str]:
@@ -56,7 +56,7 @@ class Plans(Protocol):
 
     @property
     def files(self) -> Sequence[str]:
-        """The public files that `write` writes, but for those of validation and test sets."""
+        """The public files that `write` writes, except those of validation and test sets."""
 
     @property
     def sizes(self) -> Mapping[str, Mapping[str, int]]:
@@ -69,17 +69,17 @@ class Plans(Protocol):
         """Observe every set with every classifier, and measure every subject on it."""
 
     def keys(self, part: str) -> list[Key]:
-        """Returns those of the sets of "val" or "test"."""
+        """Returns the keys of the sets of "val" or "test"."""
 
     def divided(self) -> list[Key]:
-        """Returns those of test sets as the public and the private part divide them."""
+        """Returns the keys by which test sets are divided into the public and the private part."""
 
     def record(self) -> list[dict[str, object]]:
-        """Returns how to make the test sets again: plain JSON values."""
+        """Returns the data to make the test sets again, plain JSON values."""
 
 
 def drafted(claim: Claim, splits: Splits, plans: Plans, given: Mapping[str, Classifier]) -> Competition:
-    """Returns the competition before its targets are known; its `files` are named one by one, never found."""
+    """Returns the competition before its targets are known; its `files` are listed by name, not by search."""
     settings = claim.settings
     bare = [name for name, classifier in given.items() if classifier.logits_alone]
     told = {"logits_alone": bare} if bare else {}
@@ -106,7 +106,7 @@ def drafted(claim: Claim, splits: Splits, plans: Plans, given: Mapping[str, Clas
 
 
 def write_private(draft: Competition, claim: Claim, plans: Plans, truth: Truth) -> None:
-    """The solution, with each set's usage, the targets' deviations, and how to make the test sets again."""
+    """Write the solution with each set's usage, the targets' deviations, and the record of the test sets."""
     public = public_sets(plans.divided(), claim.test_seed)
     rows = [
         SolutionRow(

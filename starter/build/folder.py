@@ -1,8 +1,8 @@
-"""Claiming a folder for one build: what it was begun with, and that nobody else builds there at the time.
+"""Parts of builds common to all tracks.
 
-The licences of a competition's images: one line a source, which travels in the participants' archive.
-
-What the builds of all tracks have in common: bases, classifiers, public test sets, hashes.
+A build claims its folder: it records its settings there, and no other build can run there at the same time.
+The module also writes base images, classifiers, hashes and the licences of the images (one line per source,
+in the participants' archive), and chooses the public test sets.
 """
 
 import json
@@ -30,17 +30,17 @@ from submission.files import ABANDONED, sha256, sweep, write_text
 from submission.random import PUBLIC, TRAIN_REF_IMAGES
 
 LONGEST_NAME = 200
-"""Characters of a folder's name, which is the competition's."""
+"""Largest number of characters of a folder's name, which is the competition's name."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A folder that this process builds in.
+    """A folder in which this process builds.
 
     Attributes:
-        root: the competition's folder.
-        settings: what is built.
-        test_seed: of everything hidden.
+        root: Folder of the competition.
+        settings: Settings of the build.
+        test_seed: Seed of everything hidden.
     """
 
     root: Path
@@ -53,17 +53,17 @@ class Claim:
         return self.root / "private/build.json"
 
     def record(self, **more: object) -> None:
-        """Write what the record holds so far, and `more` (plain JSON values)."""
+        """Add `more` (plain JSON values) to the record, and write it."""
         begun = {"settings": self.settings.record(), "test_seed": self.test_seed}
         found = _read(self.path) if self.path.exists() else {}
         write_text(self.path, json.dumps({**begun, **found, **more}, indent=1) + "\n")
         self.path.chmod(0o600)
 
     def check_inputs(self, inputs: Mapping[str, str]) -> None:
-        """Keep the hashes of what the build reads; or compare them, where it was begun before.
+        """Record the hashes of the build's inputs, or compare them with those of an earlier run.
 
         Raises:
-            UnusableInput: something has changed since; the option that names it is told.
+            UnusableInput: an input has changed; the message names its option.
         """
         found = _read(self.path).get("inputs")
         if found is None:
@@ -79,19 +79,19 @@ class Claim:
 
 @contextmanager
 def claimed(root: Path, settings: Settings, test_seed: int | None, device: str = "cpu") -> Iterator[Claim]:
-    """Take `root` for a build of `settings`, alone; or find that it was taken for the same ones before.
+    """Claim `root` for a build of `settings`, or continue an earlier build of the same settings.
 
-    A build that fails before it has made anything leaves no trace: `root` is as it was.
+    A build that fails before it has written anything leaves no trace in `root`.
 
     Args:
-        root: the competition's folder.
-        settings: what is built.
-        test_seed: of everything hidden; drawn from the system's entropy unless given (for tests).
-        device: where classifiers run, by which engine and precision are settled.
+        root: Folder of the competition.
+        settings: Settings of the build.
+        test_seed: Seed of everything hidden; by default from the system's entropy (others are for tests).
+        device: Device that runs the classifiers; engine and precision are chosen for it.
 
     Raises:
-        UnusableInput: `root` holds something else, was begun with other settings (they are named), its record
-            is damaged, or another build is at work there.
+        UnusableInput: `root` holds something else, was begun with other settings (the message names them),
+            its record is damaged, or another build is running there.
     """
     if test_seed is not None and not 0 <= test_seed < 2**63:
         raise UnusableInput(f"--test-seed must lie in 0..2^63 - 1, got {test_seed}")
@@ -142,7 +142,7 @@ def _begun(root: Path, settings: Settings, test_seed: int | None, device: str) -
 
 
 def _remove_traces(root: Path, new: Sequence[Path]) -> None:
-    """Remove what a claim has put in `root`, and the folders that are `new`, the inner first."""
+    """Remove the files of a claim from `root`, and the folders in `new`, inner ones first."""
     for trace in ("private/build.json", ELSEWHERE, "private/.lock"):
         (root / trace).unlink(missing_ok=True)
     for folder in new:
@@ -175,20 +175,20 @@ NAMED = {
         "and Computer Modern; sample data) and OpenCV (Apache-2.0; Hershey fonts)"
     ),
 }
-"""The licences of the sources that have a name."""
+"""Licences of the named sources."""
 UNKNOWN = "not stated"
 
 
 def licences(source: str, licence: str, paths: Sequence[str] = (), tested: bool = False) -> str:
     """Returns the text of ``public/LICENCES.txt``.
 
-    Sources of test sets are not named: that would tell their kind.
+    Sources of test sets are not named, since they would reveal the kind of shift.
 
     Args:
-        source: a name in SOURCES, or a path.
-        licence: of the images at paths; "" where it is not stated.
-        paths: of the other images that participants get.
-        tested: whether test sets come from elsewhere.
+        source: Name in SOURCES, or a path.
+        licence: Licence of the images at paths; "" if it is not stated.
+        paths: Paths of the other images that participants get.
+        tested: True if test sets come from elsewhere.
 
     >>> print(licences("photos", "CC0 1.0", tested=True), end="")
     photos: CC0 1.0
@@ -205,15 +205,15 @@ def _last(path: str) -> str:
 
 
 TRAIN_REF = 4000
-"""How many unlabelled training images participants get (FD, rotation head and the OOD detectors use them)."""
+"""Largest number of unlabelled training images for participants (for FD, rotation head, OOD detectors)."""
 PUBLIC_SHARE = 0.3
-"""The part of the test sets whose score is public while the competition runs: 30 of 100 or more."""
+"""Fraction of the test sets that are scored publicly while the competition runs."""
 SPLIT_DRAWS = 100
-"""How many random splits are drawn, to take one whose public part has the size wanted."""
+"""Number of random splits from which one with the required public size is taken."""
 
 
 def write_bases(public: Path, splits: Splits, seed: int) -> None:
-    """The images that methods may learn from."""
+    """Write the public base images: reference, training images and meta-base."""
     write_npz(public / "base.npz", splits.meta_base)
     write_npz(public / "reference.npz", splits.reference)
     write_npz(public / "train_ref.npz", train_ref(splits, seed))
@@ -225,7 +225,7 @@ def train_ref(splits: Splits, seed: int) -> ImageSet:
 
 
 def train_ref_order(splits: Splits, seed: int) -> NDArray[np.int64]:
-    """Returns the training images (n,) in random order, those that participants get first."""
+    """Returns the rows of the training images (n,) in random order; participants get the first ones."""
     return TRAIN_REF_IMAGES(seed).permutation(len(splits.train))
 
 
@@ -243,7 +243,7 @@ def given_classifiers(settings: Settings, splits: Splits, device: str) -> dict[s
 def write_classifiers(
     public: Path, given: Mapping[str, Classifier], splits: Splits, settings: Settings
 ) -> None:
-    """Put all classifiers' weights in the folder, training the embedded one, `small`, which is not given."""
+    """Write all classifiers' weights into the folder, and train the embedded one, `small`, if it is used."""
     for name in settings.classifier_names:
         path = public / f"classifiers/{name}.safetensors"
         if name in given:
@@ -254,17 +254,16 @@ def write_classifiers(
 
 
 def public_sets(planned: Sequence[tuple[str, str, str]], seed: int) -> set[str]:
-    """Returns the sets whose score is public.
+    """Returns the names of the public test sets.
 
-    `PUBLIC_SHARE` of all and, as nearly as families allow, of each group.
-
-    A family is public or private as a whole, and every group keeps a private one. So a hundred sets have 30
-    public and 70 private ones unless their families are too large. Where nothing would be public, the
-    smallest family is; where there is one family in all, its first set.
+    They are `PUBLIC_SHARE` of all sets and, as nearly as families allow, of each group. A family is public or
+    private as a whole, and every group keeps a private one: of a hundred sets 30 are public and 70 private,
+    unless their families are too large. If no set would be public, the smallest family is; if there is only
+    one family, its first set is.
 
     Args:
-        planned: name, group and family of every test set.
-        seed: of the draw, which must be kept private.
+        planned: Name, group and family of every test set.
+        seed: Seed of the draw, which must be kept private.
     """
     rng = PUBLIC(seed)
     families: dict[tuple[str, str], list[str]] = {}
@@ -280,9 +279,9 @@ def public_sets(planned: Sequence[tuple[str, str, str]], seed: int) -> set[str]:
 
 
 def _draw_public(families: Mapping[tuple[str, str], Sequence[str]], rng: np.random.Generator) -> list[str]:
-    """Returns families in random order, group by group, each that still fits into the share so far.
+    """Returns families in random order, group by group, each if it still fits into the share so far.
 
-    Groups without small families come first: what they leave over, small families of the others fill.
+    Groups without small families come first, and small families of other groups fill the remainder.
     """
     groups: dict[str, list[Sequence[str]]] = {}
     for (group, _), sets in sorted(families.items()):

@@ -1,7 +1,7 @@
-"""The lesson of a referee's probes: training images, as they are and under the meta-train sets' operations.
+"""The lesson of a referee's probes: training images, unchanged and under the meta-train sets' operations.
 
-Training images, and not those of the meta-train sets: so no set that methods see shows an image that a probe
-has learnt, whichever way validation and test sets are made, and operations alone have to be left out.
+Probes are fitted on training images, not on images of the meta-train sets. So no set shows an image on which
+a probe was fitted, and cross-validation has to leave out operations only.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,22 +19,22 @@ from starter.sources.splits import Splits
 from submission.random import REFEREE
 
 CLEAN = 4000
-"""Training images that probes learn from as they are."""
+"""Number of unchanged training images of a lesson."""
 DISTORTED, MOST_DISTORTED = 100, 20_000
-"""Those under the operations of one meta-train set, and of all."""
+"""Numbers of images under the operations of one meta-train set, and of all together."""
 FEWEST = 2000
-"""Training images that there must be beside `train_ref`, for probes to learn from these alone."""
+"""Fewest training images outside `train_ref` for a lesson without images of `train_ref`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """What probes learn from: training images with what they show.
+    """The labelled training images on which probes are fitted.
 
     Attributes:
-        images: uint8 (n, h, w, 3).
-        labels: int64 (n,).
-        rows: int64 (n,), the row of each in `train_ref`, -1 where it is not there.
-        families: of each, the operations that it is under.
+        images: Pixels, uint8 (n, h, w, 3).
+        labels: Class indices, int64 (n,).
+        rows: Row of each image in `train_ref`, int64 (n,), -1 for others.
+        families: Names of the operations on each image.
     """
 
     images: NDArray[np.uint8]
@@ -44,9 +44,9 @@ class Lesson:
 
     @classmethod
     def of(cls, splits: Splits, recipes: Sequence[Recipe], seed: int) -> "Lesson":
-        """Returns training images as they are, and under the operations of each recipe.
+        """Returns training images, unchanged and under the operations of each recipe.
 
-        They are those that are not in `train_ref`, where there are enough.
+        They are images outside `train_ref` if there are enough.
         """
         assert splits.train.labels is not None
         order = train_ref_order(splits, seed)
@@ -67,11 +67,11 @@ class Lesson:
 
     @cached_property
     def blocks(self) -> tuple[frozenset[str], ...]:
-        """Its operations, in blocks that are left out together."""
+        """The lesson's operations, in blocks that are left out together."""
         return operation_blocks(set(self.families))
 
     def left_out(self, recipes: Iterable[Recipe]) -> tuple[Unseen, ...]:
-        """Returns what each probe must not have seen, the one that has seen all first."""
+        """Returns the left-out images and operations of each probe; the first probe has none."""
         sets = {touched(recipe.families, self.blocks) for recipe in recipes}
         sets |= {frozenset(range(len(self.blocks)))}
         found = [(-1, blocks) for blocks in sorted(sets - {frozenset()}, key=sorted)]
@@ -79,14 +79,14 @@ class Lesson:
         return (WHOLE, *found, *halves)
 
     def seen(self, unseen: Unseen) -> NDArray[np.bool_]:
-        """Returns the images that a probe may learn from which must not see this."""
+        """Returns True for the images of the lesson for a probe with these left out, bool (n,)."""
         half, blocks = unseen
         foreign = np.array([bool(touched(family, self.blocks) & blocks) for family in self.families])
         return ~foreign & ((self.rows < 0) | (self.rows % 2 != half))
 
 
 def learnt_images(sets: int) -> int:
-    """Returns how many images probes learn from, at most, with so many meta-train sets."""
+    """Returns the largest number of images of a lesson for the given number of meta-train sets."""
     return CLEAN + sets * _distorted(sets)
 
 

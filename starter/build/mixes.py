@@ -1,4 +1,4 @@
-"""Planning mixes: which OOD sets each part draws from, how large mixes are, and drawing them."""
+"""The plan of mixes: the OOD sets of each part, the sizes of mixes, and their draw."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from submission.errors import UnusableInput
 from submission.random import OOD_FAMILIES
 
 SHARES = (0.2, 0.8)
-"""The IND share of a mix is drawn uniformly from here where it is hidden."""
+"""Range of a hidden IND share, which is drawn uniformly."""
 LEAST_FAMILIES = 5
 FULL = round(LEAST / SHARES[0])
-"""Images from which on `LEAST` of either kind narrows no range of shares."""
+"""Smallest mix for which at least `LEAST` images of either kind leave the range of shares unrestricted."""
 HIDDEN = "hidden"
 ANY = "any"
 _MARGIN = 3.0
-"""Standard deviations of the number of IND images that all mixes draw."""
+"""Margin for the number of IND images in all mixes, in its standard deviations."""
 _DRAWS = 1000
 _STEPS = 1000
 
@@ -27,12 +27,12 @@ class Sizes:
     """The sizes of mixes.
 
     Attributes:
-        low, high: a mix's images, drawn uniformly; with the ratio `ANY` those of either kind (appendix C of
-            Gscore).
+        low, high: Smallest and largest number of a mix's images, drawn uniformly; with the ratio `ANY`, of
+            its IND and of its OOD images (appendix C of Gscore).
         ratio: `HIDDEN` (the IND share is uniform in `SHARES`), "A:B" (IND to OOD), or `ANY`.
 
     Raises:
-        UnusableInput: a value cannot be used; the option that gave it is named.
+        UnusableInput: a value cannot be used; the message names its option.
     """
 
     low: int
@@ -61,16 +61,16 @@ class Sizes:
 
     @property
     def most(self) -> tuple[int, int]:
-        """The most IND and the most OOD images that a mix may have."""
+        """Largest numbers of IND and of OOD images in a mix."""
         if self.ratio == ANY:
             return self.high, self.high
         low, high = self._range(self.high)
         return round(self.high * high), self.high - round(self.high * low)
 
     def needed(self, count: int) -> int:
-        """Returns IND images that `count` mixes need of which no two share one.
+        """Returns the number of IND images for `count` mixes without common images.
 
-        In 999 of 1,000 draws no more are needed.
+        It is enough in 999 of 1,000 draws.
         """
         sizes = np.unique(np.linspace(self.low, self.high, _STEPS).round())
         low, high = np.array([[1, 1] if self.ratio == ANY else self._range(int(n)) for n in sizes]).T
@@ -80,7 +80,7 @@ class Sizes:
         return min(count * self.most[0], int(np.ceil(count * mean + _MARGIN * spread)))
 
     def draw(self, rng: np.random.Generator) -> tuple[int, int]:
-        """Returns how many IND and OOD images a mix has, each at least `LEAST`, whatever the pools are."""
+        """Returns the numbers of IND and OOD images of a mix, each >= `LEAST`, independent of the pools."""
         if self.ratio == ANY:
             return self._count(rng), self._count(rng)
         n = self._count(rng)
@@ -88,7 +88,7 @@ class Sizes:
         return ind, n - ind
 
     def _range(self, n: int) -> tuple[float, float]:
-        """Returns the least and the largest IND share of a mix of `n` images."""
+        """Returns the smallest and the largest IND share of a mix of `n` images."""
         low, high = SHARES if self.ratio == HIDDEN else (self._share(),) * 2
         return max(min(low, 1 - LEAST / n), LEAST / n), min(max(high, LEAST / n), 1 - LEAST / n)
 
@@ -99,16 +99,16 @@ class Sizes:
 def draw_mixes(
     count: int, sizes: Sizes, ood_pools: Mapping[str, int], rng: np.random.Generator, prefix: str
 ) -> list[Mix]:
-    """Returns `count` mixes named ``<prefix>_0001`` and on, OOD sets shuffled, each as often as any other.
+    """Returns `count` mixes named ``<prefix>_0001`` and so on, with all OOD sets equally often, shuffled.
 
-    Two of them may draw the same image, as those may that are published with labels.
+    Two mixes may share images, which is allowed for mixes with public labels.
 
     Args:
-        count: how many mixes.
-        sizes: of the mixes.
-        ood_pools: how many images each OOD set has; what a mix draws of it is not looked at.
-        rng: what everything is drawn from.
-        prefix: of the names.
+        count: Number of mixes.
+        sizes: Sizes of the mixes.
+        ood_pools: Number of images of each OOD set, by name.
+        rng: Random generator of all draws.
+        prefix: Prefix of the names.
     """
     names: list[str] = []
     while len(names) < count:
@@ -124,17 +124,17 @@ def draw_apart(
     rng: np.random.Generator,
     prefix: str,
 ) -> list[Mix]:
-    """Returns `count` mixes whose images can be drawn without sharing one, else as of `draw_mixes`.
+    """Returns `count` mixes for which images can be drawn without sharing any; see `draw_mixes`.
 
-    An OOD set has its turn while it holds as many images as a mix may need, whatever the mix then draws.
+    An OOD set is used while it has at least as many images as the largest mix needs.
 
     Args:
-        count: as of `draw_mixes`.
-        sizes: as of `draw_mixes`.
-        ood_pools: as of `draw_mixes`.
-        rng: as of `draw_mixes`.
-        prefix: as of `draw_mixes`.
-        ind_pool: how many IND images there are.
+        count: Number of mixes.
+        sizes: Sizes of the mixes.
+        ood_pools: Number of images of each OOD set, by name.
+        rng: Random generator of all draws.
+        prefix: Prefix of the names.
+        ind_pool: Number of IND images.
 
     Raises:
         ValueError: there are too few images; see `room.fit`.
@@ -159,11 +159,10 @@ def _mix(prefix: str, number: int, ood_set: str, sizes: Sizes, rng: np.random.Ge
 
 
 def split_families(names: Sequence[str], seed: int) -> dict[str, list[str]]:
-    """Returns OOD sets by part, no family in two.
+    """Returns OOD sets by part, with each family in one part.
 
-    A tenth of the families is "val", three "test", the others "train".
-
-    The largest family is in "train". The seed is public: which images a hidden mix holds is not.
+    A tenth of the families is "val", three tenths are "test", the others "train", with the largest family.
+    The seed is public; the images of hidden mixes are not drawn from it.
 
     Raises:
         UnusableInput: there are too few families.
@@ -185,15 +184,15 @@ def split_families(names: Sequence[str], seed: int) -> dict[str, list[str]]:
 
 
 def part_sets(names: Sequence[str], seed: int, tested: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Returns OOD sets by part: as `split_families`, or, where the test has sets of its own, these to "test".
+    """Returns OOD sets by part, split by families or with given sets for the test.
 
     Args:
-        names: sets that participants may see.
-        seed: as in `split_families`.
-        tested: sets for the test alone; the test's share of `names` then joins "train".
+        names: Sets that participants may see.
+        seed: Seed of the split, see `split_families`.
+        tested: Sets for the test only; the test's share of `names` then joins "train".
 
     Raises:
-        UnusableInput: as `split_families`; `tested` is of one family, or of a family that `names` shows.
+        UnusableInput: see `split_families`; or `tested` has a single family, or a family of `names`.
     """
     parts = split_families(names, seed)
     if not tested:

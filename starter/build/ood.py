@@ -1,4 +1,4 @@
-"""The sets of a competition of the OOD track: planned, written, measured, and how far chance moves them."""
+"""The sets of a competition of the OOD track: their plan, files, targets and sampling noise."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -35,11 +35,11 @@ from submission.random import GRID_HALVES, MIXES, NOISE_FLOOR, OOD_IMAGES
 from submission.tracks import TRACKS
 
 BUILD_NEEDS = ("features",)
-"""Observed while building beside what detectors need: what costs no further forward pass."""
+"""Fields observed while building, in addition to detectors' needs; they cost no further forward pass."""
 GROUPS = {"mostly-ood": 0.4, "balanced": 0.6, "mostly-ind": 1.0}
-"""Groups of mixes by IND share: each reaches up to here."""
+"""Groups of mixes by IND share, with the upper limit of each."""
 SHIFTED = 0.25
-"""Part of the test's IND images that a grid's cells are made of, as their share of a grid."""
+"""Fraction of the test's IND images from which a grid's cells are made."""
 
 
 def plan_mixes(plan: OodPlan, claim: Claim, splits: Splits, device: str) -> "MixedSets":
@@ -65,10 +65,10 @@ def plan_mixes(plan: OodPlan, claim: Claim, splits: Splits, device: str) -> "Mix
 
 
 def check_detectors(settings: Settings, given: Mapping[str, Classifier]) -> None:
-    """Refuse detectors that read features of classifiers that give logits alone.
+    """Refuse detectors that read features, for classifiers that give logits only.
 
     Raises:
-        UnusableInput: there are such; both are named.
+        UnusableInput: there is such a pair; the message names both.
     """
     if not isinstance(settings.plan, OodPlan):
         return
@@ -86,12 +86,12 @@ class MixedSets:
     """The mixes of each part; see `draft.Plans`.
 
     Attributes:
-        settings, plan: what was asked for.
-        pools: of each part.
-        mixes: of each part.
-        shown: the OOD sets of the meta-train mixes, which participants get.
-        inputs: what was read, by the option that named it.
-        drawn: how large the mixes are.
+        settings, plan: Settings of the build, and those of the track.
+        pools: Pools of images by part.
+        mixes: Mixes by part.
+        shown: OOD sets of the meta-train mixes, which participants get.
+        inputs: Hashes of the inputs, by option.
+        drawn: Sizes of the mixes.
     """
 
     settings: Settings
@@ -104,7 +104,7 @@ class MixedSets:
 
     @property
     def told(self) -> dict[str, object]:
-        """What participants are told beside the settings."""
+        """Public settings of the competition that follow from the plan, plain JSON values."""
         return {"sizes": [self.drawn.low, self.drawn.high]}
 
     @property
@@ -131,10 +131,10 @@ class MixedSets:
             _write_mixes(public / part, self.mixes[part])
 
     def measure(self, draft: Competition, device: str, cluster: Cluster | None) -> Truth:
-        """Returns every target, and the standard deviation that chance gives it.
+        """Returns every target, with its standard deviation over draws of images.
 
         Meta-train mixes are rows of their pools; the others are observed from their files, as methods do. The
-        IND pools of these tell what is IND in them: they are observed here, and no worker is given them.
+        IND pools of these would reveal their IND images, so they are observed here and never sent to workers.
         """
         needs = () if draft.logits_alone else BUILD_NEEDS
         if cluster:
@@ -164,7 +164,7 @@ class MixedSets:
         truth: dict[str, float],
         deviations: dict[str, float] | None,
     ) -> None:
-        """Put a subject's metric on each mix of a part, and its deviation where one is asked for, there."""
+        """Put a subject's metric on each mix of a part into `truth`, and its deviation into `deviations`."""
         _, detector, metric = TRACKS["ood"].split(subject)
         ind, fpr = scored[detector, ""], self.plan.fpr
         for mix in self.mixes[part]:
@@ -179,11 +179,11 @@ class MixedSets:
         return [_key(mix.mix, self.settings.grid) for mix in self.mixes[part]]
 
     def divided(self) -> list[Key]:
-        """Returns the families alone, whatever their groups are."""
+        """Returns the keys by which test sets are divided: families, without groups."""
         return [(name, "ood", family) for name, _, family in self.keys("test")]
 
     def record(self) -> list[dict[str, object]]:
-        """Returns how to make the test sets again: plain JSON values."""
+        """Returns the data to make the test sets again, plain JSON values."""
         pairs = zip(self.mixes["test"], self.keys("test"), strict=True)
         return [
             {"recipe": mix.mix.to_json(), "group": group, "family": source}
@@ -196,10 +196,10 @@ class Pools:
     """The pools of images from which the mixes of one part are drawn.
 
     Attributes:
-        part: "train", "val" or "test".
+        part: Name of the part, "train", "val" or "test".
         ind: IND images without labels.
-        ood: every OOD set.
-        names: those of this part.
+        ood: Every OOD set, by name.
+        names: Names of this part's OOD sets.
     """
 
     part: str
@@ -208,9 +208,9 @@ class Pools:
     names: Sequence[str]
 
     def draw(self, settings: Settings, room: Room, test_seed: int) -> list[FromPools]:
-        """Returns the part's mixes, in a random order, so that a number tells nothing of a set.
+        """Returns the part's mixes in random order, so their numbers reveal nothing.
 
-        The mixes of a test share no image: each has images of its own to draw from.
+        The mixes of a test share no image: each draws from separate images.
         """
         seed = test_seed if self.part == "test" else settings.seed
         rng = MIXES(seed, self.part)
@@ -227,7 +227,7 @@ class Pools:
         return [FromPools(mix, self.ind, self.ood[mix.ood_set]) for mix in mixes]
 
     def _apart(self, mixes: Sequence[Mix], rng: np.random.Generator) -> list[FromPools]:
-        """Returns the mixes, each with a part of the pools as large as it draws, no image in two parts."""
+        """Returns the mixes, each with a separate part of the pools, of the size that it draws."""
         ind = rng.permutation(len(self.ind))
         ood = {name: rng.permutation(len(self.ood[name])) for name in self.names}
         found = []
@@ -239,7 +239,7 @@ class Pools:
 
 
 def images_of(pools: Mapping[str, Pools]) -> Images:
-    """Returns how many images the parts have to draw from."""
+    """Returns the numbers of images in the parts' pools."""
     ood = {part: {name: len(pool.ood[name]) for name in pool.names} for part, pool in pools.items()}
     return Images({part: len(pool.ind) for part, pool in pools.items()}, ood)
 
@@ -247,10 +247,9 @@ def images_of(pools: Mapping[str, Pools]) -> Images:
 def _cell_pools(
     plan: OodPlan, claim: Claim, splits: Splits, ruler: Ruler, pools: Mapping[str, Pools]
 ) -> dict[str, Pools]:
-    """Returns validation and test pools with cells of shifted images in place of their OOD sets.
+    """Returns validation and test pools with cells of shifted images instead of their OOD sets.
 
-    In the test, a quarter of the IND images are shifted, the others are not, and no image, however it is
-    shifted, is in two cells.
+    In the test, a quarter of the IND images is shifted, and no image is in two cells under different shifts.
     """
     settings, seeds = claim.settings, {"val": claim.settings.seed, "test": claim.test_seed}
     size, most = plan.largest(settings.set_size), plan.mix_sizes(settings.set_size).most[1]
@@ -284,7 +283,7 @@ def _bases(settings: Settings, plan: OodPlan, splits: Splits) -> dict[str, Image
 
 
 def _once(images: ImageSet, public: Sequence[ImageSet]) -> ImageSet:
-    """Returns the images without those that are public, and of equal ones the first."""
+    """Returns the images without public ones and without duplicates."""
     found = without_shared({"IND images of the test": images}, public)
     if not found:
         raise UnusableInput("every IND image of the test is public, in --source: give others")
@@ -294,9 +293,9 @@ def _once(images: ImageSet, public: Sequence[ImageSet]) -> ImageSet:
 def _ood_sets(
     settings: Settings, plan: OodPlan, splits: Splits, test_ind: ImageSet
 ) -> tuple[dict[str, ImageSet], dict[str, list[str]]]:
-    """Returns the OOD sets that are used, and the names of those of each part.
+    """Returns the OOD sets by name, and the names of each part's sets.
 
-    They are without those left out, and without images that are also IND images or in two sets.
+    Sets excluded by the settings are omitted, and so are images that are also IND or in another set.
     """
     counts = count_ood(settings, plan, splits.classes)
     most = read_most(settings, plan, len(counts["test"]))
@@ -318,7 +317,7 @@ def _ood_sets(
 
 
 def _drawn(images: ImageSet, most: int, seed: int) -> ImageSet:
-    """Returns the images in their order, up to a limit."""
+    """Returns `most` of the images, drawn at random, in their order; all if they are fewer."""
     if len(images) <= most:
         return images
     return images.take(np.sort(OOD_IMAGES(seed, images.name).permutation(len(images))[:most]))
@@ -335,7 +334,7 @@ def _read_ood_sets(settings: Settings, plan: OodPlan, splits: Splits, most: int)
 def _inputs(
     settings: Settings, plan: OodPlan, ood: Mapping[str, ImageSet], test_ind: ImageSet
 ) -> dict[str, str]:
-    """Returns a hash of the OOD sets and of the test's own IND images, by the option that named them."""
+    """Returns hashes of the OOD sets and of the test's own IND images, by option."""
     option = f"--classes {plan.classes}" if plan.classes else f"--ood {plan.ood}"
     option += "".join(f" or --test-from {path}" for path in settings.test_from)
     own = {f"--test-ind {plan.test_ind}": test_ind.digest} if plan.test_ind else {}
@@ -343,14 +342,14 @@ def _inputs(
 
 
 def _write_mixes(folder: Path, mixes: Sequence[FromPools]) -> None:
-    """Write the images of each mix; a validation mix's labels tell OOD images (1) from the others (0)."""
+    """Write the images of each mix; the labels of a validation mix are 1 for OOD images, 0 for IND."""
     for mix in tqdm(mixes, desc=f"write {folder.name} mixes", unit="set"):
         labels = mix.labels() if folder.name == "val" else None
         write_npz(folder / f"{mix.name}.npz", ImageSet(mix.name, mix.render(), labels))
 
 
 def _key(mix: Mix, grid: str) -> tuple[str, str, str]:
-    """Returns name, group and family; those of a cell are its semantic level, as "s3", and itself."""
+    """Returns name, group and family; for a cell, its name, semantic level such as "s3", and itself."""
     if grid:
         return mix.name, mix.ood_set.partition("c")[0], mix.ood_set
     share = mix.ind / len(mix)

@@ -1,6 +1,6 @@
-"""Which sets a competition of the accuracy track is made of, planned before anything is rendered.
+"""The plan of the sets of a competition of the accuracy track, made before anything is rendered.
 
-The module is long because every base that a set can have is next to the plan that chooses it.
+The module is long because every kind of base is next to the plan that chooses it.
 """
 
 import re
@@ -26,12 +26,12 @@ from submission.random import BASE_IMAGES, SHARED, TEST_SETS, VAL_SETS
 FEW_CLASSES = 7
 """A natural set with fewer classes than this counts as `natural-few`."""
 LEAST_TRAIN = 2
-"""Meta-train sets that there must be to learn from."""
+"""Fewest meta-train sets of a competition."""
 _TAKEN = re.compile(r"(val|test)_\d{4,}")
 
 
 class Base(Protocol):
-    """The origin of a set's images; as text it is what `private/build.json` says."""
+    """The origin of a set's images; its text is recorded in `private/build.json`."""
 
     def images_for(self, recipe: Recipe, split: ImageSet) -> ImageSet:
         """Returns the images that `recipe` draws from; `split` is the validation or test base."""
@@ -51,12 +51,14 @@ class OfSplit:
 
 @dataclass(frozen=True)
 class InTurn:
-    """A set's turn at the split's images: none recurs before all, but for too few of a set, have been drawn.
+    """A set's share of the split's images in rounds: no image recurs before all have been drawn.
+
+    Images at the end of a round that are too few for a set are skipped.
 
     Attributes:
-        turn: which one, from 0.
-        turns: how many there are in a round.
-        seed: of the order of the images, which is another one in every round.
+        turn: Number of the set, from 0.
+        turns: Number of sets in a round.
+        seed: Seed of the order of the images, which differs between rounds.
     """
 
     turn: int
@@ -76,7 +78,7 @@ class InTurn:
 
 @dataclass(frozen=True)
 class OfFamily:
-    """Digits of an embedded family of natural shift, drawn anew for each set."""
+    """Digits of an embedded family of natural shift, drawn independently for each set."""
 
     family: str
 
@@ -91,7 +93,7 @@ class OfFamily:
 
 @dataclass(frozen=True)
 class AtPath:
-    """A set at a path, which is read once."""
+    """A set at a path; it is read once."""
 
     path: str
     images: ImageSet
@@ -124,11 +126,11 @@ class Planned:
     """A validation or test set before it is rendered.
 
     Attributes:
-        base: where its images come from.
-        recipe: what is done to them; its name is the set's.
-        group: seen | unseen | natural; `natural-few` where a natural set has few classes; of a cell, its
-            level.
-        family: what a fold, a bootstrap draw or the public/private split never divides
+        base: Origin of its images.
+        recipe: Recipe with the operations and the set's name.
+        group: "seen", "unseen", "natural", or "natural-few" for a natural set with few classes; for a cell,
+            its level.
+        family: Name of a group of sets that folds, bootstrap draws and the public/private split never divide
             (docs/decisions/0010-families.md).
     """
 
@@ -139,10 +141,7 @@ class Planned:
 
     @classmethod
     def from_record(cls, entry: Mapping[str, str]) -> "Planned":
-        """Returns the set that `record` tells of, where its images need no file.
-
-        Those of a split or of a family.
-        """
+        """Returns the set of a `record`, for images of a split or of an embedded family."""
         kind, _, family = entry["base"].partition(":")
         if kind == "turn":
             base: Base = InTurn(*map(int, family.split(":")))
@@ -174,7 +173,7 @@ def plan_train(
 ) -> list[Recipe]:
     """Returns the meta-train sets' recipes: those of the file, or drawn from the public seed.
 
-    `clusters` of the base's images are what sub-populations are made of; see `draw_recipes`.
+    Sub-populations consist of `clusters` of the base's images; see `draw_recipes`.
 
     Raises:
         UnusableInput: the file cannot be read, has one recipe, or one with the name of another part's set.
@@ -198,15 +197,15 @@ def plan_train(
 
 
 def check_set_size(settings: Settings, counts: Mapping[str, int], tested: int) -> None:
-    """Refuse sets larger than what they are drawn from, before anything is rendered or trained.
+    """Refuse sets larger than their base, before anything is rendered or trained.
 
     Args:
-        settings: the common settings.
-        counts: how many images "validation" and "test" sets are drawn from.
-        tested: how many test images the source has, which these are a part of.
+        settings: Common settings.
+        counts: Number of base images of "validation" and "test" sets.
+        tested: Number of test images of the source, of which these bases are parts.
 
     Raises:
-        UnusableInput: `set_size` is larger than one of the counts; the message says what would do.
+        UnusableInput: `set_size` is larger than one of the counts; the message gives a remedy.
     """
     made = {"validation": settings.val_sets, "test": settings.test_sets}
     for part, count in counts.items():
@@ -221,10 +220,10 @@ def check_set_size(settings: Settings, counts: Mapping[str, int], tested: int) -
 def plan_part(settings: Settings, plan: AccuracyPlan, part: str, like: Splits, seed: int) -> list[Planned]:
     """Returns the sets of "val" or "test" in a random order under neutral names.
 
-    Of the sets made here, three eighths are natural shift where the source is the embedded one (it alone
-    has some); of the rest, two fifths apply the meta-train operations (`seen`) and the others one operation
-    that is new each (`unseen`, see `unseen_operations`; where nothing is new, all are `seen`). Validation has
-    a quarter of these operations and of the natural families, test the others.
+    With the embedded source, three eighths of the sets have natural shift. Of the others, two fifths have the
+    meta-train operations (`seen`), and the rest have one new operation each (`unseen`, see
+    `unseen_operations`; if no operation is new, all are `seen`). Validation sets have a quarter of the new
+    operations and of the natural families, test sets the others.
     """
     rng = (TEST_SETS if part == "test" else VAL_SETS)(seed)
     wanted = settings.val_sets if part == "val" else settings.test_sets
@@ -249,7 +248,7 @@ def plan_part(settings: Settings, plan: AccuracyPlan, part: str, like: Splits, s
 
 
 def _in_turns(planned: Sequence[Planned], around: int, seed: int) -> list[Planned]:
-    """Returns the sets, those made from the split's images in turns, `around` of them in a round."""
+    """Returns the sets; those from the split's images share them in rounds of `around` sets."""
     made = [each.recipe.name for each in planned if each.base == OfSplit()]
     bases = {name: InTurn(turn, around, seed) for turn, name in enumerate(made)}
     return [replace(each, base=bases.get(each.recipe.name, each.base)) for each in planned]
@@ -308,7 +307,7 @@ def _from_path(settings: Settings, path: str, like: Splits, rng: np.random.Gener
 
 
 def _share(settings: Settings, part: str, names: list[str], rng: np.random.Generator) -> list[str]:
-    """Returns a quarter of the families for validation and the others for test (all without validation)."""
+    """Returns the families of a part: a quarter for "val", the others (or all without "val") for "test"."""
     public = SHARED(settings.seed)
     shuffled = [names[i] for i in public.permutation(len(names))]
     quarter = max(1, len(names) // 4) if settings.val_sets and len(names) > 1 else 0

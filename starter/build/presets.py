@@ -1,4 +1,4 @@
-"""Presets: settings of whole competitions by name; whatever else is asked for goes before them."""
+"""Presets: settings of whole competitions by name; explicit settings override them."""
 
 from submission import UnusableInput
 
@@ -28,13 +28,13 @@ PRESETS: dict[str, dict[str, dict[str, object]]] = {
 """Settings of whole competitions, by the preset's name and the track.
 
 `datacv2023` is the DataCV challenge of CVPR 2023: two classifiers, a thousand meta-train sets of the whole
-test split of CIFAR-10 under the default group. Its validation sets, CIFAR-10.1 and corruptions of it, come by
-``--val-from``. `small` is built in seconds on the embedded data.
+test split of CIFAR-10 under the default group. Its validation sets, CIFAR-10.1 and corruptions of it, are
+given by ``--val-from``. `small` is built in seconds on the embedded data.
 """
 
 
 def preset(name: str, track: str) -> dict[str, object]:
-    """Returns the settings of a preset. Raises UnusableInput where the track has none of this name."""
+    """Returns the settings of a preset. Raises UnusableInput if the track has no preset of this name."""
     if name not in PRESETS:
         raise UnusableInput(f"--preset {name!r} is unknown; there are {', '.join(PRESETS)}")
     if track not in PRESETS[name]:

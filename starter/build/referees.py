@@ -1,4 +1,4 @@
-"""Referees of a build: encoders are loaded, probes fitted and checked, and what they see is packed."""
+"""Referees of a build: loading encoders, fitting and checking probes, packing observations."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,11 +31,11 @@ from starter.sources.splits import Splits
 from submission import Competition, UnusableInput
 
 DEVIATIONS = 3.0
-"""Standard deviations above the commonest class's share from which on a probe is better than chance."""
+"""Margin above the largest class frequency, in standard deviations, of a probe that is better than chance."""
 SAME = 0.995
-"""The share of images with one class from which on a referee knows what the classifier does, no more."""
+"""Fraction of agreement from which on a referee is regarded as equal to the classifier."""
 SETS, COMPARED = 10, 50
-"""Meta-train sets, and images of each, on which referee and classifier are compared."""
+"""Numbers of meta-train sets, and of images of each, on which referee and classifier are compared."""
 CHUNK = 500
 
 
@@ -44,9 +44,9 @@ class Fitted:
     """A referee before it is written.
 
     Attributes:
-        name: how it is called.
-        encoder: its encoder.
-        probes: its probes.
+        name: Name of the referee.
+        encoder: Encoder of the referee.
+        probes: Probes on the encoder's features.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Fitted:
         return isinstance(self.encoder, TwoTowerEncoder) or self.probes.spec == LITE0
 
     def told(self) -> dict[str, Any]:
-        """Returns what competition.json says of it."""
+        """Returns its entry in competition.json."""
         return {
             "name": self.name,
             "spec": self.probes.spec,
@@ -69,7 +69,7 @@ class Fitted:
 
 
 def referee_name(spec: str) -> str:
-    """Returns how a referee is called, by how its encoder is named.
+    """Returns the name of a referee, derived from the spec of its encoder.
 
     >>> [referee_name(spec) for spec in ("lite0", "clip:ViT-B-32=openai", "photos/own.safetensors", "a.b:c")]
     ['lite0', 'ViT-B-32', 'own', 'c']
@@ -83,16 +83,16 @@ def referee_name(spec: str) -> str:
 def load_referees(
     specs: Sequence[str], device: str = "cpu", precision: str = "float32", trained: bool = True
 ) -> dict[str, ImageEncoder]:
-    """Returns the encoder of each referee, by how it is named.
+    """Returns the encoder of each referee, by its spec.
 
     Args:
-        specs: as for `load_image_encoder`.
-        device: where networks run.
-        precision: of networks that others have trained.
-        trained: with the embedded one, which is trained unless it was before; else it is left out.
+        specs: Names of encoders, see `load_image_encoder`.
+        device: Device that runs the networks.
+        precision: Precision of pretrained networks.
+        trained: True to include the embedded encoder, which is trained if necessary; False to omit it.
 
     Raises:
-        UnusableInput: there is no such encoder, file or library; two referees would have one name.
+        UnusableInput: an encoder, file or library does not exist, or two referees would have the same name.
     """
     names = [referee_name(spec).casefold() for spec in specs]
     for spec, name in zip(specs, names, strict=True):
@@ -120,9 +120,9 @@ def fit_referees(
     seed: int,
     public: Path | None = None,
 ) -> list[Fitted]:
-    """Returns every referee with its probes, from the folder `public` where they are there already.
+    """Returns every referee with its probes, from the folder `public` if they exist there already.
 
-    What was measured is told.
+    The accuracy of the probes is printed.
 
     Raises:
         UnusableInput: an encoder cannot encode the images, a class has no image, or a probe is at chance.
@@ -144,7 +144,7 @@ def fit_referees(
 
 
 def write_referees(public: Path, fitted: Iterable[Fitted]) -> None:
-    """Write probes, and encoders that are files."""
+    """Write the probes, and the encoders that are files."""
     for each in fitted:
         each.probes.save(public / probes_file(each.name))
         if isinstance(each.encoder, TwoTowerEncoder):
@@ -152,7 +152,7 @@ def write_referees(public: Path, fitted: Iterable[Fitted]) -> None:
 
 
 def referee_files(fitted: Iterable[Fitted]) -> list[str]:
-    """Returns what `write_referees` writes, below ``public/``."""
+    """Returns the paths of the files of `write_referees` below ``public/``."""
     files = []
     for each in fitted:
         files.append(probes_file(each.name))
@@ -161,19 +161,19 @@ def referee_files(fitted: Iterable[Fitted]) -> list[str]:
 
 
 def seen_files(fitted: Iterable[Fitted]) -> list[str]:
-    """Returns what `pack_seen` writes, below ``public/``."""
+    """Returns the paths of the files of `pack_seen` below ``public/``."""
     return [packed_file(each.name) for each in fitted]
 
 
 def referee_inputs(encoders: Mapping[str, ImageEncoder]) -> dict[str, str]:
-    """Returns the name of each encoder, which tells its weights, by the option that named it."""
+    """Returns the name of each encoder, which identifies its weights, by option."""
     return {f"--referee {spec}": encoder.name for spec, encoder in encoders.items()}
 
 
 def referee_needs(fitted: Sequence[Fitted]) -> tuple[str, ...]:
-    """Returns what is observed of public sets while building.
+    """Returns the fields observed on public sets while building.
 
-    Features too where participants cannot make them.
+    They include features if participants cannot compute them.
     """
     if not fitted:
         return ()
@@ -181,7 +181,7 @@ def referee_needs(fitted: Sequence[Fitted]) -> tuple[str, ...]:
 
 
 def pack_seen(draft: Competition, fitted: Sequence[Fitted], device: str) -> None:
-    """Write what referees have seen of all public sets, so that participants need not run their encoders."""
+    """Write the referees' observations of all public sets, so participants need not run their encoders."""
     needs, sets = referee_needs(fitted), PublicSets(draft)
     renderings: list[Rendering] = [sets.find("source", name) for name in ("reference", "train_ref")]
     renderings += [*sets.train, *sets.stored("val"), *sets.stored("test")]
@@ -197,10 +197,10 @@ def pack_seen(draft: Competition, fitted: Sequence[Fitted], device: str) -> None
 def check_differs(
     draft: Competition, fitted: Sequence[Fitted], base: ImageSet, recipes: Sequence[Recipe]
 ) -> None:
-    """Refuse a referee that says what a classifier says of images of meta-train sets: it knows no more.
+    """Refuse a referee with the same predictions as a classifier on images of meta-train sets.
 
     Raises:
-        UnusableInput: a referee and a classifier give each image the same class.
+        UnusableInput: a referee and a classifier agree on at least the fraction `SAME` of the images.
     """
     if not fitted:
         return
@@ -262,7 +262,7 @@ def _figures(
     shown: NDArray[np.float16] | None,
     lesson: Lesson,
 ) -> dict[str, float]:
-    """Returns accuracy and calibration error on the reference, plain and under operations left out."""
+    """Returns accuracy and calibration error on the reference, plain and under left-out operations."""
     numbers = np.zeros(len(known), np.int64)
     plain = softmax(probes.logits(known, numbers).astype(np.float64), axis=1)
     figures = {
@@ -281,7 +281,7 @@ def _figures(
 
 
 def _summary(name: str, probes: Probes) -> str:
-    """Returns what was measured, for people."""
+    """Returns the measured accuracies as text."""
     figures = probes.figures
     text = (
         f"referee {name} ({probes.encoder}): right for {figures['accuracy']:.1%} of the reference images, "
@@ -296,7 +296,7 @@ def _summary(name: str, probes: Probes) -> str:
 
 
 def told_spec(spec: str) -> str:
-    """Returns how an encoder is named, without folders of the organizer's.
+    """Returns the spec of an encoder without the organizer's folders.
 
     >>> told_spec("clip:ViT-B-32=/home/ada/vit.pt"), told_spec("photos/own.safetensors"), told_spec("lite0")
     ('clip:ViT-B-32=vit.pt', 'own.safetensors', 'lite0')
@@ -318,7 +318,7 @@ def _predicted(classifier: Classifier, images: torch.Tensor) -> NDArray[np.int64
 
 
 def _of_names(encoder: ImageEncoder, classes: Sequence[str]) -> Linear:
-    """Returns zero-shot classes: the class whose name, in CLIP's 80 prompts, is nearest to the image."""
+    """Returns a zero-shot probe: the nearest class name, averaged over CLIP's 80 prompts, is predicted."""
     texts: Encoder = encoder  # type: ignore[assignment]
     prompts = clip_templates() if isinstance(encoder, ClipEncoder) else ("{}",)
     names = [name.replace("_", " ") for name in classes]

@@ -1,7 +1,7 @@
-"""Room for mixes: how many images they need, how many there are, and what fits.
+"""The number and sizes of mixes that the available images allow.
 
-No image is in two mixes of a test, since that would give away what it is; and the range of IND shares never
-narrows for want of images, where the target would be nearly known. So there are fewer or smaller mixes.
+No image is in two mixes of a test, since that would reveal that it is IND; and a lack of images never narrows
+the range of IND shares, since the target would be nearly known. Instead there are fewer or smaller mixes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,16 +14,17 @@ from starter.sources.oodsets import count_ood_images
 from submission.errors import UnusableInput
 
 KEPT = 1000
-"""Images of an OOD set that labelled mixes are drawn from, or twice the largest mix's."""
+"""Number of images of an OOD set for labelled mixes, if it is more than twice those of the largest mix."""
 
 
 @dataclass(frozen=True)
 class Images:
-    """The numbers of images that there are.
+    """The numbers of available images.
 
     Attributes:
-        ind: of the IND classes, by part.
-        ood: of each OOD set by part and name; a test without any takes what is made later.
+        ind: Number of IND images, by part.
+        ood: Number of images of each OOD set, by part and name; a test without any uses cells that are made
+            later.
     """
 
     ind: Mapping[str, int]
@@ -32,12 +33,12 @@ class Images:
 
 @dataclass(frozen=True)
 class Room:
-    """Mixes of a test that fit.
+    """The mixes of a test that the available images allow.
 
     Attributes:
-        count: how many.
-        sizes: of them and of all others.
-        images: what there is.
+        count: Number of mixes.
+        sizes: Sizes of all mixes.
+        images: Numbers of available images.
     """
 
     count: int
@@ -57,10 +58,10 @@ class Room:
 
 
 def fit(settings: Settings, plan: OodPlan, images: Images) -> Room:
-    """Returns the number and sizes of a test's mixes: as asked for, or the default as far as images allow.
+    """Returns the number and sizes of a test's mixes: those of the settings, or defaults that fit the images.
 
     Raises:
-        UnusableInput: there are too few images; the message says what to change.
+        UnusableInput: there are too few images; the message gives a remedy.
     """
     asked = Room(settings.test_sets, plan.mix_sizes(settings.set_size), images)
     problem = _shortage(asked, settings, plan)
@@ -73,29 +74,30 @@ def fit(settings: Settings, plan: OodPlan, images: Images) -> Room:
 
 
 def read_most(settings: Settings, plan: OodPlan, tested: int) -> int:
-    """Returns how many images of an OOD set are read at most.
+    """Returns the largest number of images that are read of an OOD set.
 
-    Where it is not the test's, `kept_most` are kept.
+    Of sets outside the test, `kept_most` images are kept.
 
     Args:
-        settings: what was asked for.
-        plan: the plan of the mixes.
-        tested: how many OOD sets the test has.
+        settings: Settings of the build.
+        plan: Settings of the OOD track.
+        tested: Number of OOD sets of the test.
     """
     most = plan.mix_sizes(settings.set_size).most[1]
     return max(kept_most(settings, plan), 2 * most * -(-settings.test_sets // max(tested, 1)))
 
 
 def kept_most(settings: Settings, plan: OodPlan) -> int:
-    """Returns how many images of an OOD set labelled mixes are drawn from at most."""
+    """Returns the largest number of images of an OOD set for labelled mixes."""
     return max(KEPT, 2 * plan.largest(settings.set_size))
 
 
 def count_ood(settings: Settings, plan: OodPlan, classes: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Returns how many images the OOD sets of each part have, by part and name; none is read.
+    """Returns the number of images of each OOD set, by part and name, without reading them.
 
     Raises:
-        UnusableInput: as `count_class_images`, `count_ood_images` and `part_sets`; two sets have one name.
+        UnusableInput: see `count_class_images`, `count_ood_images` and `part_sets`; or two sets have the same
+            name.
     """
     if plan.classes:
         reading = plan.id_up_to, plan.classes_per_set
@@ -115,7 +117,7 @@ def count_ood(settings: Settings, plan: OodPlan, classes: Sequence[str]) -> dict
 
 
 def _smaller(asked: Room, settings: Settings, plan: OodPlan) -> Iterator[Room]:
-    """Yield rooms of fewer and smaller mixes, unless their size and number were given: the best first."""
+    """Yield rooms with fewer or smaller mixes, best first, unless their size and number were given."""
     by_default = settings.at_default("set_size") and not plan.sizes
     low = min(FULL, asked.sizes.low) if by_default else asked.sizes.low
     for size in range(asked.sizes.low - 1, low - 1, -1):
@@ -127,7 +129,7 @@ def _smaller(asked: Room, settings: Settings, plan: OodPlan) -> Iterator[Room]:
 
 
 def _shortage(room: Room, settings: Settings, plan: OodPlan) -> str:
-    """Returns what there is too little of and what to change, in a line; "" where nothing is."""
+    """Returns a line with the missing images and a remedy; "" if there are enough."""
     counts = {"train": settings.train_sets, "val": settings.val_sets, "test": room.count}
     size = "--sizes" if plan.sizes else "--set-size"
     for part, sets in room.images.ood.items():
@@ -146,7 +148,7 @@ def _shortage(room: Room, settings: Settings, plan: OodPlan) -> str:
 
 
 def _of_all(room: Room, size: str) -> str:
-    """Returns the same of the images that all mixes of a test need together."""
+    """Returns such a line for the images that all mixes of a test need together."""
     ind, needed, most = room.images.ind["test"], room.sizes.needed(room.count), room.sizes.most[1]
     places = sum(pool // most for pool in room.images.ood["test"].values())
     mixes = f"{room.count} test mixes of {room.sizes.high} images, no image in two of them,"

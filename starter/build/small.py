@@ -1,4 +1,4 @@
-"""The embedded classifier, `small`, trained once per user and kept: the next contest gets the same bytes."""
+"""The embedded classifier, `small`, which is trained once per user and kept, so its bytes are the same."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,11 +19,16 @@ from submission.files import digest_of, sha256
 def kept_small(train: ImageSet, classes: Sequence[str], seed: int) -> Network:
     """Returns `small` for these images and seed: from the user's cache folder, or trained and kept there.
 
-    Builds at the same time may both train; they write the same bytes, each file whole. Where the folder
-    cannot be written nothing is kept; a damaged file is made again.
+    Simultaneous builds may both train; they write the same bytes, each file atomically. If the folder cannot
+    be written, nothing is kept; a damaged file is replaced.
+
+    Args:
+        train: Labelled training images.
+        classes: Names of the classes.
+        seed: Seed of the training.
 
     Raises:
-        ValueError: as `train_small`.
+        ValueError: see `train_small`.
     """
     path = cache_folder() / "small" / f"{_key(train, classes, seed)}.safetensors"
     if path.is_file():
@@ -36,7 +41,7 @@ def kept_small(train: ImageSet, classes: Sequence[str], seed: int) -> Network:
 
 
 def _key(train: ImageSet, classes: Sequence[str], seed: int) -> str:
-    """Identifies everything that the weights depend on, with the code that trains and how it computes."""
+    """Returns a hash of everything that the weights depend on, with the code and the settings of PyTorch."""
     code, threads = sha256(Path(small.__file__)), torch.get_num_threads()
     computes = (torch.__version__, torch.backends.cpu.get_cpu_capability(), threads)
     return digest_of(train.digest, *classes, seed, code, *computes)

@@ -6,14 +6,19 @@ from numpy.typing import NDArray
 from submission.arrays import FloatArray
 
 CLUSTER = 60
-"""Images of an average cluster."""
+"""Mean number of images of a cluster."""
 
 
 def hard_to_easy(features: FloatArray, confidence: FloatArray, seed: int) -> NDArray[np.int64]:
-    """Returns the cluster of each image, int64 (n,); a classifier is least sure of cluster 0.
+    """Returns the cluster of each image, int64 (n,), ordered from low to high mean confidence.
 
-    K-means on standardised features (n, d); clusters are ordered by their mean `confidence` (n,). They are of
-    what the network sees alike, not of what it gets wrong: no label is used.
+    Clusters are found by k-means on standardised features. They group images that are similar to the network,
+    not images with errors: no label is used.
+
+    Args:
+        features: Penultimate features (n, d), or logits.
+        confidence: Confidence of the classifier in each image (n,).
+        seed: Seed of k-means.
     """
     from sklearn.cluster import KMeans
 

@@ -1,7 +1,7 @@
-"""Handing the map (set, classifier, needs) -> cache entry to a Dask cluster, whose workers share the cache.
+"""Observing on a Dask cluster, with a task for each set and classifier and workers that share the cache.
 
-The cluster only fills the cache; what comes after reads it as on a single machine, so results are the same.
-Dask sends pickled code and data between the machines of one owner; nothing that a participant submits does.
+The cluster only fills the cache; later steps read it as on a single machine, so results are the same. Dask
+sends pickled code and data between the machines of one owner, but no data from participants.
 """
 
 import secrets
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT = 10
-"""Seconds in which the scheduler must answer."""
+"""Seconds to wait for the scheduler's answer."""
 WORKERS = 30
-"""Seconds in which a worker must be there."""
+"""Seconds to wait for a worker."""
 RETRIES = 3
-"""How often a task is tried again that failed for no fault of its set: a disk, a network."""
+"""Number of repetitions of a task that failed because of its machine, such as a disk or a network."""
 DEATHS = 10
-"""How many workers may die with a task before it is given up, where the cluster is started here."""
+"""Number of workers of a local cluster that may die with a task before it is given up."""
 RESTART = "10 minutes"
-"""In which a worker that died is started anew, on a busy machine too; else Dask gives it up after 15 s."""
+"""Time allowed for restarting a dead worker, enough on a busy machine; Dask's default is 15 s."""
 BATCH = 1000
-"""Tasks that are sent to the scheduler at a time."""
+"""Number of tasks sent to the scheduler at a time."""
 SHOWN = 20
-"""Failed sets that a message names."""
+"""Number of failed sets that a message names."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Cluster:
     """A Dask cluster.
 
     Attributes:
-        name: how the user calls it.
-        client: the connection.
+        name: Address of the cluster as given by the user.
+        client: Connection to the scheduler.
     """
 
     name: str
@@ -64,18 +64,18 @@ class Cluster:
         device: str = "cpu",
         source: bool = False,
     ) -> None:
-        """Put everything that methods with these needs read of `parts` into the competition's cache.
+        """Put the observations of `parts` with the fields in `needs` into the competition's cache.
 
         Args:
-            competition: its public files are there; it need not be finished.
-            needs: as methods name them.
-            parts: of "train", "val" and "test".
-            device: where classifiers run.
-            source: whether the labelled source is observed too; OOD detectors always need it.
+            competition: Competition with its public files; it need not be finished.
+            needs: Names of the fields.
+            parts: Names of parts, from "train", "val" and "test".
+            device: Device that runs the classifiers.
+            source: True to observe the labelled source too; OOD detectors always need it.
 
         Raises:
-            UnusableInput: a worker cannot take part, or some sets could not be observed: they are named, and
-                all others are done.
+            UnusableInput: a worker cannot take part, or some sets could not be observed; the message names
+                them, and all others are done.
         """
         sets = SETS[competition.track](competition)
         with _shared(competition, needs, device) as work:
@@ -95,18 +95,18 @@ class Cluster:
         jobs: Sequence[tuple[Any, ...]],
         title: str,
     ) -> Iterator[tuple[int, Done]]:
-        """Yield the number of each job, as they end, and how it ended; the sets have been observed.
+        """Run a task for each job on sets that have been observed; yield index and result as they end.
 
         Args:
-            competition: what the jobs are about.
-            needs: as methods name them.
-            device: where classifiers run.
-            task: a function of a module that workers have; it is called with the work and a job.
-            jobs: what it is called with.
-            title: of the bar.
+            competition: Competition of the jobs.
+            needs: Names of the fields that methods need.
+            device: Device that runs the classifiers.
+            task: Function in a module of the workers; it is called with the work and a job.
+            jobs: Arguments of the calls.
+            title: Title of the progress bar.
 
         Raises:
-            UnusableInput: a worker cannot take part, or the scheduler is gone.
+            UnusableInput: a worker cannot take part, or the scheduler is not reachable.
         """
         with _shared(competition, needs, device) as work:
             self._check(work)
@@ -114,7 +114,7 @@ class Cluster:
             yield from self._run(task, work, jobs, keys, f"{title} on {self.name}", "fit")
 
     def _check(self, work: Work) -> None:
-        """Refuse workers that cannot take part before anything is begun."""
+        """Refuse workers that cannot take part, before any task starts."""
         for address, found in self.client.run(problem, work, on_error="return").items():
             if isinstance(found, OSError):  # it has just died, which is no reason to stop
                 continue
@@ -124,7 +124,7 @@ class Cluster:
                 raise UnusableInput(f"--cluster {self.name}: worker {address} {found}")
 
     def _see(self, action: str, work: Work, sets: Sequence[tuple[str, str]]) -> None:
-        """Do one task for each classifier and set, and wait for all."""
+        """Run one task for each classifier and set, and wait for all."""
         jobs = [(action, name, *pair) for name in work.competition.classifiers for pair in sets]
         keys = [(f"{action} {name}", f"{part}/{each}", work.token) for _, name, part, each in jobs]
         failed: dict[str, str] = {}
@@ -143,9 +143,9 @@ class Cluster:
         title: str,
         unit: str,
     ) -> Iterator[tuple[int, Done]]:
-        """Yield the number of each job and how it ended, where one fails for its machine's sake on another.
+        """Yield index and result of each job; one that fails because of its machine is repeated on another.
 
-        A bar counts the jobs that have ended for good.
+        The progress bar counts the jobs that have ended finally.
         """
         from distributed import as_completed
 
@@ -182,8 +182,8 @@ def connected(where: str | None) -> Iterator[Cluster | None]:
     """Yield the cluster at `where`: a scheduler's address, or "local:N" for N processes here; None for None.
 
     Raises:
-        UnusableInput: Dask is not installed, `where` is neither, or no scheduler answers or no worker is
-            there.
+        UnusableInput: Dask is not installed, `where` is neither of these, the scheduler does not answer, or
+            it has no worker.
     """
     if where is None:
         yield None
@@ -199,7 +199,7 @@ def connected(where: str | None) -> Iterator[Cluster | None]:
 
 @contextmanager
 def _local(where: str) -> Iterator["Client"]:
-    """Yield worker processes here, one thread each, that nobody else on this machine can talk to (TLS)."""
+    """Yield local worker processes with one thread each; TLS keeps other users of this machine out."""
     import dask
     from distributed import Client, LocalCluster
 
@@ -253,7 +253,7 @@ def _remote(where: str) -> Iterator["Client"]:
 
 @contextmanager
 def _shared(competition: Competition, needs: tuple[str, ...], device: str) -> Iterator[Work]:
-    """Returns the work, with all that workers read in its place."""
+    """Yield the work after copying everything that workers read to the cache."""
     root = competition.root.absolute()
     cache, token = cache_of(root), secrets.token_hex(8)
     elsewhere = cache.root != root / "cache"
@@ -270,7 +270,7 @@ def _shared(competition: Competition, needs: tuple[str, ...], device: str) -> It
 
 
 def _copy(competition: Competition, cache: Cache) -> None:
-    """Copy the public files to the cache, each once; workers miss those that are not as they were built."""
+    """Copy the public files to the cache, each once; files that were changed are not copied."""
     inputs = cache.root / INPUTS
     cache.look()
     left = {file: digest for file, digest in competition.files.items() if not (inputs / digest).exists()}
@@ -281,7 +281,7 @@ def _copy(competition: Competition, cache: Cache) -> None:
 
 
 def _done(status: str, result: Any) -> Done:
-    """Returns how a task ended, also where it did not end by itself."""
+    """Returns the result of a task, including one that was killed or cancelled."""
     if status == "finished":
         found: Done = result
         return found
@@ -302,7 +302,7 @@ def _least(workers: Sequence[str], faults: Mapping[str, int]) -> list[str]:
 
 
 def _failures(failed: dict[str, str], count: int) -> str:
-    """Returns one line: which sets failed and why."""
+    """Returns one line with the failed sets and the reasons."""
     shown = [f"{name}: {reason}" for name, reason in sorted(failed.items())[:SHOWN]]
     more = [f"and {len(failed) - SHOWN} more"] if len(failed) > SHOWN else []
     return (

@@ -1,4 +1,4 @@
-"""Images that recur in a competition's files: in two test sets, or in a test set and a public file."""
+"""Search for images that recur in a competition: in two test sets, or in a test set and a public file."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -13,13 +13,13 @@ from submission import Competition
 from submission.random import AUDIT
 
 MOST = 20_000
-"""Images of all test sets together of which near copies are looked for."""
+"""Largest number of images, of all test sets together, for which near copies are searched."""
 
 
 def shared_with_public(competition: Competition) -> Iterator[tuple[str, str, int]]:
-    """Returns test sets that share images with a public part: (set, file below public/, different images).
+    """Yield (test set, file below public/, number of distinct common images).
 
-    Images of one colour, which strong corruptions leave, are not counted: they come from any image.
+    Images of a single colour, the result of strong corruptions, are not counted: any image can give them.
     """
     public = {file: _hashes(competition, file) for file in _public_files(competition)}
     for name in tqdm(competition.sets("test"), "look for public images", unit="set"):
@@ -30,11 +30,9 @@ def shared_with_public(competition: Competition) -> Iterator[tuple[str, str, int
 
 
 def recurring(competition: Competition) -> dict[str, int]:
-    """Returns how many images of each test set stand in another one too, pixel for pixel.
+    """Returns the number of images of each test set that are also in another, pixel for pixel.
 
-    Sets without any left out.
-
-    Images of one colour are not counted.
+    Sets without such images are omitted. Images of a single colour are not counted.
     """
     hashes = {name: _hashes(competition, f"test/{name}.npz") for name in competition.sets("test")}
     seen: dict[bytes, int] = {}
@@ -45,12 +43,10 @@ def recurring(competition: Competition) -> dict[str, int]:
 
 
 def copied(competition: Competition) -> Iterator[tuple[str, str, int]]:
-    """Returns test sets with near copies of other images.
+    """Yield (test set, file below public/ or "test", number of images with near copies there).
 
-    (set, file below public/ or "test", images of the set).
-
-    Looked for in every public file, and in the OOD track, whose mixes share no image, in the other mixes.
-    Equal images are not counted. Of more than `MOST` images, as many of each set are looked at.
+    The search is in every public file, and in the OOD track also in the other mixes, which share no image.
+    Equal images are not counted. If there are more than `MOST` images, a fraction of each set is searched.
     """
     share = min(1.0, MOST / sum(competition.sizes["test"].values()))
     sets = {name: _some(competition, name, share) for name in competition.sets("test")}
@@ -77,21 +73,21 @@ def _hashes(competition: Competition, file: str) -> frozenset[bytes]:
 
 
 def _some(competition: Competition, name: str, share: float) -> ImageSet:
-    """Returns a share of the images of a test set, at least one."""
+    """Returns a fraction of the images of a test set, at least one."""
     images = read_npz(competition.file(f"test/{name}.npz"))
     kept = AUDIT(0).permutation(len(images))[: int(np.ceil(share * len(images)))]
     return shrunk(images.take(np.sort(kept)))
 
 
 def _differ(one: ImageSet, i: int, other: ImageSet, j: int) -> bool:
-    """Returns whether two images differ in a pixel."""
+    """Returns True if two images differ in a pixel."""
     return not np.array_equal(one.images[i], other.images[j])
 
 
 def _counted(
     sets: Mapping[str, ImageSet], where: NDArray[np.int64], rows: Iterable[int], file: str
 ) -> Iterator[tuple[str, str, int]]:
-    """Returns the sets that have such rows, with how many."""
+    """Returns the sets with such rows, and the number of rows."""
     for name, count in zip(sets, np.bincount(where[list(rows)], minlength=len(sets)).tolist(), strict=True):
         if count:
             yield name, file, count

@@ -1,6 +1,6 @@
 """The images of a competition's public folder, and the groups of its validation sets.
 
-A group is the kind of shift that a validation set shows, for reports; test sets' groups stay hidden.
+A group is a kind of shift of validation sets, for reports; the groups of test sets are hidden.
 """
 
 import csv
@@ -18,9 +18,9 @@ from submission import Competition, UnusableInput
 from submission.files import write_text
 
 REFERENCES = (("source", "reference"), ("source", "train_ref"))
-"""What every method starts from, in terms that `PublicSets.find` knows."""
+"""Reference and training images, used by every method, as (part, name) for `PublicSets.find`."""
 Task = tuple[str, Sequence[tuple[str, str]]]
-"""What a worker does, a key of `worker.ACTIONS`, and with which sets."""
+"""An action, a key of `worker.ACTIONS`, and the (part, name) of its sets."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class PublicSets:
 
     @cached_property
     def base(self) -> ImageSet:
-        """The labelled images that meta-train sets are rendered from."""
+        """The labelled images from which meta-train sets are rendered."""
         return self._read("base.npz", labelled=True)
 
     @cached_property
     def reference(self) -> ImageSet:
-        """The labelled in-distribution images that no classifier was trained on."""
+        """The labelled in-distribution images, on which no classifier was trained."""
         return self._read("reference.npz", labelled=True)
 
     @cached_property
@@ -60,24 +60,24 @@ class PublicSets:
         return tuple(self._stored(part, name) for name in self.competition.sets(part))
 
     def observed(self, part: str) -> list[tuple[str, str]]:
-        """Returns what has to be observed for the sets of `part`, in terms that `find` knows."""
+        """Returns the (part, name) of everything to observe for the sets of `part`."""
         return [(part, name) for name in self.competition.sets(part)]
 
     def tasks(self, parts: Sequence[str], source: bool) -> list[Task]:
-        """Returns what fills the cache for the sets of `parts`, in order.
+        """Returns the tasks that fill the cache for the sets of `parts`, in order.
 
-        With `source` for the references too.
+        With `source`, the references are included.
         """
         found = [pair for part in parts for pair in self.observed(part)]
         return [("observe", [*found, *REFERENCES] if source else found)]
 
     def find(self, part: str, name: str) -> Rendering:
-        """Returns a set by its part and name.
+        """Returns a set by its part and name, without reading others.
 
-        The part "source" holds "reference" and "train_ref". No other is read.
+        The part "source" has "reference" and "train_ref".
 
         Raises:
-            UnusableInput: its file is missing or not the same any more.
+            UnusableInput: its file is missing or was changed.
         """
         if part == "source":
             return FromRecipe.whole(replace(getattr(self, name), labels=None))
@@ -107,7 +107,7 @@ HEADER = ["set", "group", "family"]
 
 
 def write_groups(path: Path, planned: Iterable[tuple[str, str, str]]) -> None:
-    """Write ``set,group,family``, a line per validation set."""
+    """Write a CSV with ``set,group,family`` of each validation set."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(HEADER)

@@ -1,6 +1,7 @@
-"""Looking at sets: a contact sheet of a competition's images, with what was done to them.
+"""Pictures of a competition: a contact sheet of sets, and histograms of their targets.
 
-The distribution of targets: a histogram per subject of the meta-train and validation sets.
+The contact sheet names the operations of each set, if they are public. Histograms show the targets of the
+meta-train and validation sets, per subject.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,9 +20,9 @@ from submission.files import replacing
 from submission.scoring import read_targets
 
 COLUMNS = 16
-"""Images shown of each set."""
+"""Number of images shown of each set."""
 SHOWN_SETS = {"train": 6, "val": 4, "test": 4}
-"""How many sets of each part are shown where none is named."""
+"""Number of sets of each part that are shown by default."""
 _CELL, _CAPTION, _MARGIN = 64, 22, 8
 
 
@@ -29,12 +30,12 @@ def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> 
     """Write a PNG with a row of images per set, the first 16 of each, and a caption above the row.
 
     Args:
-        competition: whose sets are shown.
-        names: sets of any part; without names the first of each part.
-        out: the PNG file.
+        competition: Competition with the sets.
+        names: Names of sets of any part; if empty, the first sets of each part are shown.
+        out: Path of the PNG file.
 
     Raises:
-        UnusableInput: there is no set of a given name, or `out` is no place for a PNG.
+        UnusableInput: a set does not exist, or `out` cannot be the path of a PNG.
     """
     competition.check_output(out, ".png")
     sets = SETS[competition.track](competition)
@@ -49,9 +50,9 @@ def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> 
 
 
 def pictures(competition: Competition, part: str, count: int) -> Iterator[bytes]:
-    """Returns the first `count` images of each set of "val" or "test" beside each other, JPEGs.
+    """Yield a JPEG for each set of "val" or "test" with its first `count` images side by side.
 
-    Images are scaled to the cells of a contact sheet where they are larger.
+    Images that are larger than the cells of a contact sheet are scaled down to them.
     """
     for rendering in SETS[competition.track](competition).stored(part):
         strip = _strip(rendering, count, min(_CELL, *competition.image_size), 0)
@@ -71,7 +72,7 @@ def _find(sets: PublicSets, name: str) -> Rendering:
 
 
 def _caption(sets: PublicSets, name: str) -> str:
-    """Name and, where they are public, operations and accuracies."""
+    """Returns the name of a set, with operations and accuracies if they are public."""
     competition = sets.competition
     parts = [name]
     if name in competition.sizes["train"]:
@@ -94,7 +95,7 @@ def _row(rendering: Rendering, caption: str) -> NDArray[np.uint8]:
 
 
 def _strip(rendering: Rendering, count: int, cell: int, margin: int) -> NDArray[np.uint8]:
-    """Returns the first `count` images in squares of `cell` pixels on white, with margins round columns."""
+    """Returns the first `count` images in squares of `cell` pixels on white, with margins around columns."""
     images = next(iter(rendering.chunks()))[:count].permute(0, 2, 3, 1).numpy()
     canvas = np.full((cell, count * (cell + margin) + margin, 3), 255, np.uint8)
     for i, image in enumerate(images):
@@ -117,7 +118,7 @@ def accuracies(competition: Competition, subject: str, part: str) -> NDArray[np.
 
 
 def summary(competition: Competition) -> str:
-    """Returns a line per subject and part: how many sets, and how their targets are spread, in percent."""
+    """Returns a line per subject and part: number of sets, and range and spread of targets in percent."""
     lines = []
     for subject in competition.subjects:
         for part, title in PARTS.items():
