@@ -32,7 +32,7 @@ from starter.competition.cluster import Cluster
 from starter.competition.sets import PublicSets, read_groups
 from starter.competition.worker import Work, subjects
 from starter.images.figure import new_figure, save_png
-from starter.observing.observation import MetaTrain, Observation
+from starter.observing.observation import MetaTrain, Observation, Seen
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray
 from submission.files import write_text
@@ -254,9 +254,7 @@ def _run(
     return found
 
 
-def _tried(
-    label: str, model: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Observation]
-) -> Run:
+def _tried(label: str, model: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Seen]) -> Run:
     """Returns what a fitted method predicts."""
     with guarded(label, f"predict for {subject}", model):
         found = Run(np.array([predict_one(model, observation) for observation in observed]))

@@ -96,7 +96,7 @@ ROWS = (
         "autocontrast; brightness; color; solarize; contrast; affine; sharpen / per image, each alone",
         "render.py --group default --sets 10",
         tuple(
-            rf"{name} alone .*: +{NUMBER}x"
+            rf" {name} alone .*: +{NUMBER}x"
             for name in ("autocontrast", "brightness", "color", "solarize", "contrast", "affine", "sharpen")
         ),
         "{}; {}; {}; {}; {}; {}; {} times",

@@ -150,7 +150,7 @@ class Cluster:
         from distributed import as_completed
 
         shared = self.client.submit(replace, work, key=f"competition-{work.token}")
-        common = {"work": shared, "retries": RETRIES}
+        common: dict[str, Any] = {"work": shared, "retries": RETRIES}
         given = zip(*jobs, strict=True)
         futures = self.client.map(run, [task] * len(jobs), *given, key=[*keys], batch_size=BATCH, **common)
         numbers = {future.key: number for number, future in enumerate(futures)}

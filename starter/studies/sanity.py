@@ -100,6 +100,7 @@ def random_classifier(
                     nn.init.zeros_(module.bias)
     name, scaling = f"random {arch} {seed}", ((0.5,) * 3, (0.25,) * 3)
     spread = _seen(FromRecipe.whole(images), Classifier(name, arch, network, classes, *scaling)).logits.std()
+    assert network.head is not None, "the kit's networks have one"
     network.head.weight.data /= float(spread) or 1.0
     return Classifier(name, arch, network, classes, *scaling, device=device)
 
