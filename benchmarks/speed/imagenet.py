@@ -5,9 +5,10 @@
 Makes in DIR, unless they are there: JPEG files of procedural pictures (a texture of colours for each class,
 moved, lit and covered by others in each picture; 1 to train and 10 to test a class), and weights of the
 network: random ones, whose last layer is the nearest class mean of the training pictures' features. Then
-`unseen build` and `unseen predict` with every method that needs no further view, each in a process of its
-own. Printed: processor time a set beside that of bare forward passes of as many images, and the most memory.
-Interrupted, the same command goes on; a build that went on says so little of its time that it is left out.
+`unseen build` and `unseen predict` with every method that reads what the build has observed, each in a
+process of its own. --features adds the methods that read features, for which each image is looked at again.
+Printed: processor time beside that of bare forward passes of as many images, and the most memory. What ran is
+kept in DIR, and is not run again.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from safetensors.torch import save_file
 
 from baselines import BASELINES
 from oracle.library.kit import EXPENSIVE
+from starter.build.accuracy import DEFAULT_NEEDS
 from starter.classifiers import Classifier, classifier_name, load_classifier, new_network
 from starter.observing.observation import unmet
 from submission import Competition
@@ -36,7 +38,6 @@ SIDE, GRID = 224, 7
 """Pixels of a side, and coloured patches of a texture's side."""
 TEST = 10
 """Test pictures of a class, the fewest that the kit divides."""
-VIEWS = {"rotation", "rotations", "grey", "peers", "referee", "referee_features"}
 BATCH = 50
 
 
@@ -117,16 +118,19 @@ def bare(classifier: Classifier, images: int = 4 * BATCH) -> float:
     return (time.process_time() - start) / images
 
 
-def cheap(competition: Competition) -> list[str]:
-    """The methods that a competition lets run and that need no view but the image itself."""
+def cheap(competition: Competition, features: bool) -> list[str]:
+    """The methods that read what a build observes, or features besides."""
+    read = {*DEFAULT_NEEDS, *(["features"] if features else [])}
     return [
         name
         for name, method in BASELINES.items()
-        if not (VIEWS & set(method.needs) or name in EXPENSIVE or unmet(method.needs, competition))
+        if set(method.needs) <= read and name not in EXPENSIVE and not unmet(method.needs, competition)
     ]
 
 
-def rows(folder: Path, net: str, classes: int, sets: Sequence[int], size: int) -> list[dict[str, object]]:
+def rows(
+    folder: Path, net: str, classes: int, sets: Sequence[int], size: int, features: bool
+) -> list[dict[str, object]]:
     """Build and predict, and what each took."""
     name = classifier_name(net)
     source, weights, contest = folder / "pictures", folder / f"{name}.safetensors", folder / f"{name}-contest"
@@ -141,9 +145,8 @@ def rows(folder: Path, net: str, classes: int, sets: Sequence[int], size: int) -
         *("build", contest, "--source", source, "--classifier", spec, "--set-size", size, *options),
     )
     competition = Competition.open(contest)
-    names = cheap(competition)
+    names, more = cheap(competition, False), cheap(competition, True)
     predicted = once(folder / f"{name}-predict.json", "predict", contest, *names)
-    again = once(folder / f"{name}-again.json", "predict", contest, *names)
     classifier = load_classifier(spec, competition.classes, size=(SIDE, SIDE))
     d = classifier.head_weight.shape[1]
     seconds, number = bare(classifier), sum(sets)
@@ -153,7 +156,7 @@ def rows(folder: Path, net: str, classes: int, sets: Sequence[int], size: int) -
     disk = sum(path.stat().st_size for path in contest.rglob("*") if path.is_file()) / 1e9
     shape = f"{net}, {classes:,} classes, {d:,} features, {number} sets of {size:,}"
     forward = seconds * size
-    return [
+    found = [
         {"what": shape, "figure": f"{1 / seconds:.1f} images/s of a core, {forward:.1f} s a set"},
         {
             "what": "build: draw, observe, write (with reading the source and the reference images)",
@@ -161,15 +164,16 @@ def rows(folder: Path, net: str, classes: int, sets: Sequence[int], size: int) -
             f"{built['memory']:.1f} GB at most; {disk:.1f} GB of disk",
         },
         {
-            "what": f"predict, {len(names)} methods, features observed once more",
-            "figure": f"{predicted['cpu'] / looked / seconds:.2f} of bare forward passes; "
-            f"{predicted['memory']:.1f} GB at most",
-        },
-        {
-            "what": f"predict, {len(names)} methods, all observed",
-            "figure": f"{again['cpu'] / number:.1f} s a set; {again['memory']:.1f} GB at most",
+            "what": f"predict, {len(names)} methods that read what was observed, start and fits included",
+            "figure": f"{predicted['cpu'] / number:.1f} s a set; {predicted['memory']:.1f} GB at most",
         },
     ]
+    if features:
+        looking = once(folder / f"{name}-features.json", "predict", contest, *more)
+        figure = f"{looking['cpu'] / looked / seconds:.2f} of bare forward passes"
+        what = f"predict, {len(more)} methods, features observed besides"
+        found.append({"what": what, "figure": f"{figure}; {looking['memory']:.1f} GB at most"})
+    return found
 
 
 def main() -> None:
@@ -181,9 +185,12 @@ def main() -> None:
     parser.add_argument("--classes", type=int, default=1000)
     parser.add_argument("--sets", type=int, nargs=3, default=(4, 1, 3), metavar=("TRAIN", "VAL", "TEST"))
     parser.add_argument("--set-size", type=int, default=500)
+    parser.add_argument("--features", action="store_true", help="run the methods that read features too")
     parser.add_argument("--write", action="store_true", help="into docs/results/data")
     options = parser.parse_args()
-    found = rows(options.folder, options.net, options.classes, options.sets, options.set_size)
+    found = rows(
+        options.folder, options.net, options.classes, options.sets, options.set_size, options.features
+    )
     for row in found:
         print(f"{row['what']}: {row['figure']}", flush=True)
     if options.write:
