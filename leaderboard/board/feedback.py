@@ -6,8 +6,7 @@
   parameter-free Ladder (Blum & Hardt, "The Ladder: A Reliable Leaderboard for Machine Learning Competitions",
   ICML 2015, arXiv 1502.04585, section 4), with independent families in place of independent points.
 - "guarded" is a ladder that answers "entered" as soon as another score could reduce the error about the
-labels,
-  for a team and teams with similar names, to less than `KEPT` of its value.
+  labels, for a team and teams with similar names, to less than `KEPT` of its value.
 """
 
 import math
