@@ -1,1 +1,1 @@
-"""Images: sets of them in memory, and how they are read from folders, zips, npz and npy files."""
+"""Sets of images in memory, and reading them from folders, zips, npz and npy files."""

@@ -1,7 +1,7 @@
-"""Sets of images as ``.npz`` files, written the same to the last byte, and arrays of ``.npy`` files.
+"""Sets of images in ``.npz`` files, with reproducible bytes, and arrays in ``.npy`` files.
 
-NumPy's own parser reads the headers (NEP 1, versions 1.0 and 2.0), of arrays of plain numbers, truth values
-and strings. Each is checked against the size of the file before anything is allocated, and none unpickled.
+NumPy's own parser reads the headers (NEP 1, versions 1.0 and 2.0) of arrays of numbers, booleans and strings.
+Each header is checked against the size of the file before any allocation, and nothing is unpickled.
 """
 
 import io
@@ -24,7 +24,7 @@ _MAX_LABEL = np.iinfo(np.int64).max
 
 
 def write_npz(path: Path, images: ImageSet) -> None:
-    """Write ``images`` (and ``labels`` where they are known), uncompressed and atomically."""
+    """Write ``images`` (and ``labels``, if known), uncompressed and atomically."""
     arrays = {"images": np.ascontiguousarray(images.images)}
     if images.labels is not None:
         arrays["labels"] = images.labels  # type: ignore[assignment]
@@ -33,19 +33,19 @@ def write_npz(path: Path, images: ImageSet) -> None:
 
 
 def read_npz(path: Path, name: str | None = None) -> ImageSet:
-    """Read ``images`` (n, h, w, 3) uint8 and, where it is there, ``labels`` (n,) of any integer type.
+    """Returns the set in a file with ``images`` (n, h, w, 3) uint8 and optional integer ``labels`` (n,).
 
     Raises:
-        UnusableInput: the file is missing, damaged, no npz, or holds other arrays.
+        UnusableInput: the file is missing, damaged or not an npz, or its arrays are invalid.
     """
     return as_set(path, name or path.stem, read_arrays(path, ("images",), ("labels",)))
 
 
 def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray]) -> ImageSet:
-    """Returns the set `name` of the `images` and perhaps `labels` that were read from `path`.
+    """Returns the set `name` with the `images` and optional `labels` from the arrays of `path`.
 
     Raises:
-        UnusableInput: they have the wrong type, shape or range.
+        UnusableInput: an array has the wrong type, shape or range.
     """
     labels = arrays.get("labels")
     if labels is not None:
@@ -62,17 +62,17 @@ def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray]) -> ImageSet:
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _LONGEST = 12 + 10_000
-"""Bytes of what comes before the data: magic string, version, length, the longest header of NumPy's."""
+"""Largest number of bytes before the data: magic string, version, length, NumPy's longest header."""
 _KINDS = "biufcSUV"
-"""The kinds of plain arrays: truth values, numbers, strings, bytes."""
+"""Kinds of plain arrays: booleans, numbers, strings, bytes."""
 
 
 def map_npy(path: Path) -> np.ndarray:
-    """Returns the array in `path`, read-only and mapped: only what is indexed is read.
+    """Returns the array in `path`, memory-mapped and read-only: only indexed parts are read.
 
     Raises:
-        UnusableInput: there is no such file, it cannot be read, is no .npy of a plain array, or has more or
-            fewer bytes than its header declares; the message names it.
+        UnusableInput: the file does not exist, cannot be read, is not a .npy of a plain array, or has another
+            size than its header declares; the message names it.
     """
     if not path.is_file():
         raise UnusableInput(f"{path}: no such file")
@@ -93,8 +93,8 @@ def read_npy(path: Path, rows: NDArray[np.integer] | None = None) -> np.ndarray:
     """Returns the array in `path`, in memory; or only its `rows`, indices (m,) of the first axis, in order.
 
     Raises:
-        UnusableInput: as `map_npy`, the array has no axis, or what is asked for takes more than 8 GiB.
-        IndexError: an index lies beyond the array.
+        UnusableInput: see `map_npy`; or the array has no axis, or the rows take more than 8 GiB.
+        IndexError: an index is beyond the array.
     """
     mapped = map_npy(path)
     if not mapped.ndim:
@@ -106,10 +106,10 @@ def read_npy(path: Path, rows: NDArray[np.integer] | None = None) -> np.ndarray:
 
 
 def read_header(stream: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Returns shape, Fortran order and dtype of a .npy of `size` bytes; leaves `stream` where the data begin.
+    """Returns shape, Fortran order and dtype of a .npy of `size` bytes; leaves `stream` at the data's start.
 
     Raises:
-        ValueError: it is no .npy of a plain array, or its data do not take the bytes that are there.
+        ValueError: it is not a .npy of a plain array, or its data do not have the size of the rest.
     """
     head = io.BytesIO(stream.read(_LONGEST))  # of the file itself NumPy would read as much as it says
     version = npy.read_magic(head)
@@ -134,13 +134,13 @@ MAX_RATIO = 256  # of a set's arrays to their file, which may always unpack to 2
 
 
 def read_arrays(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> dict[str, np.ndarray]:
-    """Returns the `required` arrays of an .npz file, and those `optional` ones that it has; no pickles.
+    """Returns the `required` arrays of an .npz file, and the `optional` ones that it has; no pickles.
 
-    No other array is read. Each header is compared with the room its data take in the file, and all arrays
-    with the size of the file, before any memory is set aside.
+    No other array is read. Before memory is allocated, each header is compared with the size of its data, and
+    the size of all arrays with the size of the file.
 
     Raises:
-        UnusableInput: the file is missing or damaged, lacks an array, or has one that holds Python objects;
+        UnusableInput: the file is missing or damaged, lacks an array, or has an array of Python objects; or
             the arrays take over 8 GiB, or over 256 MiB and 256 times the file.
     """
     container(path)

@@ -1,7 +1,7 @@
-"""Near copies: images that were mirrored, shifted by a pixel or compressed anew, found among thousands.
+"""Search for near copies: images that were mirrored, shifted by a pixel or compressed again.
 
-Thumbnails and the places of detail, folded so that a mirrored image has the same, tell which images may be
-copies; their pixels decide, aligned and without what is smooth in them: two blue skies are no copies.
+Candidates are found by descriptors (thumbnails and positions of detail) that do not change under mirroring.
+Their aligned pixels decide, and their detail: two blue skies are not copies.
 """
 
 from collections.abc import Iterator
@@ -15,25 +15,25 @@ from starter.images.imageset import ImageSet
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 ALIKE = 0.88
-"""Cosine of two images' descriptors from which on their pixels are compared."""
+"""Smallest cosine of two images' descriptors for a comparison of their pixels."""
 NEAREST = 8
-"""Images that are compared with one, the most alike."""
+"""Largest number of images compared with one image, those with the most similar descriptors."""
 PIXELS, DETAIL = 0.96, 0.9
-"""Correlations of two aligned grey images, and of their detail, from which on they are copies."""
+"""Smallest correlations of two aligned grey images, and of their detail, for near copies."""
 FLAT = 1.0
-"""Standard deviation of an image's detail, of 255, up to which it has none that would tell."""
+"""Largest standard deviation of the detail, on 0..255, of an image without usable detail."""
 SIDE = 32
-"""Pixels of a side at which larger images are compared."""
+"""Height and width in pixels at which larger images are compared."""
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 _CELLS = 8
 _BLOCK = 2000
 
 
 def near_copies(one: ImageSet, other: ImageSet) -> Iterator[tuple[int, int]]:
-    """Returns pairs (row of `one`, row of `other`) of near copies, equal images too; both of one image size.
+    """Yield pairs (row of `one`, row of `other`) of near copies, including equal images.
 
-    Images of more than twice `SIDE` pixels a side are `shrunk` first; images without detail are no copies.
-    What is found and what is mistaken: docs/decisions/0091-near-copies.md.
+    Both sets must have the same image size; larger images should be `shrunk` first. Images without detail
+    are never copies. Detection rates and false positives: docs/decisions/0091-near-copies.md.
     """
     mine, theirs = _grey(one.images), _grey(other.images)
     first, second = _descriptors(mine), _descriptors(theirs)
@@ -46,7 +46,7 @@ def near_copies(one: ImageSet, other: ImageSet) -> Iterator[tuple[int, int]]:
 
 
 def shrunk(images: ImageSet) -> ImageSet:
-    """Returns the images at a size that can be compared quickly: unchanged, or `SIDE` pixels a side."""
+    """Returns the images at a size for quick comparison: unchanged, or `SIDE` x `SIDE` pixels."""
     if max(images.images.shape[1:3]) <= 2 * SIDE:
         return images
     small = [cv2.resize(each, (SIDE, SIDE), interpolation=cv2.INTER_AREA) for each in images.images]
@@ -63,13 +63,13 @@ def _smooth(images: Floats, sigma: float) -> Floats:
 
 
 def _detail(grey: Floats) -> Floats:
-    """Returns what a mean over 5 x 5 pixels takes away, (n, h, w)."""
+    """Returns the images minus their means over 5 x 5 pixels, (n, h, w)."""
     means = [cv2.blur(image, (5, 5), borderType=cv2.BORDER_REFLECT) for image in grey]
     return grey - np.stack(means)
 
 
 def _descriptors(grey: Floats) -> Floats:
-    """Returns the thumbnail without its slope, and the places of detail (n, 128), unchanged by mirroring."""
+    """Returns descriptors (n, 128), unchanged by mirroring: thumbnail without slope, positions of detail."""
     detail = _detail(grey)
     shape, places = _small(_smooth(grey, 1.5)), _small(_smooth(np.abs(detail), 2.0))
     parts = _folded(_level(shape, slope=True)), _folded(_level(places, slope=False))
@@ -84,7 +84,7 @@ def _small(images: Floats) -> Floats:
 
 
 def _level(small: Floats, slope: bool) -> Floats:
-    """Returns thumbnails less their mean and, with `slope`, less the plane that fits them best."""
+    """Returns thumbnails minus their mean or, with `slope`, minus their best-fitting plane."""
     y, x = np.mgrid[:_CELLS, :_CELLS].reshape(2, -1)
     level = np.stack([np.ones_like(x), x, y], axis=1)[:, : 3 if slope else 1]
     plane = np.linalg.qr(level)[0].astype(np.float32)
@@ -93,7 +93,7 @@ def _level(small: Floats, slope: bool) -> Floats:
 
 
 def _folded(small: Floats) -> Floats:
-    """Returns each thumbnail's even half and the odd one's size (n, 64), norm 1, unchanged by mirroring."""
+    """Returns even part and absolute odd part of thumbnails (n, 64), norm 1, unchanged by mirroring."""
     half, mirrored = _CELLS // 2, small[:, :, ::-1]
     parts = (small + mirrored)[:, :, :half], np.abs(small - mirrored)[:, :, :half]
     rows = np.concatenate([part.reshape(len(small), -1) for part in parts], axis=1)
@@ -111,7 +111,7 @@ def _alike(first: Floats, second: Floats) -> tuple[Rows, Rows]:
 
 
 def _same(mine: Floats, theirs: Floats) -> NDArray[np.bool_]:
-    """Returns whether each pair (m, h, w) shows one image, up to mirroring and shifts of a pixel."""
+    """Returns True for pairs (m, h, w) of equal images up to mirroring and shifts of a pixel, bool (m,)."""
     detail, others = _detail(mine), _detail(theirs)
     found = np.zeros(len(mine), bool)
     for mirror in (1, -1):
@@ -125,7 +125,7 @@ def _same(mine: Floats, theirs: Floats) -> NDArray[np.bool_]:
 
 
 def _correlation(mine: Floats, theirs: Floats) -> Floats:
-    """Returns the correlation of each `mine` (m, h, w) less its border with `theirs` (m, h - 2, w - 2)."""
+    """Returns the correlations (m,) of `mine` (m, h, w) without border with `theirs` (m, h - 2, w - 2)."""
     pixels = theirs[0].size if len(theirs) else 0
     both = (images.reshape(len(images), pixels) for images in (mine[:, 1:-1, 1:-1], theirs))
     first, second = (rows - rows.sum(axis=1, keepdims=True) / max(pixels, 1) for rows in both)

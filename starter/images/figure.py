@@ -1,4 +1,4 @@
-"""Figures as PNG files: drawn without a window, and the same bytes from the same data."""
+"""Figures as PNG files: drawn without a window, with reproducible bytes."""
 
 import io
 from pathlib import Path
@@ -17,21 +17,21 @@ class Drawn(Figure):
 
 
 def new_figure(width: float, height: float) -> Drawn:
-    """Returns an empty figure, width x height inches, that lays itself out."""
+    """Returns an empty figure of width x height inches with automatic layout."""
     figure = Drawn(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def png(figure: Figure, dpi: int) -> bytes:
-    """Returns the figure as a PNG of `dpi` pixels an inch, which does not tell what drew it."""
+    """Returns the figure as a PNG with `dpi` pixels per inch, without metadata about the software."""
     encoded = io.BytesIO()
     figure.savefig(encoded, format="png", dpi=dpi, metadata={"Software": None})
     return encoded.getvalue()
 
 
 def save_png(figure: Figure, path: Path, dpi: int) -> Path:
-    """Write `png` to `path`, whole or not at all."""
+    """Write the figure as a PNG to `path`, atomically, and return the path."""
     encoded = png(figure, dpi)
     with replacing(path) as temporary:
         temporary.write_bytes(encoded)

@@ -1,7 +1,6 @@
-"""Trees of image files: a folder, or a zip, whose files are read one by one and never unpacked.
+"""Trees of image files in a folder or a zip, which are read one by one without unpacking the zip.
 
-A folder and a zip are one tree, and each check of a name or a size holds for both. `starter.images.reading`
-makes arrays of the images.
+All checks of names and sizes apply to folders and zips alike. `starter.images.reading` decodes the images.
 """
 
 import os
@@ -42,9 +41,9 @@ class Tree:
     """The files below a folder, or below a folder inside a zip.
 
     Attributes:
-        path: what the user named.
-        files: relative paths with "/", sorted, hidden files and those of macOS archives left out.
-        read: the bytes of one of `files`.
+        path: Path given by the user.
+        files: Relative paths with "/", sorted, without hidden files and those of macOS archives.
+        read: Function that returns the bytes of one of `files`.
     """
 
     path: Path
@@ -54,11 +53,11 @@ class Tree:
     def images(self, depth: int) -> tuple[str, ...]:
         """Returns the image files `depth` folders down or deeper.
 
-        Image files are told by the ends of their names; where no name ends so, every file `depth` folders
-        down is taken for one. Other files are strays: one line on the error stream lists them.
+        Image files are recognised by their suffixes; if no file has one, every file `depth` folders down is
+        regarded as an image. One line on the error stream lists other files.
 
         Raises:
-            UnusableInput: an image lies above these folders, or there is none.
+            UnusableInput: an image is above these folders, or there is no image.
         """
         layout = "/".join((*("<set>", "<class>")[2 - depth :], "<image>"))
         chosen = self.every_image() or tuple(file for file in self.files if file.count("/") == depth)
@@ -71,11 +70,11 @@ class Tree:
         return chosen
 
     def holds_images(self, depth: int) -> bool:
-        """Returns whether an image file lies `depth` folders down."""
+        """Returns True if an image file is `depth` folders down."""
         return any(file.count("/") == depth and _looks_like_image(file) for file in self.files)
 
     def second_folders(self) -> dict[str, frozenset[str]]:
-        """Returns the subfolders with images of each top folder; an empty entry where it has none."""
+        """Returns the subfolders with images of each top folder; the entry is empty if it has none."""
         found: dict[str, set[str]] = {}
         for file in self.every_image():
             top, *between = file.split("/")[:-1] or [""]
@@ -92,7 +91,7 @@ class Tree:
         return {folder: tuple(files) for folder, files in found.items()}
 
     def empty_folders(self) -> tuple[str, ...]:
-        """Returns the top folders of a folder (not of a zip) that hold no file at all, except hidden ones."""
+        """Returns the visible top folders of a folder (not of a zip) without any file."""
         if not self.path.is_dir():
             return ()
         full = {file.partition("/")[0] for file in self.files}
@@ -117,7 +116,7 @@ _told: set[tuple[Path, tuple[str, ...]]] = set()
 
 
 def tell_strays(path: Path, strays: Sequence[str]) -> None:
-    """Print one line about files that are no images and are left out; the same line is printed once."""
+    """Print one line about omitted files that are not images; the same line is printed once."""
     if not strays or (path, tuple(strays)) in _told:
         return
     _told.add((path, tuple(strays)))
@@ -138,8 +137,8 @@ def open_tree(path: Path) -> Iterator[Tree]:
     nothing is extracted.
 
     Raises:
-        UnusableInput: there is no such folder or zip, a folder or file in it cannot be read, is a pipe or
-            leads nowhere or back, or a member's name is absolute, leads outside or is there twice.
+        UnusableInput: the folder or zip does not exist; a folder or file in it cannot be read, is a pipe, or
+            is a broken or circular link; or a member's name is absolute, leads outside or occurs twice.
     """
     whole = container(path)
     if whole.is_dir():
@@ -156,7 +155,7 @@ def unzipped(path: Path, expected: str) -> Iterator[zipfile.ZipFile]:
     """Yield the zip at `path`, open.
 
     Raises:
-        UnusableInput: it is no zip that can be read; `expected` says what was asked for.
+        UnusableInput: it is not a readable zip; the message says that `expected` was required.
     """
     try:
         opened = zipfile.ZipFile(path)
@@ -167,10 +166,10 @@ def unzipped(path: Path, expected: str) -> Iterator[zipfile.ZipFile]:
 
 
 def container(path: Path) -> Path:
-    """Returns the folder at `path`, or the file that `path` is or leads into.
+    """Returns the folder at `path`, the file at `path`, or the file (a zip) that `path` leads into.
 
     Raises:
-        UnusableInput: there is neither, it is something else (a pipe, a device), or it is out of reach.
+        UnusableInput: none of these exists, it is something else (a pipe, a device), or it is not accessible.
     """
     for whole in (path, *path.parents):
         mode = _mode(whole)
@@ -182,7 +181,7 @@ def container(path: Path) -> Path:
 
 
 def _mode(path: Path) -> int:
-    """Returns the type of what is at `path`, for `stat.S_ISREG` and the like; 0 where there is nothing."""
+    """Returns the mode of the file at `path`, for `stat.S_ISREG` and the like; 0 if it does not exist."""
     try:
         return path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):  # the last of a null byte
@@ -192,7 +191,7 @@ def _mode(path: Path) -> int:
 
 
 def _walk(folder: Path) -> Iterator[str]:
-    """Returns the files below `folder` that are not hidden, by their paths from there."""
+    """Yield the relative paths of the visible files below `folder`."""
 
     def refuse(error: OSError) -> None:
         raise unusable(error.filename, f"cannot be read ({why(error)})") from error

@@ -1,4 +1,4 @@
-"""ImageSet: images, and their labels where they are known."""
+"""ImageSet: images with optional labels."""
 
 import hashlib
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ class ImageSet:
     """A named set of images of one size.
 
     Attributes:
-        name: the set's name, used in file names and messages.
-        images: uint8 (n, h, w, 3), RGB, n >= 1.
-        labels: int64 (n,), class indices from 0, or None where they are unknown.
+        name: Name of the set, for file names and messages.
+        images: Pixels, uint8 (n, h, w, 3), RGB, n >= 1.
+        labels: Class indices from 0, int64 (n,); None if they are unknown.
 
     Raises:
         ValueError: a field has the wrong type, shape or range; the message names set and field.
@@ -58,19 +58,19 @@ class ImageSet:
         return digest.hexdigest()
 
     def take(self, indices: NDArray[np.integer], name: str | None = None) -> "ImageSet":
-        """Returns the images (and labels) at `indices` (m,), in that order, as a set of its own."""
+        """Returns a set of the images (and labels) at `indices` (m,), in that order."""
         labels = None if self.labels is None else self.labels[indices]
         return ImageSet(name or self.name, self.images[indices], labels)
 
     def hashes(self) -> list[bytes]:
-        """Returns a 16-byte hash of every image, in order: equal pixels, equal hash."""
+        """Returns a 16-byte hash of the pixels of every image, in order."""
         rows = np.ascontiguousarray(self.images)
         return [hashlib.blake2b(row.data, digest_size=16).digest() for row in rows]
 
     def fresh_rows(self, seen: set[bytes]) -> NDArray[np.int64]:
-        """Returns the rows (m,) of images whose hash is not in `seen`, the first of equal ones.
+        """Returns the rows (m,) of images with a hash that is not in `seen`, without duplicates.
 
-        Their hashes are put into `seen`.
+        Their hashes are added to `seen`.
         """
         rows = []
         for row, digest in enumerate(self.hashes()):
@@ -80,9 +80,9 @@ class ImageSet:
         return np.array(rows, np.int64)
 
     def shared(self, others: "Iterable[ImageSet]") -> dict[str, int]:
-        """Returns how many different images stand in each of `others` too, by name; those with none left out.
+        """Returns the number of distinct images that are also in each of `others`, by name, without zeros.
 
-        Only images that agree in every pixel are found: not crops, nor copies that were compressed anew.
+        Only images with identical pixels are found, not crops or recompressed copies.
         """
         mine = set(self.hashes())
         counts = ((other.name, len(mine.intersection(other.hashes()))) for other in others)

@@ -1,4 +1,4 @@
-"""Reading image files of any kind and size into one array, as people keep them."""
+"""Reading image files of any format and size into one array."""
 
 import io
 import sys
@@ -29,13 +29,13 @@ ORIENTATION = 0x0112
 
 @dataclass(frozen=True)
 class Fit:
-    """The way in which images get one size, and how many may be unreadable.
+    """Resizing of images to one size, and the allowed fraction of unreadable images.
 
     Attributes:
-        size: height and width in pixels of all; None takes the commonest.
-        resize: "crop" scales an image until it covers the size and cuts the middle out, "pad" scales it until
-            it fits inside and adds black borders, "stretch" does not keep the proportions.
-        skip: the largest share of the images, in [0, 1), that may be unreadable: they are named and left out.
+        size: Height and width of all images in pixels; None for the most common size.
+        resize: "crop" scales an image to cover the size and takes the centre, "pad" scales it to fit inside
+            and adds black borders, "stretch" does not keep the proportions.
+        skip: Largest fraction of unreadable images, in [0, 1); they are named and omitted.
 
     Raises:
         ValueError: a field is out of range.
@@ -50,7 +50,7 @@ class Fit:
             raise ValueError(f"resize must be one of {RESIZES} and skip in [0, 1), got {self}")
 
     def __call__(self, image: Pixels) -> Pixels:
-        """Returns the image (h, w, 3) at `size`, itself (h, w, 3), by area interpolation."""
+        """Returns the image (h, w, 3) resized to `size` by area interpolation."""
         height, width = image.shape[:2]
         if self.size is None or self.size == (height, width):
             return image
@@ -62,7 +62,7 @@ class Fit:
         return _cut(scaled, self.size) if self.resize == "crop" else _padded(scaled, self.size)
 
     def all(self, images: Pixels) -> Pixels:
-        """Returns images (n, h, w, 3) at `size`."""
+        """Returns images (n, h, w, 3) resized to `size`."""
         if self.size in (None, images.shape[1:3]):
             return images
         return np.stack([self(image) for image in images])
@@ -90,8 +90,8 @@ class Read:
     """Images that were read.
 
     Attributes:
-        images: uint8 (n, h, w, 3), RGB.
-        rows: int64 (n,), the number of each image's file, ascending; files that were left out are missing.
+        images: Pixels, uint8 (n, h, w, 3), RGB.
+        rows: Index of each image's file, int64 (n,), ascending; omitted files are missing.
     """
 
     images: Pixels
@@ -102,17 +102,17 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Rea
     """Decode `files` of `tree` in their order.
 
     Grey images get three equal channels, palettes and CMYK become RGB, transparency is dropped, 16 bits are
-    reduced to 8, of an animation the first picture is taken, and EXIF's orientation is followed.
+    reduced to 8, the first picture of an animation is taken, and EXIF's orientation is applied.
 
     Args:
-        tree: where the files are.
-        files: their paths in the tree.
-        fit: the size of all; where it is None, or its size is, images of several sizes get the commonest
-            size, and one line on the error stream says so.
+        tree: Tree with the files.
+        files: Paths of the files in the tree.
+        fit: Size of the images; if it or its size is None, images of several sizes are resized to the most
+            common size, and one line on the error stream says so.
 
     Raises:
-        UnusableInput: more images than `fit.skip` allows cannot be read or have over 64 megapixels (they are
-            not decoded then), or all together take over 8 GiB; the message names the first.
+        UnusableInput: more images than `fit.skip` allows cannot be read or have over 64 megapixels (these are
+            not decoded), or all together take over 8 GiB; the message names the first.
     """
     if not files:
         raise ValueError("files must name at least one image")
@@ -144,7 +144,7 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Rea
 
 
 def _check_problems(problems: Sequence[UnusableInput], n: int, skip: float) -> None:
-    """Raise the first problem where too many images have one."""
+    """Raise the first problem if too many images have one."""
     if len(problems) <= skip * n:
         return
     if len(problems) == 1:
@@ -166,7 +166,7 @@ def _check_bytes(path: Path, n: int, image: Pixels) -> None:
 
 
 def _commonest(tree: Tree, files: Sequence[str], fit: Fit) -> tuple[int, int]:
-    """Returns the size (h, w) of the most images, of equally many the largest, and tells the user."""
+    """Returns the most common size (h, w), the largest of several, and prints it for the user."""
     counts: Counter[tuple[int, int]] = Counter()
     for file in files:
         try:
@@ -183,7 +183,7 @@ def _commonest(tree: Tree, files: Sequence[str], fit: Fit) -> tuple[int, int]:
 
 
 def _size(image: Image.Image) -> tuple[int, int]:
-    """Returns height and width as EXIF's orientation turns the image."""
+    """Returns height and width after EXIF's orientation is applied."""
     turned = image.getexif().get(ORIENTATION) in TURNED
     return (image.width, image.height) if turned else (image.height, image.width)
 
@@ -200,7 +200,7 @@ def _decode(path: Path, data: bytes) -> Pixels:
 
 
 def _decode_with_pillow(path: Path, data: bytes) -> Pixels:
-    """Returns an image that OpenCV does not know, such as an animation in older versions, from Pillow."""
+    """Returns an image, decoded by Pillow, in a format unknown to OpenCV (animations in older versions)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -210,10 +210,10 @@ def _decode_with_pillow(path: Path, data: bytes) -> Pixels:
 
 
 def _opened(path: Path, data: bytes) -> Image.Image:
-    """Returns the image, of which only the header is read.
+    """Returns the image after reading its header only.
 
-    OpenCV knows more formats than Pillow, some of which say nothing of their size that can be checked before
-    room is made: they are refused.
+    OpenCV reads more formats than Pillow; some do not declare a size that could be checked before memory is
+    allocated, so they are refused.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -230,7 +230,7 @@ def _opened(path: Path, data: bytes) -> Image.Image:
 
 
 def _check_whole(path: Path, image: Image.Image) -> None:
-    """Refuse a damaged PNG, which OpenCV would read in part."""
+    """Refuse a damaged PNG, which OpenCV would read partially."""
     try:
         image.verify()
     except Exception as error:

@@ -1,6 +1,6 @@
-"""Mix: how to make an unlabelled set of in-distribution (IND) and OOD images, in one line of JSON.
+"""Mix: a set of in-distribution (IND) and OOD images, specified in one line of JSON.
 
-A mix is rows of two pools, so that thousands of them cost no more than observing each pool once.
+A mix consists of rows of two pools, so thousands of mixes need only one observation of each pool.
 """
 
 import json
@@ -20,20 +20,20 @@ from submission.ids import check_set_name
 from submission.random import MIX_IND, MIX_OOD, MIX_ORDER
 
 LEAST = 20
-"""Images of either kind that a mix has at least."""
+"""Smallest number of IND images, and of OOD images, of a mix."""
 POOL, MIX = "pool", "mix"
-"""Whose IND images set the threshold of FPR: the whole pool's, or the mix's (as in the Gscore paper)."""
+"""Sources of FPR's threshold: the IND images of the whole pool, or of the mix (as in the Gscore paper)."""
 
 
 @dataclass(frozen=True)
 class Mix:
-    """Which images make a mix.
+    """Specification of a mix.
 
     Attributes:
-        name: of the mix.
-        seed: of the images drawn and of their order.
-        ood_set: the OOD set's name.
-        ind, ood: how many images of either kind.
+        name: Name of the mix.
+        seed: Seed of the drawn images and of their order.
+        ood_set: Name of the OOD set.
+        ind, ood: Numbers of IND and of OOD images.
 
     Raises:
         ValueError: a field has the wrong type or value; the message names it.
@@ -69,14 +69,16 @@ class Mix:
         return self.ind + self.ood
 
     def rows(self, ind_pool: int, ood_pool: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Returns each image's row in its pool, int64 (n,), and whether it is the OOD pool, bool (n,).
+        """Returns each image's row in its pool, int64 (n,), and True for images of the OOD pool, bool (n,).
+
+        No image is drawn twice.
 
         Args:
-            ind_pool: how many images the IND pool has.
-            ood_pool: how many images the OOD pool has.
+            ind_pool: Number of images of the IND pool.
+            ood_pool: Number of images of the OOD pool.
 
         Raises:
-            UnusableInput: a pool has too few; none is drawn twice.
+            UnusableInput: a pool has too few images.
         """
         drawn = []
         for stream, wanted, pool in ((MIX_IND, self.ind, ind_pool), (MIX_OOD, self.ood, ood_pool)):
@@ -93,7 +95,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class FromPools:
-    """A mix and the pools that it is drawn from: a rendering."""
+    """A rendering of a mix from its two pools."""
 
     mix: Mix
     ind: ImageSet
@@ -119,11 +121,11 @@ class FromPools:
         return f"{self.mix.ind} IND, {self.mix.ood} {self.mix.ood_set}"
 
     def is_ood(self) -> NDArray[np.bool_]:
-        """Returns whether each image is OOD, bool (n,)."""
+        """Returns True for each OOD image, bool (n,)."""
         return self.mix.rows(len(self.ind), len(self.ood))[1]
 
     def labels(self) -> NDArray[np.int64]:
-        """Returns 1 for each OOD image, 0 for the others, (n,)."""
+        """Returns 1 for each OOD image and 0 for each IND image, int64 (n,)."""
         return self.is_ood().astype(np.int64)
 
     def labelled(self) -> ImageSet:
@@ -144,14 +146,14 @@ class FromPools:
 def picked(
     ind: NDArray[Any], ood: NDArray[Any], rows: NDArray[np.int64], is_ood: NDArray[np.bool_]
 ) -> NDArray[Any]:
-    """Returns row `rows[i]` of `ood` where `is_ood[i]`, else of `ind`."""
+    """Returns an array with row `rows[i]` of `ood` if `is_ood[i]`, else of `ind`, for each i."""
     chosen = ind[np.where(is_ood, 0, rows)]
     chosen[is_ood] = ood[rows[is_ood]]
     return chosen
 
 
 def family(ood_set: str) -> str:
-    """Returns the source that an OOD set is from: its name up to the first underscore.
+    """Returns the family of an OOD set, its source: the name up to the first underscore.
 
     >>> family("cifar100_people"), family("omniglot")
     ('cifar100', 'omniglot')

@@ -1,9 +1,7 @@
-"""Recipe: how to make a set from a base of images, in one line of JSON; and drawing many recipes.
+"""Recipe: a set made from a base of images, specified in one line of JSON; drawing and reading recipes.
 
-A recipe's set depends on its seed, its operations and the base alone. Magnitudes come from a Philox generator
+A recipe's set depends only on its seed, its operations and the base. Magnitudes come from a Philox generator
 keyed by seed and operation, pixel noise from one keyed by seed, operation and chunk of 500 images.
-
-Recipes of one's own are read from a file here too: one module, since a line is a recipe's only form on disk.
 """
 
 import base64
@@ -38,7 +36,7 @@ BLOCK = 250
 
 @dataclass(frozen=True)
 class Rows:
-    """A parameter that names images of a base: in base64, a bit each, the first image's in the highest place.
+    """A parameter that lists images of a base: a bit per image in base64, with the first in the highest bit.
 
     >>> rows = Rows.packed(np.array([0, 2, 9]))
     >>> rows, Rows.unpacked(rows).tolist()
@@ -47,18 +45,18 @@ class Rows:
 
     @staticmethod
     def packed(rows: NDArray[np.int64]) -> str:
-        """Returns the text that names these images."""
+        """Returns the text for these images, given by indices (m,)."""
         bits = np.zeros(int(rows.max()) + 1, bool)
         bits[rows] = True
         return base64.b64encode(np.packbits(bits).tobytes()).decode()
 
     @staticmethod
     def unpacked(text: str) -> NDArray[np.int64]:
-        """Returns the images that the text names, int64, in ascending order."""
+        """Returns the indices of the images in the text, int64 (m,), ascending."""
         return np.flatnonzero(np.unpackbits(np.frombuffer(base64.b64decode(text), np.uint8)))
 
     def problem(self, value: object) -> str | None:
-        """Returns what is wrong with `value`, as `Parameter.problem`."""
+        """Returns the problem with `value`, see `Parameter.problem`; None for a valid value."""
         try:
             if isinstance(value, str) and any(base64.b64decode(value, validate=True)):
                 return None
@@ -80,17 +78,17 @@ MAX_OPERATIONS = 100
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe: how to make a set from a base.
+    """Specification of a set made from a base.
 
     Attributes:
-        name: the set's name: at most 100 letters, digits and `_.-`.
-        seed: a non-negative integer.
-        ops: (operation, params) pairs, in order. The first may select images: `sample {"n": 500}` draws n
+        name: Name of the set, at most 100 letters, digits and `_.-`.
+        seed: Seed of all draws, an int >= 0.
+        ops: Pairs (operation, params), in order. The first may select images: `sample {"n": 500}` draws n
             without replacement, in random order; `resample_classes {"n": 500, "concentration": 0.5}` draws
-            class priors from a symmetric Dirichlet distribution and n images without replacement by them (a
-            class that runs out leaves its share to the others); `among {"n": 500, "rows": "..."}` draws n of
-            the images that `Rows` names, a sub-population. Without any it is the whole base in its order.
-            The others are names in OPERATIONS, applied to every image.
+            class priors from a symmetric Dirichlet distribution, and n images without replacement by them
+            (the share of a class without further images goes to the others); `among {"n": 500, "rows":
+            "..."}` draws n of the images listed by `Rows`, a sub-population. Without a selection the set is
+            the whole base in its order. The other operations are names in OPERATIONS, applied to every image.
 
     Raises:
         UnusableInput: a field is not as described; the message names the recipe and the field.
@@ -177,8 +175,8 @@ class Recipe:
     def families(self) -> frozenset[str]:
         """The families of its pixel operations.
 
-        Without any: {"class_prior"} if it resamples classes, {"sub_population"} if it draws among some
-        images, else {"identity"}.
+        Without pixel operations, they are {"class_prior"} if it resamples classes, {"sub_population"} if it
+        draws from listed images, else {"identity"}.
         """
         pixel = frozenset(OPERATIONS[name].family for name, _ in self.pixel_ops) - {"identity"}
         alone = {"resample_classes": "class_prior", "among": "sub_population"}
@@ -186,16 +184,16 @@ class Recipe:
 
     @property
     def selection(self) -> str | None:
-        """The operation that selects images, or None."""
+        """The name of the operation that selects images; None without one."""
         return self.ops[0][0] if self.ops and self.ops[0][0] in SELECTIONS else None
 
     @property
     def pixel_ops(self) -> tuple[tuple[str, Params], ...]:
-        """Its operations without the one that selects images."""
+        """The operations without the one that selects images."""
         return self.ops[1:] if self.selection else self.ops
 
     def size(self, base: ImageSet) -> int:
-        """Returns how many images the set has. Raises UnusableInput if the base has too few for it."""
+        """Returns the number of images of the set. Raises UnusableInput if the base has too few."""
         n = self.ops[0][1]["n"] if self.selection else len(base)
         if n > len(base):
             raise UnusableInput(
@@ -212,10 +210,10 @@ class Recipe:
         return n
 
     def indices(self, base: ImageSet) -> NDArray[np.int64]:
-        """Returns the base's images that make the set, int64 (n,), in order.
+        """Returns the indices of the set's images in the base, int64 (n,), in order.
 
         Raises:
-            UnusableInput: as `size`, or classes are to be resampled in a base without labels.
+            UnusableInput: see `size`; or the recipe resamples classes and the base has no labels.
         """
         n = self.size(base)
         rng = SELECTION(self.seed, self.selection)
@@ -232,7 +230,7 @@ class Recipe:
         return np.arange(n)
 
     def chunks(self, base: ImageSet) -> Iterator[torch.Tensor]:
-        """Returns the set's images in order, uint8 (m, 3, h, w) with m = 500 but for the last chunk."""
+        """Yield the set's images in order, uint8 (m, 3, h, w) with m = 500, except in the last chunk."""
         indices = self.indices(base)
         steps = [
             (OPERATIONS[name], params, (self.seed, index, name))
@@ -258,7 +256,7 @@ class Recipe:
             yield torch.cat(blocks)
 
     def render(self, base: ImageSet) -> ImageSet:
-        """Returns the set: its images, and the labels that go with them if the base has any."""
+        """Returns the set: its images, with their labels if the base has labels."""
         indices = self.indices(base)
         images = np.empty((len(indices), *base.images.shape[1:]), np.uint8)
         for number, chunk in enumerate(self.chunks(base)):
@@ -267,11 +265,11 @@ class Recipe:
 
 
 def _keep_freed_memory() -> None:
-    """Have glibc's malloc reuse what is freed from now on.
+    """Have glibc's malloc reuse freed memory from now on; no-op without glibc.
 
-    It returns large blocks to the system, and getting
-    them back page by page takes longer than the operations do; freeing one of nearly 32 MB, which is never
-    touched, raises its threshold to that size (`mallopt(3)`, M_MMAP_THRESHOLD). Elsewhere it does nothing.
+    It returns large blocks to the system, and getting them back page by page takes longer than the
+    operations. Freeing a block of nearly 32 MB, which is never touched, raises the threshold to that size
+    (`mallopt(3)`, M_MMAP_THRESHOLD).
     """
     torch.empty(31 << 20, dtype=torch.uint8)
 
@@ -279,7 +277,7 @@ def _keep_freed_memory() -> None:
 def _resample_classes(
     rng: Generator, labels: NDArray[np.int64], n: int, concentration: float
 ) -> NDArray[np.int64]:
-    """Returns n of the images, in random order, without replacement, by class priors from a Dirichlet draw.
+    """Returns n of the images in random order, drawn without replacement by Dirichlet class priors.
 
     Gumbel top-k: the n largest of log(prior / class size) + Gumbel noise are a weighted sample without
     replacement. The log-priors are those of Gamma(a) variates, drawn as Gamma(a + 1) U^(1/a), which a small
@@ -305,17 +303,18 @@ def draw_recipes(
     concentration: float | None = None,
     clusters: NDArray[np.int64] | None = None,
 ) -> list[Recipe]:
-    """Returns `count` recipes for sets of n images, named ``<prefix>_0001`` and on; a longer list adds to it.
+    """Returns `count` recipes for sets of n images, named ``<prefix>_0001`` and so on.
 
-    Groups joined by "+" take turns, set by set. Each set draws how many operations it has, uniformly in the
-    inclusive range `ops_per_set`, that many distinct operations of GROUPS[group] in random order, and their
-    parameters uniformly. With probability `prior_share` its classes are resampled with `concentration`,
-    else its images are a plain sample. With probability `weak_share` it draws a strength below 1 for all its
-    operations. Where one of these is not given (or the range is empty), it is the group's in POLICIES, as is
-    the share of sets of a sub-population.
+    A larger `count` appends recipes. Groups joined by "+" take turns, set by set. For each set, the number of
+    operations is drawn uniformly from the inclusive range `ops_per_set`, then that many distinct operations
+    of GROUPS[group] in random order, then their parameters, uniformly. With probability `prior_share` its
+    classes are resampled with `concentration`, else its images are a plain sample. With probability
+    `weak_share` a strength below 1 is drawn for all its operations. By default (or for an empty range), these
+    values are the group's in POLICIES, as is the fraction of sets with a sub-population.
 
-    `clusters` (of the base's images, int64) are numbered from hard to easy; a sub-population is of neighbours
-    among them, see `neighbours`. Without them these sets are plain samples, and all else is the same.
+    `clusters` are the cluster of each base image, int64, numbered from hard to easy; a sub-population
+    consists of neighbouring clusters, see `neighbours`. Without them these sets are plain samples, and all
+    others are the same.
 
     Raises:
         UnusableInput: an argument is out of range; the message names it.
@@ -342,7 +341,7 @@ def _policy(
     weak_share: float | None,
     concentration: float | None,
 ) -> Policy:
-    """Returns the group's, but for what is given. Raises UnusableInput where that is out of range."""
+    """Returns the group's policy with the given values. Raises UnusableInput if one is out of range."""
     policy, most = policy_of(group), len(GROUPS[group])
     low, high = ops_per_set or policy.ops_per_set
     if not 0 <= low <= high <= most:
@@ -362,7 +361,7 @@ def _policy(
 def _selection(
     policy: Policy, rng: Generator, n: int, clusters: NDArray[np.int64] | None
 ) -> tuple[str, Params]:
-    """Returns which n images a set is of."""
+    """Returns the operation that selects the n images of a set."""
     kind = rng.random()
     if kind < policy.prior_share:
         return "resample_classes", {"n": n, "concentration": _log_uniform(rng, *policy.concentration)}
@@ -374,7 +373,7 @@ def _selection(
 
 
 def _pixel_ops(group: str, policy: Policy, rng: Generator) -> list[tuple[str, Params]]:
-    """Returns the operations that are done to a set's images."""
+    """Returns the operations on a set's images."""
     weak = policy.weak_share > 0 and rng.random() < policy.weak_share
     strength = round(rng.random(), 3) if weak else 1.0
     low, high = policy.ops_per_set
@@ -383,12 +382,12 @@ def _pixel_ops(group: str, policy: Policy, rng: Generator) -> list[tuple[str, Pa
 
 
 def neighbours(clusters: NDArray[np.int64], n: int, place: float) -> NDArray[np.int64]:
-    """Returns the images (indices) of the clusters nearest to a place in their order, at least n if possible.
+    """Returns the indices of the images in the clusters nearest to a position, at least n if possible.
 
     Args:
-        clusters: the cluster of each image, int64 (m,).
-        n: how many images there must be; all, where there are fewer.
-        place: in [0, 1], from the first cluster to the last.
+        clusters: Cluster of each image, int64 (m,).
+        n: Smallest number of images; if there are fewer, all are returned.
+        place: Position in the order of clusters, in [0, 1], from the first to the last.
     """
     count = int(clusters.max()) + 1
     nearest = np.argsort(np.abs(np.arange(count) - place * (count - 1)), kind="stable")
@@ -397,7 +396,7 @@ def neighbours(clusters: NDArray[np.int64], n: int, place: float) -> NDArray[np.
 
 
 def _log_uniform(rng: Generator, low: float, high: float) -> float:
-    """Returns a number whose logarithm is uniform, to three digits; equal ends need no draw."""
+    """Returns a log-uniform random number, to three digits; without a draw if both ends are equal."""
     return low if low == high else float(f"{np.exp(rng.uniform(np.log(low), np.log(high))):.3g}")
 
 
@@ -405,11 +404,11 @@ MAX_BYTES = 1 << 26
 
 
 def read_recipes(path: Path | str) -> list[Recipe]:
-    """Returns the recipes in a file: a line of JSON each, as `Recipe.to_json` writes it, or blank.
+    """Returns the recipes in a file with a line of JSON each, as written by `Recipe.to_json`, or blank lines.
 
     Raises:
-        UnusableInput: no such file, larger than 64 MiB, not UTF-8, no recipe in it, a line that is none, or a
-            name that is given twice; the message names the file and the line.
+        UnusableInput: the file does not exist, is larger than 64 MiB, is not UTF-8 or has no recipe; or a
+            line is not a recipe or repeats a name; the message names the file and the line.
     """
     path = Path(path)
     recipes: list[Recipe] = []

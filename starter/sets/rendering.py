@@ -1,4 +1,4 @@
-"""Renderings: unlabelled sets as they will be observed, made by a recipe or read from a file when needed."""
+"""Renderings: unlabelled sets for observation, made from a recipe or read from a file on demand."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,11 +16,11 @@ from submission.errors import unusable
 from submission.files import digest_of
 
 Images = Callable[[], NDArray[np.uint8]]
-"""Gives a set's images in order, uint8 (n, h, w, 3)."""
+"""Function that returns a set's images in order, uint8 (n, h, w, 3)."""
 
 
 class Rendering(Protocol):
-    """A set that can be rendered again and again, with a digest that is known before its pixels are."""
+    """A set that can be rendered repeatedly, with a digest that is known before its pixels."""
 
     @property
     def name(self) -> str:
@@ -28,7 +28,7 @@ class Rendering(Protocol):
 
     @property
     def digest(self) -> str:
-        """Identifies the pixels and their order."""
+        """Hash of the pixels and their order."""
 
     def __len__(self) -> int: ...
 
@@ -37,19 +37,19 @@ class Rendering(Protocol):
 
     @property
     def render(self) -> Images:
-        """Gives all images. Methods get hold of it, so nothing that it holds leads to a label."""
+        """Function that returns all images. Methods receive it, so it has no reference to labels."""
 
 
 @dataclass(frozen=True)
 class FromRecipe:
-    """A recipe and the base that it is made from."""
+    """A rendering of a recipe from its base."""
 
     recipe: Recipe
     base: ImageSet
 
     @classmethod
     def whole(cls, images: ImageSet) -> "FromRecipe":
-        """Returns a set that is there already, as it is."""
+        """Returns the rendering of an existing set, unchanged."""
         return cls(Recipe(images.name, 0, ()), images)
 
     @property
@@ -97,8 +97,8 @@ class FromFile:
     """A set in an ``.npz`` file whose SHA-256 is known; the file is read only when its pixels are needed.
 
     Attributes:
-        size: how many images are declared.
-        image_size: (height, width) that are declared, if they are.
+        size: Declared number of images.
+        image_size: Declared (height, width) in pixels; None if not declared.
     """
 
     name: str
@@ -125,10 +125,10 @@ class FromFile:
         return lambda: self._read().images
 
     def _read(self) -> ImageSet:
-        """Returns the set without its labels, which a validation file has.
+        """Returns the set without labels, even if the file has some.
 
         Raises:
-            UnusableInput: the file cannot be read, or does not hold what was declared.
+            UnusableInput: the file cannot be read, or differs from the declaration.
         """
         found = replace(read_npz(self.path, self.name), labels=None)
         held = found.images.shape[:3]

@@ -1,4 +1,4 @@
-"""The published weights: downloaded at the user's request, kept, and checked before they are used."""
+"""Published weights, which are downloaded at the user's request, kept, and checked before use."""
 
 import hashlib
 import http.client
@@ -50,15 +50,16 @@ OFFICIAL = {
 
 
 def cache_folder() -> Path:
-    """Returns where downloads are kept: `unseen` in $XDG_CACHE_HOME, or in ~/.cache."""
+    """Returns the folder of downloads: `unseen` in $XDG_CACHE_HOME, or in ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unseen"
 
 
 def fetch(release: Release, folder: Path) -> Path:
-    """Returns the release's file in `folder`, downloaded unless it is there already with the right content.
+    """Returns the path of the release's file in `folder`; it is downloaded if missing or different.
 
     Raises:
-        UnusableInput: no connection, no such address, no space, or a file other than the published one.
+        UnusableInput: there is no connection or no space, the address does not exist, or the file is not the
+            published one.
     """
     path = folder / release.filename
     if path.is_file() and _difference(release, path.stat().st_size, sha256(path)) is None:

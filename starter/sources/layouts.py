@@ -1,14 +1,14 @@
-"""Sets of images as other collections keep them: .npy files, in folders whose names tell what is what.
+"""Sets of images in the layouts of other collections: .npy files, recognised by their names.
 
-| a folder holds | it is | sets |
+| files in a folder | collection | sets |
 |---|---|---|
 | ``data.npy``, ``labels.npy`` | a validation set of DataCV | one; folders of such folders hold several |
-| ``new_data_000.npy``, ..., ``labels.npy`` | DataCV's meta-train sets | one a file, with the same labels |
-| ``cifar10.1_v6_data.npy``, ``cifar10.1_v6_labels.npy`` | CIFAR-10.1 | one a pair |
-| ``001.npy``, ... | DataCV's test sets | one a file; there may be no ``labels.npy`` |
-| ``fog.npy``, ..., ``labels.npy`` | CIFAR-10-C | five a file: equal blocks, one a severity |
+| ``new_data_000.npy``, ..., ``labels.npy`` | DataCV's meta-train sets | one per file, with the same labels |
+| ``cifar10.1_v6_data.npy``, ``cifar10.1_v6_labels.npy`` | CIFAR-10.1 | one per pair |
+| ``001.npy``, ... | DataCV's test sets | one per file; ``labels.npy`` is optional |
+| ``fog.npy``, ..., ``labels.npy`` | CIFAR-10-C | five per file: equal blocks, one per severity |
 
-Images are uint8 (n, h, w, 3), labels whole numbers (n,) that count the classes. Sources: the DataCV 2023 kit
+Images are uint8 (n, h, w, 3), labels are class indices (n,). Sources: the DataCV 2023 kit
 (github.com/xingjianleng/autoeval_baselines); CIFAR-10-C, Hendrycks & Dietterich (ICLR 2019); CIFAR-10.1,
 Recht et al. (arXiv 1806.00451).
 """
@@ -27,20 +27,20 @@ from starter.images.reading import Fit
 from submission.errors import unusable
 
 SEVERITIES = 5
-"""Blocks of equal length in a file of CIFAR-10-C, mildest first."""
+"""Number of equal blocks in a file of CIFAR-10-C, mildest first."""
 
 
 @dataclass(frozen=True)
 class StoredSet:
-    """A set in .npy files, of which nothing was read yet.
+    """A set in .npy files, before reading.
 
     Attributes:
-        path: what names it: its folder or its file of images, or for one severity the file without ".npy" and
-            the severity below, as in ``CIFAR-10-C/fog/3``.
-        name: the last part of it, without the severity, as in "fog".
-        images: the file of its images.
-        labels: the file of its labels, or None.
-        severity: 1 to 5 where the file holds five blocks, else None.
+        path: Path of its folder or its file of images; for a severity, the path of the file without ".npy",
+            followed by the severity, as in ``CIFAR-10-C/fog/3``.
+        name: Last part of the path without the severity, as in "fog".
+        images: File of the images.
+        labels: File of the labels; None for none.
+        severity: Severity, 1 to 5, if the file holds five blocks; else None.
     """
 
     path: Path
@@ -50,10 +50,10 @@ class StoredSet:
     severity: int | None = None
 
     def __len__(self) -> int:
-        """Returns how many images it has.
+        """Returns the number of images.
 
         Raises:
-            UnusableInput: as `load_stored`, where the file of images is at fault.
+            UnusableInput: the file of images is missing or damaged, see `load_stored`.
         """
         return len(_rows(self))
 
@@ -94,17 +94,18 @@ def load_stored(
     rows: NDArray[np.integer] | None = None,
     fit: Fit | None = None,
 ) -> ImageSet:
-    """Returns the images of a set, with their labels where it has some; of its files no other rows are read.
+    """Returns the images of a set, with labels if it has some; other rows of its files are not read.
 
     Args:
-        stored: the set.
-        classes: the names that its labels count; CIFAR-10's, in their usual order, for the collections above.
-        rows: which images, indices (m,) into the set, in their order; None takes all.
-        fit: the size of the images; by default their own.
+        stored: Set to read.
+        classes: Names of the classes in label order; those of CIFAR-10, as usual, for the collections above.
+        rows: Indices (m,) of the images, in their order; None for all.
+        fit: Size of the images; by default their own.
 
     Raises:
-        UnusableInput: a file is missing or damaged, images are no uint8 (n, h, w, 3), labels no whole numbers
-            (n,) below the number of classes, or a file of CIFAR-10-C is no five blocks with equal labels.
+        UnusableInput: a file is missing or damaged, the images are not uint8 (n, h, w, 3), the labels are not
+            integers (n,) below the number of classes, or a file of CIFAR-10-C does not have five blocks with
+            equal labels.
     """
     chosen = np.array(_rows(stored))
     if rows is not None:
@@ -116,7 +117,7 @@ def load_stored(
 
 
 def _sets_in(files: Sequence[Path]) -> tuple[StoredSet, ...]:
-    """Returns the sets that files of images hold, by the files' names."""
+    """Returns the sets in files of images, recognised by the files' names."""
     found = []
     for file in files:
         name, shared = file.stem, file.with_name("labels.npy")
@@ -136,7 +137,7 @@ def _sets_in(files: Sequence[Path]) -> tuple[StoredSet, ...]:
 
 
 def _visible(folder: Path, *patterns: str) -> list[Path]:
-    """Returns the files below `folder` that fit a pattern, sorted; none hidden or in a hidden folder."""
+    """Returns the files below `folder` that match a pattern, sorted, without hidden files and folders."""
     files = (file for pattern in patterns for file in folder.glob(pattern))
     return sorted(
         file for file in files if not any(part.startswith(".") for part in file.relative_to(folder).parts)
@@ -144,7 +145,7 @@ def _visible(folder: Path, *patterns: str) -> list[Path]:
 
 
 def _rows(stored: StoredSet) -> range:
-    """Returns the rows of its file that are the set's images, after a look at the file's header."""
+    """Returns the rows of the set's images in its file, from the file's header."""
     path, mapped = stored.images, map_npy(stored.images)
     shape = mapped.shape
     if mapped.dtype != np.uint8:

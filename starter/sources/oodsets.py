@@ -33,7 +33,7 @@ OVERLAPPING: dict[tuple[str, ...], tuple[str, ...]] = {
         *("handwritten-digits-and-operators", "captcha"),
     ),
 }
-"""OOD sets left out by name, in lower case, where the IND classes are these: they show images of them."""
+"""Names of OOD sets, in lower case, with images of the IND classes, by these classes; they are omitted."""
 
 
 def load_ood_sets(
@@ -48,18 +48,18 @@ def load_ood_sets(
     """Returns the OOD sets at `path` by name, without those that overlap with the IND classes.
 
     Args:
-        path: a folder or zip of one folder per data set, images at any depth below it; "" for the embedded
-            sets.
-        classes: the IND classes; sets named in `OVERLAPPING` for them are left out.
-        fit: the size of the images, the source's for a competition, and how many may be unreadable.
-        exclude: names of further sets to leave out.
-        limit: at most that many images of each set, drawn uniformly by `seed`.
-        seed: of the draw, and of the embedded images.
-        stream: of random numbers that draws.
+        path: Path of a folder or zip with one folder per data set, and images at any depth below; "" for the
+            embedded sets.
+        classes: Names of the IND classes; the sets in `OVERLAPPING` for them are omitted.
+        fit: Size of the images, the source's in a competition, and the allowed fraction of unreadable ones.
+        exclude: Names of further sets to omit.
+        limit: Largest number of images of each set, drawn uniformly by `seed`.
+        seed: Seed of the draw, and of the embedded images.
+        stream: Stream of random numbers for the draw.
 
     Raises:
         UnusableInput: the path or an image cannot be read, a folder has no image or no usable name, two have
-            the same name, or there is no set of a name in `exclude`.
+            the same name, or a name in `exclude` does not exist.
     """
     if not path:
         embedded = other_glyphs(seed)
@@ -73,7 +73,7 @@ def load_ood_sets(
 
 
 def load_ind_images(path: str, fit: Fit) -> ImageSet:
-    """Returns all images below `path`, a folder or zip, that are of the IND classes; labels play no part.
+    """Returns all images below `path`, a folder or zip of images of the IND classes, without labels.
 
     Raises:
         UnusableInput: the path or an image cannot be read, or there is no image.
@@ -86,7 +86,7 @@ def load_ind_images(path: str, fit: Fit) -> ImageSet:
 
 
 def count_ind_images(path: str) -> int:
-    """Returns how many images `load_ind_images` would give, reading none. Raises UnusableInput as it does."""
+    """Returns the number of images of `load_ind_images` without reading them, with the same errors."""
     with open_tree(Path(path)) as tree:
         if not (files := tree.every_image()):
             raise unusable(tree.path, "no images in it")
@@ -96,10 +96,10 @@ def count_ind_images(path: str) -> int:
 def count_ood_images(
     path: str, classes: Sequence[str], exclude: Iterable[str] = (), limit: int | None = None
 ) -> dict[str, int]:
-    """Returns how many images each set of `load_ood_sets` has for the same arguments; none is read.
+    """Returns the number of images of each set of `load_ood_sets`, for the same arguments, without reading.
 
     Raises:
-        UnusableInput: as `load_ood_sets`, but for damaged images.
+        UnusableInput: see `load_ood_sets`; damaged images are not found.
     """
     if not path:
         return dict.fromkeys(kept_sets([*SCRIPTS, *PICTURES], classes, exclude), SIZE)
@@ -110,7 +110,7 @@ def count_ood_images(
 
 
 def set_name(folder: str) -> str:
-    """Returns a folder's name as that of a set: marks other than ``. _ -`` become "-".
+    """Returns the name of a folder's set: characters other than letters, digits and ``. _ -`` become "-".
 
     >>> set_name("Tally marks"), set_name("Plastic, paper and garbage bags")
     ('Tally-marks', 'Plastic-paper-and-garbage-bags')
@@ -119,11 +119,11 @@ def set_name(folder: str) -> str:
 
 
 def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dict[str, ImageSet]:
-    """Returns the sets without images that equal IND images or images of an earlier set; empty ones vanish.
+    """Returns the sets without images that are also IND or in an earlier set; empty sets are omitted.
 
     Args:
-        sets: by name; of an image in several, the first keeps it.
-        ind: every IND image.
+        sets: OOD sets by name.
+        ind: Sets with every IND image.
     """
     seen = {digest for images in ind for digest in images.hashes()}
     kept = {}
@@ -140,15 +140,15 @@ def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dic
 
 
 def kept_sets(known: Sequence[str], classes: Sequence[str], exclude: Iterable[str]) -> list[str]:
-    """Returns the names without those to leave out.
+    """Returns the names of the OOD sets that are not excluded.
 
     Args:
-        known: names of OOD sets.
-        classes: the IND classes; sets in `OVERLAPPING` for them are left out.
-        exclude: further names to leave out, in any case.
+        known: Names of OOD sets.
+        classes: Names of the IND classes; the sets in `OVERLAPPING` for them are omitted.
+        exclude: Further names to omit, in lower or upper case.
 
     Raises:
-        UnusableInput: there is no set of a name in `exclude`.
+        UnusableInput: a name in `exclude` does not exist.
     """
     unwanted = {name.casefold() for name in exclude}
     if strange := sorted(unwanted - {name.casefold() for name in known}):
@@ -192,9 +192,9 @@ class DataSet:
     """One data set of Gbench.
 
     Attributes:
-        name: as in the paper.
-        address: where it is published.
-        overlaps: the IND data that it shares classes with (appendix F): cifar100, clothing1m, face, medical.
+        name: Name in the paper.
+        address: Address of its publication.
+        overlaps: IND data with common classes (appendix F), of: cifar100, clothing1m, face, medical.
     """
 
     name: str
@@ -218,6 +218,6 @@ def gbench() -> tuple[DataSet, ...]:
 
 
 def missing(folders: Iterable[str]) -> tuple[DataSet, ...]:
-    """Returns the data sets that none of these folders holds; case, spaces and marks in names are ignored."""
+    """Returns the data sets without a folder among these names; case, spaces and punctuation are ignored."""
     here = {set_name(folder).casefold() for folder in folders}
     return tuple(each for each in gbench() if each.folder not in here)

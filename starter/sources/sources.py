@@ -1,4 +1,4 @@
-"""Sources: labelled images by name or path, divided into splits; and sets for a natural shift."""
+"""Sources: labelled images by name or path, divided into splits; and sets with natural shift."""
 
 import sys
 from collections import Counter
@@ -27,26 +27,26 @@ _CIFAR10_FOLDER = "cifar-10-batches-py"
 
 
 def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | None = None) -> Splits:
-    """Returns the labelled images that `spec` names.
+    """Returns the splits of a source of labelled images.
+
+    Duplicate images are omitted, and their number is printed. Without a test split, half of each class is
+    held out instead, shuffled by `seed`; the classifier must have been trained on the other half only, which
+    is `train`.
 
     Args:
-        spec: a key of `SOURCES` or a path: a folder or zip of ``<class>/<image>``, or of
+        spec: Key of `SOURCES` or a path: a folder or zip of ``<class>/<image>``, or of
             ``train/<class>/<image>`` and ``test/<class>/<image>``; a folder inside a zip, as in
             ``photos.zip/animals``; an ``.npz`` with `images` uint8 (n, h, w, 3), `labels` (n,) and
-            perhaps `classes` (k,), their names; the folder where torchvision keeps CIFAR-10. Classes stand
-            in the order of their sorted names, those of an ``.npz`` in its own. Images may lie in folders
-            below those of the classes.
-        root: where "cifar10" is kept or downloaded to; by default the user's cache folder.
-        seed: of the splits, and of the images of "glyphs".
-        fit: the size of images of a path; by default the commonest.
-
-    Of images that are equal in every pixel the first is kept, and how many are left out is told. Without a
-    test split half of each class is held out in its place, shuffled by `seed`; what the classifier learnt
-    from must then lie in the other half, which is `train`.
+            optionally `classes` (k,), their names; or torchvision's folder of CIFAR-10. Classes are in the
+            order of their sorted names, those of an ``.npz`` in its own. Images may be in subfolders of the
+            classes' folders.
+        root: Folder of "cifar10" or for its download; by default the user's cache folder.
+        seed: Seed of the splits, and of the images of "glyphs".
+        fit: Size of the images of a path; by default the most common one.
 
     Raises:
-        UnusableInput: no such source or path, a damaged file, images below 8 x 8 pixels, too few images,
-            or a name that is no printable line of 1 to 200 characters.
+        UnusableInput: the source or path does not exist, a file is damaged, images are below 8 x 8 pixels or
+            too few, or a name is not a printable line of 1 to 200 characters.
     """
     if spec in SOURCES:
         return SOURCES[spec](root, seed)
@@ -75,14 +75,14 @@ def _path_splits(path: Path, seed: int, fit: Fit) -> Splits:
 
 
 def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
-    """Returns the paths of the labelled sets at `path`, each fit for `load_images`, sorted.
+    """Returns the paths of the labelled sets at `path`, sorted, for `load_images`.
 
-    A folder or zip of ``<set>/<class>/<image>`` holds several, as do a folder of ``.npz`` files and the
-    layouts of `starter.sources.layouts`; whatever else `load_images` reads is one. Folders below those of
-    `classes` are parts of a class, not classes of a set.
+    A folder or zip of ``<set>/<class>/<image>`` holds several sets, as do a folder of ``.npz`` files and the
+    layouts of `starter.sources.layouts`; anything else that `load_images` reads is one set. Folders below
+    those of `classes` are parts of a class, not classes of a set.
 
     Raises:
-        UnusableInput: there is no such file or folder, or no image in it.
+        UnusableInput: the file or folder does not exist, or has no image.
     """
     path = Path(path)
     if stored := stored_sets(path):
@@ -105,20 +105,20 @@ def load_images(
     seed: int = 0,
     fit: Fit | None = None,
 ) -> ImageSet:
-    """Returns one labelled set of a natural shift, named after the last part of `path`, in its files' order.
+    """Returns one labelled set with natural shift, named after the last part of `path`, in its files' order.
 
     Args:
-        path: a folder or zip of ``<class>/<image>``, a folder in a zip, a set in a layout of
-            `sources.layouts`, or an ``.npz`` as in `load_source` (without `classes`, its labels count the
-            given ones).
-        classes: the source's class names in label order; the set may lack some of them.
-        limit: at most that many images, drawn uniformly by `seed`; None takes all.
-        seed: of the draw, where there is a limit.
-        fit: the size of the images, the source's for a competition; by default the commonest.
+        path: Path of a folder or zip of ``<class>/<image>``, of a folder in a zip, of a set in a layout of
+            `sources.layouts`, or of an ``.npz`` as in `load_source` (without `classes`, its labels are
+            indices of the given ones).
+        classes: Class names of the source in label order; the set may lack some of them.
+        limit: Largest number of images, drawn uniformly by `seed`; None for all.
+        seed: Seed of the draw.
+        fit: Size of the images, the source's in a competition; by default the most common one.
 
     Raises:
-        UnusableInput: the path or an image cannot be read, several sets lie there, a class is not among
-            `classes` (the message lists them), or a name is no printable line of 1 to 200 characters.
+        UnusableInput: the path or an image cannot be read, it holds several sets, a class is not in `classes`
+            (the message lists them), or a name is not a printable line of 1 to 200 characters.
     """
     path, fit = Path(path), fit or Fit()
     if (stored := stored_set(path)) is not None:
@@ -168,7 +168,7 @@ SOURCES: dict[str, Callable[[Path | None, int], Splits]] = {"cifar10": _cifar10,
 
 
 def _holds_sets(tree: Tree, classes: Sequence[str]) -> bool:
-    """Returns whether folders of classes lie below folders of sets, not parts of classes."""
+    """Returns True if the subfolders are classes of sets, and False if they are parts of classes."""
     return tree.holds_images(2) and not set(tree.second_folders()) <= set(classes)
 
 
@@ -187,7 +187,7 @@ def _tree_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
 
 
 def _given_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
-    """Returns splits where the folders train/ and test/ part the images."""
+    """Returns the splits of images in the folders train/ and test/."""
     parts = tree.below("train"), tree.below("test")
     classes = _checked(parts[0].path, parts[0].folders(1))
     seen: set[bytes] = set()
@@ -198,7 +198,7 @@ def _given_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
 
 
 def _without_repeats(images: ImageSet, seen: set[bytes]) -> ImageSet:
-    """Returns the images of which none stands before, nor in `seen`; their hashes are put there."""
+    """Returns the images without duplicates and without those in `seen`, to which their hashes are added."""
     fresh = images.fresh_rows(seen)
     if not len(fresh):
         raise UnusableInput(f"{images.name}: every image is in train/ too: others are needed to test on")
@@ -252,7 +252,7 @@ def _array_set(path: Path, classes: Sequence[str], limit: int | None, seed: int,
 
 
 def _arrays(path: Path) -> tuple[tuple[str, ...], ImageSet, NDArray[np.int64]]:
-    """Returns an .npz's class names (none where it has none), its labelled images, and their labels."""
+    """Returns the class names in an .npz (empty if it has none), its labelled images, and their labels."""
     arrays = read_arrays(path, ("images", "labels"), ("classes",))
     names = arrays.get("classes", np.array([], np.str_))
     if names.ndim != 1 or names.dtype.kind != "U" or len(names) > MAX_CLASSES:
@@ -287,7 +287,7 @@ def _unknown(name: str, classes: Sequence[str]) -> str:
 
 
 def _drawn(n: int, limit: int | None, seed: int) -> NDArray[np.int64]:
-    """Returns indices of all n images, or of `limit` drawn without replacement, ascending."""
+    """Returns the indices of all n images, or of `limit` drawn without replacement, ascending."""
     if limit is None or limit >= n:
         return np.arange(n)
     if limit < 1:

@@ -1,4 +1,4 @@
-"""Splits: which labelled images serve what."""
+"""Splits: the division of a source's labelled images by purpose."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -19,15 +19,15 @@ class Splits:
     """The labelled images of one source, each in exactly one part (but see `as_in_datacv`).
 
     Attributes:
-        classes: the k class names, in label order.
-        train: the images that the classifier was trained on; nothing is calibrated here.
-        reference: thresholds, temperatures and whatever else needs labels.
-        meta_base: meta-train sets are made from these.
-        val_base: validation sets, labelled for the participants.
-        test_base: hidden test sets; no image of `val_base` is here.
+        classes: Names of the k classes, in label order.
+        train: Training images of the classifier; no calibration uses them.
+        reference: Images for thresholds, temperatures and other calibration with labels.
+        meta_base: Images for meta-train sets.
+        val_base: Images for validation sets, which are labelled for participants.
+        test_base: Images for hidden test sets, without images of `val_base`.
 
     Raises:
-        ValueError: a part is unlabelled, has another image size than `train`, or labels beyond `classes`.
+        ValueError: a part has no labels, another image size than `train`, or labels beyond `classes`.
     """
 
     classes: tuple[str, ...]
@@ -54,7 +54,7 @@ class Splits:
     def as_in_datacv(self) -> "Splits":
         """Returns the DataCV challenge's own division: all test images in meta-base, val-base and test-base.
 
-        Test sets then show the very images that meta-train sets show, so a competition of them is practice.
+        Test sets then have the same images as meta-train sets, so such a competition is practice.
         """
         parts = (self.meta_base, self.reference, self.val_base, self.test_base)
         images = np.concatenate([part.images for part in parts])
@@ -64,7 +64,7 @@ class Splits:
 
     @property
     def tested(self) -> int:
-        """How many test images the source has: those of the parts beside `train` (but see `as_in_datacv`)."""
+        """Number of test images of the source: those of all parts except `train` (but see `as_in_datacv`)."""
         return sum(map(len, (self.reference, self.meta_base, self.val_base, self.test_base)))
 
     @property
@@ -102,7 +102,7 @@ def split(classes: tuple[str, ...], train: ImageSet, test: ImageSet, seed: int) 
 
 
 def hold_out(images: ImageSet, seed: int) -> tuple[ImageSet, ImageSet]:
-    """Returns labelled images in two halves (train, test), stratified by `seed`; an odd image trains."""
+    """Returns labelled images in two halves (train, test), stratified by `seed`; odd images go to train."""
     if images.labels is None:
         raise ValueError("images must be labelled")
     rng = SPLITS(seed)
