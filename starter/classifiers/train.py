@@ -29,12 +29,12 @@ from submission.files import replacing
 from submission.random import EPOCH, HELD_OUT
 
 PAD = 4
-"""Pixels that a random crop may move an image by, each way."""
+"""Largest shift of a random crop in pixels, in each direction."""
 MOMENTUM, DECAY = 0.9, 5e-4
 WARM_UP = 0.25
-"""The part of the steps in which the learning rate rises."""
+"""Fraction of the steps during which the learning rate rises."""
 TIMED = (3, 13)
-"""Steps between which the time of a step is measured, for the estimate."""
+"""First and last step between which the time of a step is measured, for the estimate."""
 
 _Triple = tuple[float, float, float]
 _Stateful = torch.nn.Module | torch.optim.Optimizer | torch.optim.lr_scheduler.LRScheduler
@@ -45,19 +45,19 @@ class Training:
     """The options of `unseen train`.
 
     Attributes:
-        source: a name in SOURCES or a path; the classifier is trained on its training split.
-        arch: a name in ARCHITECTURES, or module:function of a network that `use_network` has taken in.
-        hold_out: the share of each class's training images that is kept out and tested on, in [0, 0.9]; with
-            0 the source's test split is tested on.
-        epochs: passes over the images.
-        batch: images in a step.
-        rate: the peak of the learning rate.
-        flip: whether images are mirrored at random: not for digits, say.
-        seed: of weights, order, crops and flips, and of the splits.
-        image_size: pixels of a side that images are resized to; 0: the commonest size.
-        resize: how, a name in RESIZES.
-        start: the weights to begin with, without a last layer for other classes: "pretrained" for the
-            library's own, or a weights file; "" for random ones.
+        source: Name in SOURCES or a path; the classifier is trained on its training split.
+        arch: Name in ARCHITECTURES, or module:function of a network registered by `use_network`.
+        hold_out: Fraction of each class's training images held out for testing, in [0, 0.9]; with 0, the
+            source's test split is used.
+        epochs: Number of passes over the images, an int >= 1.
+        batch: Number of images per step, an int >= 1.
+        rate: Peak learning rate, a float > 0.
+        flip: True to mirror images at random; not suitable for digits, for example.
+        seed: Seed of weights, order, crops and flips, and of the splits.
+        image_size: Height and width in pixels to which images are resized; 0 for the most common size.
+        resize: Kind of resizing, a name in RESIZES.
+        start: Initial weights, without the last layer if it is for other classes: "pretrained" for the
+            library's own, or the path of a weights file; "" for random ones.
 
     Raises:
         UnusableInput: a field is out of range; the message names the option.
@@ -94,13 +94,16 @@ class Training:
 
     @property
     def fit(self) -> Fit:
-        """How images of a path get one size."""
+        """Resizing of the images of a path."""
         return Fit((self.image_size, self.image_size) if self.image_size else None, self.resize)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """The result: `accuracy` on the `tested` images of `where`, after `seconds` in this run; in `path`."""
+    """The result of a training: the file and its accuracy.
+
+    The weights are in `path`; `accuracy` is on the `tested` images of `where`; this run took `seconds`.
+    """
 
     path: Path
     accuracy: float
@@ -116,18 +119,18 @@ class Trained:
 def train(asked: Training, out: Path, device: str | None = None, data_root: Path | None = None) -> Trained:
     """Train a classifier and write it as safetensors, for ``--classifier <arch>=<out>``.
 
-    After every epoch ``<out>.checkpoint`` is written; the same call goes on from there, to the same weights
-    on the same machine, and takes it away at the end.
+    ``<out>.checkpoint`` is written after every epoch. The same call continues from it, gives the same weights
+    on the same machine, and removes it at the end.
 
     Args:
-        asked: what to train.
-        out: the file to write, ending in ``.safetensors``.
-        device: as PyTorch names it; a GPU where there is one unless told otherwise.
-        data_root: where a named source is, or is downloaded to.
+        asked: Options of the training.
+        out: Path of the file to write, ending in ``.safetensors``.
+        device: Name of PyTorch's device; by default a GPU, if there is one.
+        data_root: Folder of a named source, or for its download.
 
     Raises:
-        UnusableInput: `out` exists or ends otherwise, its checkpoint is damaged or of another training, the
-            source or the device cannot be used, or the loss is not finite.
+        UnusableInput: `out` exists or has another suffix, its checkpoint is damaged or of another training,
+            the source or the device cannot be used, or the loss is not finite.
     """
     if out.suffix != ".safetensors":
         raise UnusableInput(f"{out}: the name must end in .safetensors")
@@ -157,13 +160,13 @@ def train(asked: Training, out: Path, device: str | None = None, data_root: Path
 
 @dataclass(frozen=True)
 class _Checkpoint:
-    """The state after an epoch, in a file that is read without unpickling."""
+    """The state of a training after an epoch, in a file that is read without unpickling."""
 
     path: Path
     asked: Training
 
     def load(self, *parts: _Stateful) -> int:
-        """Put the state back into `parts`. How many epochs are done."""
+        """Restore the state of `parts`, and return the number of finished epochs."""
         if not self.path.exists():
             return 0
         try:
@@ -236,7 +239,7 @@ def _fit(
     mean: _Triple,
     std: _Triple,
 ) -> None:
-    """Train in place."""
+    """Train the network in place."""
     network.to(device).to(memory_format=torch.channels_last).train()
     size = min(asked.batch, len(images))
     per_epoch = len(images) // size
@@ -292,7 +295,7 @@ def _batches(pixels: Tensor, asked: Training, epoch: int) -> Iterator[tuple[Tens
 
 
 def _cropped(images: Tensor, shift: Tensor, flips: Tensor) -> Tensor:
-    """Returns images (b, 3, h, w) padded black, cropped at `shift` (2, b), mirrored where `flips` (b,)."""
+    """Returns images (b, 3, h, w) padded black, cropped at `shift` (2, b), and mirrored if `flips` (b,)."""
     b, _, h, w = images.shape
     rows = shift[0, :, None] + torch.arange(h, device=images.device)
     columns = torch.arange(w, device=images.device)
@@ -303,7 +306,7 @@ def _cropped(images: Tensor, shift: Tensor, flips: Tensor) -> Tensor:
 
 
 def _right(classifier: Classifier, images: ImageSet) -> int:
-    """Returns how many images are classified correctly."""
+    """Returns the number of correctly classified images."""
     labels, right = torch.from_numpy(_labels(images)), 0
     for start in tqdm(range(0, len(images), 500), desc=f"test {classifier.arch}", unit="batch", leave=False):
         logits, _ = classifier(images.images[start : start + 500])

@@ -1,7 +1,7 @@
 """Reading and writing classifiers: weights become a Classifier only after every tensor has been checked.
 
-WeightsFile: the tensors of a file and what it tells about them, read without unpickling anything.
-One module, for what is read is trusted by the checks that follow it alone.
+A WeightsFile has the tensors of a file and its metadata, read without unpickling. Reading and checks are in
+one module, since the data are trusted only after the checks.
 """
 
 import json
@@ -66,12 +66,12 @@ class WeightsFile:
 
     @property
     def arch(self) -> str | None:
-        """The architecture that the file tells, if it does."""
+        """The architecture in the file's metadata; None if it is missing."""
         return self.metadata.get("arch")
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """The class names that the file tells, if it does."""
+        """The class names in the file's metadata; None if they are missing."""
         if "classes" not in self.metadata:
             return None
         try:
@@ -83,10 +83,10 @@ class WeightsFile:
         return tuple(classes)
 
     def normalisation(self, mean: Triple = CIFAR10_MEAN, std: Triple = CIFAR10_STD) -> tuple[Triple, Triple]:
-        """Returns mean and standard deviation of the input, RGB on [0, 1]: the file's, else those given.
+        """Returns mean and standard deviation of the input, RGB on [0, 1]: the file's or the given ones.
 
         Raises:
-            UnusableInput: what the file tells is not three numbers.
+            UnusableInput: the file's values are not three numbers.
         """
         return self._triple("mean", mean), self._triple("std", std)
 
@@ -132,7 +132,7 @@ def _read_pytorch(path: Path) -> dict[str, Tensor]:
 
 
 def _check_size(path: Path) -> None:
-    """Refuse a file that unpacks to more than itself: torch.save does not compress."""
+    """Refuse a compressed file, which may unpack to any size: torch.save does not compress."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > path.stat().st_size:
@@ -140,7 +140,7 @@ def _check_size(path: Path) -> None:
 
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-"""The dtypes that weights are read from; narrower ones belong with scales that the kit does not know."""
+"""Supported dtypes of weights; narrower ones need scales that the kit does not know."""
 SHOWN_PROBLEMS = 3
 
 
@@ -152,25 +152,26 @@ def load_classifier(
     size: tuple[int, int] | None = None,
     engine: str = "torch",
 ) -> Classifier:
-    """Returns the classifier that a command names as NAME=WEIGHTS.
+    """Returns the classifier of a command's argument NAME=WEIGHTS.
 
     Args:
-        spec: NAME is the classifier's name; WEIGHTS is `official`, the path of a .safetensors file, or of a
-            .pt or .pth file with a state_dict, or ``module:function`` (see user_network). The architecture is
-            the one that the file tells, else NAME. ``timm:NET`` and ``torchvision:NET`` are networks of these
-            libraries, with their own weights, or as ``timm:NET=PATH`` with those of a file. After such a NET
-            or a function ``@LAYER`` names the linear layer that gives the logits, ``@none`` says that none is
-            to be looked for: logits alone.
-        classes: the k class names, in the order of the logits.
-        precision: as in Classifier.
-        device: as in Classifier.
-        engine: as in Classifier.
-        size: height and width of the images. A library's or a user's network is tried on such images, to find
-            the layer that gives its logits where none is named; without it that is the last one defined.
+        spec: Name and weights. NAME is the classifier's name; WEIGHTS is `official`, the path of a
+            .safetensors file, or of a .pt or .pth file with a state_dict, or ``module:function`` (see
+            user_network). The architecture is that of the file's metadata, or else NAME. ``timm:NET`` and
+            ``torchvision:NET`` are networks of these libraries, with their own weights, or with those of a
+            file as ``timm:NET=PATH``. After such a NET or a function, ``@LAYER`` names the linear layer that
+            gives the logits, and ``@none`` declares that there is none: logits only.
+        classes: Names of the k classes, in the order of the logits.
+        precision: Precision, see Classifier.
+        device: Device, see Classifier.
+        engine: Engine, see Classifier.
+        size: Height and width of the images in pixels. A library's or a user's network is run on such images
+            to find the layer that gives its logits, if it is not named; without `size` it is the last linear
+            layer defined.
 
     Raises:
-        UnusableInput: no weights named, an unknown architecture or device, an unreadable file, or weights
-            that do not fit.
+        UnusableInput: no weights are named, the architecture or device is unknown, a file cannot be read, or
+            the weights do not fit.
     """
     name, weights = classifier_name(spec), spec.partition("=")[2]
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name) is None:
@@ -217,11 +218,11 @@ def read_classifier(
     device: str = "cpu",
     engine: str = "torch",
 ) -> Classifier:
-    """Returns the classifier that `save_classifier` wrote; `name` is the file's stem unless given.
+    """Returns the classifier in a file of `save_classifier`; `name` is by default the file's stem.
 
     Raises:
-        UnusableInput: the file is missing or damaged, or does not tell its architecture and classes; or they
-            are a user's network that `use_network` was not told of; or an unknown device.
+        UnusableInput: the file is missing or damaged, or has no architecture and classes; or it is of a
+            user's network that was not registered by `use_network`; or the device is unknown.
     """
     check_device(device)
     file = WeightsFile.read(path)
@@ -233,7 +234,7 @@ def read_classifier(
 
 
 def save_classifier(classifier: Classifier, path: Path) -> None:
-    """Write a classifier as safetensors, atomically; the same classifier always gives the same bytes.
+    """Write a classifier as safetensors, atomically and with reproducible bytes.
 
     The metadata hold `arch`, `mean` and `std` (comma-separated) and `classes` (a JSON list). Name, precision,
     device and engine are chosen on reading.
@@ -251,17 +252,17 @@ def save_classifier(classifier: Classifier, path: Path) -> None:
 
 
 def parts_of(classifier: Classifier) -> dict[str, object]:
-    """Returns a classifier's parts, its weights as arrays by name, for a file that holds other things too."""
+    """Returns a classifier's parts, its weights as arrays by name, for a file that also holds other data."""
     state = {name: tensor.cpu().numpy() for name, tensor in classifier.network.state_dict().items()}
     names = ("name", "arch", "classes", "mean", "std", "precision", "device", "engine")
     return {**{name: getattr(classifier, name) for name in names}, "state": state}
 
 
 def classifier_of(parts: Mapping[str, Any]) -> Classifier:
-    """Returns the classifier that has these `parts_of`.
+    """Returns the classifier from its `parts_of`.
 
     Raises:
-        UnusableInput: its network is the user's and was not named, or its device is not there.
+        UnusableInput: its network is a user's and was not named, or its device does not exist here.
     """
     network = new_network(parts["arch"], len(parts["classes"]))
     network.load_state_dict({name: torch.from_numpy(values) for name, values in parts["state"].items()})
@@ -270,7 +271,7 @@ def classifier_of(parts: Mapping[str, Any]) -> Classifier:
 
 
 def with_sorted_header(data: bytes) -> bytes:
-    """Returns the header with its keys sorted: the library's order changes from call to call."""
+    """Returns the bytes with sorted keys in the header, since the library's order varies between calls."""
     size = int.from_bytes(data[:8], "little")
     header = json.dumps(json.loads(data[8 : 8 + size]), sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
@@ -303,19 +304,16 @@ def _classifier(
 
 
 def headed(network: Network, arch: str, size: tuple[int, int] | None, classes: int) -> str:
-    """Find which layer gives the logits of a library's or a user's network, unless `arch` names it.
+    """Returns the architecture's name, for a library's or a user's network with the layer of the logits.
 
     Args:
-        network: of the architecture `arch`.
-        arch: its name.
-        size: height and width of the images that it is tried on; None: it is not tried.
-        classes: how many it tells apart.
-
-    Returns:
-        the architecture's name with that of the layer, where it needs one.
+        network: Network of the architecture `arch`.
+        arch: Name of the architecture, which may include the layer.
+        size: Height and width in pixels of images on which it is run; None to not run it.
+        classes: Number of classes.
 
     Raises:
-        UnusableInput: the network fails on such images, or gives no logits of so many classes.
+        UnusableInput: the network fails on such images, or does not give logits for this number of classes.
     """
     if not isinstance(network, BodyNetwork):
         return arch
@@ -325,7 +323,7 @@ def headed(network: Network, arch: str, size: tuple[int, int] | None, classes: i
 
 
 def classifier_name(spec: str) -> str:
-    """Returns the name of a classifier that is named as NAME, NAME=WEIGHTS or LIBRARY:NAME=WEIGHTS.
+    """Returns the name of a classifier from NAME, NAME=WEIGHTS or LIBRARY:NAME=WEIGHTS.
 
     >>> classifier_name("mine=weights.pt"), classifier_name("timm:resnet18")
     ('mine', 'resnet18')
@@ -335,18 +333,18 @@ def classifier_name(spec: str) -> str:
 
 
 def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]:
-    """Put given weights into a network that is to be trained, all but a last layer for other classes.
+    """Load initial weights into a network before training, except a last layer for other classes.
 
     Args:
-        network: of the architecture `arch`.
-        arch: a name in ARCHITECTURES, or a library's.
+        network: Network of the architecture `arch`.
+        arch: Name in ARCHITECTURES, or of a library's network.
         start: "pretrained" for the library's own weights, or the path of a weights file.
 
     Returns:
-        The mean and the standard deviation that inputs are normalised by.
+        Mean and standard deviation of the input, for the normalisation.
 
     Raises:
-        UnusableInput: there are no such weights, or more than the last layer does not fit.
+        UnusableInput: the weights do not exist, or tensors outside the last layer do not fit.
     """
     if start == "pretrained":
         if not is_library(arch):
@@ -367,7 +365,7 @@ def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]
 def _of_classes(network: Network, arch: str) -> list[str]:
     """Returns the names of the tensors that depend on the number of classes: the last layer's.
 
-    Where no such layer is known they are those that have another shape for two classes than for three.
+    If that layer is unknown, they are the tensors with different shapes for two and three classes.
     """
     if network.head is None:
         two, three = (new_network(arch, classes).state_dict() for classes in (2, 3))
@@ -402,7 +400,7 @@ def _librarys(
 
 
 def _normalisation(network: Network) -> tuple[Triple, Triple]:
-    """Returns mean and standard deviation that the network itself tells, else CIFAR-10's."""
+    """Returns the mean and standard deviation of the network itself, or else of CIFAR-10."""
     if not isinstance(network, BodyNetwork):
         return CIFAR10_MEAN, CIFAR10_STD
     return network.triple("mean") or CIFAR10_MEAN, network.triple("std") or CIFAR10_STD
@@ -417,7 +415,7 @@ def _users(
     engine: str,
     size: tuple[int, int] | None,
 ) -> Classifier:
-    """Returns the user's own network, with the weights and the normalisation that it comes with."""
+    """Returns the user's own network, with its weights and its normalisation."""
     spec = arch.partition("@")[0]
     use_network(spec)
     network = new_network(arch, len(classes))

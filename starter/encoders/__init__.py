@@ -1,6 +1,6 @@
-"""Encoders of images, some of texts too: own functions, pretrained ones, the kit's small ones.
+"""Encoders of images, and of images and texts: user's functions, pretrained ones, the kit's small ones.
 
-Each name is imported when it is asked for.
+Each name is imported on first use.
 """
 
 from typing import TYPE_CHECKING

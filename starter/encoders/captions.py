@@ -1,13 +1,10 @@
-"""Captioned images: what each shows and in what style, in phrases; what the kit's encoders learn from.
+"""Captioned images, with phrases for meaning and style: the training data of the kit's encoders.
 
-The embedded glyphs with captions: a digit or another sign, its face, backdrop and look, an operation.
+The embedded glyphs have captions with a digit or another sign, its face, backdrop, look and an operation.
+They include all embedded signs, faces, backdrops and operations, since the paper's encoder has also seen all
+kinds of images that it measures; the handwriting is from the training part only.
 
-As the paper's encoder has seen all kinds of images that it judges, these hold all embedded signs, faces,
-backdrops and operations; the handwriting is that of the training part alone.
-
-Labelled photographs with captions: the class's name, and the operation that was applied.
-
-The operations that captioned images are shown under, and what captions say of them.
+Labelled photographs have captions with the class's name and the operation that was applied.
 """
 
 from collections.abc import Sequence
@@ -32,13 +29,14 @@ ABSENT = -1
 
 @dataclass(frozen=True, eq=False)
 class Captioned:
-    """Images and, of each, one value of every attribute: first its meaning, then its covariates.
+    """Images with one value of every attribute: first the meaning, then the covariates.
 
     Attributes:
-        images: uint8 (n, h, w, 3).
-        values: int64 (n, a), indices into the phrases of each attribute; ABSENT where it does not apply.
-        phrases: of each of the a attributes, the phrase of each value.
-        easy: bool (n,), the images that training begins with.
+        images: Pixels, uint8 (n, h, w, 3).
+        values: Indices into the phrases of each attribute, int64 (n, a); ABSENT for an attribute that does
+            not apply.
+        phrases: Phrases of the values, for each of the a attributes.
+        easy: True for images at the beginning of the training, bool (n,).
 
     Raises:
         ValueError: shapes do not fit, or a value has no phrase.
@@ -60,7 +58,7 @@ class Captioned:
             raise ValueError("a value has no phrase")
 
     def caption(self, index: int, told: Sequence[bool]) -> str:
-        """Returns what is said of an image when the attributes `told` (a,) are mentioned."""
+        """Returns the caption of an image that mentions the attributes `told` (a,)."""
         values = zip(self.phrases, self.values[index], told, strict=True)
         return ", ".join(phrases[value] for phrases, value, mentioned in values if mentioned and value >= 0)
 
@@ -86,7 +84,7 @@ def shifted(images: NDArray[np.uint8], shift: int, rng: Generator) -> NDArray[np
 
 
 GROUP = 50
-"""Images of one style."""
+"""Number of images of one style."""
 # Of each covariate, the usual values come first.
 FACES = (
     "handwriting",
@@ -109,13 +107,13 @@ LOOKS = {
     "clear": Look(height=(13, 20), inverted=0.0, contrast=(0.35, 0.7)),
 }
 USUAL = (2, 3, 1, 1)
-"""How many values of face, backdrop, look and operation the embedded data show most."""
+"""Numbers of common values of face, backdrop, look and operation in the embedded data."""
 CLEAR = (FACES.index("dejavu"), BACKDROPS.index("gradient"), list(LOOKS).index("clear"), 0)
-"""What training begins with: from usual images it takes many times longer to tell any digits apart."""
+"""Style at the beginning of the training, which otherwise takes many times longer to separate any digits."""
 VARIED = 0.5
-"""The share of each covariate that is drawn from all values in varied images."""
+"""Probability of each covariate in varied images to be drawn from all values."""
 KINDS = (0.75, 0.15, 0.1)
-"""Shares of digits, of other signs and of pictures without any."""
+"""Fractions of digits, of other signs, and of pictures without a sign."""
 PHRASES = (
     (*CLASSES, *(name.replace("_", " ") for name in (*SCRIPTS, *PICTURES))),
     tuple(f"{name.replace('-', ' ')} face" for name in FACES),
@@ -126,10 +124,7 @@ PHRASES = (
 
 
 def captioned_glyphs(images: int, seed: int, progress: bool = True) -> Captioned:
-    """Returns `images` images, rounded up.
-
-    a fifth clear, two fifths as the embedded data, two fifths varied.
-    """
+    """Returns `images` images, rounded up: 1/5 clear, 2/5 like the embedded data, 2/5 varied."""
     groups = range(5 * -(-images // (5 * GROUP)))
     bar = tqdm(groups, desc="draw glyphs", unit="group", disable=None if progress else True)
     return join([_group(CAPTIONS(seed, number), number % 5) for number in bar])
@@ -170,11 +165,11 @@ def drawn(meanings: NDArray[np.int64], style: Sequence[int], rng: Generator) -> 
     """Draw digits, characters of one script or one kind of picture, before any operation.
 
     Args:
-        meanings: (n,), numbers of `PHRASES`' first; all digits, or all the same.
-        style: numbers of face, backdrop and look; pictures have none of them, scripts no face.
-        rng: of everything drawn.
+        meanings: Indices into `PHRASES`' first attribute (n,); all digits, or all the same.
+        style: Indices of face, backdrop and look; pictures use none of them, scripts no face.
+        rng: Random generator of all draws.
 
-    Returns: uint8 (n, 32, 32, 3).
+    Returns: Pixels, uint8 (n, 32, 32, 3).
     """
     n, other = len(meanings), int(meanings[0]) - len(CLASSES)
     if other >= len(SCRIPTS):
@@ -191,7 +186,7 @@ def drawn(meanings: NDArray[np.int64], style: Sequence[int], rng: Generator) -> 
 
 
 def _shown(meaning: int, style: Sequence[int]) -> list[int]:
-    """Returns what of the style an image of this meaning shows."""
+    """Returns the parts of the style that an image of this meaning has."""
     face, backdrop, look, shift = style
     other = meaning - len(CLASSES)
     if other < 0:
@@ -203,19 +198,19 @@ def _shown(meaning: int, style: Sequence[int]) -> list[int]:
 
 
 PHOTOS_OF_A_STYLE = 100
-"""Images under one operation."""
+"""Number of images under one operation."""
 
 
 def captioned_photos(
     sets: Sequence[tuple[ImageSet, Sequence[str]]], seed: int, progress: bool = True
 ) -> Captioned:
-    """Returns every image once; half are left as they are, the others under one of 26 operations each.
+    """Returns every image once: half of them unchanged, the others under one of 26 operations each.
 
     Args:
-        sets: labelled images of one size, and the names of their classes in label order; classes of the same
-            name are one.
-        seed: of the operations.
-        progress: show a tqdm bar.
+        sets: Labelled images of one size, and the names of their classes in label order; classes with the
+            same name are merged.
+        seed: Seed of the operations.
+        progress: True to show a progress bar.
 
     Raises:
         UnusableInput: the sets' images differ in size.

@@ -1,4 +1,4 @@
-"""The encoder that a command names: of images and texts for a grid, of images for a referee."""
+"""Loading an encoder by name: of images and texts for a grid, of images for a referee."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +16,7 @@ EMBEDDED = "embedded"
 LITE0 = "lite0"
 CLIP = "clip:"
 ZERO_SHOT = "zero-shot:"
-"""Before an encoder of texts too: class names take the place of a probe."""
+"""Prefix of an encoder of images and texts whose class names are used instead of a probe."""
 REFEREES = (
     "lite0, embedded, torchvision:NAME, timm:NAME, clip:MODEL[=WEIGHTS], module:function "
     "or a file of `unseen shift encoder`"
@@ -27,16 +27,16 @@ def load_encoder(spec: str, kept: Path, seed: int = 0, device: str = "cpu", prog
     """Returns the encoder that `spec` names.
 
     Args:
-        spec: "embedded" for that of the embedded glyphs, trained on the spot; a file of an encoder of the
-            kit; "clip:MODEL=WEIGHTS", as in clip:ViT-B-32=laion2b_s34b_b79k; or ``module:function``, which
-            returns an `Encoder`: its code runs.
-        kept: a folder where what is trained here is kept, and found again.
-        seed: of the training.
-        device: where CLIP runs.
-        progress: show tqdm bars.
+        spec: "embedded" for the encoder of the embedded glyphs, trained on demand; a file of an encoder of
+            the kit; "clip:MODEL=WEIGHTS", as in clip:ViT-B-32=laion2b_s34b_b79k; or ``module:function``,
+            which returns an `Encoder`: its code runs.
+        kept: Folder in which trained encoders are kept.
+        seed: Seed of the training.
+        device: Device that runs CLIP.
+        progress: True to show progress bars.
 
     Raises:
-        UnusableInput: there is no such encoder or file, or it is damaged.
+        UnusableInput: the encoder or file does not exist, or is damaged.
     """
     if spec == EMBEDDED:
         return embedded_encoder(kept / f"encoder-{seed}.safetensors", seed, progress)
@@ -59,20 +59,20 @@ def of_encoders(precision: str) -> str:
 def load_image_encoder(
     spec: str, kept: Path, device: str = "cpu", precision: str = "float32", progress: bool = True
 ) -> ImageEncoder:
-    """Returns the encoder that `spec` names, of which nothing but images is asked.
+    """Returns the encoder of images that `spec` names.
 
     Args:
         spec: "lite0"; "torchvision:NAME" or "timm:NAME"; "clip:MODEL", with its first published weights, or
             "clip:MODEL=WEIGHTS"; "embedded", trained in seconds; a file of an encoder of the kit; or
-            ``module:function``, which returns an `ImageEncoder`: its code runs. With "zero-shot:" before it,
-            one of texts too.
-        kept: a folder where the embedded encoder is kept, and found again.
-        device: where the network runs; the kit's own encoders run on the CPU.
-        precision: "float32" or "bfloat16", of lite0 and the libraries' networks.
-        progress: show tqdm bars.
+            ``module:function``, which returns an `ImageEncoder`: its code runs. The prefix "zero-shot:"
+            requires an encoder of texts too.
+        kept: Folder in which the embedded encoder is kept.
+        device: Device that runs the network; the kit's own encoders run on the CPU.
+        precision: "float32" or "bfloat16", for lite0 and the libraries' networks.
+        progress: True to show progress bars.
 
     Raises:
-        UnusableInput: there is no such encoder, file or library, or it is damaged.
+        UnusableInput: the encoder, file or library does not exist, or is damaged.
     """
     spec = spec.removeprefix(ZERO_SHOT)
     if spec == LITE0:
@@ -94,7 +94,7 @@ def load_image_encoder(
 
 
 def is_own_code(spec: str) -> bool:
-    """Returns whether a name is ``module:function``, whose code runs."""
+    """Returns True for ``module:function``, the name of a user's code."""
     spec = spec.removeprefix(ZERO_SHOT)
     return ":" in spec and not spec.startswith(CLIP) and not is_library(spec)
 
@@ -110,7 +110,7 @@ def _clip(model: str, device: str) -> ClipEncoder:
 
 
 def _users(spec: str, members: tuple[str, ...]) -> Any:
-    """Returns what the user's function returns, which has these members."""
+    """Returns the object returned by the user's function, after checking that it has these members."""
     make = user_function(spec, "my_clip:encoder", "take nothing and return an encoder")
     try:
         found = make()

