@@ -88,7 +88,8 @@ def contest(tmp_path_factory: pytest.TempPathFactory, settings: Callable[..., "o
             for (name, value), off in zip(truth.items(), noise, strict=True)
         }
         write_predictions(root.parent / "mine.csv", values)
-        submit(found, root.parent / "mine.csv", TEAMS[team], lambda at=hour: START + timedelta(hours=7 * at))
+        clock = partial(START.__add__, timedelta(hours=7 * hour))
+        submit(found, root.parent / "mine.csv", TEAMS[team], clock)
     return found
 
 

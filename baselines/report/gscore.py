@@ -151,7 +151,7 @@ def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
                 mean, deviation = float(np.mean(found)), float(np.std(found))
                 rows.append((name, method, RANDOM, mean, deviation, np.nan, np.nan))
         chance = deviations(meta, TRACKS["ood"].metric(name))
-        rows.append((name, FLOOR, FAMILY, deviation_floor(list(chance)), *[np.nan] * 3))
+        rows.append((name, FLOOR, FAMILY, deviation_floor(list(chance)), np.nan, np.nan, np.nan))
     numbers = ["rmse", "rmse_deviation", "low", "high"]
     return pd.DataFrame(rows, columns=["subject", "method", "split", *numbers])
 
