@@ -39,7 +39,7 @@ def test_nobody_scores_as_root() -> None:
 def test_hosted_ci_runs_what_ci_runs_on_the_oldest_python_and_a_new_one() -> None:
     found = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     job = found["jobs"]["ci"]
-    assert job["steps"][-1] == {"run": ".ci/run"}
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
     oldest = re.search(
         r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     )
