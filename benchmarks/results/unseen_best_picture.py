@@ -47,7 +47,7 @@ def draw(axes: Axes, method: UnseenBest, seen: Observation, truth: float, title:
         axes.axvline(value, color="black", linestyle=style, label=f"{name}: {100 * value:.1f}")
     axes.set_title(title)
     axes.set_xlabel("probability that the classifier is right about an image")
-    axes.legend(fontsize=8, loc="upper left")
+    axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3)
 
 
 def main() -> None:
