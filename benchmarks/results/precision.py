@@ -71,8 +71,8 @@ def main() -> None:
     spec = real.weights(options.arch)
     with tempfile.TemporaryDirectory() as folder:
         exact, fast = (
-            indicators(splits, spec, *computed, renderings, Path(folder))
-            for computed in (("torch", "float32"), (options.engine, options.precision))
+            indicators(splits, spec, engine, precision, renderings, Path(folder))
+            for engine, precision in (("torch", "float32"), (options.engine, options.precision))
         )
     print(f"{'method':<12}   largest       rms   of the standard deviation over {options.sets} sets")
     for name, values in exact.items():

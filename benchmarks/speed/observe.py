@@ -73,7 +73,7 @@ def main() -> None:
     normalisation = ((0.5,) * 3, (0.25,) * 3)
     exact = Classifier(options.arch, options.arch, network, classes, *normalisation)
     classifier = replace(exact, engine=options.engine, precision=options.precision)
-    features = network.head.in_features
+    features = exact.head_weight.shape[1]
     head = RotationHead(rng.normal(size=(4, features)).astype(np.float32), np.zeros(4, np.float32))
     observer = Observer(classifier, Cache(Path()), head)
     base = ImageSet("base", rng.integers(256, size=(4000, 32, 32, 3), dtype=np.uint8))
