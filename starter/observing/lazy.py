@@ -1,4 +1,4 @@
-"""A sequence whose members are made when asked for, so that a thousand sets need the memory of one."""
+"""A sequence with members computed on access, so a thousand sets need the memory of one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,11 @@ Made = TypeVar("Made", covariant=True)
 
 @dataclass(frozen=True)
 class Lazy(Sequence[Made], Generic[Made]):
-    """What `make` gives of each of `sources`, anew whenever it is asked for.
+    """A sequence of the results of `make` on each of `sources`, computed again on each access.
+
+    Attributes:
+        sources: Arguments of `make`, one per member.
+        make: Function that computes a member.
 
     >>> squares = Lazy((1, 2, 3), lambda n: n * n)
     >>> squares[-1], list(squares[:2])

@@ -1,1 +1,1 @@
-"""How far images are from the ID images in meaning and in style: LAID, ruler, degrees, grid."""
+"""Degrees of semantic and covariate shift: LAID, ruler, degrees and grid."""

@@ -1,7 +1,7 @@
-"""Shift degrees: how far each image is from the ID images, in meaning and in style, and the grid of levels.
+"""Shift degrees: the distance of each image from the ID images in meaning and in style, and their levels.
 
 A degree is the cosine distance to the k-th nearest ID image in one half of the decomposed features (Long et
-al., NeurIPS 2024, eq. 4 and appendix C, with k = 10 in place of the nearest).
+al., NeurIPS 2024, eq. 4 and appendix C, with k = 10 instead of 1).
 """
 
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from submission.errors import UnusableInput
 NEIGHBOUR = 10
 LEVELS = 8
 LEAST = 10
-"""Cells of fewer images are N/A."""
+"""Smallest number of images of a measured cell; others are N/A."""
 _ROWS, _COLUMNS = 256, 1 << 17
-"""Similarities held at a time, 128 MiB."""
+"""Size of a block of similarities, 128 MiB."""
 
 
 def kth_distance(
@@ -33,19 +33,19 @@ def kth_distance(
 ) -> FloatArray:
     """Returns the exact cosine distance of each query to its k-th nearest reference: float32 (n,) in [0, 2].
 
-    A row of zeros is at distance 1 of everything, as in scikit-learn.
+    A row of zeros has distance 1 from everything, as in scikit-learn.
 
     Args:
-        queries: (n, l), of any length.
-        reference: (m, l), the ID samples.
-        k: 1 for the nearest.
-        leave_out: (n,), the reference row that is the query itself and does not count, -1 for none.
-        device: where the products are computed, as PyTorch names it.
-        progress: show a tqdm bar.
+        queries: Features of the images (n, l), of any norm.
+        reference: Features of the ID images (m, l).
+        k: Rank of the neighbour, 1 for the nearest.
+        leave_out: Row of the reference to ignore, since it is the query itself, (n,); -1 for none.
+        device: Name of PyTorch's device for the products.
+        progress: True to show a progress bar.
 
     Raises:
         ValueError: shapes do not fit, or a value is not finite.
-        UnusableInput: there are fewer than k reference rows to choose from.
+        UnusableInput: there are fewer than k reference rows.
     """
     left = np.full(len(queries), -1) if leave_out is None else np.asarray(leave_out)
     if queries.ndim != 2 or reference.ndim != 2 or queries.shape[1] != reference.shape[1]:
@@ -86,7 +86,7 @@ def _largest(queries: torch.Tensor, known: torch.Tensor, left: NDArray[np.int64]
 def levels(degrees: ArrayLike, low: float, high: float, count: int = LEVELS) -> IntArray:
     """Returns the level 0..count-1 of each degree (n,) in equal intervals of [low, high]; -1 outside.
 
-    An interval holds its lower end and not its upper, but for the last, which holds both.
+    An interval includes its lower end and, except for the last, excludes its upper end.
 
     Raises:
         UnusableInput: low is not below high, or count is below 1.
@@ -105,7 +105,7 @@ def edges(low: float, high: float, count: int = LEVELS) -> NDArray[np.float64]:
 
 
 def cell_counts(semantic: IntArray, covariate: IntArray, count: int = LEVELS) -> NDArray[np.int64]:
-    """Returns how many images each cell holds, int64 (count, count): rows covariate, columns semantic.
+    """Returns the number of images of each cell, int64 (count, count): rows covariate, columns semantic.
 
     Images outside either range (level -1) are in no cell.
     """
@@ -119,8 +119,8 @@ class ShiftGrid:
     """Images by level of semantic and of covariate shift.
 
     Attributes:
-        semantic, covariate: int64 (n,), the levels of each image, 0..count-1, or -1 outside the range.
-        semantic_edges, covariate_edges: float64 (count + 1,), the ends of the levels.
+        semantic, covariate: Levels of each image, int64 (n,), 0..count-1, or -1 outside the range.
+        semantic_edges, covariate_edges: Ends of the levels, float64 (count + 1,).
     """
 
     semantic: IntArray
@@ -146,16 +146,16 @@ class ShiftGrid:
 
     @property
     def count(self) -> int:
-        """Levels an axis."""
+        """Number of levels per axis."""
         return len(self.semantic_edges) - 1
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Images of each cell, int64 (count, count), rows covariate, columns semantic."""
+        """Number of images of each cell, int64 (count, count), rows covariate, columns semantic."""
         return cell_counts(self.semantic, self.covariate, self.count)
 
     def told(self, least: int = LEAST) -> NDArray[np.bool_]:
-        """Returns which cells have enough images to be measured, bool (count, count); the others are N/A."""
+        """Returns True for cells with enough images to be measured, bool (count, count)."""
         return self.counts >= least
 
     def cell(self, semantic: int, covariate: int) -> NDArray[np.int64]:
@@ -179,11 +179,11 @@ def shift_degrees(
     """Returns semantic and covariate degrees, (n,) each, from decomposed features of images and ID images.
 
     Args:
-        queries: semantic and covariate halves of the images, as `Laid.decompose` gives them.
-        reference: the same of the ID images.
-        k: as in `kth_distance`.
-        leave_out: as in `kth_distance`.
-        device: as in `kth_distance`.
+        queries: Semantic and covariate halves of the images' features, from `Laid.decompose`.
+        reference: Semantic and covariate halves of the ID images' features.
+        k: Rank of the neighbour, see `kth_distance`.
+        leave_out: Rows of the reference to ignore, see `kth_distance`.
+        device: Name of PyTorch's device.
     """
     first, second = (
         kth_distance(query, known, k, leave_out, device)

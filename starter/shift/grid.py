@@ -1,8 +1,7 @@
 """Detectors over a grid of shifts: semantic level by covariate level (Long et al., NeurIPS 2024, section 3).
 
-A grid is an array [covariate level, semantic level], the smallest shift first; nan means N/A.
-
-How well a detector does as a shift grows: correlation and sensitivity (Long et al., NeurIPS 2024).
+A grid is an array [covariate level, semantic level], the smallest shift first; nan means N/A. Correlation and
+sensitivity describe the trend of a detector as a shift grows.
 """
 
 import math
@@ -25,21 +24,21 @@ class Trend:
     """A detection metric at ordered levels of a shift, the smallest first.
 
     Attributes:
-        values: float64 (n,); nan where a level has too few images to tell.
+        values: Values of the metric, float64 (n,); nan for a level with too few images.
     """
 
     values: FloatArray
 
     @property
     def correlation(self) -> float:
-        """Pearson's correlation of the values with their levels 1..n (eq. 5); nan where it is undefined."""
+        """Pearson's correlation of the values with their levels 1..n (eq. 5); nan if it is undefined."""
         levels, values = self._centred()
         scale = math.sqrt(float(levels @ levels) * float(values @ values))
         return float(np.clip(levels @ values / scale, -1, 1)) if scale else math.nan
 
     @property
     def sensitivity(self) -> float:
-        """|slope| of the line through the values by least squares: the change with a level (eq. 6).
+        """Absolute slope of the least-squares line through the values, the change per level (eq. 6).
 
         nan for fewer than two levels.
         """
@@ -47,7 +46,7 @@ class Trend:
         return abs(float(levels @ values / (levels @ levels))) if levels.any() else math.nan
 
     def _centred(self) -> tuple[FloatArray, FloatArray]:
-        """Returns levels and values less their means, levels without a value left out."""
+        """Returns levels and values minus their means, without levels that have no value."""
         told = np.flatnonzero(~np.isnan(self.values))
         if not len(told):
             return np.zeros(1), np.zeros(1)
@@ -57,15 +56,15 @@ class Trend:
 
 
 METRICS = ("auroc", "fpr95", "aupr-in")
-"""The paper's three; IND is the positive class."""
+"""Names of the paper's three metrics; IND is the positive class."""
 AXES = ("semantic", "covariate")
-"""What columns and rows of a grid count."""
+"""Names of the axes of a grid's columns and rows."""
 
 _CELL = re.compile(r"s([1-9]\d*)c([1-9]\d*)")
 
 
 def cell_name(semantic: int, covariate: int) -> str:
-    """Returns how a cell is called, its levels counted from 1 as in the paper.
+    """Returns the name of a cell, with its levels counted from 1 as in the paper.
 
     >>> cell_name(0, 7)
     's1c8'
@@ -74,7 +73,7 @@ def cell_name(semantic: int, covariate: int) -> str:
 
 
 def cell_of(name: str) -> tuple[int, int] | None:
-    """Returns the levels, from 0, of a cell's name; None if it is none.
+    """Returns the levels of a cell, from 0, by its name; None if the name is not a cell's.
 
     >>> cell_of("s1c8"), cell_of("frost")
     ((0, 7), None)
@@ -89,11 +88,11 @@ def over_cells(
     """Returns a detection metric on every cell, all IND images against the cell's, float64 (count, count).
 
     Args:
-        ind: a detector's scores of IND images (m,), higher = more OOD.
-        scores: of the shifted images (n,).
-        shift: the cells of these n images.
-        metric: a name in DETECTION_METRICS.
-        least: cells of fewer images are nan.
+        ind: Scores of a detector on IND images (m,), higher = more OOD.
+        scores: Scores of the detector on the shifted images (n,).
+        shift: Cells of these n images.
+        metric: Name of the metric in DETECTION_METRICS.
+        least: Smallest number of images of a measured cell; others are nan.
     """
     found = np.full((shift.count, shift.count), np.nan)
     for covariate, semantic in zip(*np.nonzero(shift.told(least)), strict=True):
@@ -116,9 +115,9 @@ def along(grid: FloatArray, axis: str) -> FloatArray:
 def effects(grid: FloatArray, axis: str) -> FloatArray:
     """Returns the levels of `axis` by a least-squares fit of row plus column effects, (count,).
 
-    Where no cell is nan they are `along`'s means. Where some are, a mean over the other axis compares levels
-    over different cells of it; this does not. nan for a level without a cell, and all nan where the cells at
-    hand do not link the levels.
+    Without nan cells, these are the means of `along`. With nan cells, means over the other axis compare
+    levels on different cells; the effects do not. A level without a cell is nan, and all are nan if the
+    measured cells do not link the levels.
 
     >>> effects(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]]), "semantic")
     array([2., 3., 4.])
@@ -142,8 +141,8 @@ class Grid:
     """The detection metrics of every cell.
 
     Attributes:
-        counts: int64 (count, count), images in a cell.
-        values: detector -> metric -> float64 (count, count).
+        counts: Number of images of each cell, int64 (count, count).
+        values: Values on the cells, float64 (count, count), by detector and metric.
     """
 
     counts: NDArray[np.int64]
@@ -178,10 +177,11 @@ class Grid:
         return pd.DataFrame(rows, columns=["detector", "metric", "axis", "level", "value"])
 
     def trends(self, metric: str) -> pd.DataFrame:
-        """Returns the correlation and the sensitivity (points a level) of each detector along either axis.
+        """Returns the correlation and the sensitivity (points per level) of each detector along either axis.
 
-        The table of the paper for this metric (1, 2 and 4 to 7; eqs. 5 and 6), and the same of `effects` in
-        the columns that end in "_fitted". One may want a high semantic and a low covariate sensitivity.
+        This is the paper's table for this metric (1, 2 and 4 to 7; eqs. 5 and 6). Columns that end in
+        "_fitted" have the same numbers for `effects`. High semantic and low covariate sensitivity is usually
+        desirable.
         """
         rows = []
         for name, metrics in self.values.items():
@@ -201,10 +201,10 @@ def measure(
     """Returns every metric of METRICS of every detector on every cell.
 
     Args:
-        ind: detector -> its scores of IND images (m,), higher = more OOD.
-        scores: detector -> its scores of the shifted images (n,).
-        shift: the cells of these n images.
-        least: cells of fewer images are nan.
+        ind: Scores of IND images (m,) by detector, higher = more OOD.
+        scores: Scores of the shifted images (n,) by detector.
+        shift: Cells of these n images.
+        least: Smallest number of images of a measured cell; others are nan.
     """
     values = {
         name: {metric: over_cells(ind[name], found, shift, metric, least) for metric in METRICS}

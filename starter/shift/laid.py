@@ -1,9 +1,9 @@
-"""LAID: an orthogonal matrix that parts features of images and texts into meaning and style.
+"""LAID: an orthogonal matrix that separates features of images and texts into meaning and style.
 
-Source: Long et al., Rethinking the Evaluation of OOD Detection: A Sorites Paradox, NeurIPS 2024, sections 2.1
-and appendix B. The matrix is learnt from texts alone: a meaning times a covariate (style, operation) each.
+Source: Long et al., Rethinking the Evaluation of OOD Detection: A Sorites Paradox, NeurIPS 2024, section 2.1
+and appendix B. The matrix is fitted on texts only, each with a meaning and a covariate (style, operation).
 
-PCA of text features in the direction of meaning and of covariates: the rival of LAID's table 3.
+The module also has PCA of text features by meaning and by covariates, which table 3 compares with LAID.
 """
 
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ ORTHOGONAL = 0.1
 """Weight of the orthogonality term."""
 LARGEST_ERROR = 1e-3
 FILE = "laid.safetensors"
-"""In the folder of `unseen shift laid`."""
+"""Name of the matrix's file in the folder of `unseen shift laid`."""
 ALIKE = 1e-8
-"""Texts of unit features whose scatter is below, on the mean, are all the same to the encoder."""
+"""Smallest mean scatter of unit features of texts that the encoder distinguishes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +39,9 @@ class Laid:
     """An orthogonal matrix and the encoder that it belongs to.
 
     Attributes:
-        matrix: float32 (l, l), l even; the first half of the columns is semantic, the second covariate.
-        encoder: the encoder's name.
+        matrix: Orthogonal matrix W, float32 (l, l), l even; the first half of its columns is semantic, the
+            second covariate.
+        encoder: Name of the encoder.
 
     Raises:
         UnusableInput: the matrix is not square, of odd size, or not orthogonal within 1e-3.
@@ -58,27 +59,27 @@ class Laid:
 
     @property
     def error(self) -> float:
-        """The largest |W'W - I|, in float64."""
+        """Largest absolute entry of W'W - I, in float64."""
         matrix = self.matrix.astype(np.float64)
         return float(abs(matrix.T @ matrix - np.eye(len(matrix))).max())
 
     def decompose(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Returns features (n, l) -> their semantic and covariate halves (n, l/2) each (eq. 1)."""
+        """Returns the semantic and the covariate half, (n, l/2) each, of features (n, l) (eq. 1)."""
         parts = features @ self.matrix
         half = len(self.matrix) // 2
         return parts[:, :half], parts[:, half:]
 
     def save(self, path: Path) -> None:
-        """Write matrix and encoder's name as safetensors, atomically; the same LAID gives the same bytes."""
+        """Write the matrix and the encoder's name as safetensors, atomically and with reproducible bytes."""
         with replacing(path) as temporary:
             save_file({"matrix": np.ascontiguousarray(self.matrix)}, temporary, {"encoder": self.encoder})
 
     @classmethod
     def load(cls, path: Path, encoder: Encoder | None = None) -> "Laid":
-        """Returns the matrix that `save` wrote to a file, or `unseen shift laid` to a folder.
+        """Returns the matrix in a file of `save`, or in a folder of `unseen shift laid`.
 
         Raises:
-            UnusableInput: it is not such a file, or belongs to another encoder than the one given.
+            UnusableInput: it is another file, or the matrix belongs to another encoder than the given one.
         """
         path = path / FILE if path.is_dir() else path
         if not path.exists():
@@ -95,7 +96,7 @@ class Laid:
         return found
 
     def require(self, encoder: Encoder, name: str = "the LAID matrix") -> None:
-        """Raise UnusableInput, with the matrix under this name, where it belongs to another encoder."""
+        """Raise UnusableInput if the matrix, called `name` in the message, belongs to another encoder."""
         if self.encoder != encoder.name:
             raise UnusableInput(f"{name} belongs to the encoder {self.encoder}, not to {encoder.name}")
 
@@ -106,10 +107,10 @@ def triplet_losses(
     """Returns L_sem and L_cov of eq. 2, means over the triplets, each triplet's loss at least 0.
 
     Args:
-        standard: transformed features (b, l) of the standard text.
-        semantic: those of a text of another meaning (b, l).
-        covariate: those of a text of another covariate (b, l).
-        margin: alpha.
+        standard: Transformed features of the standard text (b, l).
+        semantic: Transformed features of a text with another meaning (b, l).
+        covariate: Transformed features of a text with another covariate (b, l).
+        margin: Margin alpha.
     """
     half = standard.shape[1] // 2
 
@@ -136,16 +137,16 @@ def train_laid(
     device: str = "cpu",
     progress: bool = True,
 ) -> Laid:
-    """Learn the matrix from the features of texts (eqs. 2-3), then take the nearest orthogonal one.
+    """Returns the matrix fitted on the features of texts (eqs. 2-3), rounded to the nearest orthogonal one.
 
     Args:
-        features: (s, c, l), of the text of each of s >= 2 meanings under each of c >= 2 covariates.
-        encoder: the name of the encoder that they come from.
-        seed: of the triplets, the same on every device.
-        steps: of Adam, 256 triplets each.
-        margin: alpha of eq. 2.
-        device: as PyTorch names it.
-        progress: show a tqdm bar.
+        features: Features of the texts (s, c, l), of s >= 2 meanings under c >= 2 covariates each.
+        encoder: Name of their encoder.
+        seed: Seed of the triplets, which are the same on every device.
+        steps: Number of steps of Adam, with 256 triplets each.
+        margin: Margin alpha of eq. 2.
+        device: Name of PyTorch's device.
+        progress: True to show a progress bar.
 
     Raises:
         UnusableInput: there are fewer than two meanings or covariates, or l is odd.
@@ -175,9 +176,9 @@ def train_laid(
 
 
 def _start(features: FloatArray) -> FloatArray:
-    """Returns an orthogonal matrix (l, l), first the directions in which meanings differ more than styles.
+    """Returns an orthogonal matrix (l, l) of directions, from more scatter of meanings to more of styles.
 
-    These are the eigenvectors of the difference of the two scatter matrices, each of trace 1.
+    They are the eigenvectors of the difference of the two scatter matrices, each with trace 1.
     """
     length, scatters = features.shape[2], []
     for axis in (0, 1):
@@ -194,27 +195,27 @@ SHARE = 0.9
 
 @dataclass(frozen=True, eq=False)
 class TextPCA:
-    """Directions along which texts differ that differ in meaning alone, or in covariates alone.
+    """Directions of differences between texts with the same covariate, or with the same meaning.
 
     Attributes:
-        semantic: float32 (l, p), orthonormal columns.
-        covariate: float32 (l, q), likewise.
+        semantic: Directions of meaning, float32 (l, p), orthonormal columns.
+        covariate: Directions of covariates, float32 (l, q), orthonormal columns.
     """
 
     semantic: FloatArray
     covariate: FloatArray
 
     def decompose(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Returns features (n, l) -> their semantic (n, p) and covariate (n, q) parts."""
+        """Returns the semantic (n, p) and the covariate part (n, q) of features (n, l)."""
         return features @ self.semantic, features @ self.covariate
 
 
 def text_pca(features: FloatArray, share: float = SHARE) -> TextPCA:
-    """Returns for each direction the components that hold `share` of the variance (Long et al. 2024, app. B).
+    """Returns principal components of either kind with `share` of the variance (Long et al. 2024, app. B).
 
     Args:
-        features: (s, c, l), of the text of each of s meanings under each of c covariates.
-        share: in (0, 1].
+        features: Features of the texts (s, c, l), of s meanings under c covariates each.
+        share: Fraction of the variance, in (0, 1].
     """
     meaning = features - features.mean(0, keepdims=True)
     covariate = features - features.mean(1, keepdims=True)
@@ -222,7 +223,7 @@ def text_pca(features: FloatArray, share: float = SHARE) -> TextPCA:
 
 
 def _components(deviations: FloatArray, share: float) -> FloatArray:
-    """Returns the main directions (l, p) of deviations (s, c, l)."""
+    """Returns the principal directions (l, p) of deviations (s, c, l)."""
     rows = deviations.reshape(-1, deviations.shape[-1]).astype(np.float64)
     variances, directions = np.linalg.eigh(rows.T @ rows)
     variances, directions = variances[::-1].clip(0), directions[:, ::-1]

@@ -1,7 +1,7 @@
-"""The random-network check: a detector on an untrained network should tell nothing apart (AUROC 0.5).
+"""The random-network check: on an untrained network, a detector should separate nothing (AUROC 0.5).
 
-To a network that has seen no image there is no in-distribution. What a detector tells apart there, it tells
-by image statistics alone (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
+An untrained network has no in-distribution. If a detector separates images there, it uses image statistics
+only (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,13 +34,13 @@ SHIFTS = {
 
 @dataclass(frozen=True)
 class Shown:
-    """The images that random networks are shown.
+    """The images for random networks.
 
     Attributes:
-        reference: labelled IND images, for detectors that need labels.
-        train_ref: IND images that detectors learn from.
-        ind: IND images that the sets are told apart from.
-        sets: (kind, set): the same images under each corruption of SHIFTS at severity 5, and OOD sets.
+        reference: Labelled IND images, for detectors that need labels.
+        train_ref: IND images on which detectors are fitted.
+        ind: IND images, against which the sets are compared.
+        sets: Pairs (kind, set): the IND images under each corruption of SHIFTS at severity 5, and OOD sets.
     """
 
     reference: ImageSet
@@ -50,10 +50,10 @@ class Shown:
 
 
 def chosen(names: Sequence[str]) -> dict[str, Detector]:
-    """Returns the detectors of these names; without names, all that score without the network.
+    """Returns the detectors with these names; without names, all that score without the network.
 
     Raises:
-        UnusableInput: an unknown name; the message lists those there are.
+        UnusableInput: a name is unknown; the message lists the known ones.
     """
     for name in names:
         if name not in DETECTORS:
@@ -63,7 +63,7 @@ def chosen(names: Sequence[str]) -> dict[str, Detector]:
 
 
 def shown(splits: Splits, ood: Mapping[str, ImageSet], images: int, seed: int = 0) -> Shown:
-    """At most `images` images of each part of the source and of each OOD set, drawn by `seed`."""
+    """Returns at most `images` images of each part of the source and of each OOD set, drawn by `seed`."""
 
     def some(part: ImageSet, name: str, limit: int) -> ImageSet:
         drawn = SANITY(seed, name).permutation(len(part))[:limit]
@@ -87,8 +87,8 @@ def random_classifier(
 ) -> Classifier:
     """Returns an untrained classifier: weights by He et al. 2015 (normal), biases 0.
 
-    The head is scaled so that the logits of `images` have the standard deviation 1: in deep networks they
-    reach thousands, where the softmax of every image is 1 and MSP would pass by telling nothing at all.
+    The head is scaled so that the logits of `images` have standard deviation 1. In deep networks they would
+    reach thousands, the softmax of every image would be 1, and MSP would pass without separating anything.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -117,7 +117,7 @@ def sanity(
 ) -> pd.DataFrame:
     """Returns AUROC of IND images against each set, for each detector on each of several random networks.
 
-    A row holds `detector`, `kind`, `set`, `initialisation` and `auroc`, which is nan where a detector has no
+    The columns are `detector`, `kind`, `set`, `initialisation` and `auroc`, which is nan if a detector has no
     finite scores.
     """
     rows = []
@@ -159,9 +159,9 @@ def _source(classifier: Classifier, images: Shown) -> Source:
 
 
 def _seen(rendering: Rendering, classifier: Classifier) -> Observation:
-    """Returns all that detectors read of a set, the features in float32.
+    """Returns the observation of a set for detectors, with features in float32.
 
-    Random ones may be too large for float16.
+    Features of random networks may be too large for float16.
     """
     parts = [classifier(images) for images in rendering.chunks()]
     logits, features = (torch.cat(each).cpu().numpy() for each in zip(*parts, strict=True))

@@ -24,13 +24,13 @@ class Decomposition(Protocol):
     """LAID or PCA."""
 
     def decompose(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Returns features (n, l) -> their semantic and covariate parts."""
+        """Returns the semantic and the covariate part of features (n, l)."""
 
 
 def zero_shot(images: FloatArray, texts: FloatArray, labels: NDArray[np.int64], top: int = 1) -> float:
-    """Returns the share of images (n, l) whose label's text (k, l) is among the `top` of highest cosine.
+    """Returns the top-`top` accuracy, in [0, 1], of images (n, l) by cosine with the classes' texts (k, l).
 
-    A text counts as one of `top` where fewer than that have a higher cosine: ties count for it.
+    An image is correct if fewer than `top` texts have a higher cosine than its label's text.
     """
     first, second = (
         each / np.maximum(np.linalg.norm(each, axis=1, keepdims=True), 1e-12) for each in (images, texts)
@@ -49,10 +49,10 @@ def zero_shot_table(
     """Returns columns `part` (whole, semantic, covariate), `method`, `set`, `acc1`, `acc5`, fractions.
 
     Args:
-        encoder: of images and texts.
-        texts: of the k classes, in label order.
-        sets: labelled images by name.
-        decompositions: by the name of the method.
+        encoder: Encoder of images and texts.
+        texts: Texts of the k classes, in label order.
+        sets: Labelled images by name.
+        decompositions: Decompositions by the name of the method.
     """
     named, rows = encoder.encode_texts(texts), []
     for name, images in sets.items():
@@ -71,7 +71,7 @@ def zero_shot_table(
 
 
 def describe(table: pd.DataFrame) -> str:
-    """Returns the table as the paper has it: a row per part and method, two columns per set, in per cent."""
+    """Returns the table in the paper's form: a row per part and method, two columns per set, in percent."""
     shown = table.assign(method=table["method"].replace("", "-"))
     wide = shown.pivot_table(index=["part", "method"], columns="set", values=["acc1", "acc5"], sort=False)
     wide = (100 * wide).swaplevel(axis=1)[list(dict.fromkeys(table["set"]))]
@@ -84,10 +84,10 @@ def shown_sets(
     """Returns clean images, images corrupted at severity 3 (an equal share each), and naturally shifted ones.
 
     Args:
-        splits: of the source.
-        natural: labelled sets of the same classes; without any, digits have the embedded families.
-        seed: of the draws.
-        part: which split of them, of which at most 3,000 images are taken.
+        splits: Splits of the source.
+        natural: Labelled sets of the same classes; by default the embedded families for digits.
+        seed: Seed of the draws.
+        part: Name of the split from which at most 3,000 images are taken.
     """
     base, own = getattr(splits, part), part.removesuffix("_base")
     drawn = ZERO_SHOT(seed).permutation(len(base))[:IMAGES]
