@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from slow import some_slow
 import unseen
 from starter.build.build import build as BUILD
 from starter.classifiers import read_classifier
+from starter.classifiers.train import train as TRAIN
 
 METHODS = ("constant", "auto-eval", "gscore-kmeans", "gscore-ude-w", "plugin-mpe")
 
@@ -164,6 +166,10 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch, reques
         monkeypatch.chdir(folder / "elsewhere")
         monkeypatch.setattr("starter.build.folder.kept_small", trained(weights))
         monkeypatch.setattr("starter.build.build.build", smaller)
+    if name == "train":
+        monkeypatch.setattr(
+            "starter.classifiers.train.train", lambda asked, *others: TRAIN(replace(asked, epochs=1), *others)
+        )
     if name == "audit":
         unguessable(folder / "contest")
     if name == "estimate":
