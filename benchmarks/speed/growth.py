@@ -81,7 +81,8 @@ def main() -> None:
             way, _, computed, memory = lines[-1].values()
             print(f"{way}, {sets:,} sets of {options.size}: {computed:.1f} s, {memory:.2f} GB", flush=True)
     if options.write:
-        command = f"OMP_NUM_THREADS=1 python benchmarks/speed/growth.py --size {options.size}"
+        counts = " ".join(map(str, options.sets))
+        command = f"OMP_NUM_THREADS=1 python benchmarks/speed/growth.py --sets {counts} --size {options.size}"
         pages.record("speed-growth", lines, command=command)
         draw(lines, pages.ROOT / "docs/images/growth.png")
 
