@@ -475,7 +475,7 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
 
     monkeypatch.setattr("starter.competition.show.contact_sheet", stop)
     result = run("show", "contest", check=False)
-    assert (result.code, "the same command goes on" in result.text) == (130, True)
+    assert (result.code, "run the same command again to continue" in result.text) == (130, True)
 
 
 def test_an_entry_is_verified_or_not(folder):
