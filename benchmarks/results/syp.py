@@ -50,7 +50,7 @@ from submission.seal import DESCRIPTION
 
 SIZE = 500
 STEPS = {"iterations": 5000, "batch_size": 1000}
-CURVES = {"ora-a": (1250, 2500, 5000, 10_000), "ora-b": (1250, 2500, 5000)}
+CURVES = {"ora-a": (1250, 2500, 5000, 10_000), "ora-b": (1250, 2500, 5000, 10_000, 20_000)}
 """Numbers of steps after which the losses are compared."""
 RATES = {"resnet56": 0.1, "repvgg_a0": 0.05}
 """The paper's learning rates."""
