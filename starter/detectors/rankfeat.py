@@ -47,6 +47,7 @@ class RankFeat(Detector):
     def _logits(self, images: Tensor) -> Tensor:
         """Returns the mean logits, float64 (n, k)."""
         network, inputs = self.classifier_.deployed, self.classifier_.normalised(images)
+        assert network.head is not None  # `_fit` refuses a network without
         found = []
         for module in self.places_:
             if module is None:
