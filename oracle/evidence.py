@@ -1,7 +1,8 @@
-"""What there is to say of every image of an unlabelled set: evidence of whether the classifier is right.
+"""Evidence for each image of an unlabelled set on whether the classifier is right.
 
-By the classifier's own logits and, where there is one, a referee's probabilities, before and after EM has
-adapted them to the set's class prior (Saerens, Latinne & Decaestecker, Neural Computation 2002).
+It is computed from the classifier's logits and, if there is a referee, from the referee's probabilities,
+under the source's class prior and under the set's, which EM estimates (Saerens, Latinne & Decaestecker,
+"Adjusting the Outputs of a Classifier to New a Priori Probabilities", Neural Computation 2002).
 """
 
 from dataclasses import dataclass, replace
@@ -15,23 +16,23 @@ from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 EDGE = 1e-4
-"""Probabilities nearer than this to 0 or 1 count as that near."""
+"""Smallest distance of a probability from 0 and 1: nearer ones are clipped to it."""
 OWN = [0, 1, 2, 3]
-"""Columns of a table by which the classifier alone is judged."""
+"""Columns of a table that come from the classifier alone."""
 BOTH = [1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9]
-"""Columns by which it is with the referee, whose class prior is the set's or the source's."""
+"""Columns of the two regressions with a referee: under the set's class prior, and under the source's."""
 SURE, AGREES = 4, 10
-"""The columns of the referee's largest probability under the source's prior, and of whom it agrees about."""
+"""Columns of the referee's largest probability under the source's prior, and of its agreement."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """How evidence is read, which the labelled source alone decides.
+    """Reader of evidence, calibrated on the labelled source alone.
 
     Attributes:
         prior: the source's class prior, (k,).
-        own: the classifier's calibration, (1 + k,), see `bias_corrected`.
-        referee: the referee's calibration likewise; empty where the source was observed without one.
+        own: calibration of the classifier: temperature and biases, (1 + k,), see `bias_corrected`.
+        referee: calibration of the referee, likewise; empty if the source was observed without one.
     """
 
     prior: FloatArray
@@ -40,21 +41,21 @@ class Evidence:
 
     @classmethod
     def of(cls, source: Source) -> "Evidence":
-        """Returns the evidence as it is read with this source."""
+        """Returns the reader of evidence calibrated on this source."""
         prior, own, seen = source_prior(source), bias_corrected(source), source.observation
         if seen.referee is None:
             return cls(prior, own, np.zeros(0))
         return cls(prior, own, bias_corrected(replace(source, observation=_by_referee(seen))))
 
     def table(self, observation: Observation) -> FloatArray:
-        """Returns one row of evidence an image, float64 (n, 4), with a referee (n, 11); all finite.
+        """Returns one row of evidence for each image, float64 (n, 4), or (n, 11) with a referee; all finite.
 
-        The classifier's: its calibrated confidence under the set's class prior and under the source's, and
-        the set's mean of the latter and mean margin of the logits. The referee's: see `_of_referee`.
-        Probabilities stand there as log-odds.
+        Columns of the classifier: its calibrated confidence under the set's class prior, the same under the
+        source's, the set's mean of the second, and the set's mean margin of the logits. Columns of the
+        referee: see `_of_referee`. Probabilities are given as log-odds, log(p / (1 - p)).
 
         Raises:
-            UnusableInput: the source was observed with a referee and the set without.
+            UnusableInput: The source was observed with a referee, and the set without one.
         """
         p = calibrated(observation, self.own)
         confidence = _log_odds(_of_predicted(p, observation))
@@ -70,11 +71,12 @@ class Evidence:
         return np.column_stack(columns)
 
     def _of_referee(self, observation: Observation) -> list[FloatArray]:
-        """Returns the referee's evidence, a list of columns, each of images with its mean over the set.
+        """Returns the seven columns of the referee's evidence, each of shape (n,).
 
-        These are its largest probability under the source's prior; its probability of the class that the
-        classifier predicts, under the set's and under the source's; and by itself, 1 for images to which it
-        gives the classifier's class under the set's prior, 0 for others.
+        Three numbers of each image, each followed by its mean over the set: the referee's largest
+        probability under the source's prior, and its probability of the class that the classifier predicts,
+        under the set's prior and under the source's. Last, without a mean: 1 if the referee, under the
+        set's prior, predicts the same class as the classifier, else 0.
         """
         q = self._by_referee(observation)
         adapted = self._adapted(q)
@@ -96,29 +98,29 @@ class Evidence:
         return calibrated(_by_referee(observation), self.referee)
 
     def _adapted(self, p: FloatArray) -> FloatArray:
-        """Returns posteriors (n, k) under the class prior that EM finds by them."""
+        """Returns probabilities (n, k) under the class prior that EM estimates from p, (n, k)."""
         return reweighted(p, self.prior, em_prior(p, self.prior))
 
 
 def agreement(table: FloatArray) -> float:
-    """Returns the share of images that the referee, under the set's prior, classes as the classifier does."""
+    """Returns the share of images on which classifier and referee agree under the set's prior, in [0, 1]."""
     return float(table[:, AGREES].mean())
 
 
 def sureness(table: FloatArray) -> float:
-    """Returns the mean of the referee's largest probability under the source's prior."""
+    """Returns the mean of the referee's largest probability under the source's prior, in [0, 1]."""
     return float(expit(table[:, SURE]).mean())
 
 
 def _by_referee(observation: Observation) -> Observation:
-    """Returns the set as if the referee were the classifier."""
+    """Returns the observation with the referee's log-probabilities in place of the classifier's logits."""
     assert observation.referee is not None
     logits = np.log(np.maximum(observation.referee, np.finfo(np.float32).tiny)).astype(np.float32)
     return Observation(observation.set_name, observation.classifier, logits)
 
 
 def _of_predicted(p: FloatArray, observation: Observation) -> FloatArray:
-    """Returns what p (n, k) gives to the predicted classes, (n,)."""
+    """Returns the probabilities, (n,), that p (n, k) gives to the predicted classes."""
     return p[np.arange(len(p)), observation.predicted]
 
 

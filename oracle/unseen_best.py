@@ -1,7 +1,7 @@
-"""unseen-best, the kit's own entry: what regressions and a referee say of a set, and whom to believe.
+"""unseen-best, the kit's own method: it predicts for each image whether the classifier is right.
 
-The regressions read evidence of single images (`oracle.evidence`). docs/results/unseen-best.md says what it
-believes when, and why.
+The predictions are logistic regressions on the evidence of each image (`oracle.evidence`); the estimate is
+their mean over the set. docs/results/unseen-best.md says which regressions are used when, and why.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,22 +24,22 @@ from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray, IntArray
 
 OPEN = (0.5, 1.5)
-"""Standard deviations at which the gate begins to open, and is open."""
+"""Residuals, in standard deviations, at which the gate begins to open, and is fully open."""
 TINY = 1e-6
 FEWEST, MOST = 1, 4
-"""How many classes a copy has."""
+"""Smallest and largest number of classes in a copy."""
 OF_SOURCE = 3
-"""Copies of the source for each copy of a meta-train set: clean images are in few of these."""
+"""Number of copies of the source per copy of a meta-train set: few meta-train sets hold clean images."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Some images of a set.
+    """Images of one set with their evidence and the truth.
 
     Attributes:
-        table: their evidence, (n, p); what it says of the set is of these images.
-        correct: whether the classifier is right about each, bool (n,).
-        rows: which images of the set they are, int64 (n,).
+        table: Evidence, (n, p); its means over the set are means over these images.
+        correct: True for images that the classifier classes rightly, bool (n,).
+        rows: Positions of the images in the set, int64 (n,).
     """
 
     table: FloatArray
@@ -47,23 +47,28 @@ class Judged:
     rows: IntArray
 
     def among(self, rows: IntArray) -> "Judged":
-        """Returns those that are among these images of the set; their evidence stays as it is."""
+        """Returns the images whose positions are in `rows`; their evidence is not computed anew."""
         kept = np.isin(self.rows, rows)
         return Judged(self.table[kept], self.correct[kept], self.rows[kept])
 
 
 @dataclass(frozen=True)
 class Regression:
-    """Logistic regression on evidence of images: a weight for each column, and an intercept."""
+    """Logistic regression on the evidence of images: p(right) = 1 / (1 + exp(-(weights @ row + intercept))).
+
+    Attributes:
+        weights: One weight for each column of the evidence, (p,).
+        intercept: Log-odds of a row of zeros.
+    """
 
     weights: FloatArray
     intercept: float
 
     @classmethod
     def of(cls, rows: FloatArray, correct: NDArray[np.bool_]) -> "Regression":
-        """Returns what tells by evidence (n, p) whether the classifier is right.
+        """Returns the regression of `correct`, bool (n,), on the evidence `rows`, (n, p).
 
-        Where all or none is right, it predicts that alone.
+        If all images are right, or none, it predicts the same probability for every image.
         """
         if correct.all() or not correct.any():
             share = (correct.sum() + 0.5) / (len(correct) + 1)
@@ -74,20 +79,21 @@ class Regression:
         return cls(weights, float(model.intercept_[0] - weights @ mean))
 
     def probabilities(self, rows: FloatArray) -> FloatArray:
-        """Returns each image's probability of being classified rightly, (n,), by its evidence (n, p)."""
+        """Returns the probability of being classed rightly, (n,), of images with evidence `rows`, (n, p)."""
         return expit(rows @ self.weights + self.intercept)
 
 
 @dataclass(frozen=True)
 class Gate:
-    """How unlike the meta-train sets a set is, in what the referee makes of it.
+    """Measure of how much surer the referee is of a set than of meta-train sets of the same accuracy.
 
-    Under distortions the referee is the less sure of a set the less accurate the classifier is. Where it is
-    surer than that, it is natural shift, of which regressions on distorted sets have not learnt.
+    On distorted sets the referee's sureness falls with the classifier's accuracy, along a line. A set on
+    which it is surer than the line says is taken for natural shift, which no meta-train set shows.
 
     Attributes:
-        slope, intercept: of the line through meta-train sets, from the log-odds of accuracy to sureness.
-        spread: the standard deviation of sets about it.
+        slope: Slope of the line: sureness per log-odds of accuracy.
+        intercept: Sureness of the line at an accuracy of 50 %.
+        spread: Standard deviation of the meta-train sets' sureness about the line.
     """
 
     slope: float
@@ -96,7 +102,7 @@ class Gate:
 
     @classmethod
     def of(cls, sets: Sequence[Judged]) -> "Gate":
-        """Returns the gate by meta-train sets, their copies and the source."""
+        """Returns the gate fitted to these sets: meta-train sets, their copies and the source."""
         accuracy = log_odds([each.correct.mean() for each in sets])
         sure = np.array([sureness(each.table) for each in sets])
         slope, intercept = np.polynomial.Polynomial.fit(accuracy, sure, 1, domain=[-1, 1]).coef[::-1]
@@ -104,7 +110,10 @@ class Gate:
         return cls(float(slope), float(intercept), float(spread))
 
     def opened(self, estimate: float, table: FloatArray) -> float:
-        """Returns how far the gate is open, in [0, 1], for a set of this accuracy."""
+        """Returns the opening of the gate, in [0, 1], for a set with this estimate of accuracy and evidence.
+
+        0 up to the first residual of `OPEN` above the line, 1 from the second on, linear between them.
+        """
         excess = sureness(table) - self.slope * float(log_odds(estimate)) - self.intercept
         low, high = OPEN
         return float(np.clip((excess / max(self.spread, TINY) - low) / (high - low), 0, 1))
@@ -112,12 +121,13 @@ class Gate:
 
 @dataclass(frozen=True)
 class Judge:
-    """What regressions say of a set, and which is believed.
+    """The fitted regressions, and the gate that chooses between their estimates of a set.
 
     Attributes:
-        own: by the classifier's evidence alone.
-        both: by the referee's too, with the set's class prior and with the source's; none without one.
-        gate: how far the median is believed instead; None without a referee.
+        own: Regression on the classifier's evidence alone.
+        both: Regressions on the evidence of both networks, under the set's class prior and under the
+            source's; empty without a referee.
+        gate: Weight of `median` against `together`; None without a referee.
     """
 
     own: Regression
@@ -126,7 +136,7 @@ class Judge:
 
     @classmethod
     def of(cls, sets: Sequence[Judged]) -> "Judge":
-        """Returns the judge that has learnt from these sets."""
+        """Returns the regressions and the gate fitted to these sets."""
         table = np.concatenate([each.table for each in sets])
         correct = np.concatenate([each.correct for each in sets])
         own = Regression.of(table[:, OWN], correct)
@@ -135,23 +145,27 @@ class Judge:
         return cls(own, tuple(Regression.of(table[:, each], correct) for each in BOTH), Gate.of(sets))
 
     def alone(self, table: FloatArray) -> float:
-        """Returns the accuracy that is expected by the classifier's evidence alone, in [0, 1]."""
+        """Returns the accuracy estimated from the classifier's evidence alone, in [0, 1]."""
         return float(self.own.probabilities(table[:, OWN]).mean())
 
     def together(self, table: FloatArray) -> float:
-        """Returns the accuracy that is expected by the referee's evidence too.
+        """Returns the accuracy estimated from the evidence of both networks, in [0, 1].
 
-        EM's prior is misled by distortions, the source's by few classes: it is the mean under both.
+        It is the mean of two regressions: EM's class prior errs under distortions, and the source's errs on
+        sets with few classes.
         """
         found = [each.probabilities(table[:, columns]) for each, columns in zip(self.both, BOTH, strict=True)]
         return float(np.mean(found))
 
     def median(self, table: FloatArray) -> float:
-        """Returns the median of `alone`, `together` and the share of images about which both agree."""
+        """Returns the median of `alone`, `together` and `agreement`, in [0, 1]."""
         return float(np.median([self.alone(table), self.together(table), agreement(table)]))
 
     def accuracy(self, table: FloatArray) -> float:
-        """Returns the estimate for a set: `together` or, as far as the gate is open, `median`, in [0, 1]."""
+        """Returns the estimate of a set, in [0, 1].
+
+        It is (1 - g) * `together` + g * `median`, with g the opening of the gate; without a referee, `alone`.
+        """
         if self.gate is None:
             return self.alone(table)
         together, middle = self.together(table), self.median(table)
@@ -159,24 +173,25 @@ class Judge:
 
 
 class UnseenBest(Estimator):
-    """The accuracy that regressions expect of a set's images; on natural shift, the median of three opinions.
+    """The mean over a set of the probability that the classifier is right, from regressions on each image.
 
-    The regressions learn from the images of the meta-train sets and of the source, and from copies of both
-    that have few of their classes, so that class shares do not pass for shift. See `Judge` for what is
-    believed when.
+    On natural shift it is the median of three estimates; `Judge` gives the formulas. The regressions are
+    fitted to the images of the meta-train sets and of the source, and to copies of both with few of their
+    classes, so that the shares of the classes do not pass for shift.
 
     Args:
-        copies: of each meta-train set whose labels are known, and three times as many of the source.
-        seed: of what is drawn.
+        copies: Number of copies of each meta-train set whose labels are known, an int from 0 to 100; the
+            source gets three times as many.
+        seed: Seed of the classes drawn for the copies, an int >= 0.
     """
 
     wants: ClassVar[tuple[str, ...]] = ("referee",)
     learns_images: ClassVar[bool] = True
     refits: ClassVar[bool] = False
     reader: ClassVar[type[Evidence]] = Evidence
-    """Who reads the evidence."""
+    """Class that reads the evidence."""
     judges: ClassVar[type[Judge]] = Judge
-    """Who judges by it."""
+    """Class that estimates from the evidence."""
 
     def __init__(self, copies: int = 3, seed: int = 0) -> None:
         self.copies = copies
@@ -206,7 +221,7 @@ class UnseenBest(Estimator):
     def _copy(
         self, observation: Observation, correct: NDArray[np.bool_], labels: IntArray, rng: np.random.Generator
     ) -> Judged:
-        """Returns the images of one to four of the set's classes, as a set of their own."""
+        """Returns the images of one to four classes of the set, drawn at random, as a set of their own."""
         kept = rng.permutation(np.unique(labels))[: rng.integers(FEWEST, MOST + 1)]
         rows = np.flatnonzero(np.isin(labels, kept))
         return Judged(self.evidence_.table(observation.take(rows)), correct[rows], rows)
@@ -215,7 +230,7 @@ class UnseenBest(Estimator):
         return self.judge_.accuracy(self.evidence_.table(observation))
 
     def _make_conformal(self, meta: MetaTrain) -> CrossConformal:
-        """Returns intervals by judges that have not seen a block of operations, nor the images they judge."""
+        """Returns intervals from regressions that saw neither a set's operations nor its images."""
         parts, known, others = blocks(meta.families), side_of(meta, 0), side_of(meta, 1)
         judges, held_out, residuals = [], [], []
         for fold in parts:
