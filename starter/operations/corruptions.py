@@ -3,10 +3,10 @@
 Paper: Hendrycks & Dietterich, Benchmarking Neural Network Robustness to Common Corruptions and Perturbations,
 ICLR 2019; the constants are those of the authors' `make_cifar_c`.
 
-They are operations like any other, with `{"severity": 1..5}`, and have CIFAR-10-C's names, but for
-`brightness` and `contrast`, which the default group uses for its own: these are `brighten` and `low_contrast`
-here. Frost uses a drawn texture in place of photographs. Values keep the range 0..255, and fractions are cut
-off at the end, as in the authors' code.
+They are operations like any other, with the parameter `{"severity": 1..5}`. Their names are CIFAR-10-C's,
+except for `brightness` and `contrast`, names that the default group uses for its own operations: here they
+are `brighten` and `low_contrast`. Frost is a drawn texture, where the authors use photographs. Values stay
+in 0..255, and fractions are cut off at the end, as in the authors' code.
 """
 
 import math
@@ -26,12 +26,12 @@ from starter.operations.textures import ice, plasma, water
 
 
 def _level(params: Params, *levels: Any) -> Any:
-    """The constant, or the tuple of them, of the severity that params ask for."""
+    """Returns the constant, or the tuple of constants, for the severity in `params`."""
     return levels[params["severity"] - 1]
 
 
 def _cut(values: Tensor) -> Tensor:
-    """To uint8, fractions cut off; what float32 loses of a whole number is made good first."""
+    """Convert to uint8 and cut fractions off, after undoing float32's rounding of whole numbers."""
     return to_uint8(values.add_(2e-4))
 
 
@@ -51,7 +51,7 @@ def _shot_noise(images: Tensor, magnitudes: Magnitudes, params: Params, noise: G
 
 
 def _impulse_noise(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """A value turns into 0 or 255, each with half the probability."""
+    """Set random values to 0 or 255, each with half of the probability."""
     amount = _level(params, 0.01, 0.02, 0.03, 0.05, 0.07)
     drawn = noise.random(images.shape, dtype=np.float32)
     result = images.numpy().copy()
@@ -71,7 +71,7 @@ def _gaussian_blur(images: Tensor, magnitudes: Magnitudes, params: Params, noise
 
 
 def _defocus_blur(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """A disk, its edge softened."""
+    """Blur with a disk whose edge is softened."""
     radius, soft = _level(params, (0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1))
     reach = math.ceil(radius) + 1
     y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
@@ -83,10 +83,10 @@ def _defocus_blur(images: Tensor, magnitudes: Magnitudes, params: Params, noise:
 
 
 def _glass_blur(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Replace pixels by a neighbour's, or keep them, between two blurs.
+    """Replace random pixels by a neighbour's, between two Gaussian blurs.
 
-    The authors' code means to swap them, but its swap of array views only copies, from places not yet
-    written: each becomes itself or the pixel above, to the left, or both, independently.
+    The authors' code means to swap pixels. Because it swaps views of an array it only copies, from places not
+    yet written: each pixel becomes itself or the pixel above it, to its left, or both, independently.
     """
     sigma, rounds = _level(params, (0.05, 1), (0.25, 1), (0.4, 1), (0.25, 2), (0.4, 2))
     result = _cut(gaussian(images.float(), sigma))
@@ -102,7 +102,7 @@ def _glass_blur(images: Tensor, magnitudes: Magnitudes, params: Params, noise: G
 
 
 def _choose(mask: Tensor, yes: Tensor, no: Tensor) -> Tensor:
-    """`yes` where the mask is 255, `no` where it is 0; far quicker than `where` on uint8."""
+    """Returns `yes` where the mask is 255 and `no` where it is 0; much faster than `where` on uint8."""
     return (yes ^ no).bitwise_and_(mask).bitwise_xor_(no)
 
 
@@ -116,7 +116,7 @@ def _motion_blur(images: Tensor, magnitudes: Magnitudes, params: Params, noise: 
 
 
 def _zoom_blur(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """The mean of the image and its magnifications by 1, 1.01, ... up to the severity's factor."""
+    """Average the image and its magnifications by 1, 1.01, ... up to the severity's factor."""
     factors = np.arange(1, _level(params, 1.06, 1.11, 1.16, 1.21, 1.26), 0.01)
     values = images.float()
     total = values.clone()
@@ -163,7 +163,7 @@ def _snow(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generat
 
 
 def _spatter(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Drops of water (severities 1 to 3) or mud (4 and 5) where smoothed noise is above a threshold."""
+    """Draw drops of water (severities 1 to 3) or mud (4 and 5) where smoothed noise exceeds a threshold."""
     mean, scale, sigma, floor, strength, mud = _level(
         params,
         (0.62, 0.1, 0.7, 0.7, 0.5, 0),
@@ -185,7 +185,7 @@ def _spatter(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gene
 
 
 def _brighten(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Raise V of HSV: all three channels grow by its factor, and black becomes grey."""
+    """Raise V of HSV: all three channels grow by the same factor, and black becomes grey."""
     values = images.float()
     top = values.amax(1, keepdim=True)
     raised = (top + 255 * _level(params, 0.05, 0.1, 0.15, 0.2, 0.3)).clamp_(max=255)
@@ -193,7 +193,7 @@ def _brighten(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gen
 
 
 def _low_contrast(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Shrink distances from each channel's mean."""
+    """Scale the distances from each channel's mean by a factor below 1."""
     b, c, h, w = images.shape
     means = (images.flatten(2).sum(2).double() / (h * w)).float().view(b, c, 1, 1)
     return _cut((images - means).mul_(_level(params, 0.75, 0.5, 0.4, 0.3, 0.15)).add_(means))
@@ -209,7 +209,7 @@ def _draw_elastic(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _elastic_transform(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """An affine map that moves three points at random, then a smooth random displacement, both bilinear."""
+    """Apply an affine map that moves three points at random, then a smooth random displacement; bilinear."""
     strength, sigma, shake = _level(
         params, (0, 0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03)
     )
@@ -229,7 +229,7 @@ def _elastic_transform(images: Tensor, magnitudes: Magnitudes, params: Params, n
 
 
 def _pixelate(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Shrink and enlarge again with a box filter, as Pillow's: whole pixels, rounded after each direction."""
+    """Shrink and enlarge with a box filter, as Pillow does: whole pixels, rounded after each direction."""
     share = _level(params, 0.95, 0.9, 0.85, 0.75, 0.65)
     values = images.float()
     for dim in (3, 2):

@@ -1,7 +1,7 @@
 """The seven set operations of Deng & Zheng, vectorised over the batch.
 
-Paper: Are Labels Always Necessary for Classifier Accuracy Evaluation?, CVPR 2021. Magnitudes are those of the
-authors' code (imgaug's defaults where it gives none).
+Paper: Are Labels Always Necessary for Classifier Accuracy Evaluation?, CVPR 2021. Ranges of magnitudes are
+those of the authors' code, or imgaug's defaults where that code gives none.
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ def _autocontrast(images: Tensor, magnitudes: Magnitudes, params: Params, noise:
 
 
 def draw_per_channel(rng: Generator, n: int, low: float, high: float, share: float) -> NDArray[np.float32]:
-    """Factors (n, 3) in [low, high): one an image, or with probability `share` one a channel."""
+    """Returns factors (n, 3) in [low, high): one per channel with probability `share`, else one per image."""
     factors = rng.uniform(low, high, (n, 3)).astype(np.float32)
     together = rng.random(n) >= share
     factors[together] = factors[together, :1]
@@ -51,7 +51,7 @@ def _draw_brightness(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _brightness(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Pixel values times `factor` (b, 3), rounded."""
+    """Multiply pixel values by `factor` (b, 3) and round."""
     return compiled(scale_about, images, magnitudes["factor"], 0.0)
 
 
@@ -62,7 +62,7 @@ def _draw_color(rng: Generator, n: int, params: Params) -> Magnitudes:
 def luma(values: Tensor) -> Tensor:
     """Returns grey (b, 1, h, w) of integer-valued float32 RGB (b, 3, h, w), as Pillow's `convert("L")`.
 
-    It computes in 16-bit fixed point, below 2**24 units and so exact in float32.
+    Pillow computes in 16-bit fixed point; all values are below 2**24 units and so exact in float32.
     """
     red, green, blue = values.split(1, 1)
     grey = red * (19595 / 2**16)
@@ -72,8 +72,8 @@ def luma(values: Tensor) -> Tensor:
 def scale_saturation(images: Tensor, factor: float, offset: float | Tensor) -> Tensor:
     """Change S of HSV, in [0, 1], to factor * S + offset: distances from the largest channel grow with S.
 
-    Grey has hue 0 and turns red. Images uint8 (b, 3, h, w), a tensor of offsets (b, 1, 1, 1); float32 on
-    0..255.
+    Grey has hue 0 and so turns red. Images are uint8 (b, 3, h, w), offsets (b, 1, 1, 1) if a tensor.
+    Returns float32 (b, 3, h, w) in 0..255.
     """
     values = images.float()
     top = values.amax(1, keepdim=True)
@@ -85,9 +85,9 @@ def scale_saturation(images: Tensor, factor: float, offset: float | Tensor) -> T
 
 
 def blend(base: Tensor, values: Tensor, factor: Tensor) -> Tensor:
-    """Returns the base where `factor` (b, 1, 1, 1) is 0, the values at 1 and as far beyond them at 2.
+    """Returns base + `factor` * (values - base): the base at factor 0, the values at 1, beyond them at 2.
 
-    Values are float32 (b, 3, h, w) and are overwritten; the base is (b, 1 or 3, h, w).
+    Values are float32 (b, 3, h, w) and are overwritten; the base is (b, 1 or 3, h, w), `factor` (b, 1, 1, 1).
     """
     return values.sub_(base).mul_(factor).add_(base)
 
@@ -102,7 +102,7 @@ def _draw_solarize(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _solarize(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Invert the values from `threshold` on, in the images where it is `applied`."""
+    """Invert the values from `threshold` on, in the images with `applied` true."""
     return compiled(invert_from, images, magnitudes["threshold"], magnitudes["applied"])
 
 
@@ -111,7 +111,7 @@ def _draw_contrast(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _contrast(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Distances from 127 times `factor` (b, 3), rounded."""
+    """Multiply distances from 127 by `factor` (b, 3) and round."""
     return compiled(scale_about, images, magnitudes["factor"], 127.0)
 
 
@@ -125,7 +125,7 @@ def _draw_affine(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def inverse_affine(magnitudes: Magnitudes, height: int, width: int) -> NDArray[np.float64]:
-    """(b, 2, 3): from a pixel (x, y, 1) of the result to the place (x, y) in the image it is read from.
+    """Returns the maps (b, 2, 3) from a pixel (x, y, 1) of the result to the place (x, y) it is read from.
 
     The image is scaled by `scale` (x, y), turned by `angle` degrees (clockwise on screen), both about its
     centre ((w - 1) / 2, (h - 1) / 2), then moved by `shift` (x, y) times its width and height.
@@ -141,7 +141,7 @@ def inverse_affine(magnitudes: Magnitudes, height: int, width: int) -> NDArray[n
 
 
 def _affine(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Move the images where it is `applied`, bilinear, with black from outside; see `inverse_affine`."""
+    """Move the images with `applied` true, bilinear, with black from outside; see `inverse_affine`."""
     inverse = inverse_affine(magnitudes, *images.shape[2:]).astype(np.float32)
     return compiled(warp_affine, images, inverse, magnitudes["applied"])
 
@@ -151,9 +151,10 @@ def _draw_sharpen(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def sum_of_three(values: Tensor, dim: int) -> Tensor:
-    """Returns each value plus its two neighbours along `dim`, reflected at the border but for the edge.
+    """Returns the sum of each value and its two neighbours along `dim`.
 
-    `values` are contiguous: they are shifted as one long row, which is fast, and the borders set right after.
+    At the border the missing neighbour is the one on the other side. `values` must be contiguous: they are
+    shifted as one long row, which is fast, and the borders are set afterwards.
     """
     n, shift = values.shape[dim], values.stride(dim)
     if n == 1:
@@ -174,7 +175,7 @@ def _sharpen(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gene
     return compiled(less_square, images, centre.astype(np.float32), alpha.astype(np.float32))
 
 
-#: `identity` and Deng & Zheng's seven.
+#: `identity` and Deng & Zheng's seven operations, by name.
 TRANSFORMS: dict[str, Operation] = {
     operation.name: operation
     for operation in (

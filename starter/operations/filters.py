@@ -1,7 +1,7 @@
-"""Filters that operations are made of, on batches: blurs, magnification, reading at displaced places, JPEG.
+"""Image filters on batches, for the operations: blurs, magnification, reading at displaced places, JPEG.
 
-Every sum over pixels is a multiplication and an addition each, in a fixed order, so that the results do not
-depend on the batch size or on the number of threads.
+Sums over pixels are computed as single multiplications and additions in a fixed order, so that results do
+not depend on the batch size or on the number of threads.
 """
 
 import math
@@ -16,12 +16,12 @@ from torch.nn.functional import grid_sample
 
 
 def take(values: Tensor, dim: int, index: NDArray[np.integer]) -> Tensor:
-    """Slices of `values` at `index` along `dim`, through NumPy: torch takes ten times as long along rows."""
+    """Returns slices of `values` at `index` along `dim`, by NumPy: torch is ten times as slow along rows."""
     return torch.from_numpy(values.numpy().take(index, dim))
 
 
 def shifted(values: Tensor, dim: int, radius: int, mode: str) -> list[Tensor]:
-    """The 2 radius + 1 shifted views of `values` along `dim`; the outside as NumPy's `pad` modes have it."""
+    """Returns the 2 radius + 1 shifted views of `values` along `dim`, padded by NumPy's `pad` in `mode`."""
     n = values.shape[dim]
     index = np.pad(np.arange(n), radius, mode=mode)  # type: ignore[call-overload]
     padded = take(values, dim, index)
@@ -29,7 +29,7 @@ def shifted(values: Tensor, dim: int, radius: int, mode: str) -> list[Tensor]:
 
 
 def weighted_sum(terms: Iterable[tuple[float | Tensor, Tensor]]) -> Tensor:
-    """Sum of weight * values, in order; a multiplication and an addition each, and so the same everywhere."""
+    """Returns the sum of weight * values, added term by term in order: the same bytes on every machine."""
     total: Tensor | None = None
     for weight, values in terms:
         total = values * weight if total is None else total.add_(values * weight)
@@ -38,7 +38,7 @@ def weighted_sum(terms: Iterable[tuple[float | Tensor, Tensor]]) -> Tensor:
 
 
 def gaussian(values: Tensor, sigma: float, mode: str = "edge", truncate: float = 4) -> Tensor:
-    """Gaussian blur of float32 (b, c, h, w) by a sampled kernel of radius `truncate` * sigma, as SciPy's."""
+    """Blur float32 (b, c, h, w) by a sampled Gaussian of radius `truncate` * sigma pixels, as SciPy does."""
     radius = int(truncate * sigma + 0.5)
     if not radius:
         return values
@@ -50,10 +50,10 @@ def gaussian(values: Tensor, sigma: float, mode: str = "edge", truncate: float =
 
 
 def gaussian_each(values: Tensor, sigmas: Tensor, radii: Tensor) -> Tensor:
-    """Returns float32 (b, c, h, w) after a Gaussian blur, each with its sigma and whole radius (b,).
+    """Blur each image of float32 (b, c, h, w) by its own Gaussian, of sigma and whole radius (b,) in pixels.
 
-    It is OpenCV's with a border reflected at the outermost pixels' centres. A sigma of 0 leaves the image
-    unchanged.
+    It computes OpenCV's blur with a border reflected at the outermost pixels' centres. A sigma of 0 leaves
+    the image unchanged. Returns float32 of the same shape.
     """
     radius = int(radii.max())
     steps = torch.arange(-radius, radius + 1)
@@ -66,10 +66,10 @@ def gaussian_each(values: Tensor, sigmas: Tensor, radii: Tensor) -> Tensor:
 
 
 def motion_blur(images: Tensor, radius: float, sigma: float, degrees: NDArray[np.float64]) -> Tensor:
-    """Blur uint8 (b, c, h, w) along a half-line of 2 radius + 1 pixels, in a direction an image (b,).
+    """Blur uint8 (b, c, h, w) along half-lines of 2 radius + 1 pixels, in each image's direction (b,).
 
-    Weights are half a Gaussian; places are rounded to pixels and outside is the edge, as ImageMagick's
-    motion blur. Returns float32 of the same shape.
+    Weights are half a Gaussian. Places are rounded to whole pixels and the edge continues outside, as in
+    ImageMagick's motion blur. Returns float32 of the same shape.
     """
     b, c, h, w = images.shape
     steps = np.arange(2 * int(radius) + 1)
@@ -89,7 +89,7 @@ def motion_blur(images: Tensor, radius: float, sigma: float, degrees: NDArray[np
 
 
 def zoom(values: Tensor, factor: float) -> Tensor:
-    """Magnify the middle of float32 (b, c, h, w) by `factor` >= 1, bilinear, keeping the size."""
+    """Magnify the middle of float32 (b, c, h, w) by `factor` >= 1, bilinear; the size stays the same."""
     for dim in (2, 3):
         n = values.shape[dim]
         crop = math.ceil(n / factor)
@@ -103,10 +103,10 @@ def zoom(values: Tensor, factor: float) -> Tensor:
 
 
 def read_at(values: Tensor, x: Tensor, y: Tensor, outside: str, mode: str = "bilinear") -> Tensor:
-    """Returns float32 (b, c, h, w) read at pixel places x, y (b, h, w), by "bilinear" or "bicubic" `mode`.
+    """Returns float32 (b, c, h, w) read at the places x, y (b, h, w), in pixels.
 
-    Bicubic has OpenCV's a = -.75. Outside is "black", or reflected: at the outermost pixels' centres
-    ("mirror") or at their edges ("reflect").
+    `mode` is "bilinear" or "bicubic" (OpenCV's, with a = -0.75). `outside` is "black", "mirror" (reflect at
+    the outermost pixels' centres) or "reflect" (at their outer edges).
     """
     centres = outside == "mirror"
     grid = torch.empty(*x.shape, 2)
@@ -118,7 +118,7 @@ def read_at(values: Tensor, x: Tensor, y: Tensor, outside: str, mode: str = "bil
 
 
 def jpeg(images: Tensor, qualities: Iterable[int]) -> Tensor:
-    """uint8 (b, 3, h, w) through the codec, one by one: it takes no batches."""
+    """Compress and decode uint8 (b, 3, h, w) as JPEG, one image at a time: the codec takes no batches."""
     decoded = np.empty((len(images), *images.shape[2:], 3), np.uint8)
     pixels = images.flip(1).permute(0, 2, 3, 1).numpy()
     for row, (image, quality) in enumerate(zip(pixels, qualities, strict=True)):

@@ -1,8 +1,9 @@
-"""Deng & Zheng's group A: further operations of their code, vectorised over the batch.
+"""Deng & Zheng's group A: more operations of their code, vectorised over the batch.
 
-Their code (`synthesize_set_cifar.py`) offers them beside the default group; magnitudes are its own or, where
-it gives none, the defaults of imgaug 0.4. An operation that is also in the default group or among the
-corruptions, with other magnitudes, is a variant of that.
+Paper: Are Labels Always Necessary for Classifier Accuracy Evaluation?, CVPR 2021. The authors' code
+(`synthesize_set_cifar.py`) offers them beside the default group. Ranges of magnitudes are those of that code
+or, where it gives none, the defaults of imgaug 0.4. An operation that is also in the default group or among
+the corruptions, with other magnitudes, is a variant of it.
 """
 
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ def _draw_elastic(rng: Generator, n: int, params: Params) -> Magnitudes:
 def _elastic(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Read each pixel up to `reach` pixels away, bicubic, with black from outside.
 
-    The displacements are uniform noise, blurred with `sigma` over 5 x 5 pixels.
+    Displacements are uniform noise, blurred by a Gaussian of `sigma` over 5 x 5 pixels.
     """
     b, _, h, w = images.shape
     field = torch.from_numpy(noise.random((b, 2, h + 4, w + 4), dtype=np.float32))
@@ -61,11 +62,11 @@ def _draw_piecewise_affine(rng: Generator, n: int, params: Params) -> Magnitudes
 
 
 def _piecewise_affine(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Move the triangles of a regular grid of `points` (rows, columns) at random.
+    """Move the corners of a regular grid of `points` (rows, columns) at random, and the pixels with them.
 
-    The grid, from the first pixel to one past the last, is moved by `jitter` (y, x; row; column) times height
-    and width, though not out of the image. Each of its cells is two
-    triangles, which are read from where their corners come to lie, bilinear.
+    The grid reaches from the first pixel to one past the last. `jitter` (y, x; row; column) moves its
+    corners, in units of the height and the width, but not out of the image. Each cell is two triangles, read
+    bilinearly from between the new places of their corners.
     """
     cells = magnitudes["points"] - 1
     nodes, size = [], images.shape[2:]
@@ -76,7 +77,7 @@ def _piecewise_affine(images: Tensor, magnitudes: Magnitudes, params: Params, no
 
 
 def _triangles(images: Tensor, cells: Tensor, nodes: Tensor) -> Tensor:
-    """`images` read where pixels lie between the nodes (b, row, column, 2) of a grid of cells (b, 2)."""
+    """Returns images read at pixels between the nodes (b, row, column, 2) of grids of cells (b, 2)."""
     h, w = images.shape[2:]
     v, u = (torch.arange(n).double() / n * cells[:, axis, None] for axis, n in enumerate((h, w)))
     v, u = v.float()[:, :, None], u.float()[:, None, :]
@@ -86,9 +87,10 @@ def _triangles(images: Tensor, cells: Tensor, nodes: Tensor) -> Tensor:
 
 
 def _hat(s: Tensor, t: Tensor) -> Tensor:
-    """Returns 1 at a grid point, 0 at the others, and linear values on the triangles between.
+    """Returns 1 at a grid point, 0 at the others, and linear values on the triangles in between.
 
-    Cells are cut from where s, the distance in rows, is largest to where t, that in columns, is.
+    s and t are distances from the point in rows and in columns. Cells are cut along the diagonal between the
+    corners with the largest s and the largest t.
     """
     return (1 - torch.maximum(torch.maximum(s.abs(), t.abs()), (s + t).abs())).clamp_(min=0)
 
@@ -98,14 +100,14 @@ def _draw_invert(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _invert(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """255 minus the value, in the channels where it is `applied`."""
+    """Replace values by 255 minus the value, in the channels with `applied` true."""
     return images ^ torch.from_numpy(magnitudes["applied"].astype(np.uint8) * 255).view(-1, 3, 1, 1)
 
 
 def _blur(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Returns the mean of the 16 pixels two steps away, as Pillow's `ImageFilter.BLUR`.
+    """Average the 16 pixels that are two steps away, as Pillow's `ImageFilter.BLUR`.
 
-    Two pixels at the border stay as they are.
+    The two outermost rows and columns stay as they are.
     """
     h, w = images.shape[2:]
     result = images.clone()
@@ -125,7 +127,7 @@ def _draw_exposure(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _exposure(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Values times `factor`, fractions cut off, as Pillow's `ImageEnhance.Brightness`."""
+    """Multiply values by `factor` and cut fractions off, as Pillow's `ImageEnhance.Brightness`."""
     return by_tiles(lambda x, factor: x.float().mul_(factor), images, per_image(magnitudes["factor"]))
 
 
@@ -139,7 +141,7 @@ def _draw_haze(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _haze(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """A bright veil, about as dense everywhere: its share varies with one texture, its light with another."""
+    """Add a bright veil, nearly even: one texture varies its density, another its brightness."""
     size = images.shape[2:]
     veil, clouds = (_texture(noise, exponents, size) for exponents in magnitudes["exponents"].T)
     floor, density, bright = (magnitudes[name][:, None, None, None] for name in ("floor", "density", "light"))
@@ -149,7 +151,7 @@ def _haze(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generat
 
 
 def _texture(noise: Generator, exponents: FloatArray, size: Sequence[int]) -> FloatArray:
-    """Noise with amplitudes frequency^exponent (b,), stretched to [0, 1]; (b, 1, h, w)."""
+    """Returns noise of amplitudes frequency^exponent (b,), stretched to [0, 1]: (b, 1, h, w)."""
     y, x = (np.fft.fftfreq(n, 1 / n) for n in size)
     frequency = np.hypot(y[:, None], x)
     frequency[0, 0] = np.inf
@@ -164,7 +166,7 @@ def _draw_grain(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _grain(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Gaussian noise, on each channel its own where it is `coloured`, in whole grey levels."""
+    """Add Gaussian noise in whole grey levels; if `coloured`, each channel has its own."""
     drawn = noise.standard_normal(images.shape, dtype=np.float32)
     grey = ~magnitudes["coloured"]
     drawn[grey] = drawn[grey, :1]

@@ -1,7 +1,8 @@
-"""Deng & Zheng's group B: as group A, more operations of their code with imgaug's defaults.
+"""Deng & Zheng's group B: more operations of their code, like group A, with imgaug's defaults.
 
-Hue and saturation are real numbers here, and 8-bit ones there, in steps of 2 degrees. The grey of rain is
-what all but nearly dry images have there.
+Paper: Are Labels Always Necessary for Classifier Accuracy Evaluation?, CVPR 2021. Hue and saturation are real
+numbers here; imgaug has 8-bit numbers, and hue in steps of 2 degrees. Rain is always light grey, as it is in
+imgaug for all images but nearly dry ones.
 """
 
 import numpy as np
@@ -30,7 +31,7 @@ def _draw_rain(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _rain(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """One to three `layers` of streaks of light grey."""
+    """Add one to three `layers` of light grey streaks."""
     result = images.clone()
     for layer in range(3):
         rows = np.flatnonzero(magnitudes["layers"] > layer)
@@ -42,9 +43,9 @@ def _rain(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generat
 
 
 def _rain_layer(images: Tensor, magnitudes: Magnitudes, noise: Generator) -> Tensor:
-    """Returns a layer of drops, on each pixel with a probability of `density`.
+    """Returns the image under a layer of drops: a pixel has a drop with probability `density`.
 
-    They are thinned out in places by their `patchiness` and blurred in their direction (`degrees`) over
+    Drops are thinned out in places by `patchiness` and blurred in the direction `degrees` over a length of
     `speed` times the image's size.
     """
     b, _, h, w = images.shape
@@ -60,7 +61,7 @@ def _rain_layer(images: Tensor, magnitudes: Magnitudes, noise: Generator) -> Ten
 
 
 def _streaked(images: Tensor, drops: Tensor, length: Tensor, degrees: Tensor) -> Tensor:
-    """Lay drops (b, 1, h, w), each image's blurred along a half-line and fading, over the images."""
+    """Lay drops (b, 1, h, w) over the images, blurred along a half-line on which they fade."""
     b, _, h, w = images.shape
     dx, dy = (turned.float().view(b, 1, 1) for turned in (degrees.deg2rad().cos(), degrees.deg2rad().sin()))
     x, y = torch.arange(w).float().expand(b, h, w), torch.arange(h).float().view(h, 1).expand(b, h, w)
@@ -83,7 +84,7 @@ def _draw_jpeg(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _jpeg(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """At a `compression` of 0 the quality is 100, at 99 it is 3."""
+    """Compress as JPEG, with quality 100 at a `compression` of 0 and quality 3 at 99."""
     quality = np.rint(100 - 99 * magnitudes["compression"].astype(np.int64) / 101)
     return jpeg(images, quality.astype(np.int64).tolist())
 
@@ -93,7 +94,7 @@ def _draw_soften(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _soften(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Gaussian blur over 5 x 5 pixels, or 3.3 sigma if that is more."""
+    """Blur by a Gaussian over 5 x 5 pixels, or over 3.3 sigma if that is more."""
     sigma = torch.from_numpy(magnitudes["sigma"])
     radius = (3.3 * sigma).clamp(min=5).long() // 2
     return by_tiles(lambda x, *kernel: gaussian_each(x.float(), *kernel).add_(0.5), images, sigma, radius)
@@ -106,7 +107,7 @@ def _draw_sharpness(rng: Generator, n: int, params: Params) -> Magnitudes:
 def _sharpness(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Smooth (`factor` 0), keep (1) or sharpen (2) the image, as Pillow's `ImageEnhance.Sharpness`.
 
-    One pixel at the border stays as it is.
+    The outermost rows and columns stay as they are.
     """
     return by_tiles(_sharpened, images, per_image(magnitudes["factor"]))
 
@@ -125,7 +126,7 @@ def _draw_hue(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _hue(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """H of HSV, in [0, 1), times `factor`, whole turns dropped."""
+    """Multiply H of HSV, in [0, 1), by `factor` and drop whole turns."""
     return by_tiles(_turned, images, per_image(magnitudes["factor"])[:, 0])
 
 
@@ -145,7 +146,7 @@ def _draw_emboss(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _emboss(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Filter with (1 - alpha) I + alpha [[-1 - r, -r, 0], [-r, 1, r], [0, r, 1 + r]], r the `relief`."""
+    """Filter with (1 - alpha) I + alpha [[-1 - r, -r, 0], [-r, 1, r], [0, r, 1 + r]]; r is the `relief`."""
     alpha, relief = magnitudes["alpha"], magnitudes["relief"]
     return by_tiles(_embossed, images, per_image(alpha * (1 + relief)), per_image(alpha * relief))
 
@@ -162,7 +163,7 @@ def _draw_saturation(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _saturation(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """S of HSV, on 0..255, plus `offset`."""
+    """Add `offset` to S of HSV, in 0..255."""
     offsets = per_image(magnitudes["offset"] / 255)
     return by_tiles(lambda x, offset: scale_saturation(x, 1, offset).add_(0.5), images, offsets)
 

@@ -1,9 +1,9 @@
 """Compiled inner loops of the set operations: one pass over an image while it is in the processor's cache.
 
-Numba compiles each on first use (in under a second) and keeps it beside this file or in the user's cache
-folder. Every step is one rounding in float32 or an integer, and nothing may be reordered (no `fastmath`), so
-that the bytes are the same on every machine. Images are uint8 (b, 3, h, w) and contiguous; so is `out`, which
-is written.
+Numba compiles each function on first use (in less than a second) and keeps the result beside this file or in
+the user's cache folder. Every step is one float32 or integer operation, and the compiler may not reorder them
+(no `fastmath`), so that the bytes are the same on every machine. Images are uint8 (b, 3, h, w), contiguous;
+results are written to `out`, of the same kind.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from submission.arrays import FloatArray, IntArray, Pixels
 
 @njit(cache=True, nogil=True)
 def to_planes(base: Pixels, rows: IntArray, out: Pixels) -> None:
-    """The images `rows` (b,) of base uint8 (n, h, w, 3)."""
+    """Copy the images number `rows` (b,) of `base`, uint8 (n, h, w, 3), to `out` with channels first."""
     for i, row in enumerate(rows):
         pixels, planes = base[row].reshape(-1), out[i].reshape(-1)
         n = pixels.size // 3
@@ -27,7 +27,7 @@ def to_planes(base: Pixels, rows: IntArray, out: Pixels) -> None:
 
 @njit(cache=True, nogil=True)
 def scale_about(images: Pixels, factor: FloatArray, centre: float, out: Pixels) -> None:
-    """Distances from `centre` times factor (b, 3), rounded."""
+    """Multiply distances from `centre` by factor (b, 3) and round."""
     about, above = np.float32(centre), np.float32(centre + 0.5)
     for i in range(len(images)):
         for c in range(3):
@@ -44,7 +44,7 @@ def _stretch(values: Pixels, low: float, factor: float, offset: float, out: Pixe
 
 @njit(cache=True, nogil=True)
 def stretch_between_ranks(images: Pixels, cut: IntArray, out: Pixels) -> None:
-    """Each channel's values stretched to 0..255 after dropping `cut` (b,) pixels at either end."""
+    """Stretch each channel's values to 0..255 after dropping `cut` (b,) pixels at either end."""
     counts = np.empty((4, 256), np.int32)
     for i in range(len(images)):
         for c in range(3):
@@ -63,7 +63,7 @@ def stretch_between_ranks(images: Pixels, cut: IntArray, out: Pixels) -> None:
 
 @njit(cache=True, nogil=True)
 def _count(values: Pixels, counts: NDArray[np.int32]) -> None:
-    """A histogram as the sum of four: equal neighbours do not wait for each other."""
+    """Count each value, in four histograms that are added up: equal neighbours do not wait for each other."""
     counts[:] = 0
     whole = values.size // 4 * 4
     for j in range(0, whole, 4):
@@ -79,7 +79,7 @@ def _count(values: Pixels, counts: NDArray[np.int32]) -> None:
 
 @njit(cache=True, nogil=True)
 def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
-    """The first value that more than so many pixels do not exceed."""
+    """Returns the lowest value such that more than `pixels` values are at most that value."""
     total = 0
     for value in range(255):
         total += counts[0, value]
@@ -90,7 +90,7 @@ def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
 
 @njit(cache=True, nogil=True)
 def blend_with_grey(images: Pixels, factor: FloatArray, out: Pixels) -> None:
-    """`factor` (b,) 0 is grey (Pillow's, in 16-bit fixed point), 1 the image and 2 as far beyond; cut off."""
+    """Blend with Pillow's 16-bit grey: `factor` (b,) 0 gives grey, 1 the image; fractions are cut off."""
     for i in range(len(images)):
         pixels, result = images[i].reshape(3, -1), out[i].reshape(3, -1)
         red, green, blue = pixels[0], pixels[1], pixels[2]
@@ -104,7 +104,7 @@ def blend_with_grey(images: Pixels, factor: FloatArray, out: Pixels) -> None:
 
 @njit(cache=True, nogil=True)
 def invert_from(images: Pixels, threshold: IntArray, applied: NDArray[np.bool_], out: Pixels) -> None:
-    """Values from `threshold` (b,) on inverted, where `applied` (b,)."""
+    """Invert values from `threshold` (b,) on, in images with `applied` (b,) true."""
     for i in range(len(images)):
         values, result = images[i].reshape(-1), out[i].reshape(-1)
         least = np.uint8(threshold[i])
@@ -114,13 +114,13 @@ def invert_from(images: Pixels, threshold: IntArray, applied: NDArray[np.bool_],
 
 @njit(cache=True, nogil=True)
 def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_], out: Pixels) -> None:
-    """Read images at inverse (b, 2, 3) of each pixel (x, y, 1), where `applied` (b,), bilinear, rounded.
+    """Read each pixel (x, y, 1) at `inverse` (b, 2, 3) times it, bilinear and rounded; black from outside.
 
-    Black is outside.
+    Images with `applied` (b,) false are copied.
     """
     h, w = images.shape[2:]
     side = w + 2
-    # A pixel is one integer, its colours a byte each, with a black frame of one pixel around all.
+    # A pixel is one integer, one byte per colour; a black frame of one pixel surrounds the image.
     framed, corners = np.zeros((h + 2) * side, np.int32), np.empty((4, w), np.int32)
     corner, far_x, far_y = np.empty(w, np.uint64), np.empty(w, np.float32), np.empty(w, np.float32)
     for i in range(len(images)):
@@ -134,7 +134,7 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_],
             start_x = inverse[i, 0, 1] * np.float32(y) + inverse[i, 0, 2]
             start_y = inverse[i, 1, 1] * np.float32(y) + inverse[i, 1, 2]
             for x in range(w):
-                # Beyond the frame all is black, as on it.
+                # Everything beyond the frame is black, like the frame.
                 place_x = _within(inverse[i, 0, 0] * np.float32(x) + start_x, w)
                 place_y = _within(inverse[i, 1, 0] * np.float32(x) + start_y, h)
                 left, top = min(np.int32(place_x), np.int32(w)), min(np.int32(place_y), np.int32(h))
@@ -151,7 +151,7 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_],
 
 @njit(cache=True, nogil=True)
 def _pack(image: Pixels, out: NDArray[np.int32]) -> None:
-    """(3, h, w) in the middle of (h + 2, w + 2), as one row."""
+    """Pack an image (3, h, w) into the middle of (h + 2, w + 2) integers, stored as one row."""
     _, h, w = image.shape
     framed = out.reshape(h + 2, w + 2)
     for y in range(h):
@@ -162,7 +162,7 @@ def _pack(image: Pixels, out: NDArray[np.int32]) -> None:
 
 @njit(cache=True, nogil=True)
 def _within(place: float, n: int) -> float:
-    """A place from -1 to n, counted from -1."""
+    """Returns a place clipped to -1..n, plus 1: an index into the framed image."""
     return min(max(place, np.float32(-1)), np.float32(n)) + np.float32(1)
 
 
@@ -170,7 +170,7 @@ def _within(place: float, n: int) -> float:
 def _between(
     corners: NDArray[np.int32], shift: int, far_x: FloatArray, far_y: FloatArray, out: Pixels
 ) -> None:
-    """The colour at `shift` bits, bilinear between corners (4, w), rounded."""
+    """Write the colour at `shift` bits, bilinear between corners (4, w), rounded."""
     byte = np.int32(255)
     for x in range(out.size):
         upper = np.float32(np.int32(corners[0, x] >> shift) & byte)
@@ -182,13 +182,13 @@ def _between(
 
 @njit(cache=True, nogil=True)
 def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixels) -> None:
-    """Compute `centre` (b,) times a value less `share` (b,) times the sum of the 3 x 3 about it, rounded.
+    """Write `centre` (b,) times a value minus `share` (b,) times the sum of its 3 x 3 neighbourhood, rounded.
 
     Borders are reflected without repeating the edge.
     """
     h, w = images.shape[2:]
-    # Numba takes an index that might be negative for one from the end, which keeps a loop from being compiled
-    # to vectors: the shifted copies are views, all read from 0 on.
+    # For an index that might be negative Numba counts from the end, which keeps a loop from being compiled to
+    # vector instructions: the shifted copies are views that are all read from 0 on.
     framed, columns = np.zeros((h + 2) * (w + 2), np.float32), np.zeros(h * (w + 2), np.float32)
     middle, lower = framed[w + 2 :], framed[2 * (w + 2) :]
     here, result = framed[w + 3 :], np.zeros(h * (w + 2), np.uint8)
@@ -209,7 +209,7 @@ def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixe
 
 @njit(cache=True, nogil=True)
 def _frame(plane: Pixels, out: FloatArray) -> None:
-    """A plane (h, w) in the middle of (h + 2, w + 2), as one row; reflected without repeating the edge."""
+    """Copy a plane (h, w) to the middle of (h + 2, w + 2), as one row; borders mirrored without the edge."""
     h, w = plane.shape
     framed = out.reshape(h + 2, w + 2)
     for y in range(h):

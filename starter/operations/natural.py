@@ -1,8 +1,9 @@
-"""Differences of photographs from elsewhere, as operations: framing, colour statistics, resampling.
+"""Operations that imitate photographs from elsewhere: framing, colour statistics, resampling.
 
-Each draws something that all images of a set share (how large objects are, how light and rich in contrast
-photographs are, what they were resized by and compressed at) and varies images about it, as collections of
-photographs do; the operations of the other groups vary images alone, about no change.
+Collections of photographs differ as wholes, and their images vary about what they share. So each operation
+first draws values for the whole set (the size of objects, the brightness and contrast of photographs, the
+scale and quality at which they were kept), then varies images about them. Operations of the other groups
+draw magnitudes for each image alone, about no change.
 """
 
 import cv2
@@ -15,11 +16,11 @@ from starter.operations.filters import jpeg, read_at
 from starter.operations.operation import Magnitudes, Operation, Params, by_tiles, per_image
 
 FILTERS = (cv2.INTER_NEAREST, cv2.INTER_LINEAR, cv2.INTER_CUBIC, cv2.INTER_AREA, cv2.INTER_LANCZOS4)
-"""What photographs are resized by, as OpenCV has them."""
+"""Interpolation methods of OpenCV with which photographs are resized."""
 
 
 def _draw_reframe(rng: Generator, n: int, params: Params) -> Magnitudes:
-    """Objects of a set are 0.65 to 1.5 times as large, up to a third larger or smaller image by image."""
+    """Draw a set's object size, 0.65 to 1.5 times as large, and images up to a third larger or smaller."""
     size = np.exp(rng.uniform(np.log(0.65), np.log(1.5)))
     stretch = np.exp(rng.normal(0, 0.08, n))
     scale = size * np.exp(rng.normal(0, 0.12, n))
@@ -30,9 +31,9 @@ def _draw_reframe(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _reframe(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Crop: scale by `scale` (x, y) about the centre, move by `shift` times the size; bicubic.
+    """Crop and resize: scale by `scale` (x, y) about the centre, move by `shift` times the size; bicubic.
 
-    Images are reflected outside.
+    The image is reflected outside.
     """
     h, w = images.shape[2:]
     scale, shift = (torch.from_numpy(magnitudes[name]).float() for name in ("scale", "shift"))
@@ -50,7 +51,7 @@ def _reframe(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gene
 
 
 def _draw_recolour(rng: Generator, n: int, params: Params) -> Magnitudes:
-    """A set has a mean in 70 to 190 of 255, a deviation in 35 to 80, and a cast; images vary about them."""
+    """Draw a set's mean (70 to 190 of 255), deviation (35 to 80) and colour cast; images vary about them."""
     light, contrast, cast = rng.uniform(70, 190), rng.uniform(35, 80), rng.normal(0, 8, 3)
     return {
         "mean": (light + cast + rng.normal(0, 18, (n, 1)) + rng.normal(0, 8, (n, 3))).clip(20, 235),
@@ -60,10 +61,10 @@ def _draw_recolour(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _recolour(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Give each channel the `mean` and `deviation` (b, 3) of another image, `share` (b,) of the way.
+    """Move channels' mean and deviation towards `mean` and `deviation` (b, 3) by `share` (b,), in [0, 1].
 
-    After Reinhard et al., Color Transfer between Images, 2001. A flat channel keeps its deviation,
-    which is 0.
+    After Reinhard et al., Color Transfer between Images, 2001. A channel of one value keeps its deviation
+    of 0.
     """
     mean, deviation, share = (per_image(magnitudes[name]) for name in ("mean", "deviation", "share"))
 
@@ -77,7 +78,7 @@ def _recolour(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gen
 
 
 def _draw_reencode(rng: Generator, n: int, params: Params) -> Magnitudes:
-    """A set is kept at 0.6 to 3 times the size by one filter, compressed, and comes back by another."""
+    """Draw a set's scale (0.6 to 3), filter for each way and compression; quality varies by image."""
     scale = np.exp(rng.uniform(np.log(0.6), np.log(3)))
     there, back = rng.integers(len(FILTERS), size=2)
     compression = rng.uniform(2, 60)
@@ -90,9 +91,9 @@ def _draw_reencode(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _reencode(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Resize by `scale` and the filter `there`, JPEG of the quality 100 - `compression`, resize `back`.
+    """Resize by `scale` with filter `there`, compress as JPEG of quality 100 - `compression`, resize `back`.
 
-    All but the quality is the whole set's.
+    Only the quality varies within a set.
     """
     h, w = images.shape[2:]
     scale, there, back = (magnitudes[name][0] for name in ("scale", "there", "back"))
@@ -102,13 +103,13 @@ def _reencode(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gen
 
 
 def _resized(images: Tensor, height: int, width: int, method: int) -> Tensor:
-    """uint8 (b, 3, height, width), each image by itself: OpenCV takes no batches."""
+    """Resize images to uint8 (b, 3, height, width), one at a time: OpenCV takes no batches."""
     pixels = images.permute(0, 2, 3, 1).contiguous().numpy()
     found = [cv2.resize(image, (width, height), interpolation=method) for image in pixels]
     return torch.from_numpy(np.stack(found)).permute(0, 3, 1, 2)
 
 
-#: What natural shift changes in pixels, by name.
+#: Operations that imitate natural shift in pixels, by name.
 NATURAL: dict[str, Operation] = {
     operation.name: operation
     for operation in (

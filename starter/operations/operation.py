@@ -1,4 +1,4 @@
-"""Operation: the shape that every pixel operation has; and what operations are made of."""
+"""Operation: the form of every pixel operation, and the parts that operations are made of."""
 
 import math
 import sys
@@ -12,21 +12,21 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
-#: Per-image magnitudes by name; the first axis is the image.
+#: Magnitudes of operations by name; arrays whose first axis is the image.
 Magnitudes = Mapping[str, NDArray[Any]]
 Params = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of an operation: an integer or a number from `low` to `high`, both allowed."""
+    """A parameter of an operation: an integer or a number from `low` to `high`, bounds included."""
 
     kind: type
     low: float
     high: float = math.inf
 
     def problem(self, value: object) -> str | None:
-        """What is wrong with `value`, in words that follow the parameter's name; None if nothing is."""
+        """Returns the fault of `value` in words that follow the parameter's name; None if it has none."""
         noun = "an integer" if self.kind is int else "a number"
         types = (int,) if self.kind is int else (int, float)
         fits = isinstance(value, types) and not isinstance(value, bool)
@@ -36,21 +36,21 @@ class Parameter:
         return f"must be {noun} {span}, got {value!r}"
 
     def draw(self, rng: Generator, strength: float = 1.0) -> int | float:
-        """A value drawn uniformly from that share of the range, from `low` on; both bounds must be finite."""
+        """Draw uniformly from `low` to `low` + `strength` * (`high` - `low`), which must be finite."""
         high = self.low + strength * (self.high - self.low)
         if self.kind is int:
             return int(rng.integers(int(self.low), int(high), endpoint=True))
         return float(rng.uniform(self.low, high))
 
 
-#: How many images `by_tiles` takes at a time; it changes no result.
+#: Number of images that `by_tiles` takes at a time; results do not depend on it.
 TILE = 50
 
 STRENGTH = {"strength": Parameter(float, 0, 1)}
 
 
 def no_magnitudes(rng: Generator, n: int, params: Params) -> Magnitudes:
-    """For an operation that does the same to every image, or draws all it needs as pixel noise."""
+    """Returns no magnitudes: for an operation without any, or with random pixel noise alone."""
     return {}
 
 
@@ -59,16 +59,16 @@ class Operation:
     """A pixel operation that is applied to every image of a set, with magnitudes drawn image by image.
 
     Attributes:
-        name: as recipes call it.
-        apply: (images uint8 (b, 3, h, w), magnitudes of these b images, params, noise) -> images of the same
-            shape and dtype; `noise` is the generator of pixel noise of the chunk that the images make up. The
-            input is left as it is.
-        draw: (rng, n, params) -> the magnitudes of n images, arrays whose first axis has length n.
-        parameters: the params that a recipe has to give, all of them.
-        neutral: by name, the magnitudes that leave an image (nearly) as it is. An operation that names some
-            may be given a `strength` in [0, 1], 1 if it is not: its magnitudes lie that share of the way from
-            neutral to what is drawn.
-        variant_of: the operation that does the same with other magnitudes, if there is one.
+        name: Name of the operation in recipes.
+        apply: Function (images uint8 (b, 3, h, w), magnitudes of these b images, params, noise) -> images of
+            the same shape and dtype. `noise` is the generator of pixel noise for these images. The input is
+            not changed.
+        draw: Function (rng, n, params) -> the magnitudes of n images, arrays whose first axis has length n.
+        parameters: Params by name, all of which a recipe has to give.
+        neutral: Magnitudes by name that leave an image (nearly) unchanged. Operations that give some have the
+            optional param `strength` in [0, 1], by default 1: magnitudes are neutral + strength * (drawn -
+            neutral).
+        variant_of: Name of the operation that does the same with other magnitudes, if there is one.
     """
 
     name: str
@@ -80,21 +80,21 @@ class Operation:
 
     @property
     def family(self) -> str:
-        """What it shares with its variants, and with no other operation."""
+        """Returns the name that the operation has in common with its variants alone."""
         return self.variant_of or self.name
 
     def draw_params(self, rng: Generator, strength: float = 1.0) -> Params:
-        """Params drawn uniformly; below a strength of 1, from the weaker part of what they may be."""
+        """Draw params uniformly; at a strength below 1, from the weaker part of their ranges."""
         params = {name: parameter.draw(rng, strength) for name, parameter in self.parameters.items()}
         return params | {"strength": strength} if self.neutral and strength < 1 else params
 
     @property
     def optional(self) -> Mapping[str, Parameter]:
-        """The params that a recipe may give."""
+        """Returns the params that a recipe may leave out, by name."""
         return STRENGTH if self.neutral else {}
 
     def magnitudes(self, rng: Generator, n: int, params: Params) -> Magnitudes:
-        """What `draw` draws, at the strength that params give."""
+        """Returns the magnitudes that `draw` draws for n images, at the strength given in `params`."""
         drawn = self.draw(rng, n, params)
         if "strength" not in params:
             return drawn
@@ -106,7 +106,7 @@ class Operation:
 
 
 def compiled(kernel: Callable[..., None], images: Tensor, *others: Any) -> Tensor:
-    """What a kernel of `operations.kernels` makes of images (b, 3, h, w) and other arrays (b, ...)."""
+    """Returns the output of a kernel of `operations.kernels` on images (b, 3, h, w) and arrays (b, ...)."""
     images = images.contiguous()
     result = torch.empty_like(images)
     kernel(images.numpy(), *others, result.numpy())
@@ -114,10 +114,10 @@ def compiled(kernel: Callable[..., None], images: Tensor, *others: Any) -> Tenso
 
 
 def by_tiles(step: Callable[..., Tensor], images: Tensor, *others: Tensor) -> Tensor:
-    """Returns `to_uint8` of what `step` makes of uint8 images (b, 3, h, w) and other tensors (b, ...).
+    """Returns `to_uint8` of the output of `step` on uint8 images (b, 3, h, w) and other tensors (b, ...).
 
-    It makes float32 values of each image by itself, and is given a few at a time: their values
-    stay in the processor's cache.
+    `step` returns float32 values, of each image independently. It is called with a few images at a time, so
+    that their values stay in the processor's cache.
     """
     result = torch.empty_like(images)
     tensors = (result, images, *others)
@@ -127,15 +127,15 @@ def by_tiles(step: Callable[..., Tensor], images: Tensor, *others: Tensor) -> Te
 
 
 def to_uint8(values: Tensor) -> Tensor:
-    """float32 `values`, below 2**15 either way, clamped to [0, 255] with the fractions cut off."""
+    """Returns float32 `values`, between -2**15 and 2**15, clamped to 0..255 as uint8, fractions cut off."""
     return _clamped(values).to(torch.uint8)
 
 
 def _clamped(values: Tensor) -> Tensor:
-    """As int16, by way of which torch converts float32 to uint8 five times as fast: with SIMD."""
+    """Returns int16 values clamped to 0..255: torch converts float32 to uint8 five times as fast this way."""
     return values.to(torch.int16).clamp_(0, 255)
 
 
 def per_image(values: NDArray[Any]) -> Tensor:
-    """Magnitudes (b,) or (b, 3) as float32 (b, 1 or 3, 1, 1), to be broadcast over images."""
+    """Returns magnitudes (b,) or (b, 3) as float32 (b, 1 or 3, 1, 1), to be broadcast over images."""
     return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32)).view(len(values), -1, 1, 1)

@@ -1,4 +1,4 @@
-"""Textures that weather corruptions lay over an image: clouds, frost on a pane, light on drops of water."""
+"""Textures for weather corruptions: clouds, frost on a pane, light on drops of water."""
 
 import cv2
 import numpy as np
@@ -11,9 +11,10 @@ from submission.arrays import FloatArray
 
 
 def plasma(noise: Generator, n: int, side: int, decay: float) -> FloatArray:
-    """Returns n cloud textures in [0, 1], (n, size, size) with size the power of two from `side` on.
+    """Returns n cloud textures (n, size, size) in [0, 1]; size is the smallest power of two >= `side`.
 
-    They are made by diamond-square on a torus; the wobble shrinks by `decay` with every halving.
+    They are made by the diamond-square algorithm on a torus; the random offset shrinks by `decay` with every
+    halving.
     """
     size = 1 << max(side - 1, 1).bit_length()
     field = np.zeros((n, size, size))
@@ -40,7 +41,7 @@ def plasma(noise: Generator, n: int, side: int, decay: float) -> FloatArray:
 def ice(noise: Generator, n: int, side: int) -> Tensor:
     """Returns textures like frost on a pane, float32 (n, 3, size, size) on 0..255.
 
-    They are bright, slightly blue veins where two clouds cross their middle, on a grey film.
+    They show bright, slightly blue veins on a grey film, where two clouds cross their middle value.
     """
     veins = [1 - np.abs(2 * plasma(noise, n, side, 1.6) - 1) for _ in range(2)]
     film = plasma(noise, n, side, 2.0)
@@ -50,9 +51,9 @@ def ice(noise: Generator, n: int, side: int) -> Tensor:
 
 
 def water(liquid: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Returns light on drops, (h, w) in [0, 1].
+    """Returns the light on drops of liquid, (h, w) in [0, 1], for one image.
 
-    It takes one image, as OpenCV's edge and distance functions do. A rare value above 1 is clipped; in the
+    OpenCV's edge and distance functions take one image at a time. A rare value above 1 is clipped; in the
     authors' code it wraps around to a dark spot.
     """
     layer = (np.clip(liquid, 0, 1) * 255).astype(np.uint8)
