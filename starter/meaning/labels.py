@@ -1,6 +1,6 @@
-"""From labels to synsets: the words of a label looked up in WordNet, and files that say otherwise.
+"""From labels to synsets: the words of a label looked up in WordNet, and tables that overrule the look-up.
 
-Lists of classes: a data set's name, a file of labels, or the class folders of images.
+It also loads lists of classes: a data set's by name, a file of labels, or folders of images, one per class.
 """
 
 import csv
@@ -22,17 +22,17 @@ from submission.files import read_rows, read_text, write_text
 UNMATCHED = "unmatched"
 MAX_LABEL = 200  # characters
 SHOWN = 8
-"""Other senses of a label that are written down."""
+"""Number of other senses of a label that a file of matches lists."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """What a label was taken for.
+    """A label and the synsets that it may mean.
 
     Attributes:
-        label: the label.
-        candidates: synsets that it may mean, the first one chosen; none where nothing in it is known.
-        how: "id" (the label is a synset's id), "label" (all of it), "qualified" (the part after "/" put
+        label: Label, as the data set spells it.
+        candidates: Ids of synsets that it may mean, the chosen one first; empty if no word of it is known.
+        how: "id" (the label is a synset's id), "label" (all its words), "qualified" (the part after "/", put
             before the rest), "without qualifier" (the part before "/"), "head" (its last words), "override",
             or "unmatched".
     """
@@ -43,21 +43,21 @@ class Match:
 
     @property
     def synset(self) -> str | None:
-        """The synset that was chosen, None where there is none."""
+        """The id of the chosen synset; None if there is none."""
         return self.candidates[0] if self.candidates else None
 
     def called(self, wordnet: WordNet) -> str:
-        """Returns the label, or the first word of its synset where that is all that it is."""
+        """Returns the label, or the first word of its synset if the label is a synset's id."""
         return wordnet.words[self.label][0] if self.how == "id" else self.label
 
 
 @dataclass(frozen=True)
 class Matches:
-    """The labels of one source.
+    """The matches of one source's labels.
 
     Attributes:
-        source: the data set's name.
-        matches: what each of its labels was taken for, in its order.
+        source: Name of the data set.
+        matches: Match of each label, in the data set's order.
     """
 
     source: str
@@ -65,7 +65,7 @@ class Matches:
 
     @cached_property
     def by_synset(self) -> dict[str, Match]:
-        """The first label of each synset that was chosen, in the order of the labels."""
+        """The match of the first label of each chosen synset, in the order of the labels."""
         found: dict[str, Match] = {}
         for match in self.matches:
             if match.synset:
@@ -73,7 +73,7 @@ class Matches:
         return found
 
     def describe(self) -> str:
-        """Returns how many labels were matched in which way, and every label that was not."""
+        """Returns the number of labels matched in each way, and every unmatched label, as text."""
         counts = Counter(match.how for match in self.matches)
         text = ", ".join(f"{count:,} by {how}" for how, count in counts.most_common() if how != UNMATCHED)
         missing = [match.label for match in self.matches if not match.synset]
@@ -86,24 +86,27 @@ def match_labels(
 ) -> list[Match]:
     """Look every label up: as a synset's id, else in `overrides`, else by its words.
 
-    Words are looked up from the most to the least that a label says; the first that WordNet has decides, and
+    Readings of a label are tried from the fullest to the shortest. The first that WordNet has decides, and
     its senses are the candidates, most frequent first: "forest/broadleaf" is looked up as "broadleaf forest",
     then "forest"; "jewelry_shop" as that, then as "shop".
 
     Args:
-        wordnet: the taxonomy.
-        labels: as a data set spells them: words joined by spaces, "_" or "-", qualifiers after "/".
-        overrides: the synset of a label, as `WordNet.synset` takes it.
+        wordnet: The taxonomy.
+        labels: Labels as a data set spells them: words joined by spaces, "_" or "-", qualifiers after "/".
+        overrides: Synset for each label that it names, in a form that `WordNet.synset` takes.
+
+    Returns:
+        A match for each label, in order.
 
     Raises:
-        UnusableInput: an override names no synset.
+        UnusableInput: An override names no synset.
     """
     overrides = overrides or {}
     return [_match(wordnet, label, overrides.get(label)) for label in labels]
 
 
 def write_matches(path: Path, wordnet: WordNet, sources: Sequence[Matches]) -> None:
-    """Write how every label was matched, as CSV: source, label, synset, name, how, and other senses."""
+    """Write the matches as CSV with the columns source, label, synset, name, how, and other senses."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("source", "label", "synset", "name", "how", "others"))
@@ -128,7 +131,7 @@ def _match(wordnet: WordNet, label: str, override: str | None) -> Match:
 
 
 def _readings(label: str) -> Iterator[tuple[str, str]]:
-    """Returns how a label can be read, and in which words: the whole first."""
+    """Returns the readings of a label, the fullest first: the way it was read, and its words."""
     words = label.strip().lower().replace(" ", "_").replace("-", "_")
     name, _, qualifier = words.partition("/")
     if qualifier:
@@ -154,24 +157,25 @@ class ClassList:
     """The classes of a data set.
 
     Attributes:
-        source: the data set's name: a key of `CLASS_LISTS`, or the last part of a path without its suffix.
-        labels: what it calls its classes, in its own order.
+        source: Name of the data set: a key of `CLASS_LISTS`, or the last part of a path without its suffix.
+        labels: Names of its classes, in its own order.
     """
 
     source: str
     labels: tuple[str, ...]
 
     def match(self, wordnet: WordNet, overrides: Mapping[str, str] | None = None) -> Matches:
-        """Returns the synset of every label: by `overrides`, by the kit's table, or by the label's words."""
+        """Returns the matches of the labels: by `overrides`, by the kit's table, or by the label's words."""
         known = {**kit_overrides(self.source), **(overrides or {})}
         return Matches(self.source, tuple(match_labels(wordnet, self.labels, known)))
 
 
 def match_all(wordnet: WordNet, specs: Sequence[str], overrides: Mapping[str, str]) -> list[Matches]:
-    """Returns the synsets of several lists' labels, as `load_classes` and `ClassList.match` give them.
+    """Returns the matches of several lists' labels, as `load_classes` and `ClassList.match` give them.
 
     Raises:
-        UnusableInput: as `load_classes`; two lists of one name, or an override for a label of no list.
+        UnusableInput: As for `load_classes`; or two lists have one name, or an override is for no list's
+            label.
     """
     lists = [load_classes(spec) for spec in specs]
     sources = [each.source for each in lists]
@@ -187,13 +191,13 @@ def load_classes(spec: str) -> ClassList:
     """Returns the classes that `spec` names.
 
     Args:
-        spec: a key of `CLASS_LISTS`; a text file of labels or synset ids, one a line (Places365's own list is
-            read too: "/a/airfield 0" is "airfield"); or a folder, a zip or a folder in a zip with a folder
-            per class.
+        spec: A key of `CLASS_LISTS`; a text file with a label or synset id per line (the format of
+            Places365's own list is read too: "/a/airfield 0" is "airfield"); or a folder, a zip or a folder
+            in a zip with a folder for each class.
 
     Raises:
-        UnusableInput: no such name or path, no classes there, a label that is given twice, or timm is
-            needed for a list of ImageNet's and missing.
+        UnusableInput: There is no such name or path, it has no classes, a label is given twice, or timm is
+            needed for one of ImageNet's lists and is not installed.
     """
     if spec in CLASS_LISTS:
         return ClassList(spec, CLASS_LISTS[spec]())
@@ -225,13 +229,13 @@ def _lines(path: Path) -> tuple[str, ...]:
 
 
 def read_overrides(path: Path) -> dict[str, str]:
-    """Returns a user's table of the synset that each label means: CSV with the columns label and synset.
+    """Returns the synset of each label in a user's table: CSV with the columns label and synset.
 
-    Other columns are allowed, and rows with an empty synset are skipped: what `--matches` of `unseen classes`
-    writes can be edited and given back.
+    Other columns are allowed, and rows with an empty synset are skipped, so that the file that `--matches` of
+    `unseen classes` writes can be edited and given back.
 
     Raises:
-        UnusableInput: it cannot be read, lacks a column, or gives a label twice.
+        UnusableInput: The file cannot be read, lacks a column, or gives a label twice.
     """
     found: dict[str, str] = {}
     for line, row in read_rows(path, ("label", "synset")):
@@ -242,13 +246,13 @@ def read_overrides(path: Path) -> dict[str, str]:
 
 
 def kit_overrides(source: str) -> dict[str, str]:
-    """Returns the kit's table of what the labels of this source mean; it may be empty."""
+    """Returns the synset of each label in the kit's table for this source; empty if it has no table."""
     path = Path(__file__).with_name("synsets") / f"{source}.csv"
     return read_overrides(path) if source in ("cifar100", "places365") else {}
 
 
 def _from_timm(name: str) -> tuple[str, ...]:
-    """Returns a list of synset ids that timm carries, read without importing timm."""
+    """Returns a list of synset ids that is part of timm, read without importing timm."""
     found = importlib.util.find_spec("timm")
     if found is None or not found.submodule_search_locations:
         raise UnusableInput("ImageNet's class lists come with timm: pip install 'unseen[wordnet]'")
@@ -266,4 +270,4 @@ CLASS_LISTS: dict[str, Callable[[], tuple[str, ...]]] = {
     "cifar10": lambda: CIFAR10,
     **{name: _timm_list(name) for name in _TIMM},
 }
-"""Class lists with a name. ImageNet-21K-P: the 11,221 classes of Ridnik et al. 2021."""
+"""Functions that load the class lists with a name. ImageNet-21K-P: 11,221 classes (Ridnik et al. 2021)."""

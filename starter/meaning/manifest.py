@@ -1,19 +1,20 @@
-"""Class manifests: whether each class of a candidate source is in distribution, near, far, or dropped.
+"""Class manifests: tables that assign each class of a candidate source to ID, near or far OOD, or drop it.
 
 A manifest is a CSV file with the columns
 
 | column | |
 |---|---|
-| source | the data set that has the class |
-| class | what that calls it: the name of its folder of images |
-| synset | its WordNet 3.0 id, empty where there is none |
-| similarity | how near its synset is to the nearest ID class's, in [0, 1], or empty |
-| oodness | 0 an ID class itself, 1 means much the same, 2 shares something with one, 3 the rest; or empty |
-| assignment | ID, near, far or dropped; where it is empty, oodness decides |
-| reason | why, in words |
+| source | name of the data set that has the class |
+| class | name of the class there, which is the name of its folder of images |
+| synset | its WordNet 3.0 id, empty if it has none |
+| similarity | similarity of its synset to that of the nearest ID class, in [0, 1], or empty |
+| oodness | 0: an ID class, 1: nearly the same meaning, 2: something in common, 3: all others; or empty |
+| assignment | ID, near, far or dropped; if empty, oodness decides |
+| reason | reason of the assignment, in words |
 
-of which a hand-made one needs source, class, and oodness or assignment. Oodness 0 to 3: Recalcati et al.
-2023, section IV; their T1 takes 0 and 1 for ID, T2 takes 2 as well.
+A manifest written by hand needs source, class, and oodness or assignment. Oodness 0 to 3 is that of Recalcati
+et al. (2023, section IV), Toward a Realistic Benchmark for Out-of-Distribution Detection; their benchmark T1
+takes 0 and 1 for ID, T2 takes 2 as well.
 """
 
 import csv
@@ -31,15 +32,15 @@ from submission.files import read_rows, write_text
 ASSIGNMENTS = ("ID", "near", "far", "dropped")
 OODNESS = range(4)
 T1, T2 = 1, 2
-"""The highest oodness that counts as ID: Recalcati et al.'s two readings of one manifest."""
+"""The highest oodness that counts as ID, in Recalcati et al.'s benchmarks T1 and T2."""
 
 
 @dataclass(frozen=True)
 class ClassEntry:
-    """A class of a manifest; the fields are its columns.
+    """A class of a manifest; the fields are the columns of the file.
 
     Raises:
-        ValueError: a field is out of range; the message names it.
+        ValueError: A field is out of range; the message names it.
     """
 
     source: str
@@ -74,12 +75,12 @@ COLUMNS = ("source", "class", *(field.name for field in fields(ClassEntry)[2:]))
 
 
 def assignment(oodness: int, id_up_to: int = T1) -> str:
-    """Returns ID up to that oodness, then near for 2 and far for 3."""
+    """Returns "ID" for oodness up to `id_up_to`, and above it "near" for 2 and "far" for 3."""
     return "ID" if oodness <= id_up_to else "near" if oodness < 3 else "far"
 
 
 def write_manifest(path: Path, entries: Sequence[ClassEntry]) -> None:
-    """Write a manifest, atomically, a line a class, similarities to six digits."""
+    """Write a manifest atomically, with a line per class; similarities have six digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -92,16 +93,17 @@ def write_manifest(path: Path, entries: Sequence[ClassEntry]) -> None:
 
 
 def read_manifest(path: Path | str, id_up_to: int | None = None) -> tuple[ClassEntry, ...]:
-    """Returns the classes of a manifest, in its order.
+    """Returns the classes of a manifest, in the file's order.
 
     Args:
-        path: the CSV file; columns in any order, others ignored.
-        id_up_to: take all classes up to this oodness for ID (`T1`, `T2`), whatever is assigned in the file
-            to those that have an oodness and are not dropped. None: as assigned; by `T1` where nothing is.
+        path: CSV file; its columns may be in any order, and others are ignored.
+        id_up_to: Highest oodness that counts as ID (`T1`, `T2`). It overrules the file's assignments, except
+            of classes that are dropped or have no oodness. None to keep the file's assignments, with `T1` for
+            classes that have none.
 
     Raises:
-        UnusableInput: no such file, a column is missing, a field is out of range, or a class of a source
-            is given twice; the message names the line.
+        UnusableInput: There is no such file, a column is missing, a field is out of range, or a source has a
+            class twice; the message names the line.
     """
     path = Path(path)
     entries: dict[tuple[str, str], ClassEntry] = {}
@@ -152,7 +154,7 @@ def _reassigned(entry: ClassEntry, id_up_to: int) -> ClassEntry:
 
 
 def summary(entries: Sequence[ClassEntry]) -> str:
-    """Returns how many classes of each source have each assignment, as a table."""
+    """Returns the number of classes of each source in each assignment, as a table in text."""
     sources = list(dict.fromkeys(entry.source for entry in entries))
     counts = Counter((entry.source, entry.assignment) for entry in entries)
     width = max(len("source"), *map(len, sources))

@@ -1,4 +1,4 @@
-"""OOD sets by meaning: one of each near or far class of a manifest, or of some together."""
+"""OOD sets by meaning: one set for each near or far class of a manifest, or for several together."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,14 +17,15 @@ READINGS = {"": None, "T1": T1, "T2": T2}
 
 
 def manifest_entries(manifest: Path, reading: str = "") -> tuple[ClassEntry, ...]:
-    """Returns the classes of a manifest in which no meaning is assigned in two ways.
+    """Returns the classes of a manifest, after a check that no meaning is assigned in two ways.
 
     Args:
-        manifest: the CSV file.
-        reading: a key of `READINGS`.
+        manifest: CSV file.
+        reading: Key of `READINGS`.
 
     Raises:
-        UnusableInput: as `read_manifest`; no such reading; one synset assigned in two ways.
+        UnusableInput: As for `read_manifest`; or there is no such reading, or a synset is assigned in two
+            ways.
     """
     check_reading(reading)
     entries = read_manifest(manifest, READINGS[reading])
@@ -34,7 +35,7 @@ def manifest_entries(manifest: Path, reading: str = "") -> tuple[ClassEntry, ...
 
 
 def check_reading(reading: str) -> None:
-    """Raise UnusableInput if `reading` is no key of `READINGS`."""
+    """Raise UnusableInput if `reading` is not a key of `READINGS`."""
     if reading not in READINGS:
         raise UnusableInput(f"--id-up-to must be T1 or T2, got {reading!r}")
 
@@ -51,23 +52,26 @@ def load_class_sets(
 ) -> dict[str, ImageSet]:
     """Returns the OOD sets of a manifest by name: FAMILY_near_SOURCE or FAMILY_far_SOURCE.
 
-    The family, all before the first underscore, is a meaning: classes of one synset share it, whatever their
-    sources call them, so that no split of families has a meaning on both sides.
+    The family is the part before the first underscore and stands for a meaning. Classes of one synset have
+    one family, by whatever names their sources have them, so that no split of families has a meaning on both
+    sides.
 
     Args:
-        manifest: the CSV file; ID and dropped classes are left out.
-        root: where the sources' class folders are; see `load_class_images`.
-        image_size: (h, w) to which images are resized.
-        reading: a key of `READINGS`.
-        classes_per_set: how many meanings to join, all near or all far, in a set and family named after the
-            first; in the order of their synsets' ids, which in WordNet puts related ones side by side.
-        exclude: names of sets to leave out.
-        limit: at most about this number of images of a set, as many of each class, drawn by `seed`.
-        seed: of the draw.
+        manifest: CSV file; ID and dropped classes are left out.
+        root: Folder with the sources' class folders; see `load_class_images`.
+        image_size: Height and width in pixels to which images are resized.
+        reading: Key of `READINGS`.
+        classes_per_set: Number of meanings to join in a set, all near or all far. The set and its family are
+            named after the first. Meanings are joined in the order of their synsets' ids, in which WordNet
+            has related ones side by side.
+        exclude: Names of sets to leave out.
+        limit: Largest number of images of a set, approximately, with equally many of each class, drawn by
+            `seed`. None for all.
+        seed: Seed of the draw.
 
     Raises:
-        UnusableInput: as `read_manifest` and `load_class_images`; no near or far class, two of a name, one
-            synset assigned in two ways, or no set of a name in `exclude`.
+        UnusableInput: As for `read_manifest` and `load_class_images`; or there is no near or far class, two
+            sets have one name, a synset is assigned in two ways, or `exclude` names no set.
     """
     chosen = _chosen(manifest, reading, classes_per_set, exclude)
     entries = [entry for members in chosen.values() for entry in members]
@@ -88,10 +92,10 @@ def count_class_images(
     exclude: Iterable[str] = (),
     limit: int | None = None,
 ) -> dict[str, int]:
-    """Returns how many images each set has that `load_class_sets` would give; none is read.
+    """Returns the number of images of each set of `load_class_sets`, without reading an image.
 
     Raises:
-        UnusableInput: as `load_class_sets`, but for damaged images.
+        UnusableInput: As for `load_class_sets`, except that damaged images are not noticed.
     """
     chosen = _chosen(manifest, reading, classes_per_set, exclude)
     files = iter(class_files([entry for members in chosen.values() for entry in members], Path(root)))
@@ -106,7 +110,7 @@ def _per_class(limit: int | None, classes_per_set: int) -> int | None:
 def _chosen(
     manifest: str, reading: str, classes_per_set: int, exclude: Iterable[str]
 ) -> dict[str, tuple[ClassEntry, ...]]:
-    """Returns the OOD classes of each set by the sets' names."""
+    """Returns the OOD classes of each set, by name of the set."""
     families = _families([entry for entry in manifest_entries(Path(manifest), reading) if entry.ood])
     if classes_per_set > 1:
         _check_meanings(Path(manifest), ((name, entry) for name in families for entry in families[name]))
@@ -128,7 +132,7 @@ Families = dict[str, list[ClassEntry]]
 
 
 def _families(entries: Sequence[ClassEntry]) -> Families:
-    """Returns the classes of each meaning, by a name for it: the first that is not the synset's id."""
+    """Returns the classes of each meaning, by its name: the first class name that is not a synset's id."""
     named: dict[str, str] = {}
     for entry in entries:
         if entry.synset and entry.name != entry.synset:
@@ -140,7 +144,7 @@ def _families(entries: Sequence[ClassEntry]) -> Families:
 
 
 def _singly(families: Families) -> list[tuple[str, tuple[ClassEntry, ...]]]:
-    """Returns a set of each class, with the class's name where a source has two classes of a family."""
+    """Returns a set for each class, named also by the class where a source has two classes of a family."""
     sets: list[tuple[str, tuple[ClassEntry, ...]]] = []
     for family, members in families.items():
         sources = [member.source for member in members]
@@ -153,7 +157,7 @@ def _singly(families: Families) -> list[tuple[str, tuple[ClassEntry, ...]]]:
 
 
 def _joined(families: Families, count: int) -> list[tuple[str, tuple[ClassEntry, ...]]]:
-    """Returns sets of `count` families of one assignment, or some more where these do not divide evenly."""
+    """Returns sets of `count` families of one assignment, or of some more where `count` leaves a rest."""
     sets: list[tuple[str, tuple[ClassEntry, ...]]] = []
     for assigned in ("near", "far"):
         chosen = [family for family, members in families.items() if members[0].assignment == assigned]
@@ -178,7 +182,7 @@ def _check_meanings(path: Path, meanings: Iterable[tuple[str, ClassEntry]]) -> N
 
 
 def _plain(name: str) -> str:
-    """Returns a class's or source's name as a part of a set's name.
+    """Returns the name of a class or source in the form that it has in a set's name.
 
     >>> _plain("Pickup_truck")
     'pickup-truck'

@@ -1,16 +1,17 @@
-"""How near two synsets are in WordNet's noun taxonomy: the three path-based measures, and their mean.
+"""Similarity of synsets in WordNet's noun taxonomy: three measures by paths, and their mean.
 
 The definitions are those of NLTK's `path_similarity`, `lch_similarity` and `wup_similarity`, computed for all
-pairs at once from each synset's ancestors. With p the edges of the shortest way between two synsets through
-something above both:
+pairs at once from each synset's ancestors. p is the number of edges of the shortest path between two synsets
+by way of a synset above both:
 
-| measure | | range |
+| measure | formula | range |
 |---|---|---|
 | path | 1 / (1 + p) | (0, 1] |
-| Leacock & Chodorow 1998 | -log((1 + p) / 2D), D = 19 the longest way from a noun to the root | (0, log 2D] |
-| Wu & Palmer 1994 | 2d / (2d + q), q the edges from the deepest above both, d its depth + 1 | (0, 1] |
+| Leacock & Chodorow 1998 | -log((1 + p) / 2D), D = 19: the longest path from a noun to the root | (0, log 2D]
+| | Wu & Palmer 1994 | 2d / (2d + q), q: edges by way of the deepest synset above both, d: its depth + 1 | (0,
+1] |
 
-Where a way around is shorter than the one straight up, NLTK's q is that: 1 % of Wu & Palmer's values differ.
+NLTK's q is the edges of the shortest path where that is shorter: 1 % of Wu & Palmer's values differ.
 """
 
 from collections.abc import Sequence
@@ -22,28 +23,28 @@ from starter.meaning.wordnet import WordNet
 from submission.arrays import FloatArray
 
 _NONE = 10_000
-"""Edges where there is no way; twice that is still an int16."""
+"""Number of edges where there is no path; twice that still fits an int16."""
 
 
 def path_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
-    """Returns 1 / (1 + edges) of the shortest way from each `first` (n) to each `second` (m): (n, m)."""
+    """Returns 1 / (1 + p), p the edges of the shortest path, of each `first` (n) and `second` (m): (n, m)."""
     return 1 / (1.0 + _Ways(wordnet, first, second).shortest())
 
 
 def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
-    """Returns Wu & Palmer's similarity of each of `first` (n) and each of `second` (m): (n, m).
+    """Returns Wu & Palmer's similarity of each `first` (n) and each `second` (m): (n, m), in (0, 1].
 
-    The deepest synset above both is the one whose shortest way to the root is longest, its own depth its
-    longest way; of several it is the one in `first`, or the first by name.
+    The deepest synset above both is the one whose shortest path to the root is longest; its depth in the
+    formula is its longest path. Of several equally deep it is the one in `first`, or the first by name.
     """
     return _Ways(wordnet, first, second).wu_palmer()
 
 
 def mean_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
-    """Returns the mean of the three measures (n, m), in (0, 1]: Leacock & Chodorow's is divided by log 2D.
+    """Returns the mean of the three measures, in (0, 1]: (n, m). Leacock & Chodorow's is divided by log 2D.
 
-    Source: Recalcati et al. 2023 (Toward a Realistic Benchmark for OOD Detection), section IV, which does not
-    say how the measures are scaled.
+    Source: Recalcati et al. 2023, Toward a Realistic Benchmark for Out-of-Distribution Detection, section IV.
+    The paper does not say how the measures are scaled.
     """
     ways = _Ways(wordnet, first, second)
     edges = ways.shortest()
@@ -57,7 +58,7 @@ def _depth(wordnet: WordNet) -> float:
 
 
 class _Ways:
-    """The ways up from some synsets to all that is above any of the first ones."""
+    """The paths from two lists of synsets up to all synsets that are above any of the first list."""
 
     def __init__(self, wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> None:
         above = [wordnet.ancestors(synset) for synset in first]
@@ -79,7 +80,7 @@ class _Ways:
         return edges
 
     def shortest(self) -> NDArray[np.int16]:
-        """Returns the edges of the shortest way of each pair (n, m)."""
+        """Returns the number of edges of the shortest path of each pair (n, m)."""
         found = np.empty((len(self.up), len(self.other)), np.int16)
         for row, up in enumerate(self.up):
             shared = np.flatnonzero(up < _NONE)

@@ -1,8 +1,8 @@
-"""WordNet's nouns: synsets, what they are called, and the is-a relation between them.
+"""WordNet's nouns: synsets, their names, and the is-a relation between them.
 
-Read are WordNet 3.0's data.noun and index.noun, and the irregular plurals in noun.exc (the format: wndb(5WN),
-Princeton University); Debian's `wordnet-base`, NLTK's corpus and Princeton's archive hold them. A synset goes
-by the id that ImageNet gives it, "n" and its offset in data.noun, as in "n02123045".
+The files are WordNet 3.0's data.noun and index.noun, and the irregular plurals in noun.exc (the format:
+wndb(5WN), Princeton University); Debian's `wordnet-base`, NLTK's corpus and Princeton's archive have them.
+The id of a synset is ImageNet's: "n" and its offset in data.noun, as in "n02123045".
 """
 
 import os
@@ -25,7 +25,7 @@ _PLURALS = (
     *(("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z")),
     *(("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y")),
 )
-"""Regular endings of plurals and what they stand for, in WordNet's order: morphy(7WN)."""
+"""Regular endings of plurals and the singular's ending for each, in WordNet's order: morphy(7WN)."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class WordNet:
     """The noun taxonomy.
 
     Attributes:
-        words: the words of each synset by its id, as written there ("_" between the parts of a compound).
-        hypernyms: the synsets directly above each synset: what it is a kind or an instance of.
-        senses: the synsets of each word in lower case, the most frequent sense first.
-        plurals: irregular plurals and the words that they are plurals of.
+        words: Words of each synset by its id, as WordNet spells them ("_" between the parts of a compound).
+        hypernyms: Ids of the synsets directly above each synset, of which it is a kind or an instance.
+        senses: Ids of the synsets of each word in lower case, the most frequent sense first.
+        plurals: Irregular plurals, each with its singulars.
     """
 
     words: Mapping[str, tuple[str, ...]]
@@ -52,7 +52,7 @@ class WordNet:
 
     @cached_property
     def hyponyms(self) -> dict[str, tuple[str, ...]]:
-        """The synsets directly below each synset, sorted."""
+        """The ids of the synsets directly below each synset, sorted."""
         below: dict[str, list[str]] = {synset: [] for synset in self.words}
         for synset, above in sorted(self.hypernyms.items()):
             for hypernym in above:
@@ -61,7 +61,7 @@ class WordNet:
 
     @cached_property
     def depths(self) -> dict[str, tuple[int, int]]:
-        """The shortest and the longest way from each synset up to a root, in edges."""
+        """The lengths of the shortest and the longest path from each synset up to a root, in edges."""
         found: dict[str, tuple[int, int]] = {}
         for synset in TopologicalSorter(self.hypernyms).static_order():
             above = [found[hypernym] for hypernym in self.hypernyms[synset]]
@@ -72,14 +72,14 @@ class WordNet:
         return found
 
     def ancestors(self, synset: str) -> dict[str, int]:
-        """Returns the synset and all above it, each with the fewest edges up to it; nearest first."""
+        """Returns the synset and all above it, nearest first, each with the fewest edges up to it."""
         return _distances(synset, self.hypernyms)
 
     def synsets(self, word: str) -> tuple[str, ...]:
-        """Returns the senses of a word or a compound, the most frequent first; none where WordNet lacks it.
+        """Returns the ids of the senses of a word or compound, the most frequent first; () if there are none.
 
-        Case does not matter, and spaces may stand for "_". Plurals are taken for their singular too, after
-        the senses of the word as it is written.
+        Case does not matter, and spaces may be written for "_". Senses of the singular follow if the word can
+        be a plural.
         """
         word = word.strip().lower().replace(" ", "_")
         singular = self.plurals.get(word) or tuple(
@@ -89,15 +89,15 @@ class WordNet:
         return tuple(found)
 
     def name(self, synset: str) -> str:
-        """Returns the synset's usual name: its first word and the number of that sense, "dog.n.01"."""
+        """Returns the synset's usual name: its first word and the number of the sense, "dog.n.01"."""
         word = self.words[synset][0].lower()
         return f"{word}.n.{self.senses[word].index(synset) + 1:02d}"
 
     def synset(self, name: str) -> str:
-        """Returns the id of the synset that is meant: by id, by a name as "dog.n.01", or by a word.
+        """Returns the id of a synset given by its id, by a name such as "dog.n.01", or by a word.
 
         Raises:
-            UnusableInput: there is no such noun synset.
+            UnusableInput: There is no such noun synset.
         """
         if name in self.words:
             return name
@@ -122,7 +122,7 @@ def _distances(start: str, edges: Mapping[str, tuple[str, ...]]) -> dict[str, in
 
 
 def wordnet_folders() -> list[Path]:
-    """Returns where WordNet's files are looked for unless their folder is named, in this order."""
+    """Returns the folders in which WordNet's files are looked for if none is given, in this order."""
     corpora = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
     corpora += [
         Path.home() / "nltk_data",
@@ -137,11 +137,12 @@ def load_wordnet(folder: Path | None = None) -> WordNet:
     """Read the nouns of WordNet 3.0.
 
     Args:
-        folder: of data.noun, index.noun and noun.exc; it may lie in a zip, as in ``wordnet.zip/wordnet``.
-            None: the first of `wordnet_folders` that has them.
+        folder: Folder of data.noun, index.noun and noun.exc; it may be in a zip, as in
+            ``wordnet.zip/wordnet``. None for the first of `wordnet_folders` that has them.
 
     Raises:
-        UnusableInput: there are no such files, they are of another version (whose ids are others) or damaged.
+        UnusableInput: There are no such files, or they are damaged or of another version, which has other
+            ids.
     """
     folder = folder or next(filter(_holds_nouns, wordnet_folders()), None)
     if folder is None:
@@ -185,7 +186,7 @@ def _parsed(folder: Path, data: str, index: str, plurals: str) -> WordNet:
 
 
 def _check(wordnet: WordNet) -> None:
-    """Raise an error where a synset is missing or lies above itself, or where there are several roots."""
+    """Raise an error if a synset is missing or lies above itself, or if there are several roots."""
     for above in (*wordnet.hypernyms.values(), *wordnet.senses.values()):
         for synset in above:
             if synset not in wordnet:
@@ -196,12 +197,15 @@ def _check(wordnet: WordNet) -> None:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Returns the lines that are no part of the licence, which is indented."""
+    """Returns the lines without those of the licence, which are indented."""
     return (line for line in text.split("\n") if line.strip() and not line.startswith(" "))
 
 
 def _synset(line: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Returns a line of data.noun: offset, file, type, words (hexadecimal count), pointers (count), gloss."""
+    """Returns the synset's id, words and hypernyms from a line of data.noun.
+
+    The fields of a line are offset, file, type, words (hexadecimal count), pointers (count), gloss.
+    """
     fields = line.partition(" | ")[0].split()
     end = 4 + 2 * int(fields[3], 16)
     pointers = fields[end + 1 : end + 1 + 4 * int(fields[end])]
@@ -211,6 +215,9 @@ def _synset(line: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 
 def _senses(line: str) -> tuple[str, tuple[str, ...]]:
-    """Returns index.noun's fields in a line: word, type, senses, pointers (count), two counts, offsets."""
+    """Returns the word and its synsets from a line of index.noun.
+
+    The fields of a line are word, type, senses, pointers (count), two counts, offsets.
+    """
     fields = line.split()
     return fields[0], tuple(f"n{offset}" for offset in fields[-int(fields[2]) :])

@@ -1,4 +1,4 @@
-"""Images for a grid: ID images and OOD sets under growing operations, so that both shifts vary."""
+"""Images for a shift grid: ID images and OOD sets under operations of growing strength."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +19,12 @@ from submission.random import GRID_IMAGES
 
 STRENGTHS = (0.25, 0.5, 0.75, 1.0)
 IND = "ind"
-"""The name of the ID images, which never stand in a grid as they are."""
+"""Name of the set of ID images, which is in a grid under operations only, never unchanged."""
 IND_SHARE = 0.25
-"""Part of a grid's images whose classes are the ID classes, where there are OOD sets too."""
-_PART = 32  # images of an operation at a strength, or more
-_NATURAL = 40  # a grid's images for each image of a natural family
-_SHARD = 4000  # images of a rendering, about
+"""Share of a grid's images that are of the ID classes, if there are OOD sets too."""
+_PART = 32  # smallest number of images of an operation at a strength
+_NATURAL = 40  # number of a grid's images for each image of a natural family
+_SHARD = 4000  # approximate number of images of a rendering
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Joined:
     """Sets one after the other as one rendering.
 
     Attributes:
-        name: of the whole.
-        parts: the sets.
+        name: Name of the whole.
+        parts: The sets.
     """
 
     name: str
@@ -41,14 +41,14 @@ class Joined:
 
     @property
     def digest(self) -> str:
-        """A hash of the pixels and their order."""
+        """The hash of the pixels and their order."""
         return digest_of("joined", *(part.digest for part in self.parts))
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
 
     def chunks(self) -> Iterator[torch.Tensor]:
-        """Returns the images in order, uint8 (at most 500, 3, h, w) a chunk."""
+        """Returns the images in order, uint8 (b, 3, h, w) with b <= 500 in each chunk."""
         for part in self.parts:
             yield from part.chunks()
 
@@ -58,7 +58,7 @@ class Joined:
 
     @property
     def render(self) -> Images:
-        """A function that gives all images, without a way to their labels."""
+        """The function that gives all images, without access to their labels."""
         made = tuple(part.render for part in self.parts)
         return lambda: np.concatenate([make() for make in made])
 
@@ -66,20 +66,20 @@ class Joined:
 def shifted(
     known: Mapping[str, ImageSet], others: Mapping[str, ImageSet], images: int, group: str, seed: int
 ) -> list[Joined]:
-    """Returns about `images` shifted images: every set as it is, and under operations of each of STRENGTHS.
+    """Returns about `images` shifted images: every set unchanged, and under operations at each of STRENGTHS.
 
-    A quarter are those of `known`, where there are `others` too; within either all sets have equally many, as
-    far as they reach. The same arguments give the same images.
+    A quarter are images of `known`, if there are `others` too; within either, all sets have equally many, as
+    far as they have enough. The same arguments give the same images.
 
     Args:
-        known: sets of the ID classes by name; that called IND is shown under operations only.
+        known: Sets of the ID classes by name; the set named IND is used under operations only.
         others: OOD sets by name.
-        images: how many in all.
-        group: the operations, a name in GROUPS.
-        seed: of everything drawn.
+        images: Total number of images, approximately.
+        group: Group of operations, a key of GROUPS.
+        seed: Seed of all draws.
 
     Raises:
-        UnusableInput: `images` is too small for so many sets.
+        UnusableInput: `images` is too small for the number of sets.
     """
     share = IND_SHARE if known and others else float(bool(known))
     budgets = {name: images * share / len(known) for name in known}
@@ -96,25 +96,25 @@ def shifted(
 
 
 def embedded_shifts(part: str, images: int, seed: int, labelled: bool) -> dict[str, ImageSet]:
-    """Returns digits of the embedded data's natural families, enough for `images` in a grid.
+    """Returns digits of the embedded data's natural families, enough for a grid of `images` images.
 
     Args:
-        part: whose handwriting is used, a key of `starter.sources.glyphs.digits.PARTS`.
-        images: of the grid.
-        seed: of the images.
-        labelled: whether their labels are kept.
+        part: Key of `starter.sources.glyphs.digits.PARTS`, whose handwriting is used.
+        images: Number of images of the grid.
+        seed: Seed of the images.
+        labelled: True to keep their labels.
     """
     found = {name: natural_set(name, 1 + images // _NATURAL, seed, name, part) for name in NATURAL}
     return found if labelled else {name: replace(each, labels=None) for name, each in found.items()}
 
 
 def is_embedded(source: str, classes: Sequence[str]) -> bool:
-    """Returns whether a source of this name is the embedded one."""
+    """Returns True if a source of this name and these classes is the embedded one."""
     return source == "glyphs" and tuple(classes) == CLASSES
 
 
 def _parts(base: ImageSet, name: str, budget: float, group: str, seed: int) -> list[FromRecipe]:
-    """Returns the set as it is (but IND), and then operation by operation at each strength."""
+    """Returns the set unchanged (except IND), then under each operation at each strength."""
     rng = GRID_IMAGES(seed, name)
     operations = rng.permutation(GROUPS[group])
     count = int(np.clip(budget // (_PART * len(STRENGTHS)), 1, len(operations)))
@@ -136,6 +136,6 @@ def _parts(base: ImageSet, name: str, budget: float, group: str, seed: int) -> l
 
 
 def _shards(parts: Sequence[FromRecipe]) -> list[list[FromRecipe]]:
-    """Returns the parts in runs of about as many images as one may hold in memory."""
+    """Returns the parts in runs of about as many images as one rendering may hold in memory."""
     size = max(1, _SHARD // len(parts[0]))
     return [list(parts[start : start + size]) for start in range(0, len(parts), size)]

@@ -1,4 +1,4 @@
-"""Prompts: the texts that LAID learns from, every meaning under every covariate."""
+"""Prompts: the texts on which LAID is trained, every meaning with every covariate."""
 
 import math
 from collections.abc import Sequence
@@ -21,14 +21,15 @@ COVARIATES = 150
 
 @dataclass(frozen=True)
 class Prompts:
-    """Meanings times covariates.
+    """Texts of all combinations of meanings and covariates.
 
     Attributes:
-        meanings: s >= 2 names of classes, as "the digit 7".
-        covariates: c >= 2 templates with one "{}" for the meaning, as "a drawing of {}".
+        meanings: At least 2 names of classes, such as "the digit 7"; s is their number.
+        covariates: At least 2 templates with one "{}" for the meaning, such as "a drawing of {}"; c is their
+            number.
 
     Raises:
-        UnusableInput: too few, or a template without "{}".
+        UnusableInput: There are too few, or a template has no "{}".
     """
 
     meanings: tuple[str, ...]
@@ -42,11 +43,11 @@ class Prompts:
                 raise UnusableInput(f"the template {template!r} must have {{}} once, where the meaning goes")
 
     def plain(self, classes: Sequence[str]) -> list[str]:
-        """Returns texts that name classes in the first template: for zero-shot classification."""
+        """Returns the first template filled with each class, for zero-shot classification."""
         return [self.covariates[0].replace("{}", name) for name in classes]
 
     def features(self, encoder: Encoder, progress: bool = False) -> NDArray[np.float32]:
-        """Returns the features of every text, float32 (s, c, l)."""
+        """Returns the encoder's features of every text, float32 (s, c, l), l their dimension."""
         texts = [cov.replace("{}", meaning) for meaning in self.meanings for cov in self.covariates]
         starts = tqdm(range(0, len(texts), _TEXTS), desc="texts", disable=None if progress else True)
         rows = np.concatenate([encoder.encode_texts(texts[start : start + _TEXTS]) for start in starts])
@@ -54,7 +55,7 @@ class Prompts:
 
 
 def caption_prompts(phrases: Sequence[Sequence[str]], seed: int = 0, count: int = COVARIATES) -> Prompts:
-    """Returns prompts of captions' phrases: the meanings, and `count` random draws of covariates.
+    """Returns prompts from captions' phrases: the meanings, and `count` covariates drawn at random.
 
     The first template is "{}", the meaning alone.
     """
@@ -72,18 +73,18 @@ def choose_prompts(
     templates: Path | None = None,
     seed: int = 0,
 ) -> Prompts:
-    """Returns a command's prompts: the classes under the covariates of the encoder's captions or CLIP's 80.
+    """Returns a command's prompts: the classes with the covariates of the encoder's captions or CLIP's 80.
 
     Args:
-        encoder: whose texts they will be.
-        classes: of the source.
-        labels: a file with a meaning a line, in place of the classes.
-        templates: a file with a template a line, with "{}" for the meaning; the plainest first.
-        seed: of the captions' draw.
+        encoder: Encoder of the texts.
+        classes: Names of the source's classes.
+        labels: File with a meaning per line, which replaces the classes.
+        templates: File with a template per line, with "{}" for the meaning, the plainest first.
+        seed: Seed of the draw of captions.
 
     Raises:
-        UnusableInput: a file cannot be read, there are too few lines, or open_clip's templates are needed and
-            it is not installed.
+        UnusableInput: A file cannot be read or has too few lines, or open_clip's templates are needed and it
+            is not installed.
     """
     if templates:
         covariates = _lines(templates)

@@ -1,6 +1,6 @@
-"""Ruler: how far images are from a competition's ID images, in meaning and in style.
+"""Ruler: measures how far images are from a competition's ID images, in meaning and in style.
 
-What measures a grid: an encoder by name, and its LAID matrix, trained on the spot where none is given.
+It consists of an encoder, given by name, and its LAID matrix, which is trained here if none is given.
 """
 
 import hashlib
@@ -26,19 +26,19 @@ from submission.errors import UnusableInput
 from submission.files import digest_of
 
 VERSION = 1
-"""Part of every key of cached degrees: raise it when what is computed changes."""
+"""Version of the computation, part of every key of cached degrees: raise it when the computation changes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ruler:
-    """An encoder, its LAID matrix, and the features of the ID images that distances are to.
+    """An encoder, its LAID matrix, and the features of the ID images from which distances are measured.
 
     Attributes:
-        encoder: of the images.
-        laid: its matrix.
-        known: semantic and covariate halves of the ID images, float32 (m, l/2) each.
-        digest: identifies all of it.
-        device: where distances are computed.
+        encoder: Encoder of the images.
+        laid: LAID matrix of the encoder.
+        known: Semantic and covariate halves of the ID images' features, float32 (m, l/2) each.
+        digest: Hash of encoder, matrix and features.
+        device: Device on which distances are computed.
     """
 
     encoder: Encoder
@@ -52,14 +52,14 @@ class Ruler:
         """Returns the ruler that measures distances from the ID images `ind`.
 
         Raises:
-            UnusableInput: the encoder cannot encode the images.
+            UnusableInput: The encoder cannot encode the images.
         """
         matrix = hashlib.sha256(laid.matrix.tobytes()).hexdigest()
         digest = digest_of(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
         return cls(encoder, laid, _halves(FromRecipe.whole(ind), encoder, laid), digest, device)
 
     def degrees(self, rendering: Rendering, cache: Cache | None = None) -> tuple[FloatArray, FloatArray]:
-        """Returns semantic and covariate degrees of a set's images, float32 (n,) each; may be cached."""
+        """Returns semantic and covariate degrees of a set's images, float32 (n,) each, kept in the cache."""
         key = digest_of(self.digest, rendering.digest)
         shape = (np.float32, (len(rendering),))
         layout: Layout = {"semantic": shape, "covariate": shape}
@@ -75,14 +75,14 @@ class Ruler:
     def measure(
         self, renderings: Sequence[Rendering], cache: Cache, progress: bool = True, name: str = "measure"
     ) -> tuple[FloatArray, FloatArray]:
-        """Returns the degrees of several sets, one after the other, under a tqdm bar of this name."""
+        """Returns the degrees of several sets, one after the other, and shows a tqdm bar named `name`."""
         bar = tqdm(renderings, name, unit="set", disable=None if progress else True)
         semantic, covariate = zip(*(self.degrees(each, cache) for each in bar), strict=True)
         return np.concatenate(semantic), np.concatenate(covariate)
 
 
 def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[FloatArray, FloatArray]:
-    """Returns the decomposed features of a set, encoded chunk by chunk."""
+    """Returns both halves of the features of a set's images, encoded chunk by chunk."""
     features = [encoder.encode_images(_channels_last(chunk)) for chunk in rendering.chunks()]
     return laid.decompose(np.concatenate(features))
 
@@ -92,7 +92,7 @@ def _channels_last(images: torch.Tensor) -> NDArray[np.uint8]:
 
 
 def kept_in(root: Path) -> Path:
-    """Make and return the folder in which the competition in `root` keeps encoder and matrix of its own."""
+    """Make and return the folder of the competition in `root` for encoders and matrices trained for it."""
     Cache(root / "cache").make()
     return root / "cache/laid"
 
@@ -106,20 +106,20 @@ def open_laid(
     device: str = "cpu",
     progress: bool = True,
 ) -> tuple[Encoder, Laid]:
-    """Returns the encoder that `spec` names, and its matrix.
+    """Returns the encoder that `spec` names, and its LAID matrix.
 
     Args:
-        spec: as for `load_encoder`.
-        folder: that of `unseen shift laid`, or its file; "" to train a matrix here, on the texts that
-            `choose_prompts` chooses.
-        classes: the ID classes.
-        kept: a folder where what is trained here is kept, and found again.
-        seed: of the training.
-        device: where encoder and training run.
-        progress: show tqdm bars.
+        spec: Encoder, as for `load_encoder`.
+        folder: Folder that `unseen shift laid` wrote, or its file; "" to train a matrix here, on the texts of
+            `choose_prompts`.
+        classes: Names of the ID classes.
+        kept: Folder in which a trained encoder and matrix are kept and found again.
+        seed: Seed of the training.
+        device: Device of encoder and training.
+        progress: True to show tqdm bars.
 
     Raises:
-        UnusableInput: as `load_encoder`, `choose_prompts` and `read_laid`.
+        UnusableInput: As for `load_encoder`, `choose_prompts` and `read_laid`.
     """
     if folder:
         return read_laid(Path(folder), spec, device)
@@ -134,16 +134,16 @@ def open_laid(
 
 
 def read_laid(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, Laid]:
-    """Returns the matrix that `unseen shift laid` wrote, and its encoder; nothing is trained.
+    """Returns the matrix that `unseen shift laid` wrote, and its encoder; trains nothing.
 
     Args:
-        path: the folder, or the matrix's file.
-        spec: the encoder, as for `load_encoder`; "embedded" for the one that `unseen shift laid` left beside
-            the matrix, whatever its seed.
-        device: where CLIP runs.
+        path: Folder or file of the matrix.
+        spec: Encoder, as for `load_encoder`; "embedded" for the one that `unseen shift laid` wrote beside the
+            matrix, whatever its seed.
+        device: Device of the encoder, if it is CLIP.
 
     Raises:
-        UnusableInput: matrix or encoder cannot be read, or do not belong together.
+        UnusableInput: Matrix or encoder cannot be read, or the matrix belongs to another encoder.
     """
     laid = Laid.load(path)
     if spec != EMBEDDED:
