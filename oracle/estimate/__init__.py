@@ -1,1 +1,1 @@
-"""How accurate is a model on unlabelled images? An estimate without a competition."""
+"""Estimates of a model's accuracy on unlabelled images, without a competition."""

@@ -1,4 +1,4 @@
-"""How accurate is a model on these images: the command."""
+"""The command `unseen estimate`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -66,9 +66,9 @@ def estimate(
 ) -> None:
     """Estimate a model's accuracy on images without labels.
 
-    From logits alone, so for any task with classes; or from a model and images, which are disturbed in many
-    ways to learn from. The labelled images must not have been learnt from. First each half of them is
-    estimated from the other, as a check.
+    Give logits, for any task with classes; or a model and images: then meta-train sets are made by distorting
+    labelled images. The model must not have been trained on the labelled images. As a check, the accuracy on
+    each half of them is first estimated from the other half.
 
     Example: unseen estimate --logits val.npy --labels val_labels.npy --unlabelled today.npy
     """

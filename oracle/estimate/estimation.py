@@ -1,4 +1,4 @@
-"""What is estimated of each set, as a table, a figure and text."""
+"""The estimates for unlabelled sets, as a table, a figure and text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,32 +15,33 @@ if TYPE_CHECKING:
     from starter.images.figure import Drawn
 
 LEARNT = "unseen-best"
-"""The method that learns from meta-train sets."""
+"""Name of the method that is fitted to meta-train sets."""
 INSIDE, NEAR = 1.0, 2.0
-"""Up to where a set is inside of what was seen, and near it (`SetEstimate.outside`)."""
+"""Largest `SetEstimate.outside` of a set that is inside of the labelled data, and of one that is near it."""
 
 
 @dataclass(frozen=True)
 class SetEstimate:
-    """What is estimated of one unlabelled set; accuracies are fractions.
+    """The estimate for one unlabelled set; accuracies are fractions in [0, 1].
 
     Attributes:
-        name: the set's.
-        images: how many it has.
-        accuracy: the estimate.
-        low, high: its interval at the level that was asked for.
-        difference: the estimate less the accuracy on the labelled images.
-        fallen: whether accuracy has fallen by more than the margin: "yes", "no", or "unclear".
-        shares: the estimated share of each class (k,).
-        distance: how far the confidences lie from those of the labelled images (Wasserstein, in their
-            standard deviations); two halves of these are near 0.
-        outside: how many times as far it lies from what was seen with labels as nine of ten parts of that
-            lie from the rest: from the meta-train sets, where such were made, or else from parts of the
-            labelled images that are as large as the set.
-        methods: what each method estimates.
-        learnt: the interval of the method that learnt from meta-train sets, by itself; None without any.
-        remarks: why the interval is wide, in plain words.
-        least_sure: the rows of the images that the model is least sure of.
+        name: Name of the set.
+        images: Number of images in the set.
+        accuracy: Estimate of the accuracy.
+        low: Lower end of the interval, at the level of the `Estimation`.
+        high: Upper end of the interval.
+        difference: Estimate minus the accuracy on the labelled images.
+        fallen: "yes" if the accuracy has fallen by more than the margin, "no" if not, else "unclear".
+        shares: Estimated share of each class, (k,).
+        distance: Wasserstein distance between the log-odds of the confidences in this set and in the
+            labelled images, in standard deviations of the latter; near 0 for two halves of one set.
+        outside: Distance of the set from the labelled data, divided by the distance that nine of ten parts
+            of that data have from the rest. The data are the meta-train sets if there are any, else parts
+            of the labelled images as large as the set.
+        methods: Estimate of each method, by name.
+        learnt: Interval, low and high, of the method that is fitted to meta-train sets; None without them.
+        remarks: Reasons for a wide interval, a sentence each.
+        least_sure: Rows of the images of which the model is least sure.
     """
 
     name: str
@@ -60,25 +61,25 @@ class SetEstimate:
 
     @property
     def place(self) -> str:
-        """`outside` in a word: inside, near or far."""
+        """The word for `outside`: "inside" up to 1, "near" up to 2, else "far"."""
         return "inside" if self.outside <= INSIDE else "near" if self.outside <= NEAR else "far"
 
 
 @dataclass(frozen=True)
 class Estimation:
-    """The answer for every set, with a check on the labelled images themselves.
+    """The estimates for all sets, with a check on the labelled images themselves.
 
     Attributes:
-        accuracy: on the labelled images.
-        images: how many these are.
-        level: of the intervals.
-        margin: a fall of more than this is told.
-        sets: the estimates.
-        halves: the same for each half of the labelled images, from the other half, beside the half's true
-            accuracy: a check of the methods where nothing has shifted.
-        classes: the names of the classes, or their numbers.
-        centres: the methods whose mean is the estimate.
-        compared: what sets are compared with, for `SetEstimate.outside`.
+        accuracy: Accuracy on the labelled images, a fraction.
+        images: Number of labelled images.
+        level: Level of the intervals, between 0 and 1.
+        margin: Fall in accuracy above which a set counts as fallen, a fraction.
+        sets: Estimate of each set.
+        halves: Estimate and true accuracy of each half of the labelled images; the estimate is made from the
+            other half, as a check of the methods without any shift.
+        classes: Names of the classes, or their numbers.
+        centres: Names of the methods whose mean is the estimate.
+        compared: Name of the data that sets are compared with, for `SetEstimate.outside`.
     """
 
     accuracy: float
@@ -93,14 +94,15 @@ class Estimation:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The methods that were asked."""
+        """The names of all methods."""
         return tuple(self.sets[0].methods)
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row a set: images, accuracy, low, high, difference, fallen, distance, outside, then its methods.
+        """The estimates, one row for each set.
 
-        Where one learnt from meta-train sets, its own interval stands last.
+        Columns: images, accuracy, low, high, difference, fallen, distance, outside; then the estimate of each
+        method; last, if there are meta-train sets, the interval of the method fitted to them.
         """
         names = ("images", "accuracy", "low", "high", "difference", "fallen", "distance", "outside")
         rows = {}
@@ -113,18 +115,18 @@ class Estimation:
 
     @property
     def shares(self) -> pd.DataFrame:
-        """The estimated share of each class, a row a set."""
+        """The estimated shares of the classes, one row for each set, one column for each class."""
         rows = {each.name: each.shares for each in self.sets}
         return pd.DataFrame.from_dict(rows, orient="index", columns=self.classes).rename_axis("set")
 
     def below(self, accuracy: float) -> list[str]:
-        """Returns the sets whose estimate lies below an accuracy."""
+        """Returns the names of the sets whose estimate is below `accuracy`, a fraction."""
         return [each.name for each in self.sets if each.accuracy < accuracy]
 
     def plot(self) -> "Drawn":
-        """Returns estimates with their intervals, set by set in their order.
+        """Returns a chart of the estimates with their intervals, in the order of the sets.
 
-        Where sets are windows, the chart is over time.
+        If the sets are windows of a stream, the order is that of time.
         """
         from starter.images.figure import new_figure  # Matplotlib is slow to import
 
@@ -172,25 +174,25 @@ class Estimation:
         )
 
     def _repr_html_(self) -> str:
-        """Returns what a notebook shows."""
+        """Returns the HTML that a notebook shows."""
         template = templates(Path(__file__).parent).get_template("table.html")
         return template.render(found=self, sorted=False)
 
 
 def _line(each: SetEstimate, width: int) -> str:
-    """Returns name, images, estimate and interval."""
+    """Returns name, number of images, estimate and interval of a set, as text."""
     interval = f"{100 * each.low:.1f} to {100 * each.high:.1f}"
     return f"{each.name:<{width}}  {each.images:>6}  {100 * each.accuracy:>6.1f} %  {interval:>15}"
 
 
 def _verdict(each: SetEstimate) -> str:
-    """Returns difference, verdict and distances."""
+    """Returns difference, verdict and distances of a set, as text."""
     distances = f"{each.distance:>8.2f}  {each.outside:.1f} {each.place}"
     return f"{100 * each.difference:>+10.1f}  {each.fallen:<7}  {distances}"
 
 
 def _own(each: SetEstimate, level: str) -> str:
-    """Returns what the method that learnt from meta-train sets says alone."""
+    """Returns estimate and interval of the method fitted to meta-train sets, as text."""
     assert each.learnt is not None
     low, high = each.learnt
     told = f"{100 * each.methods[LEARNT]:.1f} %, {level} {100 * low:.1f} to {100 * high:.1f}"

@@ -1,4 +1,4 @@
-"""What methods learn from labelled images, and what they make of a set: its estimate and interval."""
+"""Methods fitted to labelled images, and the estimate and interval that they give for a set."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,33 +26,36 @@ from starter.observing.once import once
 from submission.arrays import FloatArray, IntArray
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
-"""What needs logits alone, of the kit's methods."""
+"""Methods that need logits alone."""
 WITH_SECOND = ("gde",)
-"""What needs a second model's logits besides."""
+"""Methods that also need the logits of a second model."""
 GATED = "cott-gate"
-"""What needs features besides, and then stands for cott-em: it doubts a class prior that features do not bear
-out. Others that read features regress accuracy on meta-train sets, which a user of logits has none of."""
+"""Method that also needs features, and then replaces cott-em: it rejects a class prior that the features
+contradict. The other methods that read features need meta-train sets, which logits alone do not give."""
 THRESHOLD, TRANSPORT = CENTRES = ("atc-ne-ts", "cott-em")
 """The methods whose mean, with those of a second model, is the estimate: by threshold, and by transport under
-the set's own class prior. What averages confidences tells too high an accuracy under natural shift."""
+the set's own class prior. Methods that average confidences estimate too high under natural shift."""
 SPREAD, FLOOR = 1.0, 0.015
 BELOW, ABOVE = 0.3, 0.2
 UNLIKE, MOVED = 0.1, 0.05
-"""A standard deviation of the error, beside sampling: this share of the methods' own standard deviation, and
-a part that is never certain; a share of the fall that they tell, downwards and upwards, since accuracy falls
-further than logits let see; and downwards shares of the distance and of how far features have moved, which
-may be all that is to be seen. Found on natural sets and on a table (benchmarks/results/estimate.py).
+"""Parts of the error's standard deviation besides sampling, whose squares are added (`Fitted._interval`).
+
+SPREAD is a factor of the standard deviation between methods, and FLOOR a constant, a fraction. BELOW and
+ABOVE are factors of the estimated fall, for the lower and the upper end: accuracy falls further than logits
+show. UNLIKE and MOVED, for the lower end alone, are factors of the distances of the confidences and of the
+features, which may be the only sign of a shift. All were fitted on natural sets and on a table of numbers
+(benchmarks/results/estimate.py).
 """
 FAR = 0.75
-"""A distance from which on a set counts as unlike what was labelled."""
+"""Smallest distance of a set that counts as unlike the labelled images."""
 APART = 0.1
-"""A range of estimates from which on the methods count as disagreeing."""
+"""Smallest range of the methods' estimates, a fraction, that counts as disagreement."""
 FEW = 100
 TINY = 1e-12
 LEAST_SURE = 12
 UNKNOWN = 0.02
 OTHER_SHARES = 0.25
-"""The share of images that would have to be of another class from which on class shares count as others."""
+"""Smallest difference of class shares that is remarked on: half the sum of absolute differences."""
 
 
 @once
@@ -63,7 +66,12 @@ def _known_confidence(source: Source) -> FloatArray:
 
 @dataclass(frozen=True)
 class Learnt:
-    """unseen-best, which learnt from sets made of labelled images, and how far others lie from those."""
+    """The method unseen-best fitted to meta-train sets, with a distance from these sets.
+
+    Attributes:
+        method: The fitted method.
+        sets: Distance of a set from the meta-train sets.
+    """
 
     method: Estimator
     sets: Remoteness
@@ -71,15 +79,15 @@ class Learnt:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Methods that have learnt from the labelled images, and what a set is compared with.
+    """Methods fitted to the labelled images, and the data that a set is compared with.
 
     Attributes:
-        source: the labelled images.
-        methods: all methods by name.
-        centres: those whose mean is the estimate.
-        learnt: the one of them that learnt from meta-train sets, if there are such.
-        outside: what has been seen.
-        classes: their names.
+        source: The labelled images, n of them.
+        methods: All methods, by name.
+        centres: Names of the methods whose mean is the estimate.
+        learnt: The method fitted to meta-train sets; None without them.
+        outside: Measure of the distance of a set from the labelled data.
+        classes: Names of the k classes.
     """
 
     source: Source
@@ -98,7 +106,10 @@ class Fitted:
         learnt: Learnt | None = None,
         classes: Sequence[str] = (),
     ) -> "Fitted":
-        """Returns what methods learn from labelled images (n) and their labels (n,)."""
+        """Returns the methods `names`, fitted to the observed labelled images `seen` and their labels (n,).
+
+        Methods for a second model's logits or for features are added if `seen` holds them.
+        """
         k = seen.logits.shape[1]
         source = Source(seen, labels, seen, np.zeros((k, 1)), np.zeros(k))
         families = [frozenset({"labelled"})]
@@ -114,16 +125,16 @@ class Fitted:
 
     @property
     def compared(self) -> str:
-        """What sets are compared with."""
+        """The name of the data that sets are compared with."""
         return "the meta-train sets" if self.learnt else "parts of the labelled images that are as large"
 
     @property
     def accuracy(self) -> float:
-        """On the labelled images."""
+        """The accuracy on the labelled images, a fraction."""
         return self.source.accuracy
 
     def estimate(self, seen: Observation, margin: float, level: float) -> SetEstimate:
-        """Returns the estimate of one set, its interval, and what it is made of."""
+        """Returns the estimate of one set, its interval at `level`, and the estimate of each method."""
         found = {name: float(method.predict([seen])[0]) for name, method in self.methods.items()}
         values = np.array([found[name] for name in self.centres])
         middle = float(values.mean())
@@ -152,16 +163,17 @@ class Fitted:
         )
 
     def _learnt_interval(self, seen: Observation, level: float) -> tuple[float, float] | None:
-        """Returns low and high by the method that learnt from meta-train sets, if there is one."""
+        """Returns low and high of the method fitted to meta-train sets; None without it."""
         if self.learnt is None:
             return None
         low, high = self.learnt.method.predict_interval([seen], level)[0]
         return float(low), float(high)
 
     def _moved(self, seen: Observation) -> float:
-        """Returns how far the features have moved: the root of their Frechet distance, in their spread.
+        """Returns the distance of the features from those of the labelled images; 0 without features.
 
-        It is 0 where there are no features.
+        It is sqrt(FD / trace(covariance)), with FD the squared Fréchet distance and the covariance of the
+        labelled images' features.
         """
         known = self.source.train_ref.moments
         if known is None:
@@ -171,7 +183,11 @@ class Fitted:
     def _interval(
         self, values: FloatArray, images: int, distance: float, moved: float, level: float
     ) -> tuple[float, float]:
-        """Returns low and high around the mean of the methods' estimates of a set."""
+        """Returns low and high around the mean of `values`, the methods' estimates of a set.
+
+        They are mean - z * down and mean + z * up, cut to [0, 1], with z the normal quantile of the level;
+        the constants above say how the standard deviations down and up are made.
+        """
         middle = float(values.mean())
         pairs = ((middle, images), (self.accuracy, len(self.source.labels)))
         sampling = sum(share * (1 - share) / n for share, n in pairs)
@@ -191,7 +207,7 @@ class Fitted:
         distance: float,
         outside: float,
     ) -> Iterator[str]:
-        """Yield the reasons for an uncertain estimate, in plain words."""
+        """Yield the reasons for an uncertain estimate, a sentence each."""
         judging = {name: found[name] for name in (*self.centres, "doc-ts") if name in found}
         low, high = min(judging, key=judging.__getitem__), max(judging, key=judging.__getitem__)
         if judging[high] - judging[low] >= APART:

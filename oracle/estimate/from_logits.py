@@ -1,4 +1,4 @@
-"""Accuracy on unlabelled images from a model's logits: several methods, one interval, and a verdict."""
+"""Estimates of the accuracy on unlabelled images from a model's logits, with intervals and verdicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -45,21 +45,25 @@ def estimate(
     (['today', 'harder'], True)
 
     Args:
-        logits: (n, k) of the labelled images, numbers or an .npy file. The model must not have learnt from
-            these images.
-        labels: (n,), the column of each image's class.
-        unlabelled: (m, k) of one set, several in a list, or by name.
-        second: a second model's logits of the labelled images, and of the unlabelled ones as in `unlabelled`:
-            how often the two agree is then estimated from too.
-        features: what the model's last layer reads, (n, d) of the labelled images and (m, d) of the
-            unlabelled ones as in `unlabelled`: sets are then compared by it too.
-        probabilities: whether rows of probabilities are given.
-        margin: a fall of more than this, a fraction, is told.
-        level: of the intervals, between 0 and 1.
-        window: cut the sets into parts of so many images, as for a stream.
+        logits: Logits of the labelled images, (n, k), numbers or an .npy file. The model must not have been
+            trained on these images.
+        labels: Class of each labelled image, a column of its logits, (n,).
+        unlabelled: Logits of one set, (m, k); of several sets in a list; or of sets by name.
+        second: Logits of a second model, of the labelled images and of the sets, in the form of `unlabelled`;
+            the share of images on which both models agree is then one of the methods.
+        features: Input of the model's last layer, (n, d) for the labelled images and (m, d) for each set, in
+            the form of `unlabelled`; sets are then compared by their features too.
+        probabilities: True if the rows hold probabilities, not logits.
+        margin: Fall in accuracy above which a set counts as fallen, a fraction in [0, 1].
+        level: Level of the intervals, between 0 and 1.
+        window: Number of images, an int >= 20, in each part that the sets are cut into, as for a stream; None
+            to estimate whole sets.
+
+    Returns:
+        The estimate and interval of each set, with a check on halves of the labelled images.
 
     Raises:
-        UnusableInput: what is given does not fit; the message names it and the fix.
+        UnusableInput: Some input does not fit the others; the message names it and the fix.
     """
     known = read_logits(logits, "logits", probabilities)
     classes = read_labels(labels, known)
@@ -84,20 +88,20 @@ def estimate_seen(
     window: int | None,
     classes: Sequence[str] = (),
 ) -> Estimation:
-    """Estimate the accuracy on observed sets; the arguments are those of `estimate`.
+    """Estimate the accuracy on observed sets; `estimate` explains the arguments in full.
 
     Args:
-        source: the labelled images, observed.
-        labels: their labels (n,).
-        seen: the observed sets by name.
-        learnt: a further method, fitted on meta-train sets, whose estimate counts as the others' do.
-        margin: as for `estimate`.
-        level: as for `estimate`.
-        window: as for `estimate`.
-        classes: their names; by default their numbers.
+        source: Observation of the n labelled images.
+        labels: Their labels, (n,).
+        seen: Observations of the sets, by name.
+        learnt: One more method, fitted to meta-train sets, whose estimate counts as the others' do.
+        margin: Fall in accuracy above which a set counts as fallen, a fraction.
+        level: Level of the intervals.
+        window: Number of images in each part that the sets are cut into; None for whole sets.
+        classes: Names of the classes; by default their numbers.
 
     Raises:
-        UnusableInput: level, margin or window is out of range.
+        UnusableInput: Level, margin or window is out of range.
     """
     if not 0 < level < 1 or not 0 <= margin <= 1:
         raise UnusableInput(f"level must lie between 0 and 1 and margin in [0, 1], got {level} and {margin}")
@@ -124,7 +128,7 @@ def estimate_seen(
 def _halves(
     seen: Observation, labels: IntArray, margin: float, level: float
 ) -> list[tuple[SetEstimate, float]]:
-    """Returns each half of the labelled images estimated from the other, and its true accuracy."""
+    """Returns the estimate of each half of the labelled images from the other half, and its true accuracy."""
     order = np.random.default_rng(0).permutation(len(labels))
     parts = np.sort(order[::2]), np.sort(order[1::2])
     halves = []
@@ -146,7 +150,7 @@ def _part(seen: Observation, rows: IntArray, name: str) -> Observation:
 def _with_second(
     seen: Mapping[str, Observation], second: tuple[Array, Sets], probabilities: bool
 ) -> dict[str, Observation]:
-    """Returns the same with a second model's logits of the same images as a view."""
+    """Returns the observations with the second model's logits of the same images added as a view."""
     whose = "the second model's logits"
     given = each_beside(second, [name for name in seen if name], whose)
     found = {}
@@ -162,7 +166,7 @@ def _with_second(
 
 
 def _read_features(seen: Mapping[str, Observation], given: tuple[Array, Sets]) -> list[Observation]:
-    """Returns the same with the features that are given."""
+    """Returns the observations with the given features added, (n, d) each."""
     beside = each_beside(given, [name for name in seen if name], "features")
     found: list[Observation] = []
     for name, each in seen.items():
@@ -178,7 +182,7 @@ def _read_features(seen: Mapping[str, Observation], given: tuple[Array, Sets]) -
 
 
 def with_features(seen: Sequence[Observation]) -> list[Observation]:
-    """Returns observations, the labelled ones first, with features that can be compared and their moments."""
+    """Returns the observations with features on a common scale and moments; the labelled one is first."""
     features = comparable([each.features for each in seen if each.features is not None])
     pairs = zip(seen, features, strict=True)
     return [replace(each, features=values, moments=Moments.of(values)) for each, values in pairs]

@@ -1,4 +1,4 @@
-"""An estimate from a model and images: labelled ones are disturbed in many ways, to learn from."""
+"""Estimates from a model and images, with meta-train sets made by distorting labelled images."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -39,16 +39,22 @@ GROUP = "wide"
 
 @dataclass(frozen=True)
 class Asked:
-    """How an estimate from images is made.
+    """Settings of an estimate from images.
 
     Attributes:
-        train_sets: meta-train sets made of labelled images; 0 for an estimate from logits alone.
-        set_size: images in one.
-        referees: independent encoders, as `unseen build --referee` names them.
-        fit: how images get one size.
-        device: where the model runs.
-        engine: what runs it, "openvino" or "torch"; "" for the usual one.
-        margin, level, window: as in `oracle.estimate.from_logits.estimate`.
+        train_sets: Number of meta-train sets made of labelled images, 6 to 1,000, or 0 for an estimate from
+            logits alone.
+        set_size: Number of images in a meta-train set.
+        referees: Independent encoders, named as for `unseen build --referee`.
+        fit: Rule by which images are resized to one size.
+        device: Device that the model runs on, named as in PyTorch.
+        engine: Engine that runs the model, "openvino" or "torch"; "" for the default.
+        margin: Fall in accuracy above which a set counts as fallen, a fraction.
+        level: Level of the intervals.
+        window: Number of images in each part that the sets are cut into; None for whole sets.
+
+    Raises:
+        UnusableInput: `train_sets` is out of range, or referees are given without meta-train sets.
     """
 
     train_sets: int = 24
@@ -72,10 +78,10 @@ LEAST_SETS = 6
 
 
 def fit_of(image_size: int, resize: str) -> Fit:
-    """Returns how images get one size: squares of `image_size` pixels a side, or the commonest size for 0.
+    """Returns the rule for resizing images to squares of `image_size` pixels, or the commonest size for 0.
 
     Raises:
-        UnusableInput: size or way is none.
+        UnusableInput: The size is out of range, or there is no such way to resize.
     """
     if not 0 <= image_size <= LARGEST_SIDE:
         raise UnusableInput(f"--image-size must be 1 to {LARGEST_SIDE}, got {image_size}")
@@ -87,10 +93,10 @@ def fit_of(image_size: int, resize: str) -> Fit:
 def read_labelled(path: Path, fit: Fit) -> tuple[ImageSet, tuple[str, ...]]:
     """Returns the images in a folder or zip of ``<class>/<image>``, and the classes, sorted by name.
 
-    An empty folder is a class too, of which no image is labelled.
+    An empty folder is a class without labelled images.
 
     Raises:
-        UnusableInput: it cannot be read, holds no class folders with images, or too few images.
+        UnusableInput: The folder cannot be read, holds no class folders with images, or too few images.
     """
     with open_tree(path) as tree:
         files = tree.images(1)
@@ -111,7 +117,7 @@ def read_unlabelled(path: Path, fit: Fit) -> Pictures:
     """Returns all images of a folder or zip, at any depth, in the order of their paths.
 
     Raises:
-        UnusableInput: it cannot be read or holds no images.
+        UnusableInput: The folder cannot be read or holds no images.
     """
     with open_tree(path) as tree:
         if not (files := tree.every_image()):
@@ -121,7 +127,7 @@ def read_unlabelled(path: Path, fit: Fit) -> Pictures:
 
 
 def cut(pictures: Mapping[str, Pictures], window: int) -> dict[str, Pictures]:
-    """Returns the images of each window, named as its estimate is."""
+    """Returns the images of each window of `window` images, under the name of its estimate."""
     return {
         f"{name} {rows[0]}": Pictures(each.images[rows[0] :][: len(rows)], each.files[rows[0] :][: len(rows)])
         for name, each in pictures.items()
@@ -135,16 +141,17 @@ def estimate_images(
     """Estimate how accurate a model is on folders of unlabelled images, from a folder of labelled ones.
 
     Args:
-        model: NAME=WEIGHTS as in `starter.classifiers.load_classifier`; its classes are the folders, sorted.
-        labelled: a folder or zip of ``<class>/<image>``, of images that the model has not learnt from.
-        unlabelled: folders or zips of images.
-        asked: how it is made.
+        model: Model as NAME=WEIGHTS, see `starter.classifiers.load_classifier`; its classes are the names of
+            the folders, sorted.
+        labelled: Folder or zip of ``<class>/<image>``, with images on which the model was not trained.
+        unlabelled: Folders or zips of images, one for each set.
+        asked: Settings of the estimate.
 
     Returns:
-        the estimation, and each set's images.
+        The estimates, and the images of each set by name.
 
     Raises:
-        UnusableInput: model or images cannot be read, or do not fit each other.
+        UnusableInput: The model or images cannot be read, or do not fit each other.
     """
     encoders = load_referees(asked.referees, asked.device)
     known, classes = read_labelled(labelled, asked.fit)
@@ -168,21 +175,22 @@ def estimate_sets(
     asked: Asked,
     encoders: Mapping[str, ImageEncoder] = MappingProxyType({}),
 ) -> Estimation:
-    """Estimate how accurate a classifier is on sets, from labelled images that it has not learnt from.
+    """Estimate how accurate a classifier is on sets, from labelled images on which it was not trained.
 
-    Some of the labelled images are disturbed in many ways, the group `wide`; from the sets that this makes,
-    whose accuracies are known, and from the others `unseen-best` learns. Its estimate counts beside those
-    from logits. With referees, a third of the images is what their probes learn from. Nothing is kept.
+    Half of the labelled images are made into meta-train sets by the operations of the group `wide`, and
+    `unseen-best` is fitted to these sets and to the other half. Its estimate counts as those from logits do.
+    With referees the images are split into three parts, and the third trains their probes. Observations are
+    kept in a temporary folder, which is removed.
 
     Args:
-        classifier: the model.
-        known: the labelled images.
-        sets: the sets, whose labels are not looked at.
-        asked: how it is made.
-        encoders: those of the referees, by how they are named.
+        classifier: Model whose accuracy is estimated.
+        known: Labelled images.
+        sets: Unlabelled sets; labels that they have are not read.
+        asked: Settings of the estimate.
+        encoders: Encoders of the referees, by the names that `asked` gives.
 
     Raises:
-        UnusableInput: a referee cannot judge these images.
+        UnusableInput: A referee cannot judge these images.
     """
     assert known.labels is not None
     made = _Made.of(known, classifier.classes, encoders, asked) if asked.train_sets else None
@@ -212,13 +220,13 @@ def estimate_sets(
 
 @dataclass(frozen=True)
 class _Made:
-    """Meta-train sets, and referees, made of labelled images.
+    """Meta-train sets and referees made of labelled images.
 
     Attributes:
-        reference: the labelled images (rows) that are learnt from as they are.
-        base: the rows that the sets are made of.
-        renderings: the sets.
-        referees: with their probes, which have learnt from other labelled images.
+        reference: Rows of the labelled images that serve as the source, undistorted.
+        base: Rows of the labelled images that the meta-train sets are made of.
+        renderings: Meta-train sets.
+        referees: Referees with their probes, trained on the other labelled images.
     """
 
     reference: IntArray
@@ -234,7 +242,7 @@ class _Made:
         encoders: Mapping[str, ImageEncoder],
         asked: Asked,
     ) -> "_Made":
-        """Part the labelled images, draw recipes, and fit the referees' probes."""
+        """Split the labelled images, draw recipes, and fit the referees' probes."""
         assert known.labels is not None
         rows = parted(known.labels, 3 if encoders else 2)
         reference, base, lesson = (known.take(each) for each in (rows[0], rows[1], rows[-1]))
@@ -244,7 +252,7 @@ class _Made:
         return cls(rows[0], rows[1], [FromRecipe(recipe, base) for recipe in recipes], fitted)
 
     def referees_for(self, cache: Cache, device: str) -> tuple[Referee, ...]:
-        """Returns the referees, ready to look."""
+        """Returns the referees with their encoders and `cache`, ready to observe."""
         return tuple(
             Referee(each.name, each.probes, cache, partial(_given, each.encoder), None, device)
             for each in self.referees
@@ -253,7 +261,7 @@ class _Made:
     def learnt(
         self, seen: Observation, labels: IntArray, observer: Observer, needs: tuple[str, ...]
     ) -> Learnt:
-        """Returns what `unseen-best` learns: from the reference, and from the sets."""
+        """Returns `unseen-best` fitted to the reference and the meta-train sets."""
         sets = list(observe_all(self.renderings, observer, needs))
         truths = [made.labels() for made in self.renderings]
         correct = [each.predicted == truth for each, truth in zip(sets, truths, strict=True)]
@@ -273,7 +281,7 @@ class _Made:
 
 
 def parted(labels: IntArray, count: int) -> list[IntArray]:
-    """Returns the rows of each of `count` parts, with the same share of every class as far as that goes.
+    """Returns the rows of each of `count` parts, with the same share of every class up to rounding.
 
     >>> [rows.tolist() for rows in parted(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 2)]
     [[0, 2, 4, 5], [1, 3, 6, 7]]
@@ -288,7 +296,7 @@ def _given(encoder: ImageEncoder) -> ImageEncoder:
 
 
 def _check_referees(referees: Sequence[Fitted], sets: Sequence[Observation]) -> None:
-    """Refuse a referee that gives all images of the sets the class that the model gives: it knows no more."""
+    """Raise UnusableInput for a referee that predicts as the model does: it adds no evidence."""
     predicted = np.concatenate([each.predicted for each in sets])
     for referee in referees:
         judged = np.concatenate([each.views[f"{REFEREE}{referee.name}"].argmax(axis=1) for each in sets])

@@ -1,4 +1,4 @@
-"""What is given for an estimate: logits and labels, checked so that each mistake gets one clear line."""
+"""The input of an estimate: logits, labels and features, each checked."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,30 +12,32 @@ from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput
 
 FEWEST = 50
-"""Labelled images: of fewer no threshold and no calibration can be told."""
+"""Smallest number of labelled images: with fewer, thresholds and calibration are too uncertain."""
 LEAST = 1e-12
-"""A probability counts as at least this: its logarithm is a logit."""
+"""Smallest probability, to which smaller ones are raised: logits are logarithms of probabilities."""
 SMALLEST = 20
-"""Images in a window."""
+"""Smallest number of images in a window."""
 WIDEST = 256
-"""Of features with more numbers, as many random directions are taken; distances stay as they are, nearly."""
+"""Largest number of features: more are projected on this many random directions, which nearly keeps their
+distances."""
 TINY = 1e-12
 Array = NDArray[Any] | Path | str
 """Numbers, or an .npy file of them."""
 Sets = Array | Sequence[Array] | Mapping[str, Array]
-"""One set, several, or several by name."""
+"""One set, several in a list, or several by name."""
 
 
 def read_logits(given: Array, what: str, probabilities: bool = False) -> FloatArray:
-    """Returns the logits (n, k) that are given, float32; those of probabilities are their logarithms.
+    """Returns the given logits, float32 (n, k); probabilities are turned into their logarithms.
 
     Args:
-        given: numbers or a file.
-        what: what messages call them where they are no file.
-        probabilities: whether each row holds probabilities.
+        given: Numbers, or an .npy file.
+        what: Name for the numbers in messages; a file is named by its path.
+        probabilities: True if each row holds probabilities.
 
     Raises:
-        UnusableInput: they are no finite numbers (n, k), or probabilities where logits are expected, or not.
+        UnusableInput: The values are not finite numbers (n, k), or are probabilities where logits are
+            expected, or the other way round.
     """
     name, values = _named(given, what)
     if values.dtype.kind not in "fiu":
@@ -58,7 +60,7 @@ def read_labels(given: Array, logits: FloatArray) -> IntArray:
     """Returns the class of each labelled image, int64 (n,), a column of its logits (n, k).
 
     Raises:
-        UnusableInput: they do not fit the logits, are too few, or all of one class.
+        UnusableInput: The labels do not fit the logits, are too few, or are all of one class.
     """
     name, values = _named(given, "labels")
     n, k = logits.shape
@@ -83,10 +85,13 @@ def read_labels(given: Array, logits: FloatArray) -> IntArray:
 
 
 def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[str, FloatArray]:
-    """Returns the logits of each unlabelled set by name: a file's name, a key, or ``set 1`` and on.
+    """Returns the logits, float32 (m, k), of each unlabelled set, by name.
+
+    The name is the key in a mapping, the name of a file, or else ``set 1``, ``set 2``, and so on.
 
     Raises:
-        UnusableInput: as `read_logits`, or a set has another number of classes or another's name.
+        UnusableInput: `read_logits` refuses a set, it has another number of classes than `classes`, or two
+            sets have the same name.
     """
     if isinstance(given, Mapping):
         named: list[tuple[str, Array]] = list(given.items())
@@ -113,15 +118,15 @@ def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[st
 
 
 def each_beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> dict[str, Array]:
-    """Returns what stands beside the logits: of the labelled images, called "", and of each set by its name.
+    """Returns the additional arrays of the labelled images, under "", and of each set, under its name.
 
     Args:
-        given: that of the labelled images, and those of the sets: by name, or in their order.
-        names: the sets'.
-        what: what messages call it.
+        given: Array of the labelled images, and those of the sets, by name or in their order.
+        names: Names of the sets.
+        what: Name for the arrays in messages.
 
     Raises:
-        UnusableInput: some set has none, or there is one too many.
+        UnusableInput: A set has no array, or there are too many.
     """
     labelled, sets = given
     if isinstance(sets, Mapping):
@@ -139,10 +144,10 @@ def each_beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> d
 
 
 def read_features(given: Array, of: str, images: int) -> FloatArray:
-    """Returns the features (n, d) of the images of some logits, float32.
+    """Returns the given features, float32 (n, d), of the n = `images` images of `of`.
 
     Raises:
-        UnusableInput: they are no finite numbers (n, d), or of another number of images.
+        UnusableInput: The features are not finite numbers (n, d), or of another number of images.
     """
     name, values = _named(given, f"the features of {of}")
     if values.dtype.kind not in "fiu":
@@ -157,7 +162,7 @@ def read_features(given: Array, of: str, images: int) -> FloatArray:
 
 
 def comparable(features: Sequence[FloatArray]) -> list[FloatArray]:
-    """Returns features (n_i, d) in the scale of the first, float32 (n_i, 256) at most."""
+    """Returns features (n_i, d) divided by the root mean square of the first, float32 (n_i, min(d, 256))."""
     d = features[0].shape[1]
     scale = max(float(np.sqrt(np.square(features[0], dtype=np.float64).mean())), TINY)
     if d <= WIDEST:
@@ -169,13 +174,13 @@ def comparable(features: Sequence[FloatArray]) -> list[FloatArray]:
 def windows(images: int, size: int) -> list[IntArray]:
     """Returns the rows of each part of `size` images in their order.
 
-    A rest below half of one joins the part before.
+    A rest of fewer than size / 2 images is added to the last part.
 
     >>> [len(rows) for rows in windows(250, 100)], [len(rows) for rows in windows(240, 100)]
     ([100, 100, 50], [100, 140])
 
     Raises:
-        UnusableInput: `size` is below 20.
+        UnusableInput: The size is below 20.
     """
     if size < SMALLEST:
         raise UnusableInput(f"--window must be {SMALLEST} images or more, got {size}")
@@ -192,7 +197,7 @@ def _check_finite(name: str, values: NDArray[Any]) -> None:
 
 
 def _named(given: Array, what: str) -> tuple[str, NDArray[Any]]:
-    """Returns what messages call the numbers, and the numbers."""
+    """Returns the name for the numbers in messages, and the numbers."""
     if isinstance(given, Path | str):
         return str(given), read_npy(Path(given))
     return what, np.asarray(given)

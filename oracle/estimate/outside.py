@@ -1,4 +1,4 @@
-"""How far a set lies outside of what was seen with labels: of parts of these, or of sets made of them."""
+"""Distance of a set from the labelled data: from parts of the labelled images, or from meta-train sets."""
 
 from dataclasses import replace
 from typing import Protocol
@@ -11,27 +11,28 @@ from baselines.contract.intervals import Remoteness
 from starter.observing.observation import Moments, Observation, Source
 
 PARTS = 8
-"""Parts of the labelled images that are compared with the rest."""
+"""Number of parts of the labelled images that are compared with the rest."""
 USUAL = 0.9
-"""The share of them that are at a usual distance."""
+"""Share of the parts within the usual distance."""
 
 
 class Outside(Protocol):
-    """What was seen: the labelled images (`Labelled`), or meta-train sets made of them (`Remoteness`)."""
+    """A distance from labelled data: the labelled images (`Labelled`), or meta-train sets (`Remoteness`)."""
 
     def distance(self, observation: Observation) -> float:
-        """Returns how many times as far away a set lies as left-out parts of what has been seen do."""
+        """Returns the distance of a set from the data, relative to the usual distance of a left-out part."""
 
 
 class Labelled:
-    """The labelled images: a set is compared with parts of them that are as large, or half of all.
+    """A distance from the labelled images, relative to that of parts of them as large as the set.
 
-    By the mean of the softmax outputs and of their maxima (`Remoteness`), and by the Frechet distance of the
-    features, where there are any. At 1 or below a set differs no more than chance has the labelled images
-    differ from each other; of many images a small shift lies far.
+    A part has at most half of the images. Sets are compared by the mean softmax outputs and the mean
+    confidence (`Remoteness`) and, if there are features, by their Fréchet distance; the larger ratio counts.
+    At 1 or below, a set differs from the labelled images no more than parts of them do by chance. Large sets
+    have small chance differences, so that a small shift gives a large ratio.
 
     Args:
-        source: the labelled images.
+        source: Labelled images, observed.
     """
 
     def __init__(self, source: Source) -> None:
@@ -39,7 +40,7 @@ class Labelled:
         self._usual: dict[int, tuple[Remoteness, float]] = {}
 
     def distance(self, observation: Observation) -> float:
-        """Returns how many times as far from them a set lies as nine of ten parts lie from the rest."""
+        """Returns the distance of a set, divided by the distance within which nine of ten parts are."""
         n = min(len(observation), len(self.source.labels) // 2)
         if n not in self._usual:
             self._usual[n] = self._compared(n)
@@ -51,7 +52,7 @@ class Labelled:
         return max(found, _frechet(self.source.observation, observation.take(rows)) / usual)
 
     def _compared(self, n: int) -> tuple[Remoteness, float]:
-        """Returns how far parts of `n` images lie from the rest, and how far their features do."""
+        """Returns the distances of parts of `n` images from the rest, and their usual Fréchet distance."""
         rng, seen = np.random.default_rng(0), self.source.observation
         orders = [rng.permutation(len(seen)) for _ in range(PARTS)]
         parts, rests = ([seen.take(order[each]) for order in orders] for each in (slice(n), slice(n, None)))
@@ -67,7 +68,7 @@ class Labelled:
 
 
 def _frechet(known: Observation, seen: Observation) -> float:
-    """Returns the Frechet distance of their features."""
+    """Returns the squared Fréchet distance between the features of two observations."""
     assert known.features is not None
     assert seen.features is not None
     return frechet_distance(Moments.of(known.features), Moments.of(seen.features))

@@ -1,4 +1,4 @@
-"""``estimate.html``, ``.json`` and ``.csv``: the answer for people and for a monitoring job."""
+"""The files ``estimate.html``, for people, and ``.json`` and ``.csv``, for a monitoring job."""
 
 import base64
 import io
@@ -16,17 +16,22 @@ from submission.files import write_text
 from submission.page import templates
 
 THUMBNAIL = 96
-"""Pixels of the longer side of a picture on the page, at most."""
+"""Largest length of the longer side of a picture on the page, in pixels."""
 FEWEST = 4
-"""Sets from which on their estimates are drawn in their order."""
+"""Smallest number of sets for which a chart is drawn."""
 LEFT, RIGHT, TOP, BOTTOM = 40, 630, 10, 190
 NAMES = 6
-"""Names below the chart, at most."""
+"""Largest number of names below the chart."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """A set's images, uint8 (n, h, w, 3), and the names of their files."""
+    """The images of a set.
+
+    Attributes:
+        images: Pixels, uint8 (n, h, w, 3).
+        files: Names of their n files.
+    """
 
     images: NDArray[np.uint8]
     files: Sequence[str]
@@ -34,15 +39,16 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Chart:
-    """Estimates in their order: what the page draws, in units of its SVG.
+    """The chart of the estimates in their order, in units of its SVG.
 
     Attributes:
-        line: points of the estimates.
-        band: points around the intervals.
-        known, bound: heights of the accuracy on the labelled images, and of the margin below.
-        ticks: height and text of the scale.
-        names: place and text of some sets.
-        told: the chart in words, with its numbers.
+        line: Points of the estimates, "x,y x,y ...".
+        band: Points of the outline of the intervals.
+        known: Height of the line at the accuracy on the labelled images.
+        bound: Height of the line at that accuracy minus the margin.
+        ticks: Height and text of each tick.
+        names: Horizontal place and text of each name that is shown.
+        told: Description of the chart in words, with its numbers.
     """
 
     line: str
@@ -60,9 +66,9 @@ def write_estimation(
     """Write the three files in `folder` and return their paths, the page first; the page loads nothing.
 
     Args:
-        found: the estimates.
-        folder: the folder to write to.
-        pictures: each set's; the page shows those that the model is least sure of.
+        found: Estimates.
+        folder: Folder to write to.
+        pictures: Images of each set, by name; the page shows those of which the model is least sure.
     """
     page, table, data = (folder / f"estimate.{kind}" for kind in ("html", "csv", "json"))
     template = templates(Path(__file__).parent).get_template("page.html")
@@ -78,7 +84,7 @@ def write_estimation(
 
 
 def as_json(found: Estimation) -> Mapping[str, object]:
-    """Returns all that was estimated, as plain JSON; accuracies are fractions."""
+    """Returns all estimates as JSON values; accuracies are fractions."""
     return {
         "labelled": {"accuracy": found.accuracy, "images": found.images},
         "level": found.level,
@@ -90,7 +96,7 @@ def as_json(found: Estimation) -> Mapping[str, object]:
 
 
 def chart(found: Estimation) -> Chart | None:
-    """Returns the estimates in their order, drawn; None of few sets."""
+    """Returns the chart of the estimates in their order; None for fewer than four sets."""
     sets = found.sets
     if len(sets) < FEWEST:
         return None
@@ -112,7 +118,7 @@ def chart(found: Estimation) -> Chart | None:
 
 
 def _in_words(sets: Sequence[SetEstimate]) -> str:
-    """Returns a line of estimates in words."""
+    """Returns a description of the chart: the first, last, lowest and highest estimate."""
     lowest, highest = min(sets, key=lambda each: each.accuracy), max(sets, key=lambda each: each.accuracy)
     named = (("first", sets[0]), ("last", sets[-1]), ("lowest", lowest), ("highest", highest))
     return f"Estimates of {len(sets)} sets in their order: " + "; ".join(
@@ -130,7 +136,7 @@ def _points(places: Sequence[tuple[float, float]]) -> str:
 
 
 def _shown(pictures: Pictures, row: int) -> tuple[str, str]:
-    """Returns a small picture as a PNG in base64, and its file's name."""
+    """Returns a thumbnail as a PNG in base64, and the name of its file."""
     image, stream = Image.fromarray(pictures.images[row]), io.BytesIO()
     image.thumbnail((THUMBNAIL, THUMBNAIL))
     image.save(stream, format="PNG")
