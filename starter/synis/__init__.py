@@ -1,1 +1,1 @@
-"""Syn-IS: images generated from label x style prompts, in the 8 x 8 grid of their degrees."""
+"""Syn-IS: images generated from prompts, label x style, in an 8 x 8 grid by their shift degrees."""

@@ -1,8 +1,7 @@
-"""Building Syn-IS: measure every prompt, divide them into the grid, draw, generate and write.
+"""Building Syn-IS: measure the prompts, sort them into the grid, draw, generate and write.
 
-The datasheet of a generated grid, under the headings of Gebru et al., Datasheets for Datasets (2021).
-
-Writing Syn-IS: a folder a cell, the prompts and a datasheet; an interrupted run goes on.
+Written are a folder of images for each cell, the prompts, and a datasheet under the headings of Gebru et al.,
+Datasheets for Datasets (2021). An interrupted run can be continued.
 """
 
 import csv
@@ -32,12 +31,12 @@ class Origin:
     """The origin of a generated set.
 
     Attributes:
-        generator: the generator's name.
-        encoder: the encoder's name, in whose features degrees were measured.
-        identity: what the in-distribution images are, and how many.
-        ranges: the lowest and highest degree on the semantic and on the covariate axis.
-        licence: of the images, which follows from the generator's; "" where not stated.
-        seed: of the draws.
+        generator: Name of the generator.
+        encoder: Name of the encoder in whose features degrees were measured.
+        identity: Description of the in-distribution images, with their number.
+        ranges: Lowest and highest degree on the semantic and on the covariate axis.
+        licence: Licence of the images, which follows from the generator's; "" if not stated.
+        seed: Seed of the draws.
     """
 
     generator: str
@@ -49,11 +48,11 @@ class Origin:
 
 
 def datasheet(images: Sequence[PlannedImage], origin: Origin) -> str:
-    """Returns the datasheet as Markdown, with figures counted from the plan: long, since it is one text.
+    """Returns the datasheet as Markdown, with numbers counted from the plan (long, since it is one text).
 
     Args:
-        images: every image of the set.
-        origin: where it comes from.
+        images: All images of the set.
+        origin: Origin of the set.
     """
     labels, styles = {image.label for image in images}, {image.style for image in images}
     cells = Counter(image.file.partition("/")[0] for image in images)
@@ -128,21 +127,22 @@ def write_grid(
 ) -> Path:
     """Write every image as ``<cell>/<number>.png``, with ``prompts.csv`` and ``DATASHEET.md`` beside them.
 
-    Batches are fixed by the plan: one of which an image is missing is generated whole, so that a run that was
-    interrupted ends with the same bytes.
+    Batches are fixed by the plan. A batch with a missing image is generated again as a whole, so that a run
+    that was interrupted ends with the same bytes.
 
     Args:
-        out: a new folder, or that of an interrupted run of the same plan and generator.
-        images: what `plan` drew.
-        generator: what makes them.
-        datasheet: Markdown, as `datasheet.datasheet` writes it.
-        batch: prompts a call.
+        out: New folder, or the folder of an interrupted run of the same plan and generator.
+        images: Images that `plan` drew.
+        generator: Generator of the images.
+        datasheet: Markdown, as `datasheet` returns it.
+        batch: Number of prompts per call of the generator.
 
-    Returns: `out`.
+    Returns:
+        `out`.
 
     Raises:
-        UnusableInput: the folder holds something else, or the generator's output is no images.
-        OSError: no room.
+        UnusableInput: The folder holds something else, or the generator's output is not images.
+        OSError: The disk is full.
     """
     table = _table(images)
     digest = hashlib.sha256(f"{batch}\n{generator.name}\n{table}".encode()).hexdigest()
@@ -183,16 +183,16 @@ _TEXTS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """The tools with which degrees are measured.
+    """The encoder, matrix and ID images with which degrees are measured.
 
     Attributes:
-        encoder: of the prompts and of the ID images.
-        laid: the encoder's matrix.
-        known: the ID images, uint8 (m, h, w, 3).
-        identity: what these are, for the datasheet.
+        encoder: Encoder of the prompts and of the ID images.
+        laid: LAID matrix of the encoder.
+        known: ID images, uint8 (m, h, w, 3).
+        identity: Description of the ID images, for the datasheet.
 
     Raises:
-        UnusableInput: the matrix belongs to another encoder.
+        UnusableInput: The matrix belongs to another encoder.
     """
 
     encoder: Encoder
@@ -204,13 +204,13 @@ class Measure:
         self.laid.require(self.encoder)
 
     def grid(self, texts: Sequence[str], ends: tuple[Range | None, Range | None], device: str) -> ShiftGrid:
-        """Returns the level of every prompt, by the distance of its text features to the ID images'.
+        """Returns the levels of all prompts, by the distances of their text features to the ID images'.
 
         Args:
-            texts: n prompts.
-            ends: the range of the semantic and of the covariate axis; None for that of the prompts, from the
-                1st to the 99th percentile.
-            device: where distances are computed.
+            texts: The n prompts.
+            ends: Ranges of the semantic and of the covariate axis; None for the range of the prompts, from
+                their 1st to their 99th percentile.
+            device: Device on which distances are computed.
         """
         parts = [
             self.encoder.encode_texts(texts[start : start + _TEXTS])
@@ -236,22 +236,23 @@ def build_grid(
     """Generate `per_cell` images for each cell that has a prompt (Long et al. 2024, section 2.3).
 
     Args:
-        out: a new folder, or one of an interrupted run of the same arguments, which goes on.
-        measure: what measures the prompts.
-        prompts: labels and styles; every pair is a prompt.
-        generator: what makes images.
-        per_cell: 5,000 in the paper.
-        ends: see `Measure.grid`.
-        licence: of the images.
-        seed: of the draws and of every image.
-        batch: prompts a call of the generator.
-        device: where distances are computed.
+        out: New folder, or the folder of an interrupted run with the same arguments, which is continued.
+        measure: Encoder, matrix and ID images that measure the prompts.
+        prompts: Labels and styles; every pair is a prompt.
+        generator: Generator of the images.
+        per_cell: Number of images per cell, 5,000 in the paper.
+        ends: As for `Measure.grid`.
+        licence: Licence of the images.
+        seed: Seed of the draws and of every image.
+        batch: Number of prompts per call of the generator.
+        device: Device on which distances are computed.
 
-    Returns: the grid of the prompts.
+    Returns:
+        The grid of the prompts.
 
     Raises:
-        UnusableInput: there are no labels, or one is given twice; the folder holds something else; a text
-            cannot be encoded; the generator gives no images.
+        UnusableInput: There are no labels, or a label is given twice; the folder holds something else; a text
+            cannot be encoded; or the generator's output is not images.
     """
     labels, styles = prompts
     if not labels or len(set(labels)) < len(labels):

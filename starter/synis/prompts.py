@@ -1,6 +1,6 @@
-"""Which prompts fill which cell of the grid (Long et al. 2024, section 2.3): label x style, by level.
+"""Prompts of Syn-IS, label x style, and their draw for each cell (Long et al. 2024, section 2.3).
 
-The styles of Syn-IS: templates that turn a label into a prompt.
+A style is a template that turns a label into a prompt.
 """
 
 from collections.abc import Sequence
@@ -24,19 +24,19 @@ STYLE_NAMES = (
     "papercut shadow box", "stacked papercut", "thick layered papercut", "film noir", "glamour", "hdr",
     "iphone photographic", "long exposure", "tilt-shift",
 )  # fmt: skip
-"""The 51 styles of Long et al. 2024, appendix D. SDXL's templates are not the kit's to ship."""
+"""The 51 styles of Long et al. 2024, appendix D, by name; SDXL's templates for them may not be shipped."""
 OBJECT = "{object}"
 
 
 @dataclass(frozen=True)
 class Style:
-    """A style.
+    """A template for prompts.
 
     Attributes:
-        name: what it is called.
-        template: the prompt, in which ``{object}`` is replaced by the label.
-        negative: what the image should not show; "" for nothing. SDXL-Turbo, which runs without guidance,
-            does not heed it.
+        name: Name of the style.
+        template: Prompt, in which ``{object}`` is replaced by the label.
+        negative: Description of what the image must not show, or "". It has no effect on SDXL-Turbo, which
+            runs without guidance.
     """
 
     name: str
@@ -53,15 +53,15 @@ class Style:
 
 
 STYLES = tuple(Style(name, f"{OBJECT}, {name} style") for name in STYLE_NAMES)
-"""Every named style by its name alone."""
+"""Styles whose prompt is the label and the style's name, for every name."""
 
 
 def read_styles(path: Path) -> tuple[Style, ...]:
-    """Returns styles from a CSV with the columns name, prompt (with ``{object}``) and, if wanted, negative.
+    """Returns styles from a CSV with the columns name, prompt (with ``{object}``) and, optionally, negative.
 
     Raises:
-        UnusableInput: the file cannot be read, lacks a column, or has a style twice, without ``{object}``, or
-            none at all.
+        UnusableInput: The file cannot be read, lacks a column, has no style or one twice, or a prompt has no
+            ``{object}``.
     """
     styles: dict[str, Style] = {}
     for line, row in read_rows(path, ("name", "prompt")):
@@ -80,12 +80,12 @@ Levels = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Prompt:
-    """The plan of one image: what it is generated from.
+    """The input from which one image is generated.
 
     Attributes:
-        text: what it shows.
-        negative: what it should not show, or "".
-        seed: of the generator's noise, in [0, 2^53).
+        text: Description of the image.
+        negative: Description of what the image must not show, or "".
+        seed: Seed of the generator's noise, in [0, 2^53).
     """
 
     text: str
@@ -98,10 +98,10 @@ class PlannedImage:
     """An image of the grid.
 
     Attributes:
-        file: its place, as ``s1_c8/00000.png``: semantic level, covariate level (1 to 8), number.
-        label: the class in the prompt.
-        style: the style's name.
-        prompt: what it is generated from.
+        file: Path in the set, such as ``s1_c8/00000.png``: semantic level, covariate level (1 to 8), number.
+        label: Class in the prompt.
+        style: Name of the style.
+        prompt: Prompt from which it is generated.
     """
 
     file: str
@@ -111,27 +111,28 @@ class PlannedImage:
 
 
 def collect(labels: Sequence[str], styles: Sequence[Style]) -> tuple[str, ...]:
-    """Returns the text of every label in every style: prompt i is of label ``i // len(styles)``."""
+    """Returns the text of every label in every style; prompt i has label number ``i // len(styles)``."""
     return tuple(style.prompt(label) for label in labels for style in styles)
 
 
 def plan(
     labels: Sequence[str], styles: Sequence[Style], levels: Levels, per_cell: int, seed: int
 ) -> tuple[PlannedImage, ...]:
-    """Draw the images of each cell: prompts without replacement.
+    """Draw the prompts of each cell's images, without replacement.
 
-    Where a cell has fewer prompts than images they are drawn again from the start. A prompt drawn twice gets
-    another seed each time.
+    In a cell with fewer prompts than images, all prompts are drawn, then all again, and so on. A prompt that
+    is drawn again gets another seed each time.
 
     Args:
-        labels: of length a.
-        styles: of length b.
-        levels: (a * b, 2) semantic and covariate level of each prompt of `collect`, from 0; below 0 where it
-            lies outside the grid, and is left out.
-        per_cell: images a cell.
-        seed: of the draws. A cell's images depend on it and on the cell's prompts alone.
+        labels: Labels; a is their number.
+        styles: Styles; b is their number.
+        levels: Semantic and covariate level of each prompt of `collect`, (a * b, 2), from 0; below 0 for a
+            prompt outside the grid, which is left out.
+        per_cell: Number of images per cell.
+        seed: Seed of the draws. A cell's images depend only on it and on the cell's prompts.
 
-    Returns: cells in order, `per_cell` images in each cell that has a prompt.
+    Returns:
+        `per_cell` images for each cell that has a prompt, cells in order.
     """
     images = []
     for semantic, covariate in sorted({(int(s), int(c)) for s, c in levels if min(s, c) >= 0}):

@@ -1,4 +1,4 @@
-"""The kit's networks by name, and building any of them or the user's own."""
+"""The kit's networks by name, and a function that builds one of them, a library's or the user's."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from starter.classifiers.networks.torchvision import VGG16, DenseNet121, ResNet1
 from starter.classifiers.networks.user import UserNetwork
 from submission.errors import UnusableInput
 
-#: Architecture -> network for a number of classes.
+#: Functions that build the network of an architecture for a number of classes, by the architecture's name.
 ARCHITECTURES: dict[str, Callable[[int], Network]] = {
     "densenet121": DenseNet121,
     "dla34": DLA34,
@@ -26,13 +26,14 @@ ARCHITECTURES: dict[str, Callable[[int], Network]] = {
 
 
 def new_network(arch: str, num_classes: int) -> Network:
-    """Returns an untrained network: the kit's, a library's, or the user's that ``module:function`` gives.
+    """Returns an untrained network: the kit's, a library's, or the user's named by ``module:function``.
 
-    After an "@" the last two may name the layer that gives the logits: ``timm:NAME@LAYER``.
+    The name of a library's or user's network may end in the layer that gives the logits:
+    ``timm:NAME@LAYER``.
 
     Raises:
-        UnusableInput: an unknown name or layer, or a module:function that fails or that `use_network` was not
-            told of.
+        UnusableInput: The name or layer is unknown, or `use_network` was not called for the module:function,
+            or that fails.
     """
     if arch in ARCHITECTURES:
         return ARCHITECTURES[arch](num_classes)

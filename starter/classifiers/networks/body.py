@@ -1,4 +1,4 @@
-"""BodyNetwork: any module that gives logits, as a Network; with features where a linear layer gives them."""
+"""BodyNetwork: any module that gives logits, as a Network, with features if a linear layer gives them."""
 
 import inspect
 
@@ -9,25 +9,25 @@ from starter.classifiers.networks.network import Network
 from submission.errors import UnusableInput
 
 NO_LAYER = "none"
-"""Named in place of a layer: the network gives logits alone."""
+"""Name given in place of a layer's, if no linear layer gives the logits."""
 TRIED = 2
-"""Images that a network is tried on."""
+"""Number of images on which a network is tried."""
 
 
 class BodyNetwork(Network):
-    """A module that maps images to logits, in float32, with what its last linear layer reads as features.
+    """A module that maps images to logits; the input of its last linear layer is the features.
 
-    A module whose logits no linear layer gives (a convolution and a mean do, or a mean of two heads) gives
-    logits alone: it has no head and no features.
+    If no linear layer gives the module's logits (but a mean of a convolution's maps or of two
+    heads, say), it has no head, and no features other than the logits. Both are float32.
 
     Attributes:
-        spec: how the user named it; messages begin with it.
-        body: the module.
-        layer: the name in `body` of the `nn.Linear` that gives the logits; "" for the last in the order of
-            definition, `NO_LAYER` where none does.
+        spec: Name of the network that the user gave; messages begin with it.
+        body: The module.
+        layer: Name in `body` of the `nn.Linear` that gives the logits; "" for the last in the order of
+            definition, `NO_LAYER` if there is none.
 
     Raises:
-        UnusableInput: the layer named is no `nn.Linear` to `num_classes`.
+        UnusableInput: The named layer is not an `nn.Linear` to `num_classes`.
     """
 
     def __init__(self, spec: str, body: nn.Module, num_classes: int, layer: str = "") -> None:
@@ -51,12 +51,12 @@ class BodyNetwork(Network):
 
     @property
     def arch(self) -> str:
-        """What names it in a weights file: the spec, and the layer where it is not the last one defined."""
+        """The architecture's name in a weights file: spec, and layer unless it is the last one defined."""
         return f"{self.spec}@{self.layer}" if self.layer else self.spec
 
     @property
     def head(self) -> nn.Linear | None:
-        """The linear layer that gives the logits, if one does."""
+        """The linear layer that gives the logits; None if there is none."""
         if self.layer == NO_LAYER:
             return None
         linear = self._linear()
@@ -67,10 +67,11 @@ class BodyNetwork(Network):
         return {name: each for name, each in self.body.named_modules() if isinstance(each, nn.Linear)}
 
     def find_head(self, size: tuple[int, int], num_classes: int) -> None:
-        """Try the network on images of a size (height, width), and keep which linear layer gives its logits.
+        """Try the network on images of a size (height, width), and find the linear layer of its logits.
 
         Raises:
-            UnusableInput: it fails on such images, or gives no logits of so many classes, or probabilities.
+            UnusableInput: It fails on such images, or its output is probabilities, or does not have
+                `num_classes` numbers for each image.
         """
         x = torch.randn(TRIED, 3, *size, generator=torch.Generator().manual_seed(0))
         linear, training = self._linear(), self.training
@@ -101,10 +102,10 @@ class BodyNetwork(Network):
         self.layer = NO_LAYER if not found else "" if last in found else found[-1]
 
     def features(self, x: Tensor) -> Tensor:
-        """Returns what the layer that gives the logits reads, float32 (n, d); the logits where none does.
+        """Returns the input of the layer that gives the logits, float32 (n, d); without one, the logits.
 
         Raises:
-            UnusableInput: the network fails, or its output is not that layer's.
+            UnusableInput: The network fails, or its output is not that layer's.
         """
         head = self.head
         if head is None:
@@ -121,7 +122,11 @@ class BodyNetwork(Network):
         return calls[-1][0].float()
 
     def _run(self, x: Tensor) -> Tensor:
-        """Returns the module's output. Raises UnusableInput where it fails or gives anything but a tensor."""
+        """Returns the module's output.
+
+        Raises:
+            UnusableInput: It fails, or its output is not a tensor.
+        """
         try:
             output = self.body(x)
         except Exception as error:
@@ -133,10 +138,10 @@ class BodyNetwork(Network):
         return output
 
     def stages(self, x: Tensor) -> list[Tensor]:
-        """Returns the maps that the module's own `stages` gives.
+        """Returns the feature maps that the module's own method `stages` gives.
 
         Raises:
-            UnusableInput: it has none.
+            UnusableInput: It has no such method.
         """
         maps = getattr(self.body, "stages", None)
         if not inspect.ismethod(maps):
@@ -144,14 +149,14 @@ class BodyNetwork(Network):
         return maps(x)
 
     def folded(self) -> "BodyNetwork":
-        """Returns itself: nothing is known of its operations."""
+        """Returns itself: the kit does not know which of its operations could be merged."""
         return self
 
     def triple(self, name: str) -> tuple[float, float, float] | None:
-        """Returns the module's `mean` or `std` of the input on [0, 1], if it has one.
+        """Returns the module's `mean` or `std` of the input on [0, 1], or None if it has none.
 
         Raises:
-            UnusableInput: it is not three numbers.
+            UnusableInput: It is not three numbers.
         """
         given = getattr(self.body, name, None)
         if given is None:
@@ -164,5 +169,5 @@ class BodyNetwork(Network):
 
 
 def _gives(features: Tensor, output: Tensor, logits: Tensor) -> bool:
-    """Returns whether a layer that gave `output` from `features` gave the logits, from rows of features."""
+    """Returns True if the layer that maps `features` to `output` gives the logits, from rows of features."""
     return features.ndim == 2 and (output is logits or torch.equal(output, logits))

@@ -6,13 +6,13 @@ from torch import Tensor, nn
 from starter.classifiers.networks.network import Network
 
 WIDTHS = (16, 16, 32, 64, 128, 256, 512)
-# Levels and stride of the four trees. The published network halves the resolution once in each and once
-# before; for 32 x 32 images the three last trees do, as in ResNet-18 for such images.
+# Levels and stride of the four trees. The published network halves the resolution in each tree and once
+# before; for 32 x 32 images only the last three trees do, as in ResNet-18 for such images.
 TREES = ((1, 1), (2, 2), (2, 2), (1, 2))
 
 
 class Block(nn.Module):
-    """Two 3x3 convolutions beside a shortcut: max-pooled for a stride, projected to a new width."""
+    """Two 3x3 convolutions and a shortcut, which is max-pooled for a stride and projected to a new width."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Block(nn.Module):
         self.project = nn.Identity() if inputs == outputs else _normalised(inputs, outputs, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Returns (n, inputs, h, w) -> (n, outputs, h / stride, w / stride)."""
+        """Returns maps (n, outputs, h / stride, w / stride) of x (n, inputs, h, w)."""
         shortcut = self.project(self.pool(x))
         x = self.bn1(self.conv1(x)).relu_()
         return self.bn2(self.conv2(x)).add_(shortcut).relu_()
@@ -33,7 +33,7 @@ class Block(nn.Module):
 class Tree(nn.Module):
     """Hierarchical aggregation: 2^levels blocks in a row, whose outputs a 1x1 convolution joins pair by pair.
 
-    `given` counts the channels of the earlier maps that the last of these convolutions takes as well.
+    `given` is the number of channels of the earlier maps that the last of these convolutions reads as well.
     """
 
     def __init__(self, levels: int, inputs: int, outputs: int, stride: int, given: int = 0) -> None:
@@ -49,7 +49,7 @@ class Tree(nn.Module):
             self.right = Tree(levels - 1, outputs, outputs, 1, given + outputs)
 
     def forward(self, x: Tensor, *given: Tensor) -> Tensor:
-        """Returns the tree's output (n, outputs, h / stride, w / stride) of (n, inputs, h, w)."""
+        """Returns maps (n, outputs, h / stride, w / stride) of x (n, inputs, h, w) and the earlier maps."""
         left = self.left(x)
         if self.root is None:
             return self.right(left, *given, left)
@@ -57,9 +57,9 @@ class Tree(nn.Module):
 
 
 class DLA34(Network):
-    """Three convolutions and four trees of 2, 4, 4 and 2 blocks; d = 512.
+    """DLA-34: three convolutions and four trees of 2, 4, 4 and 2 blocks; 512 features.
 
-    `stages` gives the maps of the trees: 64, 128, 256 and 512 channels.
+    `stages` gives the maps of the trees, with 64, 128, 256 and 512 channels.
     """
 
     def __init__(self, num_classes: int) -> None:
@@ -75,11 +75,11 @@ class DLA34(Network):
 
     @property
     def head(self) -> nn.Linear:
-        """`fc`."""
+        """The layer `fc`."""
         return self.fc
 
     def stages(self, x: Tensor) -> list[Tensor]:
-        """Returns the maps after each tree; all but the first also join the tree before's pooled maps."""
+        """Returns the maps after each tree; all but the first also join the previous tree's pooled maps."""
         first, *rest = self.trees
         maps = [first(self.stem(x))]
         for tree in rest:
@@ -88,6 +88,6 @@ class DLA34(Network):
 
 
 def _normalised(inputs: int, outputs: int, kernel: int) -> nn.Sequential:
-    """Returns a convolution of stride 1 and its batch normalisation."""
+    """Returns a convolution of stride 1 with its batch normalisation."""
     conv = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
     return nn.Sequential(conv, nn.BatchNorm2d(outputs))

@@ -1,7 +1,7 @@
 """LibraryNetwork: a network of timm or torchvision, named ``timm:NAME`` or ``torchvision:NAME``.
 
-Their code is installed, not brought along by a weights file, so a file may name such a network. Nothing is
-downloaded unless the user asks for the library's own weights.
+Such code is installed and not part of a weights file, so that a weights file may name such a network. Nothing
+is downloaded unless the user asks for the library's own weights.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def is_library(arch: str) -> bool:
-    """Returns whether `arch` names a network of a library, as in "timm:resnet18".
+    """Returns True if `arch` names a network of a library, such as "timm:resnet18".
 
     >>> is_library("timm:resnet18"), is_library("my_nets:make"), is_library("resnet56")
     (True, False, False)
@@ -30,11 +30,11 @@ def is_library(arch: str) -> bool:
 class LibraryNetwork(BodyNetwork):
     """An untrained network of timm or torchvision for a number of classes.
 
-    Its input is normalised as the library says for its own weights (ImageNet's mean and standard deviation
-    where it says nothing).
+    Its input is normalised with the mean and standard deviation that the library gives for its own weights,
+    or ImageNet's if it gives none.
 
     Raises:
-        UnusableInput: the library is not installed or has no such network, or that has no such layer.
+        UnusableInput: The library is not installed, it has no such network, or the network has no such layer.
     """
 
     def __init__(self, spec: str, num_classes: int, layer: str = "") -> None:
@@ -46,16 +46,16 @@ class LibraryNetwork(BodyNetwork):
 
 
 def pretrained_state(arch: str) -> dict[str, Tensor]:
-    """Returns the tensors of the library's own weights by name, downloaded where they are not there yet.
+    """Returns the tensors of the library's own weights by name, downloaded on first use.
 
     Raises:
-        UnusableInput: as `LibraryNetwork`; there are no such weights, or they cannot be downloaded.
+        UnusableInput: As for `LibraryNetwork`; or there are no such weights, or they cannot be downloaded.
     """
     try:
         state = _module(arch, pretrained=True).state_dict()
     except UnusableInput:
         raise
-    except Exception as error:  # of the network, the disk, or the library's own checks
+    except Exception as error:  # raised by the network, the disk, or the library's own checks
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UnusableInput(
             f"{arch}: the library's weights cannot be had ({reason}); pass {arch}=PATH"
@@ -64,7 +64,7 @@ def pretrained_state(arch: str) -> dict[str, Tensor]:
 
 
 def with_body(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Returns the tensors under the kit's names: those of the library's begin with "body." here."""
+    """Returns the tensors under the kit's names, which are the library's with "body." before them."""
     own = any(name.startswith(BODY) for name in tensors)
     return {name if own else f"{BODY}{name}": tensor for name, tensor in tensors.items()}
 

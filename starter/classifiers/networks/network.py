@@ -1,6 +1,6 @@
-"""Network: what every architecture of the kit offers besides its logits.
+"""Network: the form of every architecture of the kit, with logits, features and feature maps.
 
-Folding batch normalisation into the convolution before it: the same maps in fewer operations.
+`folded` merges batch normalisation into the convolution before it: the same maps in fewer operations.
 """
 
 import copy
@@ -12,9 +12,11 @@ from torch.fx import Node, Tracer
 
 
 def folded(network: "Network") -> "Network":
-    """Returns a copy with every BatchNorm2d that alone reads a convolution's output merged into it.
+    """Returns a copy in which batch normalisations are merged into the convolutions before them.
 
-    In evaluation mode both give the same maps, up to rounding. No module may be called twice in one pass.
+    Merged is every BatchNorm2d that is the only reader of a convolution's output: its scale is gamma /
+    sqrt(variance + eps), and its shift beta - mean * scale. In evaluation mode both networks give the same
+    maps, up to rounding. No module may be called twice in one pass.
     """
     root = _Stages(copy.deepcopy(network))
     modules = dict(root.named_modules())
@@ -30,7 +32,7 @@ def folded(network: "Network") -> "Network":
 
 
 def merged(kernel: Tensor, bias: Tensor | None, bn: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
-    """Returns kernel (c, i, h, w) and bias (c,), float64, of a convolution followed by `bn` in evaluation."""
+    """Returns kernel (c, i, h, w) and bias (c,), float64, of a convolution and the `bn` after it, in one."""
     assert bn.running_mean is not None
     assert bn.running_var is not None
     scale = bn.weight.double() / (bn.running_var.double() + bn.eps).sqrt()
@@ -39,20 +41,20 @@ def merged(kernel: Tensor, bias: Tensor | None, bn: nn.BatchNorm2d) -> tuple[Ten
 
 
 def replace_weights(conv: nn.Conv2d, kernel: Tensor, bias: Tensor) -> None:
-    """Give `conv` a kernel and a bias, in its own dtype and without gradients."""
+    """Replace the kernel and bias of `conv`, in its own dtype and without gradients."""
     dtype = conv.weight.dtype
     conv.weight = nn.Parameter(kernel.to(dtype), requires_grad=False)
     conv.bias = nn.Parameter(bias.to(dtype), requires_grad=False)
 
 
 def replace_module(root: nn.Module, target: str, module: nn.Module) -> None:
-    """Put `module` where `root` has the submodule of the dotted name `target`."""
+    """Replace the submodule of `root` with the dotted name `target` by `module`."""
     parent, _, name = target.rpartition(".")
     setattr(root.get_submodule(parent), name, module)
 
 
 class _Stages(nn.Module):
-    """What is traced: every map that the network shows is an output, so that none is folded away."""
+    """A network to trace: every map that it shows is an output, so that none is merged away."""
 
     def __init__(self, network: "Network") -> None:
         super().__init__()
@@ -63,37 +65,37 @@ class _Stages(nn.Module):
 
 
 class Network(nn.Module, ABC):
-    """A network with its linear last layer, in the kit's own architectures after global average pooling.
+    """A network whose last layer is linear; in the kit's own it reads the last maps' mean over positions.
 
-    The input is the normalised image, float (n, 3, h, w). A subclass gives `stages` and `head`.
+    The input is normalised images, float (n, 3, h, w). A subclass defines `stages` and `head`.
 
     Attributes:
-        code: what decides the logits beside the architecture's name and the tensors, as a line of text.
+        code: Text that identifies what decides the logits besides the architecture's name and the tensors.
     """
 
     code: str = ""
 
     @abstractmethod
     def stages(self, x: Tensor) -> list[Tensor]:
-        """Returns the feature maps after each stage, each (n, c, h', w'); the last one's mean: features."""
+        """Returns the feature maps after each stage, each (n, c, h', w'); features are the last's mean."""
 
     @property
     @abstractmethod
     def head(self) -> nn.Linear | None:
-        """The last layer: features (n, d) to logits (n, k); None for a network that gives logits alone."""
+        """The last layer, features (n, d) to logits (n, k); None for a network that gives logits only."""
 
     def features(self, x: Tensor) -> Tensor:
-        """Returns the penultimate features, float32 (n, d): the last maps, averaged over positions.
+        """Returns the penultimate features, float32 (n, d): the last maps' mean over positions.
 
-        Without a head these are the logits, (n, k).
+        Without a head they are the logits, (n, k).
         """
         return self.stages(x)[-1].mean(dim=(2, 3), dtype=torch.float32)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Returns the logits, (n, k)."""
+        """Returns the logits (n, k) of normalised images x (n, 3, h, w)."""
         features = self.features(x)
         return features if self.head is None else self.head(features)
 
     def folded(self) -> "Network":
-        """Returns a copy for inference: the same maps in fewer operations, from other tensors."""
+        """Returns a copy for inference: the same maps in fewer operations and with other tensors."""
         return folded(self)

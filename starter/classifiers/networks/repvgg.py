@@ -8,7 +8,7 @@ from torch.nn.functional import pad
 
 from starter.classifiers.networks.network import Network, merged, replace_module, replace_weights
 
-# Blocks, channels and first stride of each stage; stage 0 and stage 1 keep the 32 x 32 resolution.
+# Blocks, channels and first stride of each stage; stages 0 and 1 keep the 32 x 32 resolution.
 STAGES = ((1, 48, 1), (2, 48, 1), (4, 96, 2), (14, 192, 2), (1, 1280, 2))
 
 
@@ -21,12 +21,12 @@ class Branch(nn.Module):
         self.bn = nn.BatchNorm2d(outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Returns (n, inputs, h, w) -> (n, outputs, h / stride, w / stride)."""
+        """Returns maps (n, outputs, h / stride, w / stride) of x (n, inputs, h, w)."""
         return self.bn(self.conv(x))
 
 
 class Block(nn.Module):
-    """The sum of a 3x3 branch, a 1x1 branch and, where the shape stays, an identity branch; then ReLU."""
+    """The sum of a 3x3, a 1x1 and, unless the shape changes, an identity branch; then ReLU."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -36,14 +36,14 @@ class Block(nn.Module):
         self.rbr_1x1 = Branch(inputs, outputs, 1, stride)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Returns (n, inputs, h, w) -> (n, outputs, h / stride, w / stride)."""
+        """Returns maps (n, outputs, h / stride, w / stride) of x (n, inputs, h, w)."""
         total = self.rbr_dense(x).add_(self.rbr_1x1(x))
         if self.rbr_identity is not None:
             total.add_(self.rbr_identity(x))
         return total.relu_()
 
     def folded(self) -> nn.Sequential:
-        """Returns one 3x3 convolution and the ReLU: this block in evaluation mode (the paper's sec. 3.3)."""
+        """Returns one 3x3 convolution and ReLU, equal to this block in evaluation mode (section 3.3)."""
         kernel, bias = merged(self.rbr_dense.conv.weight, None, self.rbr_dense.bn)
         points = [merged(self.rbr_1x1.conv.weight, None, self.rbr_1x1.bn)]
         if self.rbr_identity is not None:
@@ -57,9 +57,10 @@ class Block(nn.Module):
 
 
 class RepVGGA0(Network):
-    """The training form, with the names and shapes of `cifar10_repvgg_a0` in chenyaofo/pytorch-cifar-models.
+    """RepVGG-A0 in its training form; 1280 features.
 
-    d = 1280; `stages` gives the maps of stage 0 to stage 4: 48, 48, 96, 192 and 1280 channels.
+    Names and shapes are those of `cifar10_repvgg_a0` in github.com/chenyaofo/pytorch-cifar-models. `stages`
+    gives the maps of stages 0 to 4, with 48, 48, 96, 192 and 1280 channels.
     """
 
     def __init__(self, num_classes: int) -> None:
@@ -74,7 +75,7 @@ class RepVGGA0(Network):
 
     @property
     def head(self) -> nn.Linear:
-        """`linear`."""
+        """The layer `linear`."""
         return self.linear
 
     def stages(self, x: Tensor) -> list[Tensor]:
@@ -85,7 +86,7 @@ class RepVGGA0(Network):
         return maps[1:]
 
     def folded(self) -> "RepVGGA0":
-        """Returns the same network with each block as one convolution."""
+        """Returns a copy in which each block is one convolution."""
         network = copy.deepcopy(self)
         for name, module in self.named_modules():
             if isinstance(module, Block):

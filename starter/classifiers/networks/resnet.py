@@ -9,7 +9,7 @@ BLOCKS_PER_STAGE = 9
 
 
 class Block(nn.Module):
-    """Two 3x3 convolutions beside a shortcut; a 1x1 convolution fits the shortcut where the shape changes."""
+    """Two 3x3 convolutions and a shortcut; a 1x1 convolution fits the shortcut if the shape changes."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -24,16 +24,18 @@ class Block(nn.Module):
             )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Returns (n, inputs, h, w) -> (n, outputs, h / stride, w / stride)."""
+        """Returns maps (n, outputs, h / stride, w / stride) of x (n, inputs, h, w)."""
         shortcut = x if self.downsample is None else self.downsample(x)
         x = self.bn1(self.conv1(x)).relu_()
         return self.bn2(self.conv2(x)).add_(shortcut).relu_()
 
 
 class ResNet56(Network):
-    """Parameter names and shapes of `cifar10_resnet56` in github.com/chenyaofo/pytorch-cifar-models; d = 64.
+    """ResNet-56; 64 features.
 
-    `stages` gives the maps of the three groups of blocks: 16, 32 and 64 channels.
+    Names and shapes of parameters are those of `cifar10_resnet56` in
+    github.com/chenyaofo/pytorch-cifar-models. `stages` gives the maps of the three groups of blocks, with 16,
+    32 and 64 channels.
     """
 
     def __init__(self, num_classes: int) -> None:
@@ -47,7 +49,7 @@ class ResNet56(Network):
 
     @property
     def head(self) -> nn.Linear:
-        """`fc`."""
+        """The layer `fc`."""
         return self.fc
 
     def stages(self, x: Tensor) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""Small: a convolutional network trained in seconds on two cores, for the embedded data and for tests."""
+"""Small: a convolutional network for the embedded data and for tests, trained in seconds on two cores."""
 
 import torch
 from torch import Tensor, nn
@@ -20,9 +20,9 @@ _Triple = tuple[float, float, float]
 
 
 class Small(Network):
-    """Four 3 x 3 convolutions with batch normalisation; d = 64.
+    """Four 3 x 3 convolutions with batch normalisation; 64 features.
 
-    `stages` gives the maps after each: 16, 32, 64 and 64 channels at 1/2, 1/2, 1/4 and 1/8 of the size.
+    `stages` gives the maps after each, with 16, 32, 64 and 64 channels, at 1/2, 1/2, 1/4 and 1/8 of the size.
     """
 
     def __init__(self, num_classes: int) -> None:
@@ -33,7 +33,7 @@ class Small(Network):
 
     @property
     def head(self) -> nn.Linear:
-        """`fc`."""
+        """The layer `fc`."""
         return self.fc
 
     def stages(self, x: Tensor) -> list[Tensor]:
@@ -58,18 +58,19 @@ def train_small(
     std: _Triple = SMALL_STD,
     progress: bool = True,
 ) -> Small:
-    """Train `Small` on labelled images and return it in evaluation mode, channels last.
+    """Train `Small` on labelled images and return it in evaluation mode, in channels-last format.
 
-    SGD with Nesterov momentum under the one-cycle schedule of Smith & Topin (2018), no augmentation. The same
-    seed and number of threads give the same weights on the same machine; the global generator is left alone.
+    Training is SGD with Nesterov momentum and the one-cycle schedule of Smith & Topin (2018), without
+    augmentation. The same seed and number of threads give the same weights on the same machine. The global
+    random generator is left unchanged.
 
     Args:
-        train: labelled images.
-        num_classes: k, more than every label.
-        seed: of the initial weights and the order of images.
-        mean: subtracted from RGB in [0, 1]; the network needs the same when it is used.
-        std: divides RGB after that; the network needs the same when it is used.
-        progress: show a tqdm bar.
+        train: Labelled images.
+        num_classes: Number of classes, above every label.
+        seed: Seed of the initial weights and of the order of images.
+        mean: Mean that is subtracted from RGB in [0, 1]; the network needs the same when it is used.
+        std: Standard deviation by which RGB is then divided; the network needs the same when it is used.
+        progress: True to show a tqdm bar.
 
     Raises:
         ValueError: `train` has no labels, or labels of `num_classes` or more.

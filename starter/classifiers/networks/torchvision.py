@@ -1,8 +1,8 @@
-"""DenseNet-121 for 32 x 32 images (Huang et al., Densely Connected Convolutional Networks, CVPR 2017).
+"""torchvision's DenseNet-121, ResNet-18, ResNet-101 and VGG-16, adapted to 32 x 32 images.
 
-ResNet-18 and ResNet-101 for 32 x 32 images (He et al., Deep Residual Learning, 2016, table 1).
-
-VGG-16 with batch normalisation for 32 x 32 images (Simonyan & Zisserman, 2015, configuration D).
+Papers: Huang et al., Densely Connected Convolutional Networks, CVPR 2017; He et al., Deep Residual Learning
+for Image Recognition, CVPR 2016, table 1; Simonyan & Zisserman, Very Deep Convolutional Networks for
+Large-Scale Image Recognition, ICLR 2015, configuration D (with batch normalisation).
 """
 
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DenseNet121(Network):
-    """torchvision's blocks and transitions behind one 3x3 convolution of stride 1; d = 1024.
+    """DenseNet-121 from torchvision, after one 3x3 convolution of stride 1; 1024 features.
 
     `stages` gives the maps of the four dense blocks, 256, 512, 1024 and 1024 channels, the last normalised.
     """
@@ -35,7 +35,7 @@ class DenseNet121(Network):
 
     @property
     def head(self) -> nn.Linear:
-        """`fc`."""
+        """The layer `fc`."""
         return self.fc
 
     def stages(self, x: Tensor) -> list[Tensor]:
@@ -48,7 +48,7 @@ class DenseNet121(Network):
 
 
 class _Adapted(Network):
-    """torchvision's layers and names behind a 3x3 convolution of stride 1, without the first pooling."""
+    """torchvision's layers and names, after a 3x3 convolution of stride 1, without the first pooling."""
 
     def __init__(self, layers: "ResNet") -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class _Adapted(Network):
 
     @property
     def head(self) -> nn.Linear:
-        """`fc`."""
+        """The layer `fc`."""
         return self.fc
 
     def stages(self, x: Tensor) -> list[Tensor]:
@@ -72,7 +72,7 @@ class _Adapted(Network):
 
 
 class ResNet18(_Adapted):
-    """Eight blocks of two convolutions; d = 512. `stages`: 64, 128, 256 and 512 channels."""
+    """ResNet-18: 8 blocks of two convolutions; 512 features. `stages`: 64, 128, 256 and 512 channels."""
 
     def __init__(self, num_classes: int) -> None:
         from torchvision.models import resnet18  # slow to import, and needed only here
@@ -81,7 +81,10 @@ class ResNet18(_Adapted):
 
 
 class ResNet101(_Adapted):
-    """33 bottlenecks of three convolutions; d = 2048. `stages`: 256, 512, 1024 and 2048 channels."""
+    """ResNet-101: 33 bottlenecks of three convolutions; 2048 features.
+
+    `stages` gives maps with 256, 512, 1024 and 2048 channels.
+    """
 
     def __init__(self, num_classes: int) -> None:
         from torchvision.models import resnet101  # slow to import, and needed only here
@@ -90,9 +93,9 @@ class ResNet101(_Adapted):
 
 
 class VGG16(Network):
-    """The thirteen convolutions of torchvision's `vgg16_bn`, and one linear layer instead of three; d = 512.
+    """VGG-16: the 13 convolutions of torchvision's `vgg16_bn`, and one linear layer; 512 features.
 
-    `stages` gives the maps after each of the five max-poolings: 64, 128, 256, 512 and 512 channels.
+    `stages` gives the maps after each of the five max-poolings, with 64, 128, 256, 512 and 512 channels.
     """
 
     def __init__(self, num_classes: int) -> None:
@@ -104,7 +107,7 @@ class VGG16(Network):
 
     @property
     def head(self) -> nn.Linear:
-        """`fc`."""
+        """The layer `fc`."""
         return self.fc
 
     def stages(self, x: Tensor) -> list[Tensor]:

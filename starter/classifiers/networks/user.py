@@ -1,13 +1,13 @@
 """UserNetwork: a network of the user's own, named ``module:function``.
 
-The function takes the number of classes and returns what maps normalised images (n, 3, h, w) to logits
-(n, k): an `nn.Module`, or anything else that can be called. With a method `stages`, images -> list of maps,
-a module serves the detectors that read such maps. Its `mean` and `std`, where it has them, say how images are
-normalised on [0, 1]; else that is done as for CIFAR-10. It keeps the weights that it comes with until a
-weights file gives others, so the function should not need a file that those who are to run it lack.
+The function takes the number of classes and returns a map from normalised images (n, 3, h, w) to logits
+(n, k): an `nn.Module` or any other callable. A module with a method `stages`, images -> list of maps, can be
+used with the detectors that read such maps. The attributes `mean` and `std`, if it has them, normalise images
+on [0, 1]; otherwise CIFAR-10's do. The network keeps the weights that it comes with until a weights file
+replaces them, so the function should not need a file that others who run it lack.
 
 Importing runs code. A weights file may name such a function, but reading the file never imports it: only
-`use_network` does, and it is given what the user typed.
+`use_network` does, with the name that the user typed.
 """
 
 import importlib
@@ -26,10 +26,10 @@ _used: dict[str, Callable[[int], object]] = {}
 
 
 def use_network(spec: str) -> None:
-    """Import the function that ``module:function`` names; networks of that name can be built from now on.
+    """Import the function that ``module:function`` names, and allow networks of that name to be built.
 
     Raises:
-        UnusableInput: as `user_function`.
+        UnusableInput: As for `user_function`.
     """
     _used[spec] = user_function(
         spec, "my_networks:wide_resnet", "take the number of classes and return a network"
@@ -43,19 +43,19 @@ def user_function(spec: str, example: str, does: str) -> Callable[..., object]:
     module's place.
 
     Args:
-        spec: what the user typed.
-        example: of such a spec.
-        does: what the function must do, for messages.
+        spec: Name that the user typed.
+        example: Example of such a name, for messages.
+        does: Description of what the function must do, for messages.
 
     Raises:
-        UnusableInput: there is no such module or function, or it fails on import.
+        UnusableInput: There is no such module or function, or it fails on import.
     """
     module_name, _, name = spec.partition(":")
     if not all(map(str.isidentifier, (*module_name.split("."), name))):
         raise UnusableInput(f"{spec!r} is not module:function, as in {example}")
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
-    importlib.invalidate_caches()  # the file may be newer than what was found in the folder before
+    importlib.invalidate_caches()  # the file may be newer than Python's list of the folder's files
     try:
         function = getattr(importlib.import_module(module_name), name)
     except ModuleNotFoundError as error:
@@ -72,19 +72,19 @@ def user_function(spec: str, example: str, does: str) -> Callable[..., object]:
 
 
 def used_networks() -> tuple[str, ...]:
-    """Returns every spec that `use_network` was given in this process."""
+    """Returns every name that `use_network` was given in this process."""
     return tuple(_used)
 
 
 class UserNetwork(BodyNetwork):
-    """What the function of a spec returns.
+    """The network that the user's function returns.
 
     Attributes:
-        code: the SHA-256 of the module's file, where it has one.
+        code: SHA-256 of the module's file, if it has one.
 
     Raises:
-        UnusableInput: `use_network` was not called for the spec, or the function fails or returns something
-            else than a network for `num_classes` classes.
+        UnusableInput: `use_network` was not called for the name, or the function fails or returns something
+            other than a network for `num_classes` classes.
     """
 
     def __init__(self, spec: str, num_classes: int, layer: str = "") -> None:
@@ -99,7 +99,7 @@ class UserNetwork(BodyNetwork):
 
 
 class _Called(nn.Module):
-    """What can be called and is no module: logits of a tensor (n, 3, h, w), as a tensor or an array."""
+    """A callable that is not a module: from images (n, 3, h, w) to logits, as a tensor or an array."""
 
     def __init__(self, function: Callable[[Tensor], object]) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class _Called(nn.Module):
 
 
 def _called(spec: str, num_classes: int) -> nn.Module:
-    """Returns what the user's function returns, and leaves the global generator alone."""
+    """Returns the result of the user's function, without a change to the global random generator."""
     with torch.random.fork_rng(devices=[]):
         try:
             network = _used[spec](num_classes)

@@ -1,4 +1,4 @@
-"""Backdrops of the embedded digits: random gradients, and crops of photographs that the dependencies ship."""
+"""Backdrops of the embedded digits: random gradients, and crops of photographs that dependencies ship."""
 
 from collections.abc import Callable
 from functools import cache
@@ -19,7 +19,7 @@ _Draw = Callable[[int, np.random.Generator], _Images]
 
 
 def draw_backdrops(names: tuple[str, ...], n: int, rng: np.random.Generator) -> _Images:
-    """Returns images (n, 32, 32, 3) in [0, 1], each of one of `names` (of `BACKDROPS`), drawn uniformly."""
+    """Returns images (n, 32, 32, 3) in [0, 1], each of a random one of `names`, keys of `BACKDROPS`."""
     which = rng.integers(len(names), size=n)
     images = np.empty((n, SIDE, SIDE, 3), np.float32)
     for index, name in enumerate(names):
@@ -38,7 +38,7 @@ def _gradients(n: int, rng: np.random.Generator) -> _Images:
 
 
 def _crops(photo: Callable[[], NDArray[np.uint8]]) -> _Draw:
-    """Returns crops of a photograph at 1, 1/2 or 1/4 of its size, mirrored at random."""
+    """Returns a function to draw crops of a photograph at 1, 1/2 or 1/4 of its size, mirrored at random."""
 
     @cache
     def windows() -> list[NDArray[np.uint8]]:
@@ -71,7 +71,7 @@ def _portrait() -> NDArray[np.uint8]:
 
 
 def _terrain() -> NDArray[np.uint8]:
-    """Returns elevations near Jacksboro in false colour: height, and how steep it is each way."""
+    """Returns elevations near Jacksboro in false colour: the height, and its slope in each direction."""
     with np.load(_sample_data("jacksboro_fault_dem.npz"), allow_pickle=False) as file:
         height = file["elevation"].astype(np.float32)
     bands = [height, *np.gradient(height)]

@@ -1,8 +1,8 @@
 """Glyphs: the embedded data, digits 0-9 on gradients and photographs, 32 x 32 RGB.
 
-Nothing is downloaded and nothing stored: the shapes are scikit-learn's handwritten digits and the faces that
-Matplotlib ships, the photographs scikit-learn's and Matplotlib's samples. The same seed gives the same images
-with the same releases of Pillow, OpenCV and NumPy.
+Nothing is downloaded or stored: the shapes are scikit-learn's handwritten digits and typefaces that
+Matplotlib ships, the photographs are scikit-learn's and Matplotlib's samples. The same seed gives the same
+images with the same releases of Pillow, OpenCV and NumPy.
 """
 
 import zlib
@@ -19,7 +19,7 @@ from starter.sources.splits import Splits
 from submission.random import GLYPHS
 
 CLASSES = tuple("0123456789")
-# Images of each part, and the rows of handwriting only seen there: blocks, since neighbours share writers.
+# Images of each part, and its own rows of handwriting: blocks, since neighbouring rows share writers.
 PARTS = {
     "train": (16000, (0, 800)),
     "reference": (2000, (800, 1000)),
@@ -35,18 +35,18 @@ _Pixels = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Look:
-    """The look of digits. Two-number fields are the ends of a uniform draw for each image.
+    """The look of digits. A field of two numbers is the range of a uniform draw for each image.
 
     Attributes:
-        faces: names of typefaces, each equally likely; "handwriting" is that of the part.
-        backdrops: keys of `BACKDROPS`, each equally likely.
-        height: of a digit, in pixels.
-        inverted: the share of light digits on dark backdrops; the others are dark on light.
-        contrast: luminance difference of ink and mean backdrop, in [0, 1].
-        weight: pixels added to the stroke on either side.
-        noise: standard deviation of Gaussian pixel noise, in [0, 1].
-        outline: half the width in pixels of the line where only the outline is inked; None for solid digits.
-        neighbours: whether parts of other digits stand left and right.
+        faces: Names of typefaces, each equally likely; "handwriting" is that of the part.
+        backdrops: Keys of `BACKDROPS`, each equally likely.
+        height: Height of a digit in pixels.
+        inverted: Share of light digits on dark backdrops, in [0, 1]; the others are dark on light.
+        contrast: Difference in luminance of ink and mean backdrop, in [0, 1].
+        weight: Pixels added to the stroke on either side.
+        noise: Standard deviation of Gaussian pixel noise, in [0, 1].
+        outline: Half the width in pixels of the inked outline; None for solid digits.
+        neighbours: True to show parts of other digits to the left and right.
     """
 
     faces: tuple[str, ...] = ("handwriting", "dejavu", "dejavu")
@@ -60,7 +60,7 @@ class Look:
     neighbours: bool = False
 
 
-# Natural shift: each family has one thing that training never showed.
+# Natural shift: each family has one property that the training images never have.
 NATURAL: dict[str, Look] = {
     "computer-modern": Look(faces=("computer-modern",)),
     "computer-modern-sans": Look(faces=("computer-modern-sans",)),
@@ -81,10 +81,10 @@ NATURAL: dict[str, Look] = {
 
 @lru_cache(maxsize=1)
 def glyph_splits(seed: int) -> Splits:
-    """Returns the embedded data: 16,000 images to train, 2,000 / 4,000 / 1,000 / 3,000 in the other parts.
+    """Returns the embedded data: 16,000 training images, and 2,000, 4,000, 1,000, 3,000 in the other parts.
 
-    Every part has equally many of each digit. About a third are handwritten, by writers of that part only
-    (but for one who may stand on either side of a border), the others typeset.
+    Every part has equally many images of each digit. About a third are handwritten, by writers of that part
+    only (except for one who may be on both sides of a border); the others are typeset.
     """
     parts = []
     for index, (name, (n, rows)) in enumerate(PARTS.items()):
@@ -97,11 +97,11 @@ def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_bas
     """Returns `n` labelled images of one family of natural shift, shuffled, digits balanced up to one image.
 
     Args:
-        family: a key of `NATURAL`.
-        n: number of images, at least 1.
-        seed: 0 or more, of any size; a hidden set's must be kept private, since it gives the labels away.
-        name: the set's name.
-        part: a key of `PARTS`, whose handwriting is used.
+        family: Key of `NATURAL`.
+        n: Number of images, at least 1.
+        seed: Seed, an int >= 0. That of a hidden set must be kept private, since it gives the labels away.
+        name: Name of the set.
+        part: Key of `PARTS`, whose handwriting is used.
 
     Raises:
         ValueError: `family` is not a key of `NATURAL` (the message lists them), or `n` is less than 1.
@@ -129,7 +129,7 @@ def _render(
 def draw_glyphs(
     name: str, labels: NDArray[np.int64], look: Look, faces: list[Typeface], rng: np.random.Generator
 ) -> ImageSet:
-    """Returns characters `labels` (n,) composed by `look`; `faces`, where given, replace the look's."""
+    """Returns images of the characters `labels` (n,) with a look; `faces`, if given, replace the look's."""
     images = np.empty((len(labels), SIDE, SIDE, 3), np.uint8)
     for start in range(0, len(labels), _CHUNK):
         digits = labels[start : start + _CHUNK]
@@ -152,19 +152,19 @@ class _Pose:
     turn: NDArray[np.float64]
 
     def aside(self, heights: NDArray[np.float64]) -> "_Pose":
-        """Returns the place that many heights to the right."""
+        """Returns places `heights` (n,) times a digit's height to the right."""
         step = np.stack([heights * self.height, np.zeros(len(heights))], -1)
         return _Pose(self.centre + step, self.height, self.turn)
 
     def points(self) -> NDArray[np.float64]:
-        """Returns where each pixel falls in the cell, (n, 32, 32, 2), x and y."""
+        """Returns the places of the pixels in the cell, x and y: (n, 32, 32, 2)."""
         axis = np.arange(SIDE) - (SIDE - 1) / 2
         offsets = np.stack(np.meshgrid(axis, axis), -1) - self.centre[:, None, None]
         return offsets @ self.turn.transpose(0, 2, 1)[:, None] + (CELL - 1) / 2
 
 
 def _draw_pose(n: int, look: Look, rng: np.random.Generator) -> _Pose:
-    """Returns a random size and place in the image; rotation, slant up to 0.15 rad, proportions to 15 %."""
+    """Draw sizes and places in the image, rotations, slants up to 0.15 rad and proportions up to 15 %."""
     height = rng.uniform(*look.height, n)
     centre = rng.uniform(-0.5, 0.5, (n, 2)) * (SIDE - 2 - height)[:, None]
     angle, slant, narrow = rng.uniform(-0.15, 0.15, (3, n))
@@ -177,7 +177,7 @@ def _draw_pose(n: int, look: Look, rng: np.random.Generator) -> _Pose:
 def _coverage(
     digits: NDArray[np.int64], look: Look, faces: list[Typeface], rng: np.random.Generator
 ) -> _Pixels:
-    """Returns how much of each pixel is ink, (n, 32, 32) in [0, 1]."""
+    """Returns the share of each pixel that is ink, (n, 32, 32) in [0, 1]."""
     n = len(digits)
     pose, which = _draw_pose(n, look, rng), rng.integers(len(faces), size=n)
     distance = _distances(digits, which, faces, pose, rng)
@@ -207,7 +207,7 @@ def _distances(
 
 
 def _compose(coverage: _Pixels, backdrop: _Pixels, look: Look, rng: np.random.Generator) -> _Pixels:
-    """Returns ink of one random colour on each backdrop, and noise: (n, 32, 32, 3) in [0, 1]."""
+    """Returns images (n, 32, 32, 3) in [0, 1]: ink of one random colour on each backdrop, and noise."""
     n = len(coverage)
     inverted = rng.random(n) < look.inverted
     backdrop = ((1 + backdrop) / 2).astype(np.float32)  # light enough for dark ink

@@ -1,7 +1,8 @@
-"""Embedded OOD sets: what stands in place of digits on the same backdrops, and images that hold no character.
+"""Embedded OOD sets: other characters on the backdrops of the digits, and images without a character.
 
-Other scripts and signs of the DejaVu faces, without those that look like a digit; crops of the photographs;
-textures; noise. A set's family is its name up to the underscore.
+Characters are other scripts and signs of the DejaVu faces, except those that look like a digit. The other
+images are crops of the photographs, textures, and noise. The family of a set is its name up to the
+underscore.
 """
 
 import zlib
@@ -18,11 +19,11 @@ from submission.arrays import FloatArray
 from submission.random import GLYPHS
 
 SIZE = 400
-"""Images of each set."""
+"""Number of images of each set."""
 
 
 def _span(first: int, last: int, but: str = "") -> str:
-    """Returns the characters with these code points and all between, `but` some."""
+    """Returns the characters from code point `first` to `last`, without those in `but`."""
     return "".join(chr(code) for code in range(first, last + 1) if chr(code) not in but)
 
 
@@ -55,11 +56,11 @@ SCRIPTS = {
     "dominoes": _span(0x1F063, 0x1F093),
     "smileys": _span(0x1F600, 0x1F640, but="\U0001f624\U0001f62c"),
 }
-"""The characters of each set that shows some; letters that look like 0, 1, 3, 6 or 8 are left out."""
+"""Characters of each set that shows some; letters that look like 0, 1, 3, 6 or 8 are left out."""
 
 
 def _smooth(n: int, rng: np.random.Generator) -> FloatArray:
-    """Returns a cloud in two random colours, (n, 32, 32, 3)."""
+    """Returns clouds in two random colours, (n, 32, 32, 3)."""
     first, second = rng.random((2, n, 1, 1, 3))
     return first + (second - first) * plasma(rng, n, SIDE, 1.6)[..., None]
 
@@ -69,7 +70,7 @@ def _frost(n: int, rng: np.random.Generator) -> FloatArray:
 
 
 def _waves(n: int, rng: np.random.Generator, sharp: bool) -> FloatArray:
-    """Returns two random colours by the product of two waves in random directions; sharp: black and white."""
+    """Returns two random colours mixed by the product of two random waves; if sharp, black and white."""
     axis = np.arange(SIDE) - SIDE / 2
     angle, turn = rng.uniform(0, np.pi, (2, n, 1, 1))
     length, shift = rng.uniform(4, 14, (2, n, 1, 1)), rng.uniform(0, 2 * np.pi, (2, n, 1, 1))
@@ -83,13 +84,13 @@ def _waves(n: int, rng: np.random.Generator, sharp: bool) -> FloatArray:
 
 
 def _grain(n: int, rng: np.random.Generator) -> FloatArray:
-    """Returns grey of some luminance, and Gaussian noise in each channel."""
+    """Returns grey of random luminance with Gaussian noise in each channel."""
     mean, deviation = rng.uniform(0.3, 0.7, (n, 1, 1, 1)), rng.uniform(0.05, 0.3, (n, 1, 1, 1))
     return mean + deviation * rng.standard_normal((n, SIDE, SIDE, 3))
 
 
 def _specks(n: int, rng: np.random.Generator) -> FloatArray:
-    """Returns a gradient with a share of its pixels black or white."""
+    """Returns gradients with a share of their pixels black or white."""
     images, share = draw_backdrops(("gradient",), n, rng), rng.uniform(0.05, 0.4, (n, 1, 1))
     hit, white = rng.random((n, SIDE, SIDE)) < share, rng.random((n, SIDE, SIDE)) < 0.5
     return np.where(hit[..., None], white[..., None], images)
@@ -109,11 +110,11 @@ PICTURES: dict[str, Callable[[int, np.random.Generator], FloatArray]] = {
     "noise_grain": _grain,
     "noise_specks": _specks,
 }
-"""Sets without characters: images (n, 32, 32, 3) in [0, 1], clipped afterwards."""
+"""Functions that draw the sets without characters: images (n, 32, 32, 3), clipped to [0, 1] afterwards."""
 
 
 def other_glyphs(seed: int, size: int = SIZE) -> dict[str, ImageSet]:
-    """Returns every embedded OOD set by name, `size` unlabelled images each, the same for the same seed."""
+    """Returns all embedded OOD sets by name, with `size` unlabelled images each, drawn by `seed`."""
     found = {}
     for name in (*SCRIPTS, *PICTURES):
         rng = GLYPHS(seed, zlib.crc32(name.encode()))

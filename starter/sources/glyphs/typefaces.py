@@ -1,8 +1,8 @@
-"""Typefaces: the shapes of characters as signed distance fields, from what the dependencies ship.
+"""Typefaces: shapes of characters as signed distance fields, from fonts and digits that dependencies ship.
 
-A field gives, at each pixel of a 64 x 64 cell, the distance to the character's outline (positive inside), so
-that one bilinear look-up draws it at any size and angle with clean edges and adding a constant changes its
-weight.
+A field gives, at each pixel of a 64 x 64 cell, the distance to the character's outline (positive inside). One
+bilinear look-up draws it at any size and angle with clean edges, and adding a constant changes the weight of
+its strokes.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from sklearn.datasets import load_digits
 
-CELL = 64  # pixels a side of a field
+CELL = 64  # height and width of a field in pixels
 HEIGHT = 40  # height of a digit in its cell, in pixels
 DIGITS = "0123456789"
-_FINE = 2  # shapes are drawn this many times finer than their fields
+_FINE = 2  # pixels of a drawn shape for each pixel of its field, along either side
 _CANVAS, _DRAWN = CELL * _FINE, HEIGHT * _FINE
 
 _Mask = NDArray[np.uint8]
@@ -43,7 +43,7 @@ FONT_FILES = {
     "computer-modern-sans": ("cmss10.ttf",),
 }
 SCRIPT_FILES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
-# Segments a-g of a seven-segment display: the ends of each in a box one wide and two high.
+# Segments a-g of a seven-segment display: the ends of each, in a box of width 1 and height 2.
 _SEGMENT_ENDS = {
     "a": ((0, 0), (1, 0)),
     "b": ((1, 0), (1, 1)),
@@ -76,11 +76,11 @@ _OPENCV_FACES = (
 
 @dataclass(frozen=True)
 class Typeface:
-    """Shapes of k characters, several of each: the ten digits, or others.
+    """The shapes of k characters, at least one of each: the ten digits, or others.
 
     Attributes:
-        fields: float32 (m, 64, 64), signed distances in cell pixels, sorted by character.
-        counts: int64 (k,), how many shapes each character has, each at least one.
+        fields: Signed distances in cell pixels, float32 (m, 64, 64), sorted by character.
+        counts: Number of shapes of each character, int64 (k,), each at least 1.
     """
 
     fields: NDArray[np.float32]
@@ -93,12 +93,12 @@ class Typeface:
             raise ValueError(f"counts must give every character a shape, got {self.counts.tolist()}")
 
     def draw(self, digits: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Returns indices (n,) into `fields` of shapes of `digits` (n,), each drawn uniformly."""
+        """Returns indices (n,) into `fields` of shapes of `digits` (n,), drawn uniformly from each one's."""
         starts = np.cumsum(self.counts) - self.counts
         return starts[digits] + (rng.random(len(digits)) * self.counts[digits]).astype(np.int64)
 
     def at(self, shapes: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Returns bilinear values (n, h, w) of fields `shapes` (n,) at `points` (n, h, w, 2), x then y."""
+        """Returns bilinear values (n, h, w) of fields `shapes` (n,) at `points` (n, h, w, 2), x before y."""
         points = points.clip(0, CELL - 1.001)
         corner = points.astype(np.int64)
         right, down = np.moveaxis((points - corner).astype(np.float32), -1, 0)
@@ -111,7 +111,7 @@ class Typeface:
 
 @cache
 def typeface(name: str) -> Typeface:
-    """Returns the typeface of that name: a key of `FONT_FILES` or of `DRAWN`.
+    """Returns the typeface of a name: a key of `FONT_FILES` or of `DRAWN`.
 
     "opencv" is the face that ``cv2.putText`` draws: Hershey's strokes up to OpenCV 4, Rubik from OpenCV 5.
     """
@@ -122,7 +122,7 @@ def typeface(name: str) -> Typeface:
 
 @cache
 def script(characters: str) -> Typeface:
-    """Returns the typeface of these characters in two faces of DejaVu Sans, which has all of them."""
+    """Returns the typeface of these characters in two faces of DejaVu Sans, which must have all of them."""
     masks, numbers = zip(*_font_shapes(SCRIPT_FILES, characters), strict=True)
     return _from_masks(np.stack(masks), np.array(numbers))
 
@@ -131,7 +131,7 @@ def script(characters: str) -> Typeface:
 def handwriting(start: int, stop: int) -> Typeface:
     """Returns rows `start` to `stop` (of 1,797) of scikit-learn's handwritten digits, enlarged from 8 x 8.
 
-    Neighbouring rows share writers, so that disjoint ranges far apart have few or no writers in common.
+    Neighbouring rows share writers. Disjoint ranges that are far apart have few or no writers in common.
     """
     bunch = load_digits()
     margin = (_CANVAS - _DRAWN) // 2
