@@ -19,7 +19,7 @@ from submission.competition import ENGINES, PRECISIONS
 from submission.errors import UnusableInput, tell_once
 
 NAME_LENGTH = 200
-"""Characters of a class name, at most."""
+"""Largest number of characters of a class name."""
 
 Images = NDArray[np.uint8] | Tensor
 
@@ -29,25 +29,27 @@ class Classifier:
     """A frozen network: `logits, features = classifier(images)`.
 
     Images are uint8 RGB, a NumPy array (n, h, w, 3) or a tensor (n, 3, h, w), n >= 1. They go through the
-    network in one pass, so the caller chooses the batch size. BatchNorm uses its running statistics: an
-    image's logits do not depend on the others in its batch; with PyTorch up to rounding, with OpenVINO not at
-    all, nor on the number of threads.
+    network in one pass, so the caller chooses the batch size. BatchNorm uses its running statistics, so that
+    an image's logits do not depend on the other images in its batch: up to rounding with PyTorch, exactly
+    with OpenVINO, where they do not depend on the number of threads either.
 
     Attributes:
-        name: how commands, ids and files call the classifier.
-        arch: the name of its architecture: a key of ARCHITECTURES, or module:function of a UserNetwork.
-        network: as its weights are stored; copied on construction, then in evaluation mode and without
-            gradients.
-        deployed: the network folded for inference, which gives the same maps: what a call runs.
-        classes: k >= 2 class names, in the order of the logits.
-        mean, std: of the input on [0, 1], per RGB channel.
-        precision: of all but the head, which is applied in float32: "float32", "float16" or "bfloat16".
-        device: where the network runs, as PyTorch names it.
-        engine: "torch", or "openvino", where a CPU computes.
+        name: Name of the classifier in commands, ids and files.
+        arch: Name of its architecture: a key of ARCHITECTURES, or module:function of a UserNetwork.
+        network: Network as its weights are stored; copied on construction, then in evaluation mode and
+            without gradients.
+        deployed: Network folded for inference, with the same results; a call runs it.
+        classes: Names of the k >= 2 classes, in the order of the logits.
+        mean: Mean of the input on [0, 1], for each RGB channel.
+        std: Standard deviation of the input, for each RGB channel.
+        precision: Precision of all layers but the head, which is applied in float32: "float32", "float16" or
+            "bfloat16".
+        device: Device that the network runs on, named as in PyTorch.
+        engine: Engine that runs the network: "torch", or "openvino" on a CPU.
 
     Raises:
-        ValueError: a field has the wrong shape or range; the message names classifier and field.
-        UnusableInput: the device is not there.
+        ValueError: A field has the wrong shape or range; the message names classifier and field.
+        UnusableInput: The device does not exist.
     """
 
     name: str
@@ -103,12 +105,12 @@ class Classifier:
     def __call__(self, images: Images) -> tuple[Tensor, Tensor]:
         """Returns logits (n, k) and penultimate features (n, d) of the images, float32, on the device.
 
-        Where the network gives logits alone, d is 0.
+        If the network gives logits alone, d is 0.
 
         Raises:
-            ValueError: the images are not uint8, not RGB, or none.
-            UnusableInput: some logits are NaN or infinite, or not one for each class, or the images are too
-                small for the network or too many for the memory.
+            ValueError: The images are not uint8, not RGB, or there are none.
+            UnusableInput: Some logits are NaN or infinite, there is not one for each class, or the images are
+                too small for the network or too many for the memory.
         """
         inputs = self.normalised(images)
         with self._running(inputs):
@@ -132,7 +134,7 @@ class Classifier:
         return logits, features
 
     def features_of(self, inputs: Tensor) -> Tensor:
-        """Returns the features (n, d), float32, of `normalised` images: the bare pass of the engine."""
+        """Returns the features, float32 (n, d), of `normalised` images, without any check."""
         (features,) = self._part("features", inputs, self.precision)
         return features
 
@@ -145,7 +147,7 @@ class Classifier:
 
     @property
     def logits_alone(self) -> bool:
-        """Whether no linear layer gives the logits, so that there are no features."""
+        """True if the network has no linear head, and therefore no features."""
         return self.network.head is None
 
     @cached_property
@@ -157,16 +159,16 @@ class Classifier:
 
     @cached_property
     def head_bias(self) -> NDArray[np.float32]:
-        """The last layer's bias, float32 (k,); zeros where there is none."""
+        """The last layer's bias, float32 (k,); zeros if it has none."""
         if self.network.head is None or self.network.head.bias is None:
             return np.zeros(len(self.classes), np.float32)
         return self.network.head.bias.cpu().numpy().copy()
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of all that decides the logits, 64 hexadecimal digits.
+        """SHA-256 of everything that the logits depend on, 64 hexadecimal digits.
 
-        That is the architecture and its code where that is the user's, every tensor as stored (name, dtype,
+        It covers the architecture, with its code if that is the user's, every tensor as stored (name, dtype,
         shape, bytes), the normalisation, the classes and the precision; neither the name nor the `place`.
         """
         arch = (self.arch, self.network.code)
@@ -179,12 +181,12 @@ class Classifier:
 
     @cached_property
     def place(self) -> str:
-        """Where the logits are computed: the device and, where that is not PyTorch, engine and precision."""
+        """The device that computes the logits and, if that is not PyTorch, engine and precision."""
         engine, precision = computing(self.engine, self.precision, self.device)
         return self.device if engine == "torch" else f"{self.device} {engine} {precision}"
 
     def _part(self, name: str, inputs: Tensor, precision: str) -> tuple[Tensor, ...]:
-        """Returns what a part of the network gives, float32, by the engine that computes here."""
+        """Returns the results of a part of the network, float32, from the engine that this machine uses."""
         tell_differences(self.engine, self.precision, self.device)
         engine, at_hand = computing(self.engine, precision, self.device)
         part = Part(self.deployed, name)
@@ -194,7 +196,7 @@ class Classifier:
             return tuple(values.float() for values in part(inputs))
 
     def _compile(self, part: Part, inputs: Tensor, precision: str) -> Compiled | None:
-        """Returns what computes a part for inputs of this size, compiled once; None where PyTorch is to."""
+        """Returns the part compiled for inputs of this size, once for each size; None to use PyTorch."""
         size, threads = tuple(inputs.shape[1:]), torch.get_num_threads()
         key = (part.name, size, threads)
         if key not in self._compiled:
@@ -207,7 +209,7 @@ class Classifier:
 
     @contextmanager
     def _running(self, inputs: Tensor) -> Iterator[None]:
-        """Turn an error of the engine into one line."""
+        """Raise an error of the engine as UnusableInput with one line."""
         try:
             yield
         except RuntimeError as error:
@@ -219,10 +221,10 @@ class Classifier:
     def normalised(self, images: Images) -> Tensor:
         """Returns uint8 images of either layout as float32 (n, 3, h, w), channels last, on the device.
 
-        What `network` and `deployed` take, for those who need their gradients or hooks.
+        It is the input of `network` and `deployed`, for callers that need gradients or hooks.
 
         Raises:
-            ValueError: the images are not uint8, not RGB, or none.
+            ValueError: The images are not uint8, not RGB, or there are none.
         """
         if isinstance(images, np.ndarray):
             images = torch.from_numpy(images.copy())
@@ -242,7 +244,7 @@ def check_device(device: str) -> None:
     """Check that tensors can be made and computed with on `device`.
 
     Raises:
-        UnusableInput: there is no such device here, or it is none that computes.
+        UnusableInput: There is no such device here, or it cannot compute.
     """
     try:
         chosen = torch.device(device)

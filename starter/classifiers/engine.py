@@ -1,11 +1,11 @@
-"""Engine: what computes a network's maps, PyTorch or, on CPUs, OpenVINO, and in which precision.
+"""Engines that run a network: PyTorch or, on CPUs, OpenVINO, each in several precisions.
 
-OpenVINO compiles a network for the CPU that it runs on. An image's maps are the same bits whatever batch it
-is in and however many threads compute, which is not so in PyTorch. What the CPU computes in is asked of the
-library first: where a precision is asked for that the CPU lacks, it would take another one in silence.
+OpenVINO compiles a network for the CPU that it runs on. Its results for an image are the same bits in every
+batch and with every number of threads; those of PyTorch are not. The precisions of the CPU are read from
+the library first, since OpenVINO silently replaces a precision that the CPU lacks.
 
-The library is imported where it is used. Its `convert_model` reports its use to its makers; the frontend that
-is called here does not.
+OpenVINO is imported only when it is used. Its function `convert_model` reports usage to its makers; the
+frontend called here does not.
 """
 
 import warnings
@@ -23,22 +23,25 @@ from submission.competition import ENGINES, PRECISIONS
 from submission.errors import UnusableInput, tell_once, why
 
 TOLERANCES = {"float32": 1e-4, "float16": 0.01, "bfloat16": 0.05}
-"""By precision: how far maps may lie from PyTorch's in float32, as a share of the largest value."""
+"""Largest difference from PyTorch's float32 results, by precision, as a fraction of the largest value."""
 SLICE = 32
-"""Images that a thread is given at a time: they stay in the CPU's cache."""
+"""Number of images for each thread at a time: so few fit the CPU's cache."""
 _CAPABILITIES = {"FP32": "float32", "FP16": "float16", "BF16": "bfloat16"}
 
 
 class NotCompiled(Exception):
-    """OpenVINO cannot convert a network, or what it computes is not what PyTorch does; the reason, a line."""
+    """The error that OpenVINO cannot convert a network, or computes other values than PyTorch.
+
+    Its message is the reason, one line.
+    """
 
 
 class Part(nn.Module):
     """A part of a network as a module that can be traced.
 
     Attributes:
-        network: whose part it is, in evaluation mode and without gradients.
-        name: "features" or "stages", of images (n, 3, h, w); or "head", of features (n, d).
+        network: The whole network, in evaluation mode and without gradients.
+        name: "features" or "stages", which take images (n, 3, h, w), or "head", which takes features (n, d).
     """
 
     def __init__(self, network: Network, name: str) -> None:
@@ -57,17 +60,17 @@ class Part(nn.Module):
 
 
 class Compiled:
-    """A part of a network, compiled for this CPU, one size of inputs and so many threads.
+    """A part of a network, compiled for this CPU, one size of inputs and one number of threads.
 
     Args:
-        part: what is compiled.
-        size: the shape of one input: (3, h, w), or (d,).
-        precision: one of `precisions()`.
-        threads: how many compute.
+        part: Part to compile.
+        size: Shape of one input: (3, h, w), or (d,).
+        precision: One of `precisions()`.
+        threads: Number of threads.
 
     Raises:
-        NotCompiled: it cannot be converted, or what two inputs of noise give differs from PyTorch's by more
-            than the precision's tolerance.
+        NotCompiled: The part cannot be converted, or its results for two inputs of noise differ from
+            PyTorch's by more than the precision's tolerance.
     """
 
     def __init__(self, part: Part, size: tuple[int, ...], precision: str, threads: int) -> None:
@@ -85,7 +88,7 @@ class Compiled:
                 raise NotCompiled(f"its {precision} values of up to {largest:.2g} differ by {moved:.2g}")
 
     def __call__(self, inputs: Tensor) -> tuple[Tensor, ...]:
-        """Returns what the part gives of n inputs, float32, each as `Part.forward`."""
+        """Returns the results for n inputs, float32, with the shapes of `Part.forward`."""
         request = self._model.create_infer_request()
         numbers = inputs.contiguous().numpy()
         given = []
@@ -96,13 +99,13 @@ class Compiled:
 
 
 def chosen(engine: str, precision: str, device: str) -> tuple[str, str]:
-    """Returns the engine and the precision of a new competition: those asked for, "" being left open.
+    """Returns the engine and the precision of a new competition; "" asks for the default.
 
-    Left open, the engine is PyTorch, and the precision float16 where OpenVINO is asked for and can compute in
-    it here, else float32.
+    The default engine is PyTorch. The default precision is float16 if OpenVINO is asked for and can compute
+    in it on this machine, else float32.
 
     Raises:
-        UnusableInput: there is no such engine or precision, or PyTorch is to compute in float16.
+        UnusableInput: There is no such engine or precision, or float16 is asked of PyTorch.
     """
     if engine not in ("", *ENGINES):
         raise UnusableInput(f"--engine must be {' or '.join(ENGINES)}, got {engine!r}")
@@ -116,14 +119,14 @@ def chosen(engine: str, precision: str, device: str) -> tuple[str, str]:
 
 
 def computing(engine: str, precision: str, device: str) -> tuple[str, str]:
-    """Returns the engine and the precision that compute here where these are asked for."""
+    """Returns the engine and the precision that this machine uses if these are asked for."""
     if engine == "openvino" and _on_cpu(device) and not _missing():
         return engine, precision if precision in precisions() else "float32"
     return "torch", "bfloat16" if precision == "bfloat16" else "float32"
 
 
 def tell_differences(engine: str, precision: str, device: str) -> None:
-    """Tell the user, once a process, where something else computes than a competition names."""
+    """Tell the user, once per process, if this machine uses another engine or precision than is asked for."""
     here = computing(engine, precision, device)
     if here == (engine, precision):
         return
@@ -138,7 +141,7 @@ def tell_differences(engine: str, precision: str, device: str) -> None:
 
 
 def may_differ(precision: str) -> str:
-    """Returns by how much another engine may move logits, for people.
+    """Returns a phrase on the largest difference of logits between engines.
 
     >>> may_differ("float32")
     'logits may differ by 0.01 % of the largest'
@@ -147,21 +150,21 @@ def may_differ(precision: str) -> str:
 
 
 def arithmetic(engine: str, precision: str, device: str) -> str:
-    """Returns what the last digits of logits depend on: the library with its version, and the precision."""
+    """Returns the library, its version and the precision, on which the last digits of logits depend."""
     name, here = computing(engine, precision, device)
     return f"{name} {version(name).partition('+')[0]} in {here}"
 
 
 @cache
 def precisions() -> tuple[str, ...]:
-    """Returns the precisions that OpenVINO can compute in on this CPU."""
+    """Returns the precisions in which OpenVINO can compute on this CPU."""
     found = _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     return tuple(precision for told, precision in _CAPABILITIES.items() if told in found)
 
 
 @cache
 def _missing() -> str:
-    """Returns why OpenVINO cannot be used here; "" where it can."""
+    """Returns the reason why OpenVINO cannot be used here; "" if it can."""
     if find_spec("openvino") is None:
         return 'openvino is not installed (pip install "unseen[fast]")'
     try:

@@ -1,6 +1,6 @@
 """A content-addressed cache of arrays: a key is the hash of everything that the arrays depend on.
 
-Url: an address in any file system of fsspec (S3, GCS, SFTP, ...), with what a cache asks of a Path.
+The cache is a folder, or an address (`Url`) in any file system of fsspec: S3, GCS, SFTP and others.
 """
 
 import secrets
@@ -21,19 +21,21 @@ from submission.errors import UnusableInput, tell_once
 from submission.files import replacing, write_text
 
 PAUSES = (0.1, 0.4, 1.6, 6.4)
-"""Seconds after which a request that failed is made again; a fifth failure is told."""
+"""Pauses, in seconds, before a failed request is repeated; the fifth failure raises an error."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Url:
-    """An address; objects are written whole or not at all where the store says so, as S3 does.
+    """An address of an object or folder in a file system of fsspec.
+
+    It has the methods of a Path that a cache uses. Writes are atomic if those of the store are, as S3's are.
 
     Attributes:
-        url: as ``s3://bucket/folder``.
-        files: fsspec's file system behind it.
-        known: addresses that are there for sure, shared with all addresses below the same root: asking S3
-            takes some milliseconds each.
+        url: Address, such as ``s3://bucket/folder``.
+        files: File system of fsspec that holds it.
+        known: Addresses of objects that exist, shared by all addresses below one root; each saves a request,
+            which takes some milliseconds with S3.
     """
 
     url: str
@@ -47,7 +49,7 @@ class Url:
         return Url(f"{self.url}/{name}", self.files, self.known)
 
     def exists(self) -> bool:
-        """Returns whether an object is there."""
+        """Returns True if there is an object at the address."""
         if self.url in self.known:
             return True
         try:
@@ -58,34 +60,41 @@ class Url:
         return True
 
     def read_bytes(self) -> bytes:
-        """Returns the object. Raises FileNotFoundError where there is none."""
+        """Returns the bytes of the object.
+
+        Raises:
+            FileNotFoundError: There is no object at the address.
+        """
         return self._asked(self.files.cat_file, self.url)
 
     def write_bytes(self, data: bytes) -> None:
-        """Put the object there, over what there was."""
+        """Write the object, replacing an earlier one."""
         self._asked(self.files.pipe_file, self.url, data)
         self.known.add(self.url)
 
     def unlink(self, missing_ok: bool = True) -> None:
-        """Remove the object, if it is there; S3 does not tell, so nothing else can be asked for."""
+        """Remove the object if there is one.
+
+        `missing_ok` is always True in effect: S3 does not report whether an object was there.
+        """
         self.known.discard(self.url)
         with suppress(FileNotFoundError):
             self._asked(self.files.rm_file, self.url)
 
     def look(self) -> None:
-        """Learn what is below in one listing, so that `exists` need not ask for it one by one."""
+        """List all objects below the address, so that `exists` needs no request for each."""
         self.files.invalidate_cache()
         found = self._asked(self.files.find, self.url)
         self.known.update(self.files.unstrip_protocol(path) for path in found)
 
     def _asked(self, request: Callable[..., T], *arguments: object) -> T:
-        """Returns what a request gives; one that fails is made again, after longer and longer pauses.
+        """Returns the result of a request; a failed one is repeated after the `PAUSES`.
 
-        Every request may be made twice: an object is written as a whole, and one that is gone stays gone.
+        Repeating is safe for every request: objects are written whole, and removing one twice does no harm.
 
         Raises:
-            FileNotFoundError: there is no such object.
-            OSError: the request failed each time, or is not allowed; the address is named.
+            FileNotFoundError: There is no such object.
+            OSError: The request failed each time, or is not allowed; the message names the address.
         """
         for pause in (*PAUSES, None):
             try:
@@ -101,7 +110,7 @@ class Url:
 
 @lru_cache
 def open_url(url: str) -> Url:
-    """Returns the address `url`, without anything being asked of it.
+    """Returns the address `url`, without a request to it.
 
     Raises:
         UnusableInput: fsspec or the library for this kind of address is not installed, or there is no such
@@ -122,29 +131,30 @@ Arrays = dict[str, NDArray[Any]]
 Layout = Mapping[str, tuple[type[np.generic], tuple[int, ...]]]
 """The arrays that an entry must hold: name -> (type, shape)."""
 ELSEWHERE = "cache.txt"
-"""The file in a competition's folder that says where its cache is, if not beside it."""
+"""Name of the file in a competition's folder that holds the place of its cache, if it was moved."""
 
 
 @dataclass(frozen=True)
 class Cache:
     """Arrays kept under ``root/<kind>/<key>.safetensors``, written atomically and never unpickled.
 
-    A folder `root` is made with mode 0700: in the OOD track what is there tells IND from OOD images.
+    A folder `root` is made with mode 0700: in the OOD track its contents tell IND from OOD images.
+
+    Attributes:
+        root: Folder or address of the cache.
     """
 
     root: Path | Url
 
     def path(self, kind: str, key: str) -> Any:
-        """Returns where the entry `key` of `kind` is kept.
-
-        a Path, or a Url, which does what is asked of it here.
-        """
+        """Returns the place of the entry `key` of `kind`, a Path or a Url."""
         return self.root / kind / f"{key}.safetensors"
 
     def load(self, kind: str, key: str, layout: Layout) -> Arrays | None:
-        """Returns the entry's arrays, or None where no entry has that layout and finite values alone.
+        """Returns the arrays of the entry; None if it is missing or does not fit the layout.
 
-        A damaged or foreign file counts as none: whoever asks makes the entry again.
+        An entry fits if it has these arrays and all values are finite. A damaged or foreign file counts as
+        missing: the caller computes the entry again.
         """
         path = self.path(kind, key)
         try:
@@ -156,7 +166,7 @@ class Cache:
         return dict(arrays) if fits(arrays, layout) else None
 
     def store(self, kind: str, key: str, arrays: Arrays) -> None:
-        """Write the entry; a reader sees the whole of it or nothing."""
+        """Write the entry atomically."""
         self.make()
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         path = self.path(kind, key)
@@ -170,7 +180,7 @@ class Cache:
                 raise OSError(f"{self.root} cannot be written: {error}") from error
 
     def put(self, name: str, data: bytes) -> None:
-        """Keep bytes under ``root/name``, whole or not at all, for others who share the cache."""
+        """Write bytes to ``root/name`` atomically, for others who share the cache."""
         path = self.root / name
         if isinstance(path, Url):
             path.write_bytes(data)
@@ -180,12 +190,12 @@ class Cache:
             temporary.write_bytes(data)
 
     def make(self) -> None:
-        """Make its folder, for the owner alone, where there is none."""
+        """Make the folder of the cache, readable by the owner alone, if it does not exist."""
         if isinstance(self.root, Path):
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def look(self) -> None:
-        """List all entries at once, where asking for a single one takes long."""
+        """List all entries at once if the cache is at an address, where a request for each takes long."""
         if isinstance(self.root, Url):
             self.root.look()
 
@@ -196,7 +206,8 @@ _chosen: dict[Path, str] = {}  # where `--cache` said in this process, by the co
 def cache_of(root: Path) -> Cache:
     """Returns the cache of the competition in `root`: its folder ``cache``, unless `keep_elsewhere` moved it.
 
-    A note in a folder without ``private/`` may have come with an archive: it is not followed.
+    The note that `keep_elsewhere` wrote is ignored in a folder without ``private/``: it may have come with an
+    archive.
     """
     root, note = root.absolute(), root / ELSEWHERE
     if root in _chosen:
@@ -222,7 +233,7 @@ def at(location: str) -> Cache:
     """Returns the cache in a folder, or at an address such as ``s3://bucket/folder``.
 
     Raises:
-        UnusableInput: the library for such an address is not installed, or there is no such kind of address.
+        UnusableInput: The library for such an address is not installed, or the kind is unknown.
     """
     return Cache(open_url(location) if "://" in location else Path(location))
 
@@ -230,10 +241,10 @@ def at(location: str) -> Cache:
 def keep_elsewhere(root: Path, location: str) -> None:
     """Use `location`, a folder or an address, as the cache of the competition in `root` from now on.
 
-    In a participant's copy it is for this process alone, since the note of it could be anybody's.
+    In a participant's copy this holds for the current process alone, since notes in archives are not trusted.
 
     Raises:
-        UnusableInput: nothing can be written and read there.
+        UnusableInput: The place cannot be written to.
     """
     place = location.rstrip("/") if "://" in location else str(Path(location).absolute())
     cache, name = at(place), f".probe-{secrets.token_hex(4)}"
@@ -251,6 +262,6 @@ def keep_elsewhere(root: Path, location: str) -> None:
 
 
 def fits(arrays: Arrays, layout: Layout) -> bool:
-    """Returns whether these are the arrays of `layout`, by name, type and shape, with finite values alone."""
+    """Returns True if the arrays have the names, types and shapes of `layout`, and finite values alone."""
     found = {name: (array.dtype.type, array.shape) for name, array in arrays.items()}
     return found == layout and all(np.isfinite(array).all() for array in arrays.values())

@@ -1,7 +1,7 @@
-"""Observing: one pass of a classifier over a set gives all that the chosen methods ask for, kept in a cache.
+"""Observations: one pass of a classifier over a set gives the data that the chosen methods need.
 
-It is a map over (set, classifier) with no shared state: `observe` is the one function from a rendering, a
-classifier and needs to cache entries, and `observe_all` the one place that calls it for many.
+They are kept in a cache. `observe` writes the cache entries of one set and one classifier, and depends on no
+other state; `observe_all` calls it for many sets.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ from submission.errors import UnusableInput
 from submission.files import digest_of
 
 VERSION = 3
-"""Part of every cache key: raise it when this module, image_stats or the rendering changes what they give."""
+"""Part of every cache key: raise it when the values from this module, image_stats or the rendering change."""
 PARTS = {
     "logits": ("logits",),
     "moments": ("mean", "covariance"),
@@ -46,21 +46,21 @@ PARTS = {
     "rotations": ROTATED,
     "grey": ("grey",),
 }
-"""The parts that an observation is kept in, and the arrays in each."""
+"""Parts of an observation, each one cache entry, and the names of the arrays in them."""
 HALF = 65504
 """The largest number of float16."""
 
 
 @dataclass(frozen=True)
 class Observer:
-    """A classifier with the cache that its observations go to, and what some needs ask for besides.
+    """A classifier with the cache for its observations, and the networks that some needs require.
 
     Attributes:
-        classifier: who looks.
-        cache: where observations are kept.
-        head: the rotation head, for "rotation".
-        peers: the competition's other classifiers, for "peers".
-        referees: the competition's, for "referee" and "referee_features".
+        classifier: Classifier whose observations these are.
+        cache: Cache that keeps the observations.
+        head: Rotation head, for the need "rotation"; None without one.
+        peers: Observers of the competition's other classifiers, for "peers".
+        referees: Referees of the competition, for "referee" and "referee_features".
     """
 
     classifier: Classifier
@@ -70,7 +70,7 @@ class Observer:
     referees: tuple[Referee, ...] = ()
 
     def with_rotation_head(self, train_ref: ImageSet) -> "Observer":
-        """Returns this observer with a rotation head fitted on `train_ref`, from the cache if it is there."""
+        """Returns this observer with a rotation head fitted on `train_ref`, or read from the cache."""
         key = digest_of(VERSION, self.classifier.digest, self.classifier.place, train_ref.digest)
         shape = (len(ROTATIONS), self.classifier.head_weight.shape[1])
         layout: Layout = {"weight": (np.float32, shape), "bias": (np.float32, shape[:1])}
@@ -98,19 +98,19 @@ class Observer:
         return digest_of(*common, self.classifier.digest, self.classifier.place, head)
 
     def has(self, part: str, rendering: Rendering) -> bool:
-        """Returns whether the cache has an entry of this part."""
+        """Returns True if the cache has an entry for this part."""
         return bool(self.cache.path(part, self.key(part, rendering)).exists())
 
     def load(self, part: str, rendering: Rendering) -> Arrays | None:
-        """Returns the part from the cache; None where it is not there as it was."""
+        """Returns the arrays of the part from the cache; None if the entry is missing or damaged."""
         return self.cache.load(part, self.key(part, rendering), self.layout(part, len(rendering)))
 
     def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
-        """Returns one pass over the set: the arrays of each part asked for."""
+        """Returns the arrays of each of the parts, from one pass over the set."""
         return compute(rendering, self.classifier, parts, self.head)
 
     def layout(self, part: str, n: int) -> Layout:
-        """Returns what the cache holds of one part of an observation of n images."""
+        """Returns the type and shape of each array of one part of an observation of n images."""
         k, d = self.classifier.head_weight.shape
         if part == "moments":
             return {"mean": (np.float64, (d,)), "covariance": (np.float32, (d * (d + 1) // 2,))}
@@ -122,10 +122,10 @@ class Observer:
 def compute(
     rendering: Rendering, classifier: Classifier, parts: Iterable[str], head: RotationHead | None = None
 ) -> dict[str, Arrays]:
-    """Returns one pass over the set: the arrays of each part asked for.
+    """Returns the arrays of each of the parts, from one pass of the classifier over the set.
 
     Raises:
-        ValueError: "rotation" without a rotation head.
+        ValueError: "rotation" is asked for without a rotation head.
     """
     wanted = frozenset(parts)
     if "rotation" in wanted and head is None:
@@ -143,9 +143,9 @@ def compute(
 def _see(
     images: torch.Tensor, classifier: Classifier, wanted: frozenset[str], head: RotationHead | None
 ) -> dict[str, torch.Tensor]:
-    """Returns what the wanted parts are made of, for one chunk of images.
+    """Returns the arrays that the wanted parts are made of, for one chunk of images.
 
-    No forward pass that none of them needs.
+    Only forward passes that some wanted part needs are run.
     """
     rows = {}
     if wanted & {"logits", "moments", "features", "rotation"}:
@@ -164,13 +164,16 @@ def _see(
 
 
 def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> bool:
-    """Put every missing part of the observation into the cache. Whether anything had to be computed.
+    """Put every missing part of the observation into the cache.
+
+    Returns:
+        True if some part had to be computed.
 
     Raises:
-        ValueError: an unknown need, "rotation" without a rotation head, "peers" without peers, or "referee"
-            without referees.
-        UnusableInput: the classifier's features are too large to compute with, the set has another number of
-            images than it says, or a referee cannot look at it.
+        ValueError: A need is unknown, or "rotation" is needed without a rotation head, "peers" without peers,
+            or "referee" without referees.
+        UnusableInput: Some values are not finite, the set has another number of images than it declares, or a
+            referee cannot encode it.
     """
     wanted = missing(rendering, observer, needs)
     for looking, parts in wanted:
@@ -189,7 +192,7 @@ def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ())
 def missing(
     rendering: Rendering, observer: Observer, needs: Iterable[str]
 ) -> list[tuple[Observer | Referee, tuple[str, ...]]]:
-    """Returns the observer, peers and referees that must look at the set, each with the parts to compute."""
+    """Returns the observer, peers and referees with missing cache entries for the set, and these parts."""
     needs = tuple(needs)
     asked: list[tuple[Observer | Referee, tuple[str, ...]]] = [(observer, _parts(observer, needs))]
     if "peers" in needs:
@@ -202,7 +205,7 @@ def missing(
 
 
 def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> Observation:
-    """Returns the observation from the cache; what is missing or damaged there is computed first."""
+    """Returns the observation from the cache; missing or damaged entries are computed first."""
     needs = tuple(needs)
     parts = _parts(observer, needs)
     found: Arrays = {}
@@ -243,9 +246,9 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
 def _load(
     rendering: Rendering, observer: Observer, looking: Observer | Referee, part: str, needs: tuple[str, ...]
 ) -> Arrays:
-    """Returns one part of what `looking` sees.
+    """Returns one part of the observation of the set by `looking`.
 
-    Where it is not there as it was, all that is missing is made.
+    If its entry is missing or damaged, all missing entries are computed first.
     """
     arrays = looking.load(part, rendering)
     if arrays is None:
@@ -259,10 +262,10 @@ def _load(
 def observe_all(
     renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], progress: bool = True
 ) -> Lazy[Observation]:
-    """Observe every set, resuming where the cache ends; a bar counts the images that are not in it yet.
+    """Observe every set that is not in the cache yet; a progress bar counts the images of these sets.
 
     Returns:
-        The observations, each read from the cache when it is asked for.
+        The observations, each read from the cache when it is used.
     """
     needs = tuple(needs)
     left = [rendering for rendering in renderings if missing(rendering, observer, needs)]
@@ -279,12 +282,12 @@ def observe_all(
 
 
 def logits_alone(renderings: Sequence[Rendering], observer: Observer) -> Lazy[Observation]:
-    """Returns sets that were observed, each read with its logits alone when it is asked for."""
+    """Returns the observations of observed sets with their logits alone, each read when it is used."""
     return Lazy(tuple(renderings), lambda rendering: read(rendering, observer))
 
 
 def _parts(observer: Observer, needs: Iterable[str]) -> tuple[str, ...]:
-    """Returns the parts that the observer itself keeps for these needs."""
+    """Returns the parts that these needs require of the observer itself."""
     wanted = frozenset(needs)
     unknown = sorted(wanted - set(NEEDS))
     if unknown:
@@ -297,13 +300,16 @@ def _parts(observer: Observer, needs: Iterable[str]) -> tuple[str, ...]:
 
 
 def _refereed(observer: Observer, needs: tuple[str, ...]) -> list[tuple[Referee, tuple[str, ...]]]:
-    """Returns the referees who look at a set for these needs, each with the parts that it keeps."""
+    """Returns the referees that these needs require, each with its parts."""
     asked = [(each, each.parts(needs, number == 0)) for number, each in enumerate(observer.referees)]
     return [(each, parts) for each, parts in asked if parts]
 
 
 def _moments(features: NDArray[np.float32]) -> Arrays:
-    """Returns mean and the covariance's lower triangle, float32 on disk, summed in float64."""
+    """Returns the mean, (d,), and the lower triangle of the covariance, float32 (d (d + 1) / 2,).
+
+    Both are summed in float64.
+    """
     mean, covariance = mean_and_covariance(features)
     return {"mean": mean, "covariance": covariance[np.tril_indices(len(mean))].astype(np.float32)}
 

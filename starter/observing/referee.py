@@ -1,11 +1,12 @@
-"""A referee: an encoder that learnt from other images, with calibrated linear probes for the classes.
+"""A referee: an encoder trained on other images, with calibrated linear probes for the classes.
 
-What methods learn from must be out of sample, so there are several probes. The first has learnt from all that
-probes learn from, training images as they are and under the operations of the meta-train sets; it judges what
-is no meta-train set. An image of a meta-train set gets the one that has not seen any operation of the blocks
-that the set's operations are in; an image of `train_ref`, where probes have learnt from those, gets the one
-that has not seen its half. No probe learns from the images that meta-train, validation and test sets are made
-of, nor from the reference, which calibrates.
+Methods must be fitted to predictions that are out of sample, so there are several probes. The first is
+trained on all images for probes: training images, undistorted and under the operations of the meta-train
+sets. It predicts all sets except the meta-train sets. For an image of a meta-train set the probe is used that
+was trained without the blocks of operations that contain those of the set; for an image of `train_ref`, if
+probes were trained on it, the one trained without the half that holds the image. No probe is trained on the
+images that meta-train, validation and test sets are made of, nor on the reference, which serves for
+calibration.
 """
 
 import hashlib
@@ -30,24 +31,24 @@ from submission.errors import UnusableInput
 from submission.files import digest_of, replacing
 
 VERSION = 1
-"""Part of every key of what referees see: raise it when that changes."""
+"""Part of every cache key of a referee: raise it when its values change."""
 BLOCKS = 4
-"""Operations that stand together are left out together."""
+"""Number of blocks of operations; the operations of one block are left out together."""
 NO_OPERATIONS = frozenset({"identity", "class_prior", "sub_population"})
 """Families of recipes that change no pixel."""
 WHOLE = (-1, frozenset[int]())
-"""What the first probe has not seen: neither half of `train_ref`, nor a block."""
+"""The `Unseen` of the first probe, which was trained on everything: no half and no block."""
 HALF = 65504
 """The largest number of float16."""
 
 Unseen = tuple[int, frozenset[int]]
-"""A half of `train_ref` (0, 1; -1 for none) and the blocks of operations that a probe has not seen."""
+"""The half of `train_ref` (0, 1; -1 for none) and the blocks of operations left out of a probe's training."""
 
 
 def operation_blocks(families: Iterable[frozenset[str]], count: int = BLOCKS) -> tuple[frozenset[str], ...]:
-    """Returns all operations in `count` blocks, in turn in alphabetical order.
+    """Returns all operations, dealt out in alphabetical order to `count` blocks.
 
-    Fewer where there are few operations.
+    There are fewer blocks if there are fewer operations.
 
     >>> [sorted(block) for block in operation_blocks([frozenset("abc"), frozenset("ade")], 2)]
     [['a', 'c', 'e'], ['b', 'd']]
@@ -57,27 +58,27 @@ def operation_blocks(families: Iterable[frozenset[str]], count: int = BLOCKS) ->
 
 
 def touched(families: frozenset[str], blocks: Iterable[frozenset[str]]) -> frozenset[int]:
-    """Returns the numbers of the blocks that some of the families are in."""
+    """Returns the numbers of the blocks that contain some of the families."""
     return frozenset(number for number, block in enumerate(blocks) if block & families)
 
 
 @dataclass(frozen=True, eq=False)
 class Probes:
-    """Linear maps from an encoder's features to calibrated logits, and who is judged by which.
+    """Linear maps from an encoder's features to calibrated logits, with the rule which map an image gets.
 
     Attributes:
-        spec: how the encoder was named.
-        encoder: its own name, which tells its weights.
-        weight: float32 (p, k, d).
-        bias: float32 (p, k).
-        unseen: what each of the p probes has not seen; the first has seen all.
-        blocks: operations that are left out together.
-        base: the digest of the images that meta-train sets are made of.
-        train_ref: the digest of the unlabelled training images.
-        figures: what was measured of them, plain JSON values by name.
+        spec: Name of the encoder as the user gave it.
+        encoder: Name of the encoder that identifies its weights.
+        weight: Weights, float32 (p, k, d).
+        bias: Biases, float32 (p, k).
+        unseen: Data left out of the training of each of the p probes; of the first, none.
+        blocks: Operations that are left out together.
+        base: Digest of the images that meta-train sets are made of.
+        train_ref: Digest of the unlabelled training images.
+        figures: Measurements of the probes, JSON values by name.
 
     Raises:
-        ValueError: shapes do not fit.
+        ValueError: Shapes do not fit, values are not finite, or the first probe leaves something out.
     """
 
     spec: str
@@ -103,7 +104,7 @@ class Probes:
             raise ValueError("weights that are not finite")
 
     def numbers(self, rendering: Rendering) -> NDArray[np.int64]:
-        """Returns which probe judges each image of a set, int64 (n,)."""
+        """Returns the number of the probe for each image of a set, int64 (n,)."""
         found = np.zeros(len(rendering), np.int64)
         if not isinstance(rendering, FromRecipe):
             return found
@@ -116,9 +117,9 @@ class Probes:
         return found
 
     def number(self, unseen: Unseen) -> int:
-        """Returns the probe that has not seen this.
+        """Returns the number of the probe trained without `unseen`.
 
-        Where there is none, the one that has seen no operation.
+        Without one, it is the probe trained without operations if `unseen` has blocks, else the first.
         """
         if unseen in self.unseen:
             return self.unseen.index(unseen)
@@ -126,7 +127,7 @@ class Probes:
         return self.unseen.index(none) if unseen[1] and none in self.unseen else 0
 
     def logits(self, features: NDArray[np.float16], numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Returns calibrated logits, float32 (n, k), of features (n, d), each by the probe of its number."""
+        """Returns calibrated logits, float32 (n, k), of features (n, d), from the probes `numbers` (n,)."""
         found = np.empty((len(features), self.bias.shape[1]), np.float32)
         for number in np.unique(numbers):
             rows = numbers == number
@@ -135,14 +136,14 @@ class Probes:
 
     @cached_property
     def digest(self) -> str:
-        """Identifies encoder and probes by their numbers."""
+        """SHA-256 of the encoder's name and all values of the probes."""
         unseen = [(half, sorted(blocks)) for half, blocks in self.unseen]
         blocks = [sorted(block) for block in self.blocks]
         numbers = [hashlib.sha256(each.tobytes()).hexdigest() for each in (self.weight, self.bias)]
         return digest_of(self.encoder, numbers, unseen, blocks, self.base, self.train_ref)
 
     def save(self, path: Path) -> None:
-        """Write them as safetensors, atomically; the same probes give the same bytes."""
+        """Write the probes as safetensors, atomically; the same probes give the same bytes."""
         told = {
             "spec": self.spec,
             "encoder": self.encoder,
@@ -158,7 +159,11 @@ class Probes:
 
     @classmethod
     def load(cls, path: Path, classes: int) -> "Probes":
-        """Returns what `save` wrote, for so many classes. Raises UnusableInput where it is not that."""
+        """Returns the probes that `save` wrote.
+
+        Raises:
+            UnusableInput: The file holds no probes, or probes for another number of classes than `classes`.
+        """
         try:
             with safetensors.safe_open(path, framework="np") as file:
                 weight, bias = file.get_tensor("weight"), file.get_tensor("bias")
@@ -184,15 +189,15 @@ class Probes:
 
 @dataclass(frozen=True, eq=False)
 class Referee:
-    """Probes with their encoder and the cache that what they see goes to.
+    """Probes with their encoder and the cache for their observations.
 
     Attributes:
-        name: how methods and files call the referee.
-        probes: its probes.
-        cache: where what it has seen is kept.
-        encoder: gives the encoder, which is loaded when it is needed.
-        packed: a file of what was seen of the public sets, where there is one.
-        device: where the encoder runs.
+        name: Name of the referee in methods and files.
+        probes: Probes of the referee.
+        cache: Cache that keeps its observations.
+        encoder: Function that loads the encoder, called when it is needed.
+        packed: File with its observations of the public sets; None without one.
+        device: Device that the encoder runs on.
     """
 
     name: str
@@ -203,32 +208,32 @@ class Referee:
     device: str = "cpu"
 
     def parts(self, needs: Iterable[str], first: bool) -> tuple[str, ...]:
-        """Returns what this referee keeps of `needs`; only a competition's first referee keeps features."""
+        """Returns the parts that `needs` require of this referee; only the first one keeps features."""
         wanted = ("referee", "referee_features") if first else ("referee",)
         return tuple(part for part in wanted if part in needs)
 
     def key(self, part: str, rendering: Rendering) -> str:
-        """Returns the cache key of what it sees of a set."""
+        """Returns the cache key of one part of its observation of a set."""
         judged = self.probes.digest if part == "referee" else self.probes.encoder
         return digest_of(VERSION, part, rendering.digest, judged, self.device)
 
     def layout(self, part: str, n: int) -> Layout:
-        """Returns what is kept of n images."""
+        """Returns the type and shape of each array of a part, for n images."""
         _, k, d = self.probes.weight.shape
         if part == "referee":
             return {"logits": (np.float32, (n, k))}
         return {"features": (np.float16, (n, d))}
 
     def has(self, part: str, rendering: Rendering) -> bool:
-        """Returns whether it has looked at the set."""
+        """Returns True if the part of the set is packed or in the cache."""
         packed = packed_name(part, rendering) in self._packed
         return packed or bool(self.cache.path(part, self.key(part, rendering)).exists())
 
     def load(self, part: str, rendering: Rendering) -> Arrays | None:
-        """Returns what it has seen of a set, packed or in the cache; None where that is nothing.
+        """Returns the part of its observation of a set, packed or from the cache; None if there is none.
 
         Raises:
-            UnusableInput: what is packed does not fit the set.
+            UnusableInput: The packed arrays do not fit the set.
         """
         layout, name = self.layout(part, len(rendering)), packed_name(part, rendering)
         if self.packed is None or name not in self._packed:
@@ -244,10 +249,10 @@ class Referee:
         return found
 
     def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
-        """Returns one pass over the set, or none where its features are known: the arrays of each part.
+        """Returns the arrays of each part; the encoder runs only if the set's features are not known yet.
 
         Raises:
-            UnusableInput: the encoder is not here, is another than the probes', or cannot encode the images.
+            UnusableInput: The encoder cannot be loaded, is not the probes' one, or cannot encode the images.
         """
         known = self.load("referee_features", rendering)
         features = known["features"] if known else self._features(rendering)
@@ -273,7 +278,7 @@ class Referee:
 
     @cached_property
     def _packed(self) -> frozenset[str]:
-        """The names of what is packed."""
+        """The names of the packed arrays."""
         if self.packed is None:
             return frozenset()
         with _opened(self.packed) as file:
@@ -281,10 +286,10 @@ class Referee:
 
 
 def half_features(encoder: ImageEncoder, images: torch.Tensor) -> NDArray[np.float16]:
-    """Returns the features of uint8 images (n, 3, h, w), float16 (n, d), beyond +-65504 cut to it.
+    """Returns the features of uint8 images (n, 3, h, w), float16 (n, d), clipped to +-65504.
 
     Raises:
-        UnusableInput: the encoder cannot encode them.
+        UnusableInput: The encoder cannot encode the images.
     """
     pixels = np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
     try:
@@ -301,19 +306,23 @@ def half_features(encoder: ImageEncoder, images: torch.Tensor) -> NDArray[np.flo
 
 
 def packed_name(part: str, rendering: Rendering) -> str:
-    """Returns what the archive calls a part of what was seen of a set."""
+    """Returns the name, in the packed file, of a part of the observation of a set."""
     return f"{part}/{rendering.digest}"
 
 
 def write_packed(path: Path, seen: Arrays) -> None:
-    """Write what was seen of public sets as safetensors, atomically."""
+    """Write the observations `seen` of public sets, by packed name, as safetensors, atomically."""
     contiguous = {name: np.ascontiguousarray(seen[name]) for name in sorted(seen)}
     with replacing(path) as temporary:
         temporary.write_bytes(save(contiguous))
 
 
 def _opened(path: Path) -> Any:
-    """Returns what `write_packed` wrote, open. Raises UnusableInput where it is not that."""
+    """Returns the opened file that `write_packed` wrote.
+
+    Raises:
+        UnusableInput: The file cannot be opened as safetensors.
+    """
     try:
         return safetensors.safe_open(path, framework="np")
     except (OSError, safetensors.SafetensorError) as error:
