@@ -1,4 +1,4 @@
-"""Which class a classifier takes another class's images for, and how near in meaning the two are.
+"""Prediction graphs: the classes predicted for images of other classes, and how similar they are.
 
 Source: Recalcati et al. 2023, section V: the mean of the path and the Wu & Palmer similarity of the true and
 the predicted class, averaged per class (figures 2 and 3), and the graph of the predictions with its pruning.
@@ -21,21 +21,21 @@ from starter.meaning.wordnet import WordNet
 from submission.errors import UnusableInput
 from submission.files import write_text
 
-_CHUNK = 500  # images classified at a time
+_CHUNK = 500  # number of images classified at a time
 LEAST_SHARE = 0.25
-"""Edges with less of their class's images are pruned. It leaves about an edge a node, as the paper's weight
-does, which it does not name."""
+"""Share of a class's images below which an edge is pruned. It leaves about one edge per node, as the paper's
+threshold does, whose value is not given there."""
 
 
 @dataclass(frozen=True)
 class PredictionGraph:
-    """Classes and what they are taken for.
+    """Classes and the classes predicted for their images.
 
     Attributes:
-        edges: a row per pair of a true and a predicted class with an image: `source`, `true`, `word` (the
-            first of its synset), `assignment`, `predicted`, `images` (count), `share` of the true class's
-            images, `similarity` (NaN where a class has no synset), and `kept`, in the pruned graph.
-        nodes: how many classes the full graph has, the predicted ones included.
+        edges: A row for each pair of a true and a predicted class with an image: `source`, `true`, `word`
+            (the first of its synset), `assignment`, `predicted`, `images` (number), `share` of the true
+            class's images, `similarity` (NaN if a class has no synset), and `kept`, True in the pruned graph.
+        nodes: Number of classes in the full graph, including the predicted ones.
     """
 
     edges: pd.DataFrame
@@ -47,23 +47,23 @@ class PredictionGraph:
         return self.edges[self.edges["kept"]]
 
     def per_class(self) -> pd.DataFrame:
-        """Returns for each true class (figure 2).
+        """Returns a row for each true class (figure 2).
 
-        Images, mean similarity, the class most predicted and its share.
+        Columns: its images, their mean similarity, the class predicted most often and its share.
         """
         most = self.edges.loc[self.edges.groupby(["source", "true"], sort=False)["images"].idxmax()]
         found = _means(self.edges, ["source", "true", "word", "assignment"])
         return found.assign(most=most["predicted"].to_numpy(), most_share=most["share"].to_numpy())
 
     def per_prediction(self) -> pd.DataFrame:
-        """Returns for each predicted class (figure 3), over images of OOD classes.
+        """Returns a row for each predicted class, over images of OOD classes (figure 3).
 
-        Images, mean similarity.
+        Columns: their number and mean similarity.
         """
         return _means(self.edges[self.edges["assignment"].isin(["near", "far"])], ["predicted"])
 
     def describe(self) -> str:
-        """Returns `sizes`, and for each assignment the means over its classes."""
+        """Returns `sizes` and, for each assignment, the means over its classes, as text."""
         means = self.per_class().groupby("assignment", sort=False)[["similarity", "most_share"]]
         table = (
             means.mean()
@@ -78,7 +78,7 @@ class PredictionGraph:
         return "\n".join((self.sizes(), *lines))
 
     def sizes(self) -> str:
-        """Returns the nodes and edges of the full and of the pruned graph."""
+        """Returns the numbers of nodes and edges of the full and of the pruned graph, as text."""
         pruned = self.pruned
         nodes = len({*zip(pruned["source"], pruned["true"], strict=True)}) + pruned["predicted"].nunique()
         return (
@@ -86,7 +86,7 @@ class PredictionGraph:
         )
 
     def write(self, folder: Path) -> list[Path]:
-        """Write edges.csv, classes.csv and predictions.csv."""
+        """Write edges.csv, classes.csv and predictions.csv, and return their paths."""
         tables = {"edges": self.edges, "classes": self.per_class(), "predictions": self.per_prediction()}
         paths = {folder / f"{name}.csv": table for name, table in tables.items()}
         for path, table in paths.items():
@@ -103,19 +103,19 @@ def predicted_graph(
     least_share: float = LEAST_SHARE,
     device: str = "cpu",
 ) -> PredictionGraph:
-    """Classify the images of a manifest's classes, and make the graph of the predictions.
+    """Classify the images of a manifest's classes, and return the graph of the predictions.
 
     Args:
-        wordnet: the taxonomy.
-        entries: the manifest; classes that were dropped and those of `source` are not classified.
-        source: the source of the classes that the classifier tells apart, in the order of its logits.
-        spec: the classifier, as NAME=WEIGHTS.
-        root: where images are, as for `load_class_images`.
-        least_share: as for `prediction_graph`.
-        device: as for `Classifier`.
+        wordnet: The taxonomy.
+        entries: Classes of the manifest; dropped ones and those of `source` are not classified.
+        source: Source of the classifier's classes, in the order of its logits.
+        spec: Classifier, as NAME=WEIGHTS.
+        root: Folder of the images, as for `load_class_images`.
+        least_share: As for `prediction_graph`.
+        device: As for `Classifier`.
 
     Raises:
-        UnusableInput: the manifest has no class of `source`, or no other; as `load_classifier`,
+        UnusableInput: The manifest has no class of `source`, or no other; or as for `load_classifier`,
             `load_class_images` and `prediction_graph`.
     """
     known = [entry for entry in entries if entry.source == source]
@@ -144,21 +144,21 @@ def prediction_graph(
     predictions: NDArray[np.integer],
     least_share: float = LEAST_SHARE,
 ) -> PredictionGraph:
-    """Returns the graph of the predictions of images.
+    """Returns the graph of the predictions for images.
 
-    The pruned graph leaves out edges from classes that are ID, which tell nothing on OOD, those between
-    classes of one name, those with less than `least_share` of a class's images, and nodes without an edge.
+    The pruned graph leaves out edges from ID classes, which say nothing about OOD images, edges between
+    classes of one name, edges with less than `least_share` of a class's images, and nodes without an edge.
 
     Args:
-        wordnet: the taxonomy.
-        entries: the images' classes (k), of a manifest.
-        known: the ID classes (c) that the classifier tells apart, in the order of its logits.
-        labels: the class of each image (n,), indices into `entries`.
-        predictions: what each is taken for (n,), indices into `known`.
-        least_share: in [0, 1].
+        wordnet: The taxonomy.
+        entries: The k classes of the images, of a manifest.
+        known: The c ID classes of the classifier, in the order of its logits.
+        labels: Class of each image, an index into `entries` (n,).
+        predictions: Class predicted for each image, an index into `known` (n,).
+        least_share: Smallest share of an edge in the pruned graph, in [0, 1].
 
     Raises:
-        UnusableInput: a synset is not in WordNet, or `least_share` is out of range.
+        UnusableInput: A synset is not in WordNet, or `least_share` is out of range.
     """
     if not 0 <= least_share <= 1:
         raise UnusableInput(f"--least-share must lie in [0, 1], got {least_share:g}")
@@ -192,7 +192,7 @@ def prediction_graph(
 def _similarity(
     wordnet: WordNet, entries: Sequence[ClassEntry], known: Sequence[ClassEntry]
 ) -> NDArray[np.float64]:
-    """Returns the mean of the two measures (k, c), NaN where a class has no synset."""
+    """Returns the mean of the two similarities (k, c), NaN if a class has no synset."""
     for entry in (*entries, *known):
         if entry.synset and entry.synset not in wordnet:
             raise UnusableInput(
@@ -209,17 +209,17 @@ def _similarity(
 
 
 def _word(wordnet: WordNet, entry: ClassEntry) -> str:
-    """Returns the first word of a class's synset, its name where there is none."""
+    """Returns the first word of a class's synset, or the class's name if it has none."""
     return wordnet.words[entry.synset][0] if entry.synset else entry.name
 
 
 def _plain(name: str) -> str:
-    """Returns a class's name without what data sets spell differently: case, spaces, "_" and "-"."""
+    """Returns a class's name without the differences in spelling of data sets: case, spaces, "_" and "-"."""
     return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
 def _means(edges: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Returns images and the mean similarity of images, per group in the order of appearance."""
+    """Returns the number and mean similarity of images for each group, in the order of appearance."""
     known = edges.assign(
         weighted=edges["similarity"] * edges["images"],
         counted=edges["images"].where(edges["similarity"].notna()),

@@ -1,4 +1,4 @@
-"""Shift degrees of sets as a table: set, row, semantic, covariate. Nothing in it comes from labels."""
+"""Shift degrees of sets as a table: set, row, semantic, covariate. No label is used."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,18 +25,18 @@ def degree_table(
     k: int = NEIGHBOUR,
     device: str = "cpu",
 ) -> pd.DataFrame:
-    """Returns columns `set`, `row` (from 0), `semantic`, `covariate`, float32, a row an image.
+    """Returns a row for each image; columns: `set`, `row` (from 0), `semantic`, `covariate` (float32).
 
     Args:
-        encoder: of the images.
-        laid: its matrix.
-        known: the ID images that distances are to, uint8 (m, h, w, 3).
-        sets: (name, images) of each set.
-        k: the neighbour that counts.
-        device: where distances are computed.
+        encoder: Encoder of the images.
+        laid: LAID matrix of the encoder.
+        known: ID images from which distances are measured, uint8 (m, h, w, 3).
+        sets: Name and images of each set.
+        k: Rank of the ID image, from the nearest, whose distance is the degree.
+        device: Device on which distances are computed.
 
     Raises:
-        UnusableInput: the matrix belongs to another encoder, or there are fewer than k ID images.
+        UnusableInput: The matrix belongs to another encoder, or there are fewer than k ID images.
     """
     laid.require(encoder)
     reference, tables = laid.decompose(encoder.encode_images(known)), []
@@ -51,18 +51,18 @@ def degree_table(
 def measured_sets(
     path: Path, source: str, data_root: Path | None, seed: int, images: int
 ) -> tuple[Pixels, Iterator[tuple[str, Pixels]]]:
-    """Returns ID images, and the sets to measure by name.
+    """Returns the ID images, and the name and images of each set to measure.
 
     Args:
-        path: a competition, whose unlabelled training images are the ID images and whose validation and test
+        path: Competition, whose unlabelled training images are the ID images and whose validation and test
             sets are measured; or a folder or zip with one folder of images per set.
-        source: for a folder, whose training images are the ID images.
-        data_root: where a named source is.
-        seed: of the draws.
-        images: at most that many of each folder's set.
+        source: Source whose training images are the ID images, if `path` is a folder.
+        data_root: Folder of a named source.
+        seed: Seed of the draws.
+        images: Largest number of images from each folder.
 
     Raises:
-        UnusableInput: the path, the source or an image cannot be read.
+        UnusableInput: The path, the source or an image cannot be read.
     """
     if (path / "public").is_dir():
         competition = Competition.open(path)

@@ -1,14 +1,14 @@
-"""Failure detection beside new-class detection: two labelings of the same OOD scores.
+"""Failure detection compared with new-class detection: two labelings of the same OOD scores.
 
-After ImageNet-OOD (Yang, Zhang & Russakovsky, ICLR 2024), "the paper" below. In new-class detection an image
-is positive (IND) if its class is one of the classifier's: that is `auroc` of `detectors.metrics`, with
-images under covariate shift as `ind` where these are the question. In failure detection it is positive if it
-is classified correctly; OOD images never are. Scores are higher = more OOD.
+"The paper" below is ImageNet-OOD (Yang, Zhang & Russakovsky, ICLR 2024). In new-class detection an image is
+positive (IND) if its class is one of the classifier's: its measure is `auroc` of `detectors.metrics`, with
+images under covariate shift as `ind` if these are studied. In failure detection an image is positive if it is
+classified correctly, which OOD images never are. Higher scores are more OOD.
 
-`Groups` has the numbers of one sample of scores, `TABLES` the paper's tables of several detectors. They know
-nothing of images: whatever gives scores, correctness and kinds can be laid out in them.
+`Groups` has the measures of one sample of scores, `TABLES` the paper's tables of several detectors. They do
+not use images, and can be computed from any scores, correctness and kinds.
 
-One module: its tables share the scores, the weights of groups and the bootstrap.
+The module is long because its tables share the scores, the weights of groups and the bootstrap.
 """
 
 import itertools
@@ -24,17 +24,17 @@ from starter.detectors.metrics import auroc, detection_error, fpr
 from submission.arrays import FloatArray
 
 REJECTED = 0.8
-"""The share of OOD images that are rejected where rejected correct images are counted."""
+"""Share of OOD images that are rejected at the threshold at which rejected correct images are counted."""
 ALL = "all"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Of the ranks in `ranks_table`."""
+"""Quantiles of the ranks in `ranks_table`."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Scores of three groups of images: IND and classified correctly, IND and wrongly, OOD.
+    """Scores of three groups of images: IND and classified correctly, IND and classified wrongly, OOD.
 
-    Any of them may be empty; what then has no value is nan.
+    Any group may be empty; a measure that needs an empty group is nan.
     """
 
     correct: FloatArray
@@ -43,10 +43,10 @@ class Groups:
 
     @classmethod
     def of(cls, ind: ArrayLike, correct: ArrayLike, ood: ArrayLike) -> "Groups":
-        """Returns the numbers of IND scores (n,), whether each is right (n,), and OOD scores (m,).
+        """Returns the groups of IND scores (n,), split by `correct` (n,), bool, and OOD scores (m,).
 
         Raises:
-            ValueError: `correct` does not tell it of each of `ind`.
+            ValueError: `ind` and `correct` differ in shape.
         """
         scores, right = np.asarray(ind, np.float64), np.asarray(correct, bool)
         if scores.ndim != 1 or right.shape != scores.shape:
@@ -57,19 +57,19 @@ class Groups:
 
     @property
     def accuracy(self) -> float:
-        """The share of IND images that is classified correctly."""
+        """The share of IND images that are classified correctly."""
         return _ratio(len(self.correct), len(self.correct) + len(self.wrong))
 
     @property
     def new_class(self) -> float:
-        """AUROC of new-class detection: all IND images against OOD."""
+        """The AUROC of new-class detection: all IND images against OOD ones."""
         return _auroc(np.concatenate([self.correct, self.wrong]), self.ood)
 
     @property
     def failure(self) -> float:
-        """AUROC of failure detection: correct images against wrong and OOD ones.
+        """The AUROC of failure detection: correct images against wrong and OOD ones.
 
-        IND images weigh 1 / n and OOD images 1 / m, so that both count alike however many there are.
+        IND images weigh 1 / n and OOD images 1 / m, so that either group has the same weight in total.
         """
         n, m = len(self.correct) + len(self.wrong), len(self.ood)
         failures = np.concatenate([self.wrong, self.ood])
@@ -80,12 +80,12 @@ class Groups:
 
     @property
     def correct_ood(self) -> float:
-        """AUROC of correct IND against OOD images."""
+        """The AUROC of correct IND images against OOD images."""
         return _auroc(self.correct, self.ood)
 
     @property
     def wrong_ood(self) -> float:
-        """AUROC of wrong IND against OOD images.
+        """The AUROC of wrong IND images against OOD images.
 
         ``accuracy * correct_ood + (1 - accuracy) * wrong_ood`` is `new_class` (the paper's eq. 2).
         """
@@ -93,14 +93,14 @@ class Groups:
 
     @property
     def correct_wrong(self) -> float:
-        """AUROC of misclassification detection: correct against wrong IND images."""
+        """The AUROC of misclassification detection: correct against wrong IND images."""
         return _auroc(self.correct, self.wrong)
 
     @property
     def misclassification(self) -> tuple[float, float, float]:
-        """FPR@95, detection error and AUROC of correct against wrong IND images.
+        """The FPR at 95 % TPR, detection error and AUROC of correct against wrong IND images.
 
-        As in table VII of Recalcati et al. (DSAA 2023).
+        Source: table VII of Recalcati et al. (DSAA 2023).
         """
         if not len(self.correct) or not len(self.wrong):
             return math.nan, math.nan, math.nan
@@ -108,10 +108,10 @@ class Groups:
 
     @property
     def rejected_correct(self) -> float:
-        """The share of correct IND images past the threshold that rejects 80 % of the OOD images.
+        """The share of correct IND images that are rejected at the threshold that rejects 80 % of OOD images.
 
-        In the manner of the paper's table 2, which shows how many correct images under covariate shift go
-        with a fixed share of OOD images; its numbers fit a share of about 80 %.
+        The measure follows the paper's table 2: the share of correct images under covariate shift that is
+        rejected with a fixed share of OOD images. The table's numbers fit a share of about 80 %.
         """
         if not len(self.correct) or not len(self.ood):
             return math.nan
@@ -120,11 +120,11 @@ class Groups:
 
 @dataclass(frozen=True)
 class Scored:
-    """One detector's scores of the same images as all other detectors beside it.
+    """One detector's scores; all detectors that are compared have scores of the same images.
 
     Attributes:
-        ind: IND images by kind, clean ones first, then under covariate shift: scores (n,), and whether each
-            image is classified correctly, bool (n,).
+        ind: IND images by kind, clean ones first, then those under covariate shift: scores (n,), and bool
+            (n,), True for images that are classified correctly.
         ood: OOD images (semantic shift) by kind: scores (m,).
     """
 
@@ -132,14 +132,14 @@ class Scored:
     ood: Mapping[str, FloatArray]
 
     def pairs(self) -> Iterator[tuple[str, str, Groups]]:
-        """Returns each kind of IND images, each kind of OOD images, and the groups of these."""
+        """Returns the kind of IND images, the kind of OOD images and their groups, for each pair of kinds."""
         for ind, ood in itertools.product(self.ind, self.ood):
             yield ind, ood, Groups.of(*self.ind[ind], self.ood[ood])
 
     def drawn(self, rng: np.random.Generator) -> "Scored":
-        """Returns as many images of each kind, drawn anew.
+        """Returns a bootstrap sample: as many images of each kind, drawn with replacement.
 
-        The same ones for every detector, given the same `rng`.
+        The same state of `rng` draws the same images for every detector.
         """
         ind, ood = {}, {}
         for kind, (scores, correct) in self.ind.items():
@@ -151,21 +151,21 @@ class Scored:
 
 
 Detectors = Mapping[str, Scored]
-"""Detectors by name; the first, MSP as a rule, is what the others are compared with."""
+"""Scored images of detectors by name; the first, usually MSP, is the one that others are compared with."""
 
 
 def auroc_table(detectors: Detectors) -> pd.DataFrame:
     """Returns the paper's tables 1 and 3: AUROC of new-class and of failure detection.
 
-    Columns: detector, ind, ood, new_class, failure (fractions; nan where a group is empty).
+    Columns: detector, ind, ood, new_class, failure (in [0, 1]; nan if a group is empty).
     """
     return _table(detectors, lambda groups: {"new_class": groups.new_class, "failure": groups.failure})
 
 
 def detection_table(detectors: Detectors) -> pd.DataFrame:
-    """Returns Table VI of Recalcati et al. (DSAA 2023): the metrics of new-class detection.
+    """Returns table VI of Recalcati et al. (DSAA 2023): the measures of new-class detection.
 
-    Columns: detector, ind, ood (each kind; `ALL` where there are several), fpr95, detection_error, auroc.
+    Columns: detector, ind, ood (each kind, and `ALL` if there are several), fpr95, detection_error, auroc.
     """
     rows = []
     for name, scored in detectors.items():
@@ -180,18 +180,18 @@ def detection_table(detectors: Detectors) -> pd.DataFrame:
 
 
 def rejected_table(detectors: Detectors) -> pd.DataFrame:
-    """Returns the paper's table 2: the share of correct IND images that goes with 80 % of the OOD images.
+    """Returns the paper's table 2: the share of correct IND images rejected with 80 % of the OOD images.
 
-    Columns: detector, ind, ood, rejected.
+    Columns: detector, ind, ood, rejected (in [0, 1]).
     """
     return _table(detectors, lambda groups: {"rejected": groups.rejected_correct})
 
 
 def groups_table(detectors: Detectors) -> pd.DataFrame:
-    """Returns the paper's table 4 and eq. 2: what the AUROC of new-class detection is made of (appendix E).
+    """Returns the paper's table 4 and eq. 2: the parts of the AUROC of new-class detection (appendix E).
 
-    Columns: detector, ind, ood, accuracy, new_class, correct_ood, wrong_ood, correct_wrong; `gain`, how much
-    new_class exceeds the first detector's, and its two parts, `from_correct` and `from_wrong` images.
+    Columns: detector, ind, ood, accuracy, new_class, correct_ood, wrong_ood, correct_wrong; `gain`, new_class
+    minus that of the first detector, and its two parts, `from_correct` and `from_wrong` images.
     """
     names = ("accuracy", "new_class", "correct_ood", "wrong_ood", "correct_wrong")
     frame = _table(detectors, lambda groups: {name: getattr(groups, name) for name in names})
@@ -206,9 +206,9 @@ def groups_table(detectors: Detectors) -> pd.DataFrame:
 
 
 def misclassification_table(detectors: Detectors) -> pd.DataFrame:
-    """Returns Table VII of Recalcati et al. (DSAA 2023): correct against wrong IND images.
+    """Returns table VII of Recalcati et al. (DSAA 2023): correct against wrong IND images.
 
-    OOD images play no part.
+    OOD images are not used.
 
     Columns: detector, ind, fpr95, detection_error, auroc.
     """
@@ -221,13 +221,13 @@ def misclassification_table(detectors: Detectors) -> pd.DataFrame:
 
 
 def differences_table(detectors: Detectors, draws: int = 200, seed: int = 0) -> pd.DataFrame:
-    """Returns how far each detector's AUROCs are above the first one's, and whether chance explains it.
+    """Returns the differences of each detector's AUROCs from the first detector's, with 95 % intervals.
 
-    Columns: detector, ind, ood, goal (new_class or failure), difference, low, high: a 95 % interval from
-    `draws` bootstrap draws of the images, which are the same for all detectors.
+    Columns: detector, ind, ood, goal (new_class or failure), difference, low, high. `low` and `high` are the
+    interval's ends, from `draws` bootstrap draws of the images, which are the same for all detectors.
 
     Raises:
-        ValueError: detectors have other kinds or numbers of images than the first.
+        ValueError: A detector has other kinds or numbers of images than the first.
     """
     shapes = {name: _shape(scored) for name, scored in detectors.items()}
     first = next(iter(detectors))
@@ -251,11 +251,11 @@ def differences_table(detectors: Detectors, draws: int = 200, seed: int = 0) -> 
 
 
 def ranks_table(detectors: Detectors) -> pd.DataFrame:
-    """Returns the paper's figures 5 to 9: where correct, wrong and OOD images rank among the OOD images.
+    """Returns the paper's figures 5 to 9: the ranks of correct, wrong and OOD images among the OOD images.
 
-    A rank is the share of OOD images that look more OOD, ties counting half: correct images should rank
-    high. Columns: detector, ind, ood, group, and the ranks' quantiles q05, q25, q50, q75, q95; groups without
-    images have no row.
+    A rank is the share of OOD images with a higher (more OOD) score, ties counted half; correct images should
+    have high ranks. Columns: detector, ind, ood, group, and the quantiles q05, q25, q50, q75, q95 of the
+    ranks; groups without images have no row.
     """
     rows = []
     for name, scored in detectors.items():
@@ -282,11 +282,11 @@ TABLES: dict[str, Callable[[Detectors], pd.DataFrame]] = {
     "misclassification": misclassification_table,
     "ranks": ranks_table,
 }
-"""Every table by what it shows."""
+"""Functions that compute the tables, by the tables' names."""
 
 
 def _table(detectors: Detectors, numbers: Callable[[Groups], dict[str, float]]) -> pd.DataFrame:
-    """Returns a row for each detector and pair of kinds."""
+    """Returns a row of measures for each detector and pair of kinds."""
     return pd.DataFrame(
         [
             {"detector": name, "ind": ind, "ood": ood, **numbers(groups)}
@@ -297,7 +297,7 @@ def _table(detectors: Detectors, numbers: Callable[[Groups], dict[str, float]]) 
 
 
 def _shape(scored: Scored) -> list[tuple[str, int]]:
-    """Returns each kind of images, and how many there are."""
+    """Returns each kind of images, with their number."""
     ind = [(kind, len(scores)) for kind, (scores, _) in scored.ind.items()]
     return ind + [(kind, len(scores)) for kind, scores in scored.ood.items()]
 

@@ -1,8 +1,8 @@
-"""The tables of `starter.studies.failure` from a competition of the OOD track: what its detectors tell apart.
+"""The tables of `starter.studies.failure`, for the detectors of a competition of the OOD track.
 
-Clean IND images are those that its meta-train mixes are drawn from, whose classes are public; covariate shift
-is the same images under corruptions, and natural-shift sets of one's own; semantic shift is the OOD sets of
-its meta-train mixes. No hidden image or label is read.
+Clean IND images are those from which its meta-train mixes are drawn, whose classes are public. Covariate
+shift is the same images under corruptions, and natural-shift sets of the user's. Semantic shift is the OOD
+sets of its meta-train mixes. No hidden image or label is read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ from submission.tracks import TRACKS
 
 CLEAN, CORRUPTED, OOD = "clean", "corrupted", "ood"
 AVERAGED = ("auroc", "detection", "rejected", "groups", "misclassification")
-"""Tables that also show the mean over classifiers, as the paper does."""
+"""Names of tables that also show the mean over classifiers, as the paper does."""
 MEAN = "mean"
 EXPLAINED = {
     "auroc": """AUROC, 0 to 1, higher is better. new_class: IND against OOD images; failure: correct IND
@@ -51,11 +51,11 @@ fpr95, detection_error: lower is better; auroc: higher is better.""",
 intercept at distance 0, level at the mean distance, with 95 % intervals (_low, _high). New classes (ood,
 near, far) above covariate shift (the others) is better. nan: fewer than three subsets.""",
 }
-"""The tables that people are shown, and what their columns are: unit, and which way is better."""
+"""Tables in the report's text, with a description of their columns: units, and the better direction."""
 KINDS = "ind: IND images, clean, corrupted (severity 5), --shifted; ood: OOD images of the meta-train mixes."
 
 Labelled = tuple[Sequence[Rendering], NDArray[np.int64]]
-"""Unlabelled sets, and the classes of all their images in order."""
+"""Unlabelled sets, and the classes of all their images, in order."""
 
 
 def failure_report(
@@ -65,18 +65,17 @@ def failure_report(
     images: int = 400,
     device: str = "cpu",
 ) -> tuple[dict[str, pd.DataFrame], list[Path]]:
-    """Returns every table, and where it stands: CSV and PNG in DIR/failure.
+    """Returns every table by name, and the paths of their CSV and PNG files, written in DIR/failure.
 
     Args:
-        competition: of the OOD track.
-        detectors: names in DETECTORS; the first is what others are compared with. Without any, the
-            competition's own.
-        shifted: paths of natural-shift sets of the IND classes; what is at one path is one kind.
-        images: at most this number of IND images under each corruption, and of each set in `shifted`.
-        device: where classifiers run.
+        competition: Competition of the OOD track.
+        detectors: Names in DETECTORS; the others are compared with the first. () for the competition's own.
+        shifted: Paths of natural-shift sets of the IND classes; all sets at one path are one kind.
+        images: Largest number of IND images under each corruption, and of each set in `shifted`.
+        device: Device of the classifiers.
 
     Raises:
-        UnusableInput: the competition is of the other track, a detector is unknown, or a path cannot be read.
+        UnusableInput: The competition is of the other track, a detector is unknown, or a path cannot be read.
     """
     if competition.track != "ood":
         raise UnusableInput(f"{competition.root}: failure detection is about OOD detectors (--track ood)")
@@ -96,7 +95,7 @@ def failure_report(
 
 
 def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Returns the tables that tell most, each with what its columns are below it."""
+    """Returns the most informative tables as text, each with a description of its columns below it."""
     texts = [
         f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n\n{explained}"
         for name, explained in EXPLAINED.items()
@@ -105,9 +104,9 @@ def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
 
 
 def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, Labelled]:
-    """Returns labelled IND images by kind.
+    """Returns labelled IND images by kind: clean, corrupted at severity 5, and those at each path.
 
-    Clean, corrupted at severity 5, and those at each path, by its name.
+    A path's kind is named after its last part, without the suffix.
     """
     base = sets.base
     some = base.take(np.sort(FAILURE(0).permutation(len(base))[:images]), "ind")
@@ -131,7 +130,7 @@ def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, 
 
 
 def ood_kinds(sets: MixSets) -> dict[str, list[Rendering]]:
-    """Returns the OOD sets of the meta-train mixes by kind."""
+    """Returns the OOD sets of the meta-train mixes, by kind."""
     found: dict[str, list[Rendering]] = {}
     for name in dict.fromkeys(mix.ood_set for mix in sets.mixes):
         found.setdefault(ood_kind(name), []).append(FromRecipe.whole(sets.ood_pool(name)))
@@ -141,7 +140,7 @@ def ood_kinds(sets: MixSets) -> dict[str, list[Rendering]]:
 def scored(
     view: Scorer, kinds: Mapping[str, Labelled], semantic: Mapping[str, Sequence[Rendering]]
 ) -> Detectors:
-    """Returns each detector's scores of the labelled IND images and of the OOD images, kind by kind."""
+    """Returns each detector's scores of the labelled IND images and of the OOD images, by kind."""
     view.observe([each for renderings, _ in kinds.values() for each in renderings])
     view.observe([each for renderings in semantic.values() for each in renderings])
     correct = {kind: _predicted(view, renderings) == labels for kind, (renderings, labels) in kinds.items()}
@@ -160,10 +159,10 @@ def matched(
     kinds: Mapping[str, Labelled],
     semantic: Mapping[str, Sequence[Rendering]],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Returns `matched_table` and `intercepts_table` of every classifier.
+    """Returns `matched_table` and `intercepts_table` for every classifier.
 
-    Distances are those of another classifier's features where the competition has one, since a detector that
-    reads the features by which images are matched has an advantage; else the classifier's own.
+    Distances are between features of another classifier, if the competition has one, or else of the same
+    classifier: a detector has an advantage if it reads the features by which images are matched.
     """
     frames = []
     for name, detectors in found.items():
@@ -188,7 +187,7 @@ def matched(
 
 
 def ood_kind(name: str) -> str:
-    """Returns the kind of an OOD set: "near" or "far" where the middle of its name says so, else "ood".
+    """Returns the kind of an OOD set: "near" or "far" if that is the middle of its name, else "ood".
 
     >>> ood_kind("bus_near_cifar100"), ood_kind("tinyin_food")
     ('near', 'ood')
@@ -198,10 +197,10 @@ def ood_kind(name: str) -> str:
 
 
 def write_failure(tables: Mapping[str, pd.DataFrame], folder: Path) -> list[Path]:
-    """Write ``<name>.csv`` and ``<name>.png`` of each table with rows into the folder, which is made.
+    """Write ``<name>.csv`` and ``<name>.png`` of each table with rows into the folder, made if needed.
 
     Returns:
-        Their paths. One detector alone has no differences.
+        The files' paths. One detector alone has no table of differences.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
@@ -214,7 +213,7 @@ def write_failure(tables: Mapping[str, pd.DataFrame], folder: Path) -> list[Path
 
 
 def _of_all(found: Mapping[str, Detectors], name: str) -> pd.DataFrame:
-    """Returns a table of all classifiers, and its mean over them."""
+    """Returns a table of all classifiers, with the mean over them."""
     frames = [TABLES[name](detectors).assign(classifier=each) for each, detectors in found.items()]
     frame = pd.concat(frames, ignore_index=True)
     if len(frames) > 1 and name in AVERAGED:

@@ -1,8 +1,8 @@
-"""Figures of the tables of `starter.studies.failure` and `starter.studies.matched`.
+"""Figures of studies: failure detection, shift grids and prediction graphs.
 
-Pictures of a grid: heat maps and curves of the detectors, and how many images each cell has.
-
-Pictures of a prediction graph: the graph itself, and the classes nearest and farthest in meaning.
+They show the tables of `starter.studies.failure` and `starter.studies.matched`; heat maps and curves of
+detectors on a grid, and the number of images of its cells; and a prediction graph, with the classes nearest
+and farthest in meaning.
 """
 
 from pathlib import Path
@@ -22,15 +22,15 @@ from submission.arrays import FloatArray
 from submission.tracks import TRACKS
 
 ACROSS = 4
-"""Panels beside each other."""
+"""Number of panels side by side."""
 GROUPS = {"correct": "tab:green", "wrong": "tab:red", "ood": "tab:grey"}
 WHISKERS = {"whislo": "q05", "q1": "q25", "med": "q50", "q3": "q75", "whishi": "q95"}
 
 
 def plot_failure(frame: pd.DataFrame, path: Path) -> None:
-    """Write a PNG: a panel for each classifier and pair of kinds, with a row for each detector.
+    """Write a PNG with a panel for each classifier and pair of kinds, and a row for each detector.
 
-    `matched` has a panel for each detector, `intercepts` one for each classifier.
+    The table `matched` has a panel for each detector, `intercepts` one for each classifier.
     """
     keys = [key for key in ("classifier", "ind", "ood", "goal") if key in frame]
     keys += ["detector"] * ("distance" in frame)
@@ -108,16 +108,16 @@ def _draw_levels(axis: Axes, rows: pd.DataFrame) -> None:
 
 
 DRAW = {"group": _draw_boxes, "low": _draw_intervals, "distance": _draw_matched, "level": _draw_levels}
-"""How a table with this column is drawn; others are bars."""
+"""Functions that draw a table with the column of this name; other tables are drawn as bars."""
 
 
 SHEETS_ACROSS = 6
-"""Heat maps beside each other."""
+"""Number of heat maps side by side."""
 TITLES = TRACKS["ood"].metrics
 
 
 def heat_maps(grid: Grid, metric: str) -> bytes:
-    """Returns a PNG with a map for each detector, in % (figures 5, 7, 10 to 12, 14, 16 and 18)."""
+    """Returns a PNG with a map in % for each detector (figures 5, 7, 10-12, 14, 16, 18 of Long et al.)."""
     return maps({name: 100 * found[metric] for name, found in grid.values.items()}, f"{TITLES[metric]}, %")
 
 
@@ -127,13 +127,13 @@ def maps(
     colours: str = "viridis",
     ends: tuple[float, float] = (0, 100),
 ) -> bytes:
-    """Returns a PNG with a map for each of `panels`, of arrays (count, count), rows covariate; nan is N/A.
+    """Returns a PNG with a heat map for each array of `panels`; nan is shown as N/A.
 
     Args:
-        panels: by title.
-        label: of the colours.
-        colours: a name of Matplotlib's.
-        ends: the values of the colours' ends.
+        panels: Arrays (count, count) by title, with a row for each covariate level.
+        label: Label of the colour bar.
+        colours: Name of a Matplotlib colour map.
+        ends: Values at either end of the colour map.
     """
     across = min(SHEETS_ACROSS, len(panels))
     down = -(-len(panels) // across)
@@ -152,16 +152,16 @@ def maps(
 
 
 def curves(grid: Grid, metric: str) -> bytes:
-    """Returns a PNG of each detector's mean at each level of each axis (figures 6, 8, 13, 15, 17, 19)."""
+    """Returns a PNG of detectors' means at each level of either axis (figures 6, 8, 13, 15, 17, 19)."""
     return lines({name: 100 * found[metric] for name, found in grid.values.items()}, f"{TITLES[metric]}, %")
 
 
 def lines(grids: dict[str, FloatArray], label: str) -> bytes:
-    """Returns a PNG with the mean of each array (count, count) along either axis; nan counts in no mean.
+    """Returns a PNG with the means of each array (count, count) along either axis, without its nan values.
 
     Args:
-        grids: by name, rows covariate.
-        label: of the values.
+        grids: Arrays by name, with a row for each covariate level.
+        label: Label of the values' axis.
     """
     drawn = new_figure(11, max(4.2, 0.2 * len(grids)))
     both = drawn.subplots(1, 2, sharey=True)
@@ -176,7 +176,7 @@ def lines(grids: dict[str, FloatArray], label: str) -> bytes:
 
 
 def cell_images(grid: Grid) -> bytes:
-    """Returns a PNG of how many images each cell has (figure 9)."""
+    """Returns a PNG of the number of images in each cell (figure 9 of Long et al.)."""
     drawn = new_figure(0.55 * len(grid.counts) + 1.5, 0.45 * len(grid.counts) + 0.8)
     axes = drawn.subplots()
     shown = np.log10(np.maximum(grid.counts, 1).astype(np.float64))
@@ -193,7 +193,7 @@ def _map(
     ends: tuple[float, float],
     size: int,
 ) -> None:
-    """Draw one map of values, with a text in each cell; nan is grey."""
+    """Draw one heat map with a text in each cell; nan is grey."""
     axes.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=ends[0], vmax=ends[1])
     axes.set_facecolor("#d8dee4")
     levels = [str(level) for level in range(1, len(values) + 1)]
@@ -210,13 +210,13 @@ def _map(
 
 
 SHOWN = 10
-"""Classes at either end of the bars."""
+"""Number of classes at either end of the bars."""
 
 
 def plot_graph(graph: PredictionGraph, out: Path) -> Path:
-    """Write a PNG of the pruned graph: OOD classes on the outer circle, what they are taken for inside.
+    """Write a PNG of the pruned graph: OOD classes on the outer circle, their predicted classes inside.
 
-    A line is as wide as its share of the class's images, and coloured by the similarity of the two classes.
+    The width of a line is its share of the class's images, its colour the similarity of the two classes.
     """
     edges = graph.pruned
     figure = new_figure(12, 12)
@@ -246,7 +246,7 @@ def plot_graph(graph: PredictionGraph, out: Path) -> Path:
 
 
 def plot_similarities(graph: PredictionGraph, out: Path) -> Path:
-    """Write a PNG with the mean similarity of the classes at either end: true classes, and predicted ones."""
+    """Write a PNG of the lowest and highest mean similarities, of true and of predicted classes."""
     true, predicted = graph.per_class(), graph.per_prediction()
     true["name"] = true["word"] + " (" + true["assignment"] + ")"
     tables = {
@@ -265,7 +265,11 @@ def plot_similarities(graph: PredictionGraph, out: Path) -> Path:
 
 
 def _angles(edges: pd.DataFrame) -> tuple[dict[tuple[str, str], float], dict[str, float]]:
-    """Returns the places of classes: true ones evenly, by their commonest prediction, which is amid them."""
+    """Returns the angles of true and of predicted classes on their circles, in radians.
+
+    True classes are evenly spaced, sorted by their commonest prediction; a predicted class is at the mean
+    angle of the classes for which it is the commonest.
+    """
     by_share = edges.sort_values("share", kind="stable")
     strongest = by_share.drop_duplicates(["source", "true"], keep="last")
     strongest = strongest.sort_values(["predicted", "source", "true"])

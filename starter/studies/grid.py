@@ -1,6 +1,6 @@
-"""Running OOD detectors of a competition's classifier over a grid of shifts, from its public images alone.
+"""Shift grids of the OOD detectors on a competition's classifier, from its public images alone.
 
-What `unseen shift grid` writes: tables as CSV, pictures as PNG, and ``report.html``, which shows them all.
+`unseen shift grid` writes them as tables (CSV), pictures (PNG), and ``report.html``, which shows them all.
 """
 
 import base64
@@ -33,7 +33,7 @@ from submission.page import templates
 from submission.random import GRID_HALVES
 
 Opened = Callable[[Sequence[str], Path, int, str, bool], tuple[Encoder, Laid]]
-"""From the ID classes, a folder to keep things in, a seed, a device and whether bars are shown."""
+"""Function of the ID classes, a folder to keep files in, a seed, a device, and True to show bars."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,19 @@ class Asked:
     """The settings of a grid.
 
     Attributes:
-        classifier: one of the competition's.
-        detectors: names in DETECTORS.
-        ood: a folder or zip of one folder per OOD set; "" for the embedded ones.
-        exclude: OOD sets to leave out.
-        only_ood: shift OOD sets alone, and no images of the ID classes.
-        group: the operations, a name in GROUPS.
-        images: how many shifted images, about.
-        levels: of either axis.
-        least: cells of fewer images are N/A.
-        seed: of the shifted images.
+        classifier: Name of a classifier of the competition.
+        detectors: Names in DETECTORS.
+        ood: Folder or zip with a folder for each OOD set; "" for the embedded sets.
+        exclude: Names of OOD sets to leave out.
+        only_ood: True to shift OOD sets only, and no images of the ID classes.
+        group: Group of operations, a key of GROUPS.
+        images: Approximate number of shifted images.
+        levels: Number of levels of either axis.
+        least: Smallest number of images of a cell; cells with fewer are N/A.
+        seed: Seed of the shifted images.
 
     Raises:
-        UnusableInput: a number is out of range, or group or detector are unknown, or one is given twice.
+        UnusableInput: A number is out of range, a group or detector is unknown, or a detector is given twice.
     """
 
     classifier: str
@@ -84,15 +84,15 @@ class Asked:
 
 @dataclass(frozen=True)
 class GridRun:
-    """A grid and what it was made of.
+    """A grid, and the settings and data from which it was computed.
 
     Attributes:
-        competition: its name.
-        asked: what was run.
-        encoder: the encoder's name.
-        shift: the cells.
-        grid: the detectors on them.
-        ind: how many IND images every cell was held against.
+        competition: Name of the competition.
+        asked: Settings of the run.
+        encoder: Name of the encoder.
+        shift: Cells of the grid.
+        grid: Measures of the detectors in the cells.
+        ind: Number of IND images with which every cell was compared.
     """
 
     competition: str
@@ -110,22 +110,22 @@ def run_grid(
     device: str = "cpu",
     progress: bool = True,
 ) -> GridRun:
-    """Measure how detectors do as shifts grow (Long et al., NeurIPS 2024, section 3).
+    """Measure detectors under growing shifts (Long et al., NeurIPS 2024, section 3).
 
-    Half of the competition's base images are IND; the other half and OOD sets are shifted. Degrees are
+    Half of the competition's base images are IND; the other half and the OOD sets are shifted. Degrees are
     distances from its unlabelled training images. Observations, scores and degrees are kept in its cache.
 
     Args:
-        competition: of either track; nothing below ``private/`` is read.
-        opened: gives the encoder of the images and its matrix, as `open_laid` with its first arguments;
-            called once all else is known to be there.
-        asked: what to run.
-        device: where classifier and distances are computed.
-        progress: whether bars are shown.
+        competition: Competition of either track; nothing below ``private/`` is read.
+        opened: Function that returns the encoder and its LAID matrix, given the arguments in `Opened`; it is
+            called after all other inputs are found.
+        asked: Settings of the run.
+        device: Device of the classifier and of distances.
+        progress: True to show bars.
 
     Raises:
-        UnusableInput: the competition has no such classifier, OOD sets or weights cannot be read, the images
-            cannot be encoded, or they are all equally far.
+        UnusableInput: The competition has no such classifier, OOD sets or weights cannot be read, the images
+            cannot be encoded, or all have the same degree of shift.
     """
     sets = MixSets(competition)
     if asked.classifier not in competition.classifiers:
@@ -151,7 +151,7 @@ def run_grid(
 
 
 def grid_images(sets: MixSets, asked: Asked) -> tuple[ImageSet, list[Joined]]:
-    """Returns the IND images, and the renderings of all shifted ones."""
+    """Returns the IND images, and the renderings of all shifted images."""
     competition, base = sets.competition, replace(sets.base, labels=None)
     order = GRID_HALVES(asked.seed).permutation(len(base))
     ind, rest = (np.sort(half) for half in np.array_split(order, 2))
@@ -175,15 +175,15 @@ def grid_images(sets: MixSets, asked: Asked) -> tuple[ImageSet, list[Joined]]:
 def write_grid(run: GridRun, folder: Path) -> Path:
     """Write the tables, the pictures and the page.
 
-    They are ``cells.csv``, ``curves.csv``, ``edges.csv``, ``trends.csv``, ``counts.png`` (figure 9 of Long et
-    al.), ``map_<metric>.png``, ``curve_<metric>.png`` and ``report.html``.
+    The files are ``cells.csv``, ``curves.csv``, ``edges.csv``, ``trends.csv``, ``counts.png`` (figure 9 of
+    Long et al.), ``map_<metric>.png``, ``curve_<metric>.png`` and ``report.html``.
 
     Args:
-        run: what was run.
-        folder: where to; files there are replaced.
+        run: Grid and its settings.
+        folder: Folder to write to; files of these names are replaced.
 
     Returns:
-        The page's path.
+        The path of the page, ``report.html``.
     """
     trends = {metric: run.grid.trends(metric) for metric in METRICS}
     tables = {
@@ -208,7 +208,7 @@ def write_grid(run: GridRun, folder: Path) -> Path:
 
 
 def summary(run: GridRun) -> str:
-    """Returns a table of the trends of AUROC, for a terminal."""
+    """Returns a table of the trends of AUROC, as text for a terminal."""
     counts, least = run.grid.counts, run.asked.least
     table = run.grid.trends(METRICS[0]).set_index("detector")
     table.columns = pd.MultiIndex.from_tuples(map(_heading, table.columns))
@@ -228,7 +228,7 @@ def _heading(column: str) -> tuple[str, str]:
 
 
 def _edges(run: GridRun) -> pd.DataFrame:
-    """Returns the ends of every level, and its images."""
+    """Returns a table of the ends of every level, with the number of its images."""
     counts = run.grid.counts
     rows = []
     for number, (axis, ends) in enumerate(

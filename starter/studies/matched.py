@@ -1,8 +1,8 @@
-"""Are OOD detectors quicker to see covariate or semantic shift, at one distance from the training images?
+"""Detection of covariate and of semantic shift, compared at equal distances from the training images.
 
-Source: Yang, Zhang & Russakovsky 2024 (ImageNet-OOD), section 4.1, figure 3, and appendix C: images of either
-shift are cut into subsets by their distance to the nearest training image; the AUROC of each subset against
-clean IND images is regressed on its mean distance; intercepts are compared.
+Source: Yang, Zhang & Russakovsky 2024 (ImageNet-OOD), section 4.1, figure 3, and appendix C. Images of either
+shift are cut into subsets by their distance to the nearest training image. The AUROC of each subset against
+clean IND images is regressed on its mean distance, and the intercepts are compared.
 """
 
 from collections.abc import Mapping
@@ -17,19 +17,19 @@ from starter.shift.degrees import kth_distance
 from submission.arrays import FloatArray
 
 SUBSETS, LEAST = 100, 40
-"""The most subsets of a kind of images, as in the paper, and the fewest images of each."""
+"""Largest number of subsets of a kind of images, as in the paper, and smallest number of images of each."""
 
 
 def nearest_distances(features: FloatArray, reference: FloatArray) -> FloatArray:
-    """Returns the distance of each row of `features` (n, d) to the nearest of `reference` (m, d), in [0, 2].
+    """Returns the distance of each row of `features` (n, d) to the nearest of `reference` (m, d): (n,).
 
-    It is that of vectors divided by their lengths.
+    It is the Euclidean distance of vectors divided by their lengths, sqrt(2 - 2 cos), in [0, 2].
     """
     return np.sqrt(2 * kth_distance(features, reference, k=1), dtype=np.float64)
 
 
 def subsets(distances: FloatArray) -> list[NDArray[np.int64]]:
-    """Returns the rows of `distances` (n,) from near to far, in up to `SUBSETS` parts of `LEAST` or more."""
+    """Returns the rows of `distances` (n,), near to far, in at most `SUBSETS` parts of at least `LEAST`."""
     order = np.argsort(distances, kind="stable")
     return np.array_split(order, min(SUBSETS, max(1, len(order) // LEAST)))
 
@@ -39,14 +39,15 @@ def matched_table(
     shifted: Mapping[str, Mapping[str, FloatArray]],
     distances: Mapping[str, FloatArray],
 ) -> pd.DataFrame:
-    """Returns Figure 3: the AUROC of subsets of each kind of shifted images against clean IND images.
+    """Returns figure 3: the AUROC of subsets of each kind of shifted images against clean IND images.
 
     Args:
-        clean: each detector's scores of clean IND images (n,).
-        shifted: each detector's scores of the images of each kind (m,).
-        distances: those images' distances by kind (m,).
+        clean: Each detector's scores of clean IND images (n,).
+        shifted: Each detector's scores of the images of each kind (m,).
+        distances: Distances of those images (m,), by kind.
 
-    Returns: columns detector, kind, distance (the subset's mean), auroc.
+    Returns:
+        Columns detector, kind, distance (mean of the subset), auroc.
     """
     cuts = {kind: subsets(values) for kind, values in distances.items()}
     rows = [
@@ -59,11 +60,11 @@ def matched_table(
 
 
 def intercepts_table(matched: pd.DataFrame) -> pd.DataFrame:
-    """Returns Table 3: AUROC regressed on distance, for each detector and kind of `matched_table`.
+    """Returns table 3: AUROC regressed on distance, for each detector and kind of `matched_table`.
 
-    Columns: detector, kind, subsets, slope, slope_se; `intercept` at distance 0 with its 95 % interval
+    Columns: detector, kind, subsets, slope, slope_se; `intercept`, at distance 0, with its 95 % interval
     `intercept_low` to `intercept_high`; `level`, `level_low`, `level_high`, the same at the mean distance of
-    all subsets, where nothing is extrapolated. nan where there are fewer than three subsets.
+    all subsets, which needs no extrapolation. Values are nan if there are fewer than three subsets.
     """
     rows = []
     middle = matched.groupby("kind").distance.mean().mean()

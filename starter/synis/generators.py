@@ -1,10 +1,9 @@
-"""Generators of images from prompts: SDXL-Turbo, or any function of the user's.
+"""Generators of images from prompts: SDXL-Turbo, the embedded signs, or any function of the user's.
 
-The generator that a command names.
-
-A generator without a network: it draws the embedded signs as the captions of the small encoder tell.
-
-SDXL-Turbo through diffusers: the generator of Long et al. 2024 (section 2.3).
+SDXL-Turbo, by way of diffusers, is the generator of Long et al. 2024 (section 2.3). The embedded signs need
+no
+network: they are drawn as the captions of the small encoder describe them. `choose_generator` returns the one
+that a command names.
 """
 
 import importlib.util
@@ -29,26 +28,26 @@ class ImageGenerator(Protocol):
     """A text-to-image model.
 
     Attributes:
-        name: what the datasheet calls it: model, steps, size.
+        name: Name in the datasheet, with model, steps and size.
     """
 
     name: str
 
     def generate(self, prompts: Sequence[Prompt]) -> Pixels:
-        """Returns an image a prompt: (n, h, w, 3) uint8 RGB. The same prompts give the same images."""
+        """Returns an image for each prompt, uint8 RGB (n, h, w, 3); the same prompts give the same images."""
 
 
 class FunctionGenerator:
-    """A function prompts -> images, (n, h, w, 3) uint8, under a name."""
+    """A function from prompts to images, uint8 (n, h, w, 3), with a name."""
 
     def __init__(self, name: str, function: Callable[[Sequence[Prompt]], object]) -> None:
         self.name, self.function = name, function
 
     def generate(self, prompts: Sequence[Prompt]) -> Pixels:
-        """Returns what the user's function returns; `generated` checks it.
+        """Returns the result of the user's function; `generated` checks it.
 
         Raises:
-            UnusableInput: it fails.
+            UnusableInput: The function fails.
         """
         try:
             return cast(Pixels, self.function(prompts))
@@ -57,10 +56,10 @@ class FunctionGenerator:
 
 
 def generated(generator: ImageGenerator, prompts: Sequence[Prompt]) -> Pixels:
-    """Returns the generator's images, checked.
+    """Returns the generator's images after a check.
 
     Raises:
-        UnusableInput: they are not (n, h, w, 3) uint8 with an image a prompt.
+        UnusableInput: They are not uint8 (n, h, w, 3) with one image for each prompt.
     """
     images = generator.generate(prompts)
     shape: tuple[int, ...] = getattr(images, "shape", ())
@@ -75,21 +74,24 @@ def generated(generator: ImageGenerator, prompts: Sequence[Prompt]) -> Pixels:
 
 MEANINGS, *COVARIATES = PHRASES
 USUAL = (FACES.index("dejavu"), 0, 0, 0)
-"""The face, backdrop, look and operation of a prompt that does not tell."""
+"""The default face, backdrop, look and operation, for a prompt that does not name them."""
 GLYPH_STYLES = tuple(Style(phrase, f"{OBJECT}, {phrase}") for phrases in COVARIATES for phrase in phrases)
-"""A style a covariate phrase."""
+"""A style for each covariate phrase."""
 
 
 class GlyphGenerator:
-    """Draws prompts such as "greek, outline look, with fog": a meaning, then covariates, 32 x 32 pixels."""
+    """A generator that draws prompts such as "greek, outline look, with fog", at 32 x 32 pixels.
+
+    A prompt is a meaning followed by covariates.
+    """
 
     name = "glyphs, 32 x 32 pixels"
 
     def generate(self, prompts: Sequence[Prompt]) -> NDArray[np.uint8]:
-        """Returns an image a prompt, (n, 32, 32, 3) uint8; negative prompts do not count.
+        """Returns an image for each prompt, uint8 (n, 32, 32, 3); negative prompts have no effect.
 
         Raises:
-            UnusableInput: a prompt does not begin with a meaning of the captions.
+            UnusableInput: A prompt does not begin with a meaning of the captions.
         """
         return np.concatenate([_image(prompt) for prompt in prompts])
 
@@ -114,20 +116,20 @@ MODEL = "stabilityai/sdxl-turbo"
 
 
 class SDXLTurbo:
-    """A distilled text-to-image pipeline in one step, without guidance: it does not heed negative prompts.
+    """SDXL-Turbo: a text-to-image pipeline for a single step, without guidance or negative prompts.
 
-    Each image has noise of its own from its prompt's seed, drawn on the CPU: it does not depend on the rest
-    of its batch but for rounding.
+    Paper: Sauer et al., Adversarial Diffusion Distillation, arXiv 2311.17042. Each image starts from noise
+    drawn on the CPU with its prompt's seed, so that it depends on the rest of its batch by rounding only.
 
     Args:
-        model: a folder with the pipeline (model_index.json and what it names, safetensors only), or its name
-            on the hub, from where diffusers downloads it.
-        device: "cpu" or "cuda" (there in half precision).
-        size: height and width in pixels; a multiple of 8.
-        steps: denoising steps, 1 to 4 for this model.
+        model: Folder of the pipeline (model_index.json and the files that it names, safetensors only), or its
+            name on the hub, from which diffusers downloads it.
+        device: "cpu", or "cuda" in half precision.
+        size: Height and width in pixels; a multiple of 8.
+        steps: Number of denoising steps, 1 to 4 for this model.
 
     Raises:
-        UnusableInput: the extra ``synis`` is not installed, or the pipeline cannot be loaded.
+        UnusableInput: The extra ``synis`` is not installed, or the pipeline cannot be loaded.
     """
 
     def __init__(self, model: str = MODEL, device: str = "cpu", size: int = 512, steps: int = 1) -> None:
@@ -143,7 +145,7 @@ class SDXLTurbo:
                 model, torch_dtype=kind, use_safetensors=True
             )
             self.pipeline = pipeline.to(device)
-        except Exception as error:  # of several libraries
+        except Exception as error:  # raised by several libraries
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             raise UnusableInput(f"{model} cannot be loaded as a text-to-image pipeline: {reason}") from error
         self.pipeline.set_progress_bar_config(disable=True)
@@ -151,7 +153,7 @@ class SDXLTurbo:
         self.name = f"{Path(model).name}, {steps} step{'s' * (steps > 1)}, {size} x {size} pixels"
 
     def generate(self, prompts: Sequence[Prompt]) -> NDArray[np.uint8]:
-        """Returns an image a prompt: (n, size, size, 3) uint8 RGB."""
+        """Returns an image for each prompt, uint8 RGB (n, size, size, 3)."""
         output = self.pipeline(
             prompt=[prompt.text for prompt in prompts],
             num_inference_steps=self.steps,
@@ -172,13 +174,13 @@ def choose_generator(spec: str, device: str, size: int, steps: int) -> ImageGene
 
     Args:
         spec: "glyphs", which draws the embedded signs; "sdxl-turbo", which diffusers downloads; the folder of
-            such a pipeline; or ``module:function``, prompts -> images: its code runs.
-        device: of `SDXLTurbo`.
-        size: of `SDXLTurbo`.
-        steps: of `SDXLTurbo`.
+            such a pipeline; or ``module:function``, prompts -> images, which runs the user's code.
+        device: Device of `SDXLTurbo`.
+        size: Height and width of `SDXLTurbo`'s images in pixels.
+        steps: Number of denoising steps of `SDXLTurbo`.
 
     Raises:
-        UnusableInput: there is no such generator.
+        UnusableInput: There is no such generator.
     """
     if spec == GLYPHS:
         return GlyphGenerator()
@@ -198,12 +200,12 @@ def choose_generator(spec: str, device: str, size: int, steps: int) -> ImageGene
 def choose_prompts(
     spec: str, labels: Path | None, styles: Path | None, classes: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[Style, ...]]:
-    """Returns labels and styles from the files, or else from the generator or the source.
+    """Returns the labels and styles of the files, or else those of the generator or the source.
 
     The generator "glyphs" has its own labels; others draw the source's classes in the paper's 51 styles.
 
     Raises:
-        UnusableInput: a file cannot be read.
+        UnusableInput: A file cannot be read.
     """
     named = MEANINGS if spec == GLYPHS else classes
     if labels is not None:
