@@ -2,16 +2,17 @@
 
 The definitions are those of NLTK's `path_similarity`, `lch_similarity` and `wup_similarity`, computed for all
 pairs at once from each synset's ancestors. p is the number of edges of the shortest path between two synsets
-by way of a synset above both:
+by way of a synset above both, q that by way of the deepest synset above both, d the depth of that synset + 1,
+and D = 19 the length of the longest path from a noun to the root:
 
 | measure | formula | range |
 |---|---|---|
 | path | 1 / (1 + p) | (0, 1] |
-| Leacock & Chodorow 1998 | -log((1 + p) / 2D), D = 19: the longest path from a noun to the root | (0, log 2D]
-| | Wu & Palmer 1994 | 2d / (2d + q), q: edges by way of the deepest synset above both, d: its depth + 1 | (0,
-1] |
+| Leacock & Chodorow 1998 | -log((1 + p) / 2D) | (0, log 2D] |
+| Wu & Palmer 1994 | 2d / (2d + q) | (0, 1] |
 
-NLTK's q is the edges of the shortest path where that is shorter: 1 % of Wu & Palmer's values differ.
+If another path is shorter than the one by way of the deepest synset, NLTK takes its edges for q: 1 % of Wu &
+Palmer's values differ.
 """
 
 from collections.abc import Sequence

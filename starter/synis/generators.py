@@ -1,9 +1,8 @@
 """Generators of images from prompts: SDXL-Turbo, the embedded signs, or any function of the user's.
 
 SDXL-Turbo, by way of diffusers, is the generator of Long et al. 2024 (section 2.3). The embedded signs need
-no
-network: they are drawn as the captions of the small encoder describe them. `choose_generator` returns the one
-that a command names.
+no network: they are drawn as the captions of the small encoder describe them. `choose_generator` returns the
+generator that a command names.
 """
 
 import importlib.util
