@@ -31,7 +31,8 @@ class SetEstimate:
         low: Lower end of the interval, at the level of the `Estimation`.
         high: Upper end of the interval.
         difference: Estimate minus the accuracy on the labelled images.
-        fallen: "yes" if the accuracy has fallen by more than the margin, "no" if not, else "unclear".
+        fallen: "yes" if the accuracy has fallen by more than the margin, "no" if not, else "unclear". It is
+            also "unclear" if the estimate lies above the labelled accuracy and the set is far from the data.
         shares: Estimated share of each class, (k,).
         distance: Wasserstein distance between the log-odds of the confidences in this set and in the
             labelled images, in standard deviations of the latter; near 0 for two halves of one set.
@@ -165,11 +166,9 @@ class Estimation:
                 *(f"{each.name}: {remark}" for each in self.sets for remark in each.remarks),
                 *(_own(each, level) for each in self.sets if each.learnt is not None),
                 f"fallen: by more than {100 * self.margin:g} points; distance: of the confidences from those "
-                f"of the labelled images; outside: how far from {self.compared}, 1 being as far as these "
-                "are from each other",
-                f"the mean of {', '.join(self.centres)}; beside them stand "
-                f"{', '.join(name for name in self.methods if name not in self.centres)}; methods that need "
-                "more than this are left out",
+                f"in the labelled images; outside: distance from {self.compared}, 1 is usual without a shift",
+                f"the estimate is the mean of {', '.join(self.centres)}; the files also show "
+                f"{', '.join(name for name in self.methods if name not in self.centres)}",
             ]
         )
 

@@ -126,7 +126,7 @@ class Fitted:
     @property
     def compared(self) -> str:
         """The name of the data that sets are compared with."""
-        return "the meta-train sets" if self.learnt else "parts of the labelled images that are as large"
+        return "the meta-train sets" if self.learnt else "the labelled images"
 
     @property
     def accuracy(self) -> float:
@@ -152,7 +152,7 @@ class Fitted:
             low,
             high,
             difference,
-            "yes" if high < bar else "no" if low > bar else "unclear",
+            "yes" if high < bar else "no" if low > bar and not _doubtful(difference, outside) else "unclear",
             tuple(map(float, shares)),
             distance,
             outside,
@@ -214,11 +214,16 @@ class Fitted:
             told = f"from {100 * judging[low]:.0f} % ({low}) to {100 * judging[high]:.0f} % ({high})"
             yield f"the methods disagree, {told}: label some of these images"
         if distance >= FAR:
-            yield "the model is sure of these images in another way than of the labelled ones: trust it less"
+            yield "the model's confidences differ from those in the labelled images: trust the estimate less"
         if outside > NEAR:
             yield (
-                f"it lies {outside:.1f} times as far from {self.compared} as these lie from each other, so "
-                "little is known of such images: the interval allows for a fall that nothing shows"
+                f"it is far from {self.compared}, {outside:.1f} times the usual distance: its accuracy may "
+                "lie below the interval"
+            )
+        if _doubtful(float(np.mean([found[name] for name in self.centres])) - self.accuracy, outside):
+            yield (
+                "an estimate above the accuracy on the labelled images cannot exclude a fall in a set that "
+                "is far from them: label some of these images"
             )
         prior = source_prior(self.source)
         if np.abs(shares - prior).sum() / 2 >= OTHER_SHARES:
@@ -230,3 +235,8 @@ class Fitted:
             yield f"no labelled image is of class {classes}, which some of these seem to be: label some"
         if len(seen) < FEW:
             yield f"{len(seen)} images are few: chance alone moves their accuracy by some points"
+
+
+def _doubtful(difference: float, outside: float) -> bool:
+    """Returns whether a set is far and yet its estimate lies above the labelled accuracy."""
+    return difference > 0 and outside > NEAR

@@ -62,6 +62,19 @@ def test_what_is_uncertain_is_said(found):
     assert any(remark.startswith("no labelled image is of class 5") for remark in lacking.remarks)
 
 
+def test_a_far_set_with_a_higher_estimate_is_unclear():
+    """Noise makes the confidences higher and the model wrong: logits alone do not show the fall."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(10, size=2000)
+    logits = 2 * (rng.normal(size=(2000, 10)) + 2.5 * np.eye(10)[labels])
+    noisy = logits[1000:] + 4 * rng.normal(size=(1000, 10))
+    found = unseen.estimate(logits[:1000], labels[:1000], noisy)
+    (each,) = found.sets
+    assert accuracy(noisy, labels[1000:]) < found.accuracy - found.margin < each.low
+    assert (each.difference > 0, each.place, each.fallen) == (True, "far", "unclear")
+    assert any("cannot exclude a fall" in remark for remark in each.remarks)
+
+
 def test_the_least_sure_rows_are_named(found):
     top_two = np.sort(HARD, axis=1)[:, -2:]
     margins = top_two[:, 1] - top_two[:, 0]
