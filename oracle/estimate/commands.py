@@ -101,7 +101,7 @@ def estimate(
     else:
         raise UnusableInput("give --logits and --labels, or --model and --labelled")
     echo(f"{found}\n")
-    echo("\n".join(map(str, write_estimation(found, out, images))))
+    echo("\n".join(map(str, write_estimation(found, out, images, fail_below))))
     if fail_below is not None and (low := found.below(fail_below)):
         echo(f"below {100 * fail_below:g} %: {', '.join(low)}", err=True)
         raise Exit(1)

@@ -1,5 +1,6 @@
 """The estimates for unlabelled sets, as a table, a figure and text."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 LEARNT = "unseen-best"
 """Name of the method that is fitted to meta-train sets."""
+TOO_FEW = "too few meta-train sets to say"
 INSIDE, NEAR = 1.0, 2.0
 """Largest `SetEstimate.outside` of a set that is inside of the labelled data, and of one that is near it."""
 
@@ -81,6 +83,8 @@ class Estimation:
         classes: Names of the classes, or their numbers.
         centres: Names of the methods whose mean is the estimate.
         compared: Name of the data that sets are compared with, for `SetEstimate.outside`.
+        chance: Accuracy without any skill: the largest class share of the labelled images, or 1 / k if that
+            is larger.
     """
 
     accuracy: float
@@ -92,6 +96,17 @@ class Estimation:
     classes: tuple[str, ...]
     centres: tuple[str, ...]
     compared: str
+    chance: float
+
+    @property
+    def warning(self) -> str:
+        """A sentence if the labelled accuracy is no better than chance, within 3 standard errors; else ""."""
+        if self.accuracy > self.chance + 3 * math.sqrt(self.chance * (1 - self.chance) / self.images):
+            return ""
+        return (
+            f"accuracy on the labelled images is {100 * self.accuracy:.1f} %, no better than chance "
+            f"({100 * self.chance:.3g} %): are the classes in the model's order?"
+        )
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -158,6 +173,7 @@ class Estimation:
         return "\n".join(
             [
                 f"accuracy on {self.images:,} labelled images: {100 * self.accuracy:.1f} %",
+                *([f"warning: {self.warning}"] if self.warning else []),
                 "check: each half of them, estimated from the other",
                 *checks,
                 "",
@@ -194,5 +210,7 @@ def _own(each: SetEstimate, level: str) -> str:
     """Returns estimate and interval of the method fitted to meta-train sets, as text."""
     assert each.learnt is not None
     low, high = each.learnt
+    if low <= 0 and high >= 1:
+        return f"{each.name}: {LEARNT} alone, {100 * each.methods[LEARNT]:.1f} %, {level}: {TOO_FEW}"
     told = f"{100 * each.methods[LEARNT]:.1f} %, {level} {100 * low:.1f} to {100 * high:.1f}"
     return f"{each.name}: {LEARNT} alone, {told}"

@@ -122,6 +122,7 @@ def estimate_seen(
         fitted.classes,
         fitted.centres,
         fitted.compared,
+        max(1 / source.logits.shape[1], float(np.bincount(labels).max() / len(labels))),
     )
 
 

@@ -61,7 +61,10 @@ class Chart:
 
 
 def write_estimation(
-    found: Estimation, folder: Path, pictures: Mapping[str, Pictures] | None = None
+    found: Estimation,
+    folder: Path,
+    pictures: Mapping[str, Pictures] | None = None,
+    fail_below: float | None = None,
 ) -> tuple[Path, ...]:
     """Write the three files in `folder` and return their paths, the page first; the page loads nothing.
 
@@ -69,6 +72,7 @@ def write_estimation(
         found: Estimates.
         folder: Folder to write to.
         pictures: Images of each set, by name; the page shows those of which the model is least sure.
+        fail_below: Smallest accuracy that the caller accepts, a fraction; only the JSON has it.
     """
     page, table, data = (folder / f"estimate.{kind}" for kind in ("html", "csv", "json"))
     template = templates(Path(__file__).parent).get_template("page.html")
@@ -79,18 +83,30 @@ def write_estimation(
     }
     write_text(page, template.render(found=found, chart=chart(found), shown=shown))
     write_text(table, found.table.to_csv(float_format="%.6f", lineterminator="\n"))
-    write_text(data, json.dumps(as_json(found), indent=1, sort_keys=True) + "\n")
+    write_text(data, json.dumps(as_json(found, pictures, fail_below), indent=1, sort_keys=True) + "\n")
     return page, table, data
 
 
-def as_json(found: Estimation) -> Mapping[str, object]:
-    """Returns all estimates as JSON values; accuracies are fractions."""
+def as_json(
+    found: Estimation,
+    pictures: Mapping[str, Pictures] | None = None,
+    fail_below: float | None = None,
+) -> Mapping[str, object]:
+    """Returns all estimates as JSON values; accuracies are fractions, see `write_estimation`."""
+    files = {
+        each.name: [pictures[each.name].files[row] for row in each.least_sure]
+        for each in found.sets
+        if pictures and each.name in pictures
+    }
+    limit = {"limit": fail_below, "below": found.below(fail_below)} if fail_below is not None else None
     return {
+        "fail_below": limit,
+        "warning": found.warning,
         "labelled": {"accuracy": found.accuracy, "images": found.images},
         "level": found.level,
         "margin": found.margin,
         "classes": list(found.classes),
-        "sets": [asdict(each) for each in found.sets],
+        "sets": [{**asdict(each), "least_sure_files": files.get(each.name)} for each in found.sets],
         "check": [{**asdict(each), "true": true} for each, true in found.halves],
     }
 

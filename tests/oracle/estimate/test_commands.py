@@ -1,5 +1,6 @@
 """`estimate` on the command line."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,8 @@ def test_a_job_can_go_by_the_exit_code(files):
     assert run(*files, "--fail-below", "0.8").code == 0
     result = run(*files, "noise.npy", "--fail-below", "0.8", check=False)
     assert (result.code, result.text.splitlines()[-1]) == (1, "below 80 %: noise")
+    told = json.loads(Path("estimate.json").read_text())["fail_below"]
+    assert told == {"limit": 0.8, "below": ["noise"]}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Estimates from logits: right where nothing shifted, lower where it did, and open about what they do not know."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -167,6 +168,25 @@ def test_files_hold_everything_and_escape_names(found, tmp_path):
     assert "<button" not in found._repr_html_()
     assert chart(found) is None
     assert found.shares.loc["same"].sum() == pytest.approx(1)
+
+
+def test_accuracy_at_chance_level_is_told(found, tmp_path):
+    wrong = unseen.estimate(LOGITS, (LABELS + 1) % K, SAME)
+    assert wrong.warning.startswith(
+        f"accuracy on the labelled images is {100 * wrong.accuracy:.1f} %, no better"
+    )
+    assert wrong.warning.endswith("%): are the classes in the model's order?")
+    assert f"warning: {wrong.warning}" in str(wrong)
+    page, _, data = write_estimation(wrong, tmp_path)
+    assert "no better than chance" in page.read_text()
+    assert json.loads(data.read_text())["warning"] == wrong.warning
+    assert found.warning == ""
+
+
+def test_an_interval_of_all_accuracies_is_not_printed(found):
+    learnt = replace(found.sets[0], learnt=(0.0, 1.0), methods={"unseen-best": 0.5})
+    text = str(replace(found, sets=(learnt,)))
+    assert "same: unseen-best alone, 50.0 %, 90 % interval: too few meta-train sets to say" in text
 
 
 def test_limits_of_margin_and_level():

@@ -6,7 +6,7 @@ from browser import DARK, needs_chromium, run_in_page, violations
 from browser import axe as axe
 
 import unseen
-from oracle.estimate.page import Pictures, write_estimation
+from oracle.estimate.page import Pictures, as_json, write_estimation
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +23,16 @@ def page(tmp_path_factory):
     }
     folder = tmp_path_factory.mktemp("estimate")
     return write_estimation(found, folder, pictures)[0].read_text()
+
+
+def test_the_json_names_the_files_of_the_least_sure_images():
+    rng = np.random.default_rng(0)
+    logits, labels = rng.normal(size=(200, 3)), rng.integers(3, size=200)
+    found = unseen.estimate(logits, labels, {"mon": logits, "tue": logits})
+    pictures = {"mon": Pictures(np.zeros((200, 2, 2, 3), np.uint8), [f"{i}.png" for i in range(200)])}
+    mon, tue = as_json(found, pictures)["sets"]
+    assert mon["least_sure_files"] == [f"{row}.png" for row in mon["least_sure"]]
+    assert tue["least_sure_files"] is None
 
 
 def test_pictures_are_small_and_names_escaped(page):
