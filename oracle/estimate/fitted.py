@@ -238,5 +238,5 @@ class Fitted:
 
 
 def _doubtful(difference: float, outside: float) -> bool:
-    """Returns whether a set is far and yet its estimate lies above the labelled accuracy."""
+    """Returns True if a set is far from the data and its estimate is above the labelled accuracy."""
     return difference > 0 and outside > NEAR

@@ -1,4 +1,7 @@
-"""Estimates from a model and images, with meta-train sets made by distorting labelled images."""
+"""Estimates from a model and images, with meta-train sets made by distorting labelled images.
+
+Reading, splitting and observing are in one module, since all of them follow the settings in `Asked`.
+"""
 
 import tempfile
 from collections.abc import Mapping, Sequence

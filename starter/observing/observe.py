@@ -1,7 +1,8 @@
 """Observations: one pass of a classifier over a set gives the data that the chosen methods need.
 
 They are kept in a cache. `observe` writes the cache entries of one set and one classifier, and depends on no
-other state; `observe_all` calls it for many sets.
+other state; `observe_all` calls it for many sets. All functions are in one module, since they share the rule
+which parts a need requires.
 """
 
 from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ sets. It predicts all sets except the meta-train sets. For an image of a meta-tr
 was trained without the blocks of operations that contain those of the set; for an image of `train_ref`, if
 probes were trained on it, the one trained without the half that holds the image. No probe is trained on the
 images that meta-train, validation and test sets are made of, nor on the reference, which serves for
-calibration.
+calibration. Probes and referee are in one module, since a referee is its probes with an encoder and a cache.
 """
 
 import hashlib
