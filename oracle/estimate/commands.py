@@ -1,5 +1,6 @@
 """The command `unseen estimate`."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -75,12 +76,17 @@ def estimate(
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise UnusableInput(f"--fail-below must be a fraction in [0, 1], got {fail_below:g}")
 
+    given, images = [*unlabelled, *(sets or [])], None
+    _check_options(
+        {"--model": model, "--labelled": labelled, "--referee": referee},
+        {"--logits": logits, "--labels": labels, "--second": second, "--features": features},
+    )
+
     from oracle.estimate.from_logits import estimate as run
     from oracle.estimate.page import write_estimation
 
-    given, images = [*unlabelled, *(sets or [])], None
-    of_images, of_logits = (model, labelled, referee), (logits, labels, second, features)
-    if model is not None and labelled is not None and not any(of_logits):
+    if model is not None and labelled is not None:
+        _check_images(model, [labelled, *given])
         from oracle.estimate.images import Asked, estimate_images, fit_of
 
         asked = Asked(
@@ -94,14 +100,38 @@ def estimate(
             engine=engine,
         )
         found, images = estimate_images(model, labelled, given, asked)
-    elif logits is not None and labels is not None and not any(of_images):
+    elif logits is not None and labels is not None:
         others = (second[0], second[1:]) if second else None
         seen = (features[0], features[1:]) if features else None
         found = run(logits, labels, given, others, seen, probabilities, margin, level, window)
-    else:
-        raise UnusableInput("give --logits and --labels, or --model and --labelled")
     echo(f"{found}\n")
     echo("\n".join(map(str, write_estimation(found, out, images, fail_below))))
     if fail_below is not None and (low := found.below(fail_below)):
         echo(f"below {100 * fail_below:g} %: {', '.join(low)}", err=True)
         raise Exit(1)
+
+
+def _check_options(of_images: Mapping[str, object], of_logits: Mapping[str, object]) -> None:
+    """Raise UnusableInput unless the first two options of one kind are given, and none of the other kind."""
+    pairs = "give --logits and --labels, or --model and --labelled"
+    kinds = [[name for name, value in kind.items() if value] for kind in (of_images, of_logits)]
+    missing = [[name for name in list(kind)[:2] if not kind[name]] for kind in (of_images, of_logits)]
+    if not any(kinds):
+        raise UnusableInput(pairs)
+    if all(kinds):
+        surplus = kinds[0] if missing[0] else kinds[1]
+        raise UnusableInput(f"{pairs}: leave out {' and '.join(surplus)}")
+    lacking = missing[0] if kinds[0] else missing[1]
+    if lacking:
+        raise UnusableInput(f"{pairs}: also give {' and '.join(lacking)}")
+
+
+def _check_images(model: str, paths: Sequence[Path]) -> None:
+    """Raise UnusableInput if a model has no name, or a path is of logits."""
+    if "=" not in model and Path(model).suffix in (".pt", ".pth", ".safetensors"):
+        raise UnusableInput(
+            f"--model {model} has no name: write --model resnet56={model}, with your network's name"
+        )
+    for path in paths:
+        if path.suffix == ".npy":
+            raise UnusableInput(f"{path}: logits go with --logits and --labels, not with --model")

@@ -103,8 +103,10 @@ def estimate_seen(
     Raises:
         UnusableInput: Level, margin or window is out of range.
     """
-    if not 0 < level < 1 or not 0 <= margin <= 1:
-        raise UnusableInput(f"level must lie between 0 and 1 and margin in [0, 1], got {level} and {margin}")
+    if not 0 < level < 1:
+        raise UnusableInput(f"--level must lie between 0 and 1, got {level:g}")
+    if not 0 <= margin <= 1:
+        raise UnusableInput(f"--margin must be a fraction in [0, 1], got {margin:g}")
     if window is not None:
         seen = {
             f"{name} {rows[0]}": _part(whole, rows, f"{name} {rows[0]}")

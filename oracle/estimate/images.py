@@ -23,6 +23,7 @@ from oracle.unseen_best import UnseenBest
 from starter.build.referees import SAME, Fitted, fit_referees, load_referees
 from starter.classifiers import Classifier, load_classifier
 from starter.classifiers.engine import chosen
+from starter.classifiers.weights import OtherClasses
 from starter.encoders import ImageEncoder
 from starter.images.files import open_tree
 from starter.images.imageset import ImageSet
@@ -160,10 +161,16 @@ def estimate_images(
     known, classes = read_labelled(labelled, asked.fit)
     size = known.images.shape[1:3]
     engine, precision = chosen(asked.engine, "", asked.device)
-    classifier = load_classifier(model, classes, precision, asked.device, size, engine)
+    try:
+        classifier = load_classifier(model, classes, precision, asked.device, size, engine)
+    except OtherClasses as error:
+        raise UnusableInput(
+            f"{error}: {labelled} has {len(classes)} class folders, the model needs one for each of its "
+            "classes; add an empty folder for each class without images"
+        ) from error
     names = [path.stem for path in unlabelled]
-    if len(set(names)) < len(names):
-        raise UnusableInput("two unlabelled sets have one name: rename one")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UnusableInput(f"two unlabelled sets are called {twice[0]}: rename one")
     fit = replace(asked.fit, size=size)
     pictures = {path.stem: read_unlabelled(path, fit) for path in unlabelled}
     sets = [ImageSet(name, each.images, None) for name, each in pictures.items()]

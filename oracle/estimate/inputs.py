@@ -21,6 +21,7 @@ WIDEST = 256
 """Largest number of features: more are projected on this many random directions, which nearly keeps their
 distances."""
 TINY = 1e-12
+TEXT = (".csv", ".tsv", ".txt")
 Array = NDArray[Any] | Path | str
 """Numbers, or an .npy file of them."""
 Sets = Array | Sequence[Array] | Mapping[str, Array]
@@ -199,5 +200,13 @@ def _check_finite(name: str, values: NDArray[Any]) -> None:
 def _named(given: Array, what: str) -> tuple[str, NDArray[Any]]:
     """Returns the name for the numbers in messages, and the numbers."""
     if isinstance(given, Path | str):
-        return str(given), read_npy(Path(given))
+        path = Path(given)
+        if path.is_dir():
+            raise UnusableInput(
+                f"{path} is a folder: use `unseen estimate --model NAME=WEIGHTS --labelled DIR "
+                "--unlabelled DIR`"
+            )
+        if path.suffix in TEXT and path.is_file():
+            raise UnusableInput(f"{path} is no .npy: read its numbers and save them with numpy.save")
+        return str(path), read_npy(path)
     return what, np.asarray(given)

@@ -36,6 +36,10 @@ CIFAR10_STD = (0.2023, 0.1994, 0.2010)
 Triple = tuple[float, float, float]
 
 
+class OtherClasses(UnusableInput):
+    """Weights that are made for other classes than those that are given."""
+
+
 @dataclass(frozen=True)
 class WeightsFile:
     """Named tensors, and the metadata of a safetensors file (none for a PyTorch file)."""
@@ -207,7 +211,7 @@ def load_classifier(
         )
     if file.classes not in (None, tuple(classes)):
         made, asked = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
-        raise UnusableInput(f"{path} was made for the classes {made}, not for {asked}")
+        raise OtherClasses(f"{path} was made for the classes {made}, not for {asked}")
     return _classifier(file, arch, *to_be)
 
 
@@ -390,7 +394,7 @@ def _librarys(
     own = network.state_dict()
     for each in _of_classes(network, arch):
         if len(told := state[each]) != len(own[each]):
-            raise UnusableInput(
+            raise OtherClasses(
                 f"{arch} tells {len(told)} classes apart, not {len(classes)}: unseen train --arch {arch} "
                 "--start pretrained fits it to yours"
             )
@@ -436,7 +440,7 @@ def _fitting(file: WeightsFile, arch: str, network: Network) -> dict[str, Tensor
         weight = file.tensors.get(f"{head}.weight")
         if weight is not None and weight.ndim == 2 and len(weight) != network.head.out_features:
             outputs = network.head.out_features
-            raise UnusableInput(f"{file.path} tells {len(weight)} classes apart, not {outputs}")
+            raise OtherClasses(f"{file.path} tells {len(weight)} classes apart, not {outputs}")
     # Old files lack the counters of BatchNorm, which do not bear on the logits.
     counters = {name: torch.tensor(0) for name in expected if name.endswith(".num_batches_tracked")}
     tensors = {**counters, **file.tensors}

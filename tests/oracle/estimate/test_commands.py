@@ -18,6 +18,7 @@ def files(tmp_path, monkeypatch):
     np.save("val_labels.npy", labels[:400])
     np.save("today.npy", logits[400:])
     np.save("noise.npy", rng.normal(size=(400, 4)))
+    Path("val.csv").write_text("0,1\n")
     np.save("text.npy", np.array(["cat"] * 400))
     return ("estimate", "--logits", "val.npy", "--labels", "val_labels.npy", "--unlabelled", "today.npy")
 
@@ -61,7 +62,17 @@ def test_a_job_can_go_by_the_exit_code(files):
             "error: the second model's logits are given for 0 unlabelled sets in place of 1",
         ),
         (("--features", "none.npy", "--features", "today.npy"), "error: none.npy: no such file"),
-        (("--referee", "lite0"), "error: give --logits and --labels, or --model and --labelled"),
+        (
+            ("--referee", "lite0"),
+            "error: give --logits and --labels, or --model and --labelled: leave out --referee",
+        ),
+        (("--margin", "5"), "error: --margin must be a fraction in [0, 1], got 5\n"),
+        (("--level", "5"), "error: --level must lie between 0 and 1, got 5\n"),
+        (
+            ("--logits", "val.csv"),
+            "error: val.csv is no .npy: read its numbers and save them with numpy.save",
+        ),
+        (("--logits", "."), "error: . is a folder: use `unseen estimate --model"),
         (("--window", "3"), "error: --window must be 20 images or more, got 3"),
     ],
 )
@@ -70,3 +81,20 @@ def test_mistakes_get_one_line(files, arguments, message):
     assert (result.code, result.text.startswith(message), result.text.count("\n")) == (2, True, 1), (
         result.text
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "give --logits and --labels, or --model and --labelled\n"),
+        (("--logits", "val.npy"), "or --model and --labelled: also give --labels"),
+        (("--features", "val.npy"), "or --model and --labelled: also give --logits and --labels"),
+        (("--model", "tiny=x.pt"), "or --model and --labelled: also give --labelled"),
+        (("--labelled", "val"), "or --model and --labelled: also give --model"),
+        (("--model", "nets/x.pt", "--labelled", "val"), "write --model resnet56=nets/x.pt"),
+        (("--model", "tiny=x.pt", "--labelled", "val"), "today.npy: logits go with --logits and --labels"),
+    ],
+)
+def test_missing_options_are_named(files, arguments, told):
+    result = run("estimate", "--unlabelled", "today.npy", *arguments, check=False)
+    assert (result.code, told in result.text) == (2, True), result.text

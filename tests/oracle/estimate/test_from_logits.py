@@ -190,5 +190,5 @@ def test_an_interval_of_all_accuracies_is_not_printed(found):
 
 
 def test_limits_of_margin_and_level():
-    with pytest.raises(UnusableInput, match="level must lie between 0 and 1 and margin in"):
+    with pytest.raises(UnusableInput, match="--level must lie between 0 and 1, got 1"):
         unseen.estimate(LOGITS, LABELS, SAME, level=1.0)

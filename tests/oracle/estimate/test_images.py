@@ -1,5 +1,6 @@
 """Estimates from a model and folders of images."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,6 +93,14 @@ def test_an_empty_folder_is_a_class_of_which_nothing_is_labelled(photos, weights
     assert f"no labelled image is of class {CLASSES[4]}, which" in " ".join(found.sets[0].remarks)
 
 
+def test_a_missing_class_folder_is_told(photos, weights):
+    shutil.rmtree(Path("val") / CLASSES[4])
+    with pytest.raises(
+        UnusableInput, match=r"has 9 class folders, .*; add an empty folder for each class without"
+    ):
+        estimate_images(f"tiny={weights}", Path("val"), [Path("today")], Asked(0))
+
+
 def test_images_get_the_size_that_is_asked_for(photos, weights):
     asked = Asked(0, fit=fit_of(24, "stretch"))
     _, pictures = estimate_images(f"tiny={weights}", Path("val"), [Path("today")], asked)
@@ -146,5 +155,5 @@ def test_mistakes_get_one_line(photos, weights, arguments, message):
 
 
 def test_sets_of_one_name_are_refused(photos, weights):
-    with pytest.raises(UnusableInput, match="two unlabelled sets have one name"):
+    with pytest.raises(UnusableInput, match="two unlabelled sets are called today"):
         estimate_images(f"tiny={weights}", Path("val"), [Path("today"), Path("today")], Asked(0))
