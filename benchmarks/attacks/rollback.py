@@ -74,7 +74,7 @@ def rollback(folder: Path) -> tuple[int, int]:
             try:
                 command(competition, file)
             except UnusableInput as error:
-                stopped += "no row of" in str(error) and _files(competition.root) == before
+                stopped += "but none for" in str(error) and _files(competition.root) == before
         assert verify(competition).problems
     return stopped, len(DAMAGES) * len(COMMANDS)
 

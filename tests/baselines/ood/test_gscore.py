@@ -139,7 +139,7 @@ def test_what_cannot_be_used_is_told():
         Ude("chi").fit(meta)
     with pytest.raises(UnusableInput, match="choose from standardised, literal"):
         Ude(form="raw").fit(meta)
-    with pytest.raises(UnusableInput, match="no spread"):
+    with pytest.raises(UnusableInput, match="are equal, so they cannot be standardised"):
         Ude().fit(MetaTrain(source(np.ones(9)), meta.sets, meta.targets, (), meta.families, meta.ood))
     accuracy = source_of([[1.0, 0.0]], [0])
     with pytest.raises(UnusableInput, match="OOD track"):

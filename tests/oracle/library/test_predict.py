@@ -24,7 +24,7 @@ def test_it_writes_a_valid_submission_where_it_is_asked_to(opened, tmp_path):
 
 
 def test_a_place_inside_the_competition_is_refused(opened, tmp_path):
-    with pytest.raises(UnusableInput, match="needs another place"):
+    with pytest.raises(UnusableInput, match="choose a path outside it"):
         unseen.predict(opened, "constant", out=opened.public / "mine.csv")
     with pytest.raises(UnusableInput, match=r"must end in \.csv"):
         unseen.predict(opened, "constant", out=tmp_path / "mine.txt")

@@ -54,7 +54,7 @@ def test_limits_and_a_deadline_are_set_by_the_build(folder, weights):
     sample = "other/public/sample_submission.csv"
     assert "entered as submission 1, 1 left today\n" in run("score", "other", sample, "--team", "a").text
     again = run("score", "other", sample, "--team", "a").text  # what stands is by the labels, which are drawn
-    assert "a: no better" in again
+    assert "a: not better" in again
     assert "0 left today" in again
     refused = run("score", "other", sample, "--team", "a", check=False)
     assert (refused.code, "team 'a' has made its 2 submissions of" in refused.text) == (2, True)

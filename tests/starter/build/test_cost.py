@@ -168,7 +168,7 @@ def test_reads_as_text():
     [
         ({"source": "gone.npz"}, r"gone\.npz"),
         ({"test_from": ("gone",)}, "gone: no such file or folder"),
-        ({"classifiers": ("net",)}, "'net' has no weights: pass net=PATH"),
+        ({"classifiers": ("net",)}, "there is no architecture net; the kit has"),
         ({"classifiers": ("small=gone.pt",)}, r"gone\.pt"),
         ({"classifiers": ("net=official",)}, "official weights exist for"),
     ],

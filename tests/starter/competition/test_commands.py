@@ -19,7 +19,9 @@ def test_sets_are_written_out_in_every_layout(folder):
 def test_an_audit_ends_with_1_where_there_is_an_error(folder):
     unguessable(folder / "contest")
     clean = run("audit", "contest").text
-    assert "warning  there are 4 public rows, fewer than 10: build with more test sets" in clean
+    assert (
+        "warning  4 predictions count on the public board, fewer than 10: its order is an accident" in clean
+    )
     assert clean.endswith("errors: 0, warnings: 5\nNext: unseen pack contest\n")
     missing = run("audit", "contest", "--attack", check=False)
     assert (
