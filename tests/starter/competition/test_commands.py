@@ -22,7 +22,7 @@ def test_an_audit_ends_with_1_where_there_is_an_error(folder):
     assert (
         "warning  4 predictions count on the public board, fewer than 10: its order is an accident" in clean
     )
-    assert clean.endswith("errors: 0, warnings: 5\nNext: unseen pack contest\n")
+    assert clean.endswith("errors: 0, warnings: 3\nNext: unseen pack contest\n")
     missing = run("audit", "contest", "--attack", check=False)
     assert (
         missing.code,
@@ -33,7 +33,7 @@ def test_an_audit_ends_with_1_where_there_is_an_error(folder):
     )
     Path("contest/private").chmod(0o755)
     found = run("audit", "contest", check=False)
-    assert (found.code, found.text.splitlines()[-1]) == (1, "errors: 1, warnings: 5")
+    assert (found.code, found.text.splitlines()[-1]) == (1, "errors: 1, warnings: 3")
     assert "error    contest/private is open to others (mode 0755)" in found.text
 
 
