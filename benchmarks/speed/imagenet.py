@@ -26,8 +26,8 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import save_file
 
+import unseen
 from baselines import BASELINES
-from oracle.library.kit import EXPENSIVE
 from starter.build.accuracy import DEFAULT_NEEDS
 from starter.classifiers import Classifier, classifier_name, load_classifier, new_network
 from starter.observing.observation import unmet
@@ -121,10 +121,11 @@ def bare(classifier: Classifier, images: int = 4 * BATCH) -> float:
 def cheap(competition: Competition, features: bool) -> list[str]:
     """The methods that read what a build observes, or features besides."""
     read = {*DEFAULT_NEEDS, *(["features"] if features else [])}
+    dear = unseen.methods().only_by_name
     return [
         name
         for name, method in BASELINES.items()
-        if set(method.needs) <= read and name not in EXPENSIVE and not unmet(method.needs, competition)
+        if set(method.needs) <= read and not dear[name] and not unmet(method.needs, competition)
     ]
 
 
