@@ -7,7 +7,8 @@ of what it printed, with the smallest and the largest in brackets. What ran is k
 interrupted run goes on, and a row is measured again where its file is taken away. --quick runs smaller sizes,
 once: it shows that a command works, and writes nothing. --only runs the rows whose words hold a text. Rows
 that need real data are run where UNSEEN_DATA names a folder with them, and left as they are elsewhere.
---write puts what was measured into the table, with commit and day; the other rows stay as they were.
+--write puts what was measured into the table, with commit and day; the other rows stay as they were. The
+module is long because half of its lines are the rows.
 """
 
 import argparse
@@ -64,11 +65,27 @@ class Row:
         return folder / f"{name}-{number}.txt"
 
 
+CLASSES = (10, 100, 1000)
+STARTS = ("import unseen", "unseen --help", "unseen estimate", "unseen.estimate, again")
+
 ROWS = (
     Row(
         "forward passes / plain float32 ones: float32 (ResNet-56; RepVGG-A0)",
         "forward.py",
-        (r"resnet56\n.*\n  float32 .*ratio " + NUMBER, r"repvgg_a0\n.*\n  float32 .*ratio " + NUMBER),
+        (
+            r"resnet56\n.*\n  torch float32 .*plain " + NUMBER,
+            r"repvgg_a0\n.*\n  torch float32 .*plain " + NUMBER,
+        ),
+        "{}; {}",
+        "--images 100 --rounds 2",
+    ),
+    Row(
+        "forward passes by OpenVINO / by PyTorch in float32: float32 (ResNet-56; RepVGG-A0)",
+        "forward.py",
+        tuple(
+            rf"{arch}\n(?:  .*\n)*  openvino float32 .*torch float32 {NUMBER}"
+            for arch in ("resnet56", "repvgg_a0")
+        ),
         "{}; {}",
         "--images 100 --rounds 2",
     ),
@@ -76,7 +93,7 @@ ROWS = (
         Row(
             f"build and observe / bare forward passes, float32, {name}",
             f"observe.py --arch {arch} --sets 1 --rounds 3",
-            (r"one pass.*\n.*time ratio " + NUMBER,),
+            (r"one pass.*\n.*\n.*time ratio " + NUMBER,),
             "{}",
             "--rounds 1",
         )
@@ -121,64 +138,115 @@ ROWS = (
         "--dim 256 --images 1000 --sets 2",
     ),
     Row(
-        "`cott` on 1,000 images of 10; 100; 1,000 classes",
+        "`cott` on 1,000 images of 10; 100; 1,000 classes, seconds of processor time",
         "large.py",
-        tuple(rf"cott, +{k} classes +{NUMBER} s" for k in (10, 100, 1000)),
+        tuple(rf"cott, +{k} classes +{NUMBER} s" for k in CLASSES),
         "{}; {}; {} s a set",
+        "--images 100 --features 128",
+    ),
+    Row(
+        "POT's exact transport / the kit's, 1,000 images, 10; 100; 1,000 classes",
+        "large.py",
+        tuple(rf"cott, +{k} classes.*\n  transport .*: {NUMBER} times" for k in CLASSES),
+        "{}; {}; {} times",
         "--images 100 --features 128",
     ),
     Row(
         "1,000 classes, 2,048 features, sets of 1,000: `fd`; `dispersion`; `bop`; `cott`",
         "large.py",
-        tuple(rf"\n?{name} +{NUMBER} s" for name in ("fd", "dispersion", "bop", "cott")),
+        tuple(rf"(?m)^{name} +{NUMBER} s" for name in ("fd", "dispersion", "bop", "cott")),
         "{}; {}; {}; {} s a set",
         "--images 100 --features 128",
     ),
     Row(
-        "a leaderboard of 5,000 teams x 20 submissions: written first; again after one more",
+        "a leaderboard of 5,000 teams x 20 submissions, seconds of processor time: every file read; "
+        "written again after one more",
         "publish.py",
-        (r"first +" + NUMBER + " s", r"rewritten after it +" + NUMBER + " s"),
+        tuple(rf"(?m)^{name} .*\({NUMBER} s of one core" for name in ("first", "rewritten after it")),
         "{}; {} s",
         "--teams 50 --each 4",
     ),
     Row(
-        "ORA-A's steps: the kit's / a loop as in the paper's code",
+        "ORA-A's steps: the kit's / with PyTorch's DataLoader; with whole batches",
         "ora_a.py",
-        (r"the kit is " + NUMBER + " times",),
-        "{} times",
+        (r"DataLoader: .*the kit is " + NUMBER, r"whole batches: .*the kit is " + NUMBER),
+        "{}; {} times",
         "--steps 5 --rounds 1",
     ),
     Row(
-        "images/s beside each other: ResNet-56; the referee EfficientNet-Lite0 at 128 pixels",
+        "images a second of processor time: ResNet-56; the referee EfficientNet-Lite0 at 96; at 128 pixels",
         "referee.py --labelled 0",
-        (r"resnet56 float32 +" + NUMBER + " images/s", r"lite0 128 float32 +" + NUMBER + " images/s"),
-        "{}; {}",
+        tuple(rf"{name} float32 +{NUMBER} images/s" for name in ("resnet56", "lite0 96", "lite0 128")),
+        "{}; {}; {}",
         "--images 50 --rounds 1",
     ),
     Row(
-        "a submission of 200 predictions scored: as a process; in the library",
+        "a submission of 200 predictions scored, of processor time: as a process; in the library",
         "ledger.py --part speed",
-        (r"as a process: " + NUMBER + " s", r"in the library: " + NUMBER + " ms"),
+        (r"as a process: .*of it " + NUMBER, r"in the library: .*of it " + NUMBER),
         "{} s; {} ms",
     ),
     Row(
-        "start, seconds of processor time: `import unseen`; `unseen --help`; `unseen estimate`",
+        "1,920 submissions by 32 processes at once, 1,600 within the limits: rows; refused; problems found",
+        "ledger.py --part crowd",
+        (r"rows " + NUMBER, r"refused " + NUMBER, r"verify: " + NUMBER),
+        "{}; {}; {}",
+        "--processes 8 --each 5",
+    ),
+    Row(
+        "start, seconds of processor time: `import unseen`; `unseen --help`; `unseen estimate` of 10,000 "
+        "x 10 logits; `unseen.estimate`, called again",
         "startup.py",
-        tuple(
-            rf"{name} +{NUMBER} s of processor"
-            for name in ("import unseen", "unseen --help", "unseen estimate")
-        ),
-        "{}; {}; {} s",
+        tuple(rf"`{re.escape(name)}` +{NUMBER} s of processor" for name in STARTS),
+        "{}; {}; {}; {} s",
         "--rounds 1",
     ),
-    Row("`unseen demo`", "demo.py", (r": \d+ s, " + NUMBER + " s of CPU, ", NUMBER + " GB"), "{} s; {} GB"),
     Row(
-        "40 sets of 1,000, ResNet-56: two cluster workers / one process, by what was computed",
+        "start of every command, `--help`, seconds of processor time: median; slowest",
+        "startup.py",
+        (r"commands: median " + NUMBER, r"at most " + NUMBER),
+        "{}; {} s",
+        "--rounds 1",
+    ),
+    Row(
+        "`unseen estimate` from a model and photographs: ResNet-18, 2,000 + 2,000 at 224 pixels, 24 sets",
+        "photographs.py",
+        (r"processor, s +" + NUMBER,),
+        "{} s of processor time",
+        "--images 100 --size 64 --sets 10",
+        data=True,
+    ),
+    *(
+        Row(
+            f"`unseen {' '.join(words)}`, processor time; most memory",
+            " ".join(("demo.py", *words[1:])),
+            (rf": \d+ s, {NUMBER} s of CPU", NUMBER + " GB"),
+            "{} s; {} GB",
+        )
+        for words in (("demo",), ("demo", "--track", "ood"))
+    ),
+    Row(
+        "40 sets of 1,000, ResNet-56, by what was computed: two cluster workers / one process; one worker "
+        "more than none",
         "cluster.py speed",
-        (r"computed: two workers " + NUMBER + " times",),
-        "{} times",
+        (r"computed: two workers " + NUMBER + " times", r"computed: .*overhead of one worker (-?\d+) %"),
+        "{} times; {} %",
         "--sets 4 --size 100",
         data=True,
+    ),
+    Row(
+        "what a worker of a cluster may lack: a full disk; a store that refuses one request in ten",
+        "cluster.py faults",
+        (r"full disk on one of two workers: (identical)", r"refused \d+ requests: (identical)"),
+        "{}; {}",
+    ),
+    Row(
+        "scikit-learn's exact 10th neighbours / the kit's, 20,000 x 20,000 x 256: cosine; Euclidean of "
+        "unit rows",
+        "shift.py",
+        (r"cosine .* s +" + NUMBER + " times", r"Euclidean .* s +" + NUMBER + " times"),
+        "{}; {} times",
+        "--queries 500 --reference 500",
     ),
 )
 
@@ -207,7 +275,11 @@ def figure(row: Row, texts: Sequence[str]) -> str:
         found = [re.search(pattern, text) for text in texts]
         if not all(found):
             raise RuntimeError(f"{row.command} prints nothing like {pattern}")
-        values = [float(match[1].replace(",", "").rstrip(".")) for match in found if match]
+        told = [match[1].replace(",", "").rstrip(".") for match in found if match]
+        if told[0].isalpha():
+            words.append(" ".join(sorted({*told})))
+            continue
+        values = [*map(float, told)]
         low, middle, high = min(values), statistics.median(values), max(values)
         words.append(f"{middle:,g}" + (f" ({low:,g} to {high:,g})" if low < high else ""))
     return row.figure.format(*words)

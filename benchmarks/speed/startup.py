@@ -3,8 +3,9 @@
     python benchmarks/speed/startup.py [--rounds 5] [--only NAME] [--write]
 
 A line each: the median over rounds of seconds of processor and of clock, Python's own start included. They
-take turns, so that what else runs slows all alike. The last line is `unseen.estimate` in a process that has
-called it before. --write puts the seconds of the processor into docs/results.
+take turns, so that what else runs slows all alike. Then `unseen.estimate` in a process that has called it
+before, and the median and the slowest of all commands' `--help`. --write puts the seconds of the processor
+into docs/results.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +56,10 @@ def main() -> None:
     for each in lines:
         name, processor, clock, aim = each.values()
         print(f"{name:<34}{processor:6.2f} s of processor {clock:6.2f} s of clock  {aim and f'aim {aim} s'}")
+    helps = sorted(each["processor, s"] for each in lines if "--help`" in each["what"])
+    if helps:
+        middle = statistics.median(helps)
+        print(f"--help of {len(helps)} commands: median {middle:.2f} s, at most {helps[-1]:.2f} s")
     if options.write:
         kept = [{name: value for name, value in each.items() if name != CLOCK} for each in lines]
         pages.record("speed-startup", kept)
@@ -97,7 +103,7 @@ def estimated() -> Seconds:
     return time.process_time() - processor, time.perf_counter() - clock
 
 
-def line(name: str, times: list[Seconds]) -> dict[str, object]:
+def line(name: str, times: list[Seconds]) -> dict[str, Any]:
     """What is told of one."""
     processor, clock = (statistics.median(each) for each in zip(*times, strict=True))
     limit = f"{LIMITS[name]:g}" if name in LIMITS else ""
