@@ -7,7 +7,7 @@ Paper: Tu, Deng, Gedeon & Zheng, "A Bag-of-Prototypes Representation for Dataset
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import jensenshannon
+from scipy.spatial.distance import cdist, jensenshannon
 
 from baselines.accuracy.subsamples import subsamples
 from baselines.contract.estimator import Regressed
@@ -24,17 +24,36 @@ class Codebook:
     reference: FloatArray
 
     @classmethod
-    def of(cls, source: Source, prototypes: int = 80, seed: int = 0) -> "Codebook":
+    def of(cls, source: Source, prototypes: int = 80) -> "Codebook":
         """Returns the codebook of the K-means centres of the training images' features.
 
-        There are `prototypes` centres, or fewer if there are fewer distinct images.
+        There are `prototypes` centres, or fewer if there are fewer distinct images. K-means starts from the
+        images that `spread_out` picks, without any random draw: with random starts a difference of 1e-6 in
+        the features, as between two engines, sent BoP elsewhere (docs/decisions/0141).
         """
         from sklearn.cluster import KMeans
 
         features = _features(source.train_ref)
-        k = min(prototypes, len(np.unique(features, axis=0)))
-        centres = KMeans(k, n_init=1, max_iter=100, random_state=seed).fit(features).cluster_centers_
+        first = spread_out(features, prototypes)
+        centres = KMeans(len(first), init=first, n_init=1, max_iter=300, tol=0).fit(features).cluster_centers_
         return cls(centres, bag(source.train_ref, centres))
+
+
+def spread_out(rows: FloatArray, count: int) -> FloatArray:
+    """Returns at most `count` distinct rows of rows (n, d), each the farthest from those picked before it.
+
+    The first is the nearest to the mean. Source: Gonzalez, "Clustering to Minimize the Maximum Intercluster
+    Distance", Theoretical Computer Science 1985.
+    """
+    nearest = cdist(rows, rows.mean(axis=0, keepdims=True), "sqeuclidean")[:, 0]
+    picked = [int(nearest.argmin())]
+    nearest[:] = np.inf
+    for _ in range(1, count):
+        nearest = np.minimum(nearest, cdist(rows, rows[picked[-1:]], "sqeuclidean")[:, 0])
+        if not nearest.any():
+            break
+        picked.append(int(nearest.argmax()))
+    return rows[picked]
 
 
 def bag(observation: Observation, prototypes: FloatArray) -> FloatArray:
@@ -62,20 +81,18 @@ class Bop(Regressed):
 
     Args:
         prototypes: Number K of prototypes, an int >= 1 (80 in the paper for CIFAR-10).
-        seed: Seed of K-means.
         regressor: Name of the regressor, one of REGRESSORS.
     """
 
-    def __init__(self, prototypes: int = 80, seed: int = 0, regressor: str = "linear") -> None:
+    def __init__(self, prototypes: int = 80, regressor: str = "linear") -> None:
         super().__init__(bop, ("features",), regressor)
         self.prototypes = prototypes
-        self.seed = seed
 
     def _prepare(self, source: Source) -> None:
-        if self.prototypes < 1 or self.seed < 0:
-            raise UnusableInput("bop: prototypes of at least 1 and a seed of at least 0 are needed")
+        if self.prototypes < 1:
+            raise UnusableInput(f"bop: prototypes must be at least 1, got {self.prototypes}")
         self.source_ = source
-        self.codebook_ = Codebook.of(source, self.prototypes, self.seed)
+        self.codebook_ = Codebook.of(source, self.prototypes)
 
     def _measure(self, observation: Observation) -> FloatArray:
         return np.array([bop(observation, self.source_, self.codebook_)])

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import entropy
 from sklearn.base import clone
 
-from baselines.accuracy.bop import Bop, Codebook, bop
+from baselines.accuracy.bop import Bop, Codebook, bop, spread_out
 from baselines.accuracy.subsamples import subsamples
 from baselines.contract.conformance import check_method, example_meta_train
 from submission.errors import UnusableInput
@@ -43,7 +43,36 @@ def test_the_codebook_is_of_the_training_images_and_repeats():
     assert BOOK.prototypes.shape == (80, 5)
     np.testing.assert_allclose(BOOK.reference, bag_by_hand(TRAINING))
     np.testing.assert_array_equal(Codebook.of(SOURCE).prototypes, BOOK.prototypes)
-    assert not np.array_equal(Codebook.of(SOURCE, seed=1).prototypes, BOOK.prototypes)
+
+
+def test_the_first_prototypes_are_the_farthest_from_those_before():
+    rows = np.array([[0.0], [1.0], [10.0], [4.0], [10.0]])
+    assert spread_out(rows, 3).tolist() == [[4.0], [10.0], [0.0]]
+    assert spread_out(rows, 9).tolist() == [[4.0], [10.0], [0.0], [1.0]]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_difference_between_engines_leaves_bop_as_it_is(seed):
+    """Features of ten classes that one engine computes 1e-7 apart from the other: a few round otherwise.
+
+    With K-means++ and a fixed seed the fifth of these moved by 17 % of the standard deviation between sets.
+    """
+    rng = np.random.default_rng(seed)
+    classes = 3 * rng.random((10, 8))
+
+    def two_engines(n, shift=0.0):
+        exact = np.maximum((1 - shift) * classes[rng.integers(10, size=n)] + rng.normal(size=(n, 8)), 0)
+        other = exact * (1 + 1e-7 * rng.normal(size=exact.shape))
+        return [seen(np.zeros((n, 2)), features=each.astype(np.float16)) for each in (exact, other)]
+
+    training = two_engines(1000)
+    sets = [two_engines(100, 0.05 * i) for i in range(12)]
+    values = []
+    for engine, known in enumerate(training):
+        source = source_of(np.zeros((1000, 2)), np.zeros(1000, int), features=known.features)
+        book = Codebook.of(source)
+        values.append([bop(each[engine], source, book) for each in sets])
+    assert np.abs(np.subtract(*values)).max() < 0.01 * np.std(values[0])
 
 
 def test_fewer_distinct_images_than_prototypes_are_prototypes_themselves():
@@ -65,20 +94,19 @@ def test_large_sets_are_the_mean_over_their_subsamples():
 
 def test_the_method_regresses_on_the_divergence():
     meta = example_meta_train()
-    method = Bop(prototypes=7, seed=3).fit(meta)
-    book = Codebook.of(meta.source, 7, 3)
+    method = Bop(prototypes=7).fit(meta)
+    book = Codebook.of(meta.source, 7)
     values = [bop(observation, meta.source, book) for observation in meta.sets]
     slope, level = np.polyfit(values, meta.targets, 1)
     expected = np.clip(level + slope * np.array(values), 0, 1)
     np.testing.assert_allclose(method.predict(meta.sets), expected)
-    assert clone(method).get_params() == {"prototypes": 7, "seed": 3, "regressor": "linear"}
+    assert clone(method).get_params() == {"prototypes": 7, "regressor": "linear"}
 
 
 def test_the_method_keeps_the_contract():
     assert [check.problem for check in check_method(Bop()) if check.problem] == []
 
 
-@pytest.mark.parametrize("parameters", [{"prototypes": 0}, {"seed": -1}])
-def test_parameters_out_of_range_are_refused(parameters):
-    with pytest.raises(UnusableInput, match="bop: prototypes of at least 1"):
-        Bop(**parameters).fit(example_meta_train())
+def test_no_prototypes_are_refused():
+    with pytest.raises(UnusableInput, match="bop: prototypes must be at least 1, got 0"):
+        Bop(prototypes=0).fit(example_meta_train())
