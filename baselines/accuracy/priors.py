@@ -14,7 +14,10 @@ Under label shift p(x | y) is unchanged, and p(y) changes from the source's prio
 """
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky
 from scipy.optimize import minimize, minimize_scalar, nnls
+from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 
 from baselines.contract.estimator import Estimator
@@ -33,6 +36,10 @@ CHANCE, SHARE = 0.05, 0.01
 """RLLS: probability with which its error bound fails, and the share of the bound that is the penalty."""
 LOG_RIDGE = (-14.0, 4.0)
 """Range in which the decimal logarithm of the ridge that solves RLLS is sought."""
+ZERO = 1e-10
+"""Weights of RLLS nearer to 0 than this are 0."""
+ROUNDS, REFINED = 3, 3
+"""Rounds without progress that RLLS's solver waits, and steps in which it solves a linear equation."""
 LARGEST_BIAS = 20.0
 
 
@@ -134,16 +141,17 @@ def rlls_prior(predicted: IntArray, source: Source) -> FloatArray:
     Euclidean norms, and rho = 0.01 * 3 (2 L / (3 n) + sqrt(2 L / n)) with L = log(2 k / 0.05), as in the
     authors' code. The solutions are among those of ridge regressions, so the best ridge is sought.
     """
-    joint = confusion(source)
-    k = len(joint)
+    joint, gram = _equations(source)
+    k = len(gram)
     shares = predicted_shares(predicted, k)
     bound = 2 * np.log(2 * k / CHANCE) / len(source.labels)
     rho = SHARE * 3 * (bound / 3 + np.sqrt(bound))
+    above = np.ones(k, np.bool_)
 
     def weights(log_ridge: float) -> FloatArray:
-        root = np.sqrt(10**log_ridge)
-        left = np.vstack([joint, root * np.eye(k)])
-        return nnls(left, np.concatenate([shares, np.full(k, root)]))[0]
+        w = ridge_weights(joint, gram, shares, 10**log_ridge, above)
+        above[:] = w > 0  # where the next ridge begins
+        return w
 
     def objective(log_ridge: float) -> float:
         w = weights(log_ridge)
@@ -151,6 +159,56 @@ def rlls_prior(predicted: IntArray, source: Source) -> FloatArray:
 
     best = minimize_scalar(objective, bounds=LOG_RIDGE, method="bounded", options={"xatol": 1e-4})
     return _normalised(weights(best.x), source)
+
+
+@once
+def _equations(source: Source) -> tuple[csr_array, FloatArray]:
+    """Returns the matrix C of `confusion`, which has few entries for many classes, and C' C (k, k)."""
+    joint = csr_array(confusion(source))
+    return joint, (joint.T @ joint).toarray()
+
+
+def ridge_weights(
+    joint: csr_array, gram: FloatArray, shares: FloatArray, ridge: float, above: NDArray[np.bool_]
+) -> FloatArray:
+    """Returns the w (k,) >= 0 that minimises |C w - mu|^2 + ridge |w - 1|^2.
+
+    By block principal pivoting (Kim & Park, "Fast Nonnegative Matrix Factorization: An Active-Set-Like Method
+    and Comparisons", SIAM J. Sci. Comput. 2011): of a guess which entries are above 0, all wrong ones are
+    corrected at once; if that does not help for some rounds, only the last one is, which always ends.
+
+    Args:
+        joint: C (k, k).
+        gram: C' C (k, k).
+        shares: mu (k,).
+        ridge: Penalty, above 0.
+        above: Guess of the entries that are above 0, bool (k,).
+    """
+    scale, fewest, patience = np.diagonal(gram) + ridge, len(gram) + 1, ROUNDS
+    while True:
+        w, slope = _stationary(joint, gram, shares, ridge, above)
+        wrong = np.where(above, -w, slope / scale) > ZERO
+        if not wrong.any():
+            return np.maximum(w, 0.0)
+        patience = ROUNDS if wrong.sum() < fewest else patience - 1
+        fewest = min(fewest, int(wrong.sum()))
+        above = above ^ (wrong if patience >= 0 else np.arange(len(wrong)) == np.flatnonzero(wrong)[-1])
+
+
+def _stationary(
+    joint: csr_array, gram: FloatArray, shares: FloatArray, ridge: float, above: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """Returns the best w (k,) that is 0 except where `above`, and half the objective's descent there.
+
+    Normal equations lose digits for a small ridge, which steps from the exact descent bring back.
+    """
+    rows = np.flatnonzero(above)
+    factor = cholesky(gram[np.ix_(rows, rows)] + ridge * np.eye(len(rows)), lower=True, check_finite=False)
+    w = above.astype(np.float64)
+    for _ in range(REFINED):
+        slope = joint.T @ (shares - joint @ w) + ridge * (1 - w)
+        w[rows] += cho_solve((factor, True), slope[rows], check_finite=False)
+    return w, joint.T @ (shares - joint @ w) + ridge * (1 - w)
 
 
 def _normalised(weights: FloatArray, source: Source) -> FloatArray:

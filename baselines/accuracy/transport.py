@@ -22,7 +22,7 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntA
         demand: Column sums, int64 (k,), >= 0, with the same total as `supply`.
     """
     m, k = gain.shape
-    plan = np.zeros((m, k), np.int64)
+    plan = np.zeros((k, m), np.int64)  # a column's rows lie side by side
     price, room = np.zeros(k), demand.copy()
     distance, scanned = np.empty(k), np.empty(k, np.bool_)
     by, came, reached = np.empty(k, np.int64), np.empty(m, np.int64), np.empty(m, np.bool_)
@@ -42,7 +42,7 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntA
                 if room[near] > 0:
                     break
                 for i in range(m):
-                    if plan[i, near] == 0 or reached[i]:
+                    if plan[near, i] == 0 or reached[i]:
                         continue
                     reached[i], came[i] = True, near
                     shift = distance[near] - (price[near] - gain[i, near])
@@ -55,16 +55,16 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntA
                     price[j] += distance[near] - distance[j]
             moved, j = min(left, room[near]), near
             while came[by[j]] >= 0:
-                moved = min(moved, plan[by[j], came[by[j]]])
+                moved = min(moved, plan[came[by[j]], by[j]])
                 j = came[by[j]]
             room[near] -= moved
             left -= moved
             j = near
             while True:
                 i = by[j]
-                plan[i, j] += moved
+                plan[j, i] += moved
                 if came[i] < 0:
                     break
-                plan[i, came[i]] -= moved
+                plan[came[i], i] -= moved
                 j = came[i]
-    return plan
+    return plan.T

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from observations import LOGITS, seen, source_of
-from scipy.optimize import lsq_linear, minimize
+from scipy.optimize import lsq_linear, minimize, nnls
+from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from baselines.accuracy.priors import (
@@ -18,6 +19,7 @@ from baselines.accuracy.priors import (
     em_prior,
     predicted_shares,
     reweighted,
+    ridge_weights,
     rlls_prior,
     source_prior,
 )
@@ -116,6 +118,21 @@ def test_rlls_against_a_general_solver():
     ]
     expected = min(found, key=lambda each: each.fun).x * source_prior(source)
     np.testing.assert_allclose(rlls_prior(predicted, source), expected / expected.sum(), atol=2e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 12), st.integers(-14, 4), st.integers(0, 10_000))
+def test_the_ridge_of_rlls_against_non_negative_least_squares(k, log_ridge, seed):
+    """Some classes have no image and some are never predicted, so that C is singular."""
+    rng = np.random.default_rng(seed)
+    cells, counts = np.unique(rng.integers(k, size=(2, 30)), axis=1, return_counts=True)
+    joint, shares = np.zeros((k, k)), rng.dirichlet(np.full(k, 0.3))
+    joint[tuple(cells)] = counts / 30
+    root = 10 ** (log_ridge / 2)
+    expected = nnls(np.vstack([joint, root * np.eye(k)]), np.concatenate([shares, np.full(k, root)]))[0]
+    guess = rng.integers(2, size=k).astype(bool)
+    found = ridge_weights(csr_array(joint), joint.T @ joint, shares, 10.0**log_ridge, guess)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
 
 
 def test_rlls_lies_between_the_sources_prior_and_bbses():
