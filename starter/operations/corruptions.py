@@ -17,11 +17,22 @@ import cv2
 import numpy as np
 import torch
 from numpy.random import Generator
+from numpy.typing import NDArray
 from torch import Tensor
 
-from starter.operations.default import luma, scale_saturation
+from starter.operations.default import luma
 from starter.operations.filters import gaussian, jpeg, motion_blur, read_at, shifted, take, weighted_sum, zoom
-from starter.operations.operation import Magnitudes, Operation, Parameter, Params, per_image, to_uint8
+from starter.operations.kernels import stretch_saturation
+from starter.operations.noise import add_noise
+from starter.operations.operation import (
+    Magnitudes,
+    Operation,
+    Parameter,
+    Params,
+    compiled,
+    per_image,
+    to_uint8,
+)
 from starter.operations.textures import ice, plasma, water
 
 
@@ -32,16 +43,23 @@ def _level(params: Params, *levels: Any) -> Any:
 
 def _cut(values: Tensor) -> Tensor:
     """Convert to uint8 and cut fractions off, after undoing float32's rounding of whole numbers."""
-    return to_uint8(values.add_(2e-4))
+    return to_uint8(values, 2e-4)
 
 
 def _normal(noise: Generator, shape: Iterable[int]) -> Tensor:
-    return torch.from_numpy(noise.standard_normal(tuple(shape), dtype=np.float32))
+    return torch.from_numpy(noise.standard_normal(tuple(shape), np.float32))
+
+
+def _all(images: Tensor, value: float) -> NDArray[np.float32]:
+    """Returns the value for each image, (b,)."""
+    return np.full(len(images), value, np.float32)
 
 
 def _gaussian_noise(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     scale = _level(params, 0.04, 0.06, 0.08, 0.09, 0.10)
-    return to_uint8(_normal(noise, images.shape).mul_(255 * scale).add_(images))
+    return compiled(
+        add_noise, images, noise.standard_normal(images.shape, np.float32), _all(images, 255 * scale), False
+    )
 
 
 def _shot_noise(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
@@ -62,8 +80,9 @@ def _impulse_noise(images: Tensor, magnitudes: Magnitudes, params: Params, noise
 
 def _speckle_noise(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     scale = _level(params, 0.06, 0.1, 0.12, 0.16, 0.2)
-    values = images.float()
-    return to_uint8(_normal(noise, images.shape).mul_(scale).mul_(values).add_(values))
+    return compiled(
+        add_noise, images, noise.standard_normal(images.shape, np.float32), _all(images, scale), True
+    )
 
 
 def _gaussian_blur(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
@@ -180,7 +199,7 @@ def _spatter(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gene
         mask = gaussian((liquid > floor).float(), strength)
         mask.mul_(mask >= 0.8)
         return _cut(values.mul_(1 - mask).add_(mask * per_image(np.array([[63, 42, 20]]))))
-    drops = torch.from_numpy(np.stack([water(layer) for layer in liquid[:, 0].numpy()])[:, None])
+    drops = torch.from_numpy(water(liquid[:, 0].numpy())[:, None])
     return _cut(values.add_(drops.mul_(strength) * per_image(np.array([[175, 238, 238]]))))
 
 
@@ -201,7 +220,7 @@ def _low_contrast(images: Tensor, magnitudes: Magnitudes, params: Params, noise:
 
 def _saturate(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     factor, offset = _level(params, (0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))
-    return _cut(scale_saturation(images, factor, offset))
+    return compiled(stretch_saturation, images, factor, _all(images, offset), 2e-4)
 
 
 def _draw_elastic(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -241,8 +260,8 @@ def _pixelate(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gen
         terms = []
         for k in range(size.max()):
             weight = torch.from_numpy(((k < size) / size)[back].astype(np.float32)).view(-1, *[1] * (3 - dim))
-            terms.append(take(values, dim, np.minimum(low + k, n - 1)[back]).mul_(weight))
-        values = torch.stack(terms).sum(0).add_(0.5).floor_()
+            terms.append((weight, take(values, dim, np.minimum(low + k, n - 1)[back])))
+        values = weighted_sum(terms).add_(0.5).floor_()
     return to_uint8(values)
 
 

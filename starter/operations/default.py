@@ -69,21 +69,6 @@ def luma(values: Tensor) -> Tensor:
     return grey.add_(green, alpha=38470 / 2**16).add_(blue, alpha=7471 / 2**16).add_(0.5).floor_()
 
 
-def scale_saturation(images: Tensor, factor: float, offset: float | Tensor) -> Tensor:
-    """Change S of HSV, in [0, 1], to factor * S + offset: distances from the largest channel grow with S.
-
-    Grey has hue 0 and so turns red. Images are uint8 (b, 3, h, w), offsets (b, 1, 1, 1) if a tensor.
-    Returns float32 (b, 3, h, w) in 0..255.
-    """
-    values = images.float()
-    top = values.amax(1, keepdim=True)
-    gaps = top - values
-    spread = gaps.amax(1, keepdim=True)
-    wanted = (spread * factor).add_(top * offset).clamp_(min=0).minimum(top)
-    gaps[:, 1:].add_(spread == 0)
-    return top - gaps.mul_(wanted / spread.clamp(min=1))
-
-
 def blend(base: Tensor, values: Tensor, factor: Tensor) -> Tensor:
     """Returns base + `factor` * (values - base): the base at factor 0, the values at 1, beyond them at 2.
 
@@ -94,7 +79,7 @@ def blend(base: Tensor, values: Tensor, factor: Tensor) -> Tensor:
 
 def _color(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Blend with the grey image, as Pillow's `ImageEnhance.Color`."""
-    return compiled(blend_with_grey, images, magnitudes["factor"])
+    return compiled(blend_with_grey, images, magnitudes["factor"], 0.0)
 
 
 def _draw_solarize(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -132,12 +117,15 @@ def inverse_affine(magnitudes: Magnitudes, height: int, width: int) -> NDArray[n
     """
     radians = np.deg2rad(magnitudes["angle"])
     cos, sin = np.cos(radians), np.sin(radians)
-    turn_back = np.stack([np.stack([cos, sin], -1), np.stack([-sin, cos], -1)], 1)
-    matrix = turn_back / magnitudes["scale"][:, :, None]
+    inverse = np.empty((len(radians), 2, 3))
+    matrix, scale = inverse[:, :, :2], magnitudes["scale"]
+    for row, turned in enumerate(((cos, sin), (-sin, cos))):
+        for column, values in enumerate(turned):
+            np.divide(values, scale[:, row], out=matrix[:, row, column])
     centre = np.array([(width - 1) / 2, (height - 1) / 2])
     moved = centre + magnitudes["shift"] * np.array([width, height])
-    offset = centre - np.einsum("bij,bj->bi", matrix, moved)
-    return np.concatenate([matrix, offset[:, :, None]], 2)
+    inverse[:, :, 2] = centre - np.einsum("bij,bj->bi", matrix, moved)
+    return inverse
 
 
 def _affine(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import grid_sample
 
+from starter.operations.kernels import blur
+
 
 def take(values: Tensor, dim: int, index: NDArray[np.integer]) -> Tensor:
     """Returns slices of `values` at `index` along `dim`, by NumPy: torch is ten times as slow along rows."""
@@ -38,19 +40,17 @@ def weighted_sum(terms: Iterable[tuple[float | Tensor, Tensor]]) -> Tensor:
 
 
 def gaussian(values: Tensor, sigma: float, mode: str = "edge", truncate: float = 4) -> Tensor:
-    """Blur float32 (b, c, h, w) by a sampled Gaussian of radius `truncate` * sigma pixels, as SciPy does."""
+    """Blur (b, c, h, w) by a sampled Gaussian of radius `truncate` * sigma pixels, as SciPy does; float32."""
     radius = int(truncate * sigma + 0.5)
     if not radius:
-        return values
+        return values.float()
     weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
-    weights /= weights.sum()
-    for dim in (2, 3):
-        values = weighted_sum(zip(weights.tolist(), shifted(values, dim, radius, mode), strict=True))
-    return values
+    weights = (weights / weights.sum()).astype(np.float32)
+    return _blurred(values, np.tile(weights, (len(values), 1)), mode)
 
 
 def gaussian_each(values: Tensor, sigmas: Tensor, radii: Tensor) -> Tensor:
-    """Blur each image of float32 (b, c, h, w) by its own Gaussian, of sigma and whole radius (b,) in pixels.
+    """Blur each image (b, c, h, w) by its own Gaussian, of sigma and whole radius (b,) in pixels.
 
     It computes OpenCV's blur with a border reflected at the outermost pixels' centres. A sigma of 0 leaves
     the image unchanged. Returns float32 of the same shape.
@@ -59,10 +59,15 @@ def gaussian_each(values: Tensor, sigmas: Tensor, radii: Tensor) -> Tensor:
     steps = torch.arange(-radius, radius + 1)
     weights = torch.exp(-0.5 * (steps / sigmas.double().clamp(min=1e-3)[:, None]) ** 2)
     weights *= steps.abs() <= radii[:, None]
-    taps = (weights / weights.sum(1, keepdim=True)).float().view(-1, len(steps), 1, 1, 1).unbind(1)
-    for dim in (2, 3):
-        values = weighted_sum(zip(taps, shifted(values, dim, radius, "reflect"), strict=True))
-    return values
+    return _blurred(values, (weights / weights.sum(1, keepdim=True)).float().numpy(), "reflect")
+
+
+def _blurred(values: Tensor, weights: NDArray[np.float32], mode: str) -> Tensor:
+    """Blur (b, c, h, w) by weights (b, taps) down and across, padded by NumPy's `pad` in `mode`; float32."""
+    result, radius = torch.empty(values.shape), weights.shape[1] // 2
+    rows, columns = (np.pad(np.arange(n), radius, mode=mode) for n in values.shape[2:])  # type: ignore[call-overload]
+    blur(values.contiguous().numpy(), weights, rows, columns, result.numpy())
+    return result
 
 
 def motion_blur(images: Tensor, radius: float, sigma: float, degrees: NDArray[np.float64]) -> Tensor:

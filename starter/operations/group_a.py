@@ -9,13 +9,15 @@ the corruptions, with other magnitudes, is a variant of it.
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.fft
 import torch
 from numpy.random import Generator
 from torch import Tensor
 
-from starter.operations.default import blend, luma
 from starter.operations.filters import gaussian_each, read_at, weighted_sum
-from starter.operations.operation import Magnitudes, Operation, Params, by_tiles, per_image, to_uint8
+from starter.operations.kernels import blend_with_grey
+from starter.operations.noise import add_grain
+from starter.operations.operation import Magnitudes, Operation, Params, by_tiles, compiled, per_image
 from submission.arrays import FloatArray
 
 
@@ -24,12 +26,7 @@ def _draw_grayscale(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _grayscale(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    return by_tiles(_greyed, images, per_image(1 - magnitudes["alpha"]))
-
-
-def _greyed(images: Tensor, factor: Tensor) -> Tensor:
-    values = images.float()
-    return blend(luma(values), values, factor).add_(0.5)
+    return compiled(blend_with_grey, images, (1 - magnitudes["alpha"]).astype(np.float32), 0.5)
 
 
 def _draw_elastic(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -155,8 +152,13 @@ def _texture(noise: Generator, exponents: FloatArray, size: Sequence[int]) -> Fl
     y, x = (np.fft.fftfreq(n, 1 / n) for n in size)
     frequency = np.hypot(y[:, None], x)
     frequency[0, 0] = np.inf
-    real, imaginary = noise.standard_normal((len(exponents), 2, *size)).swapaxes(0, 1)
-    field = np.fft.ifft2((real + 1j * imaginary) * frequency ** exponents[:, None, None]).real
+    different, place = np.unique(frequency, return_inverse=True)
+    amplitude = (different ** exponents[:, None])[:, place.reshape(size)]
+    spectrum = np.empty((len(exponents), *size), complex)
+    drawn = noise.standard_normal((len(exponents), 2, *size))
+    np.multiply(drawn[:, 0], amplitude, out=spectrum.real)
+    np.multiply(drawn[:, 1], amplitude, out=spectrum.imag)
+    field = scipy.fft.ifft2(spectrum, overwrite_x=True).real
     low, high = field.min((1, 2), keepdims=True), field.max((1, 2), keepdims=True)
     return ((field - low) / np.maximum(high - low, 1e-12))[:, None]
 
@@ -167,10 +169,10 @@ def _draw_grain(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 def _grain(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Add Gaussian noise in whole grey levels; if `coloured`, each channel has its own."""
-    drawn = noise.standard_normal(images.shape, dtype=np.float32)
-    grey = ~magnitudes["coloured"]
-    drawn[grey] = drawn[grey, :1]
-    return to_uint8(torch.from_numpy(drawn).mul_(per_image(magnitudes["scale"])).round_().add_(images))
+    scale = magnitudes["scale"].astype(np.float32)
+    return compiled(
+        add_grain, images, noise.standard_normal(images.shape, np.float32), scale, magnitudes["coloured"]
+    )
 
 
 #: Group A by name.

@@ -11,9 +11,18 @@ from numpy.random import Generator
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from starter.operations.default import TRANSFORMS, blend, draw_per_channel, scale_saturation, sum_of_three
-from starter.operations.filters import gaussian_each, jpeg, read_at, shifted, weighted_sum
-from starter.operations.operation import Magnitudes, Operation, Params, by_tiles, per_image, to_uint8
+from starter.operations.default import TRANSFORMS, blend, draw_per_channel, sum_of_three
+from starter.operations.filters import gaussian_each, jpeg, read_at, weighted_sum
+from starter.operations.kernels import add_slopes, stretch_saturation, turn_hue
+from starter.operations.operation import (
+    Magnitudes,
+    Operation,
+    Params,
+    by_tiles,
+    compiled,
+    per_image,
+    to_uint8,
+)
 
 
 def _draw_mild_contrast(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -97,7 +106,7 @@ def _soften(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gener
     """Blur by a Gaussian over 5 x 5 pixels, or over 3.3 sigma if that is more."""
     sigma = torch.from_numpy(magnitudes["sigma"])
     radius = (3.3 * sigma).clamp(min=5).long() // 2
-    return by_tiles(lambda x, *kernel: gaussian_each(x.float(), *kernel).add_(0.5), images, sigma, radius)
+    return to_uint8(gaussian_each(images.float(), sigma, radius), 0.5)
 
 
 def _draw_sharpness(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -127,18 +136,7 @@ def _draw_hue(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 def _hue(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Multiply H of HSV, in [0, 1), by `factor` and drop whole turns."""
-    return by_tiles(_turned, images, per_image(magnitudes["factor"])[:, 0])
-
-
-def _turned(images: Tensor, factor: Tensor) -> Tensor:
-    red, green, blue = images.float().unbind(1)
-    top = images.amax(1).float()
-    spread = top - images.amin(1)
-    sixths = torch.where(top == green, 2 * spread + blue - red, 4 * spread + red - green)
-    sixths = torch.where(top == red, green - blue, sixths).div_(spread.clamp(min=1))
-    sixths.remainder_(6).mul_(factor)
-    away = [(sixths + offset).remainder_(6) for offset in (5, 3, 1)]
-    return torch.stack([top - torch.minimum(k, 4 - k).clamp_(0, 1).mul_(spread) for k in away], 1).add_(0.5)
+    return compiled(turn_hue, images, magnitudes["factor"].astype(np.float32))
 
 
 def _draw_emboss(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -148,14 +146,8 @@ def _draw_emboss(rng: Generator, n: int, params: Params) -> Magnitudes:
 def _emboss(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Filter with (1 - alpha) I + alpha [[-1 - r, -r, 0], [-r, 1, r], [0, r, 1 + r]]; r is the `relief`."""
     alpha, relief = magnitudes["alpha"], magnitudes["relief"]
-    return by_tiles(_embossed, images, per_image(alpha * (1 + relief)), per_image(alpha * relief))
-
-
-def _embossed(images: Tensor, diagonal: Tensor, straight: Tensor) -> Tensor:
-    rows = shifted(images.to(torch.int16), 2, 1, "reflect")
-    (nw, north, _), (west, _, east), (_, south, se) = (shifted(row, 3, 1, "reflect") for row in rows)
-    slopes = ((diagonal, se - nw), (straight, south - north + east - west))
-    return weighted_sum(slopes).add_(images).add_(0.5)
+    diagonal, straight = (alpha * (1 + relief)).astype(np.float32), (alpha * relief).astype(np.float32)
+    return compiled(add_slopes, images, diagonal, straight)
 
 
 def _draw_saturation(rng: Generator, n: int, params: Params) -> Magnitudes:
@@ -164,8 +156,8 @@ def _draw_saturation(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 def _saturation(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
     """Add `offset` to S of HSV, in 0..255."""
-    offsets = per_image(magnitudes["offset"] / 255)
-    return by_tiles(lambda x, offset: scale_saturation(x, 1, offset).add_(0.5), images, offsets)
+    offsets = (magnitudes["offset"] / 255).astype(np.float32)
+    return compiled(stretch_saturation, images, 1.0, offsets, 0.5)
 
 
 #: Group B by name.

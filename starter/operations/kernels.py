@@ -3,7 +3,7 @@
 Numba compiles each function on first use (in less than a second) and keeps the result beside this file or in
 the user's cache folder. Every step is one float32 or integer operation, and the compiler may not reorder them
 (no `fastmath`), so that the bytes are the same on every machine. Images are uint8 (b, 3, h, w), contiguous;
-results are written to `out`, of the same kind.
+results are written to `out`, of the same kind. The module is long because most operations have a loop here.
 """
 
 import numpy as np
@@ -11,6 +11,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from submission.arrays import FloatArray, IntArray, Pixels
+
+ROW_PIXELS = 512
+"""Pixels that `warp_affine` reads at a time."""
 
 
 @njit(cache=True, nogil=True)
@@ -89,8 +92,12 @@ def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def blend_with_grey(images: Pixels, factor: FloatArray, out: Pixels) -> None:
-    """Blend with Pillow's 16-bit grey: `factor` (b,) 0 gives grey, 1 the image; fractions are cut off."""
+def blend_with_grey(images: Pixels, factor: FloatArray, above: float, out: Pixels) -> None:
+    """Blend with Pillow's 16-bit grey: `factor` (b,) 0 gives grey, 1 the image.
+
+    `above` is added, and fractions are cut off.
+    """
+    more = np.float32(above)
     for i in range(len(images)):
         pixels, result = images[i].reshape(3, -1), out[i].reshape(3, -1)
         red, green, blue = pixels[0], pixels[1], pixels[2]
@@ -98,8 +105,49 @@ def blend_with_grey(images: Pixels, factor: FloatArray, out: Pixels) -> None:
             weighted = np.int32(red[j]) * 19595 + np.int32(green[j]) * 38470 + np.int32(blue[j]) * 7471
             grey = np.float32((weighted + 32768) >> 16)
             for c in range(3):
-                value = (np.float32(pixels[c, j]) - grey) * factor[i] + grey
+                value = (np.float32(pixels[c, j]) - grey) * factor[i] + grey + more
                 result[c, j] = np.uint8(min(max(value, np.float32(0)), np.float32(255)))
+
+
+@njit(cache=True, nogil=True)
+def turn_hue(images: Pixels, factor: FloatArray, out: Pixels) -> None:
+    """Multiply H of HSV, in sixths of a turn, by `factor` (b,) in 0..1.5 and drop whole turns; rounded."""
+    one, two, four, six = np.float32(1), np.float32(2), np.float32(4), np.float32(6)
+    for i in range(len(images)):
+        pixels, result = images[i].reshape(3, -1), out[i].reshape(3, -1)
+        for j in range(pixels.shape[1]):
+            red, green, blue = np.float32(pixels[0, j]), np.float32(pixels[1, j]), np.float32(pixels[2, j])
+            top = max(max(red, green), blue)
+            spread = top - min(min(red, green), blue)
+            sixths = two * spread + blue - red if top == green else four * spread + red - green
+            sixths = (green - blue if top == red else sixths) / max(spread, one)
+            sixths = (sixths + six if sixths < 0 else sixths) * factor[i]
+            for c in range(3):
+                away = sixths + np.float32(5 - 2 * c)
+                away = away - six if away >= six else away
+                away = away - six if away >= six else away
+                share = min(max(min(away, four - away), np.float32(0)), one)
+                result[c, j] = np.uint8(top - share * spread + np.float32(0.5))
+
+
+@njit(cache=True, nogil=True)
+def stretch_saturation(images: Pixels, factor: float, offset: FloatArray, above: float, out: Pixels) -> None:
+    """Change S of HSV, in 0..1, to factor * S + `offset` (b,): distances from the largest colour grow with S.
+
+    Grey has hue 0 and so turns red. `above` is added, and fractions are cut off.
+    """
+    times, more, one = np.float32(factor), np.float32(above), np.float32(1)
+    for i in range(len(images)):
+        pixels, result = images[i].reshape(3, -1), out[i].reshape(3, -1)
+        for j in range(pixels.shape[1]):
+            red, green, blue = np.float32(pixels[0, j]), np.float32(pixels[1, j]), np.float32(pixels[2, j])
+            top = max(max(red, green), blue)
+            spread = top - min(min(red, green), blue)
+            wanted = min(max(spread * times + top * offset[i], np.float32(0)), top) / max(spread, one)
+            grey = one if spread == 0 else np.float32(0)
+            result[0, j] = np.uint8(top - (top - red) * wanted + more)
+            result[1, j] = np.uint8(top - (top - green + grey) * wanted + more)
+            result[2, j] = np.uint8(top - (top - blue + grey) * wanted + more)
 
 
 @njit(cache=True, nogil=True)
@@ -120,9 +168,12 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_],
     """
     h, w = images.shape[2:]
     side = w + 2
-    # A pixel is one integer, one byte per colour; a black frame of one pixel surrounds the image.
-    framed, corners = np.zeros((h + 2) * side, np.int32), np.empty((4, w), np.int32)
-    corner, far_x, far_y = np.empty(w, np.uint64), np.empty(w, np.float32), np.empty(w, np.float32)
+    # A pixel is one integer, one byte per colour; a black frame of one pixel surrounds the image. Some
+    # rows are read at once: long loops, and still in the processor's cache.
+    step = max(ROW_PIXELS // w, 1)
+    framed, corners = np.zeros((h + 2) * side, np.int32), np.empty((4, step * w), np.int32)
+    corner = np.empty(step * w, np.uint64)
+    far_x, far_y = np.empty(step * w, np.float32), np.empty(step * w, np.float32)
     for i in range(len(images)):
         if not applied[i]:
             values, result = images[i].reshape(-1), out[i].reshape(-1)
@@ -130,23 +181,29 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_],
                 result[j] = values[j]
             continue
         _pack(images[i], framed)
-        for y in range(h):
-            start_x = inverse[i, 0, 1] * np.float32(y) + inverse[i, 0, 2]
-            start_y = inverse[i, 1, 1] * np.float32(y) + inverse[i, 1, 2]
-            for x in range(w):
-                # Everything beyond the frame is black, like the frame.
-                place_x = _within(inverse[i, 0, 0] * np.float32(x) + start_x, w)
-                place_y = _within(inverse[i, 1, 0] * np.float32(x) + start_y, h)
-                left, top = min(np.int32(place_x), np.int32(w)), min(np.int32(place_y), np.int32(h))
-                corner[x] = np.int32(top * np.int32(side)) + left
-                far_x[x], far_y[x] = place_x - np.float32(left), place_y - np.float32(top)
-            for x in range(w):
-                at = corner[x]
-                corners[0, x], corners[1, x] = framed[at], framed[at + np.uint64(1)]
+        planes = out[i].reshape(3, -1)
+        for top_row in range(0, h, step):
+            rows = min(step, h - top_row)
+            for k in range(rows):
+                y = np.float32(top_row + k)
+                start_x = inverse[i, 0, 1] * y + inverse[i, 0, 2]
+                start_y = inverse[i, 1, 1] * y + inverse[i, 1, 2]
+                places, along, down = corner[k * w :], far_x[k * w :], far_y[k * w :]
+                for x in range(w):
+                    # Everything beyond the frame is black, like the frame.
+                    place_x = _within(inverse[i, 0, 0] * np.float32(x) + start_x, w)
+                    place_y = _within(inverse[i, 1, 0] * np.float32(x) + start_y, h)
+                    left, top = min(np.int32(place_x), np.int32(w)), min(np.int32(place_y), np.int32(h))
+                    places[x] = np.int32(top * np.int32(side)) + left
+                    along[x], down[x] = place_x - np.float32(left), place_y - np.float32(top)
+            for j in range(rows * w):
+                at = corner[j]
+                corners[0, j], corners[1, j] = framed[at], framed[at + np.uint64(1)]
                 at += np.uint64(side)
-                corners[2, x], corners[3, x] = framed[at], framed[at + np.uint64(1)]
+                corners[2, j], corners[3, j] = framed[at], framed[at + np.uint64(1)]
             for c in range(3):
-                _between(corners, np.int32(8 * c), far_x, far_y, out[i, c, y])
+                done = planes[c, top_row * w : (top_row + rows) * w]
+                _between(corners, np.int32(8 * c), far_x, far_y, done)
 
 
 @njit(cache=True, nogil=True)
@@ -205,6 +262,91 @@ def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixe
             for y in range(h):
                 for x in range(w):
                     out[i, c, y, x] = rows[y, x]
+
+
+@njit(cache=True, nogil=True)
+def add_slopes(images: Pixels, diagonal: FloatArray, straight: FloatArray, out: Pixels) -> None:
+    """Add `diagonal` (b,) times the rise from top left to bottom right, `straight` (b,) times right and down.
+
+    Rounded. Borders are reflected without repeating the edge.
+    """
+    h, w = images.shape[2:]
+    framed, result = np.zeros((h + 2) * (w + 2), np.float32), np.zeros(h * (w + 2), np.uint8)
+    upper, lower = framed[1:], framed[2 * (w + 2) :]
+    left, here = framed[w + 2 :], framed[w + 3 :]
+    right, after, below = framed[w + 4 :], lower[2:], lower[1:]
+    rows = result.reshape(h, w + 2)
+    for i in range(len(images)):
+        for c in range(3):
+            _frame(images[i, c], framed)
+            for j in range(result.size - 2):
+                value = (after[j] - framed[j]) * diagonal[i]
+                value += (below[j] - upper[j] + right[j] - left[j]) * straight[i]
+                value += here[j]
+                value += np.float32(0.5)
+                result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
+            for y in range(h):
+                for x in range(w):
+                    out[i, c, y, x] = rows[y, x]
+
+
+@njit(cache=True, nogil=True)
+def cut(values: FloatArray, above: float, out: Pixels) -> None:
+    """Write values + `above`, clipped to 0..255, with fractions cut off; both of one size and contiguous."""
+    given, result, more = values.reshape(-1), out.reshape(-1), np.float32(above)
+    for j in range(given.size):
+        result[j] = np.uint8(np.int32(min(max(given[j] + more, np.float32(0)), np.float32(255))))
+
+
+@njit(cache=True, nogil=True)
+def blur(values: FloatArray, weights: FloatArray, rows: IntArray, columns: IntArray, out: FloatArray) -> None:
+    """Blur planes (b, c, h, w) by `weights` (b, taps), down, then across, tap after tap in float32.
+
+    `rows` (h + taps - 1,) and `columns` (w + taps - 1,) are where the padded ones are in the image. Weights
+    of 0 at both ends are skipped.
+    """
+    h, w = values.shape[2:]
+    wide, taps = len(columns), weights.shape[1]
+    middle = (wide - w) // 2
+    tall, long = np.zeros((len(rows), w), np.float32), np.zeros((h, wide), np.float32)
+    down, across = np.zeros((h, w), np.float32), np.zeros((h, wide), np.float32)
+    above, total = tall.reshape(-1), down.reshape(-1)
+    beside, result = long.reshape(-1), across.reshape(-1)[: h * wide - taps + 1]
+    for i in range(len(values)):
+        first, last = 0, taps
+        while weights[i, first] == 0:
+            first += 1
+        while weights[i, last - 1] == 0:
+            last -= 1
+        for c in range(values.shape[1]):
+            for y in range(len(rows)):
+                source = rows[y]
+                for x in range(w):
+                    tall[y, x] = values[i, c, source, x]
+            for k in range(first, last):
+                _add_times(above[k * w :], weights[i, k], k == first, total)
+            for y in range(h):
+                for x in range(w):
+                    long[y, middle + x] = down[y, x]
+                for x in range(middle):
+                    long[y, x] = down[y, columns[x]]
+                    long[y, middle + w + x] = down[y, columns[middle + w + x]]
+            for k in range(first, last):
+                _add_times(beside[k:], weights[i, k], k == first, result)
+            for y in range(h):
+                for x in range(w):
+                    out[i, c, y, x] = across[y, x]
+
+
+@njit(cache=True, nogil=True)
+def _add_times(values: FloatArray, weight: float, first: bool, total: FloatArray) -> None:
+    """Add as many values, times the weight, to the total, or set it to them where they are the `first`."""
+    if first:
+        for j in range(total.size):
+            total[j] = values[j] * weight
+    else:
+        for j in range(total.size):
+            total[j] += values[j] * weight
 
 
 @njit(cache=True, nogil=True)

@@ -12,6 +12,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
+from starter.operations.kernels import cut
+
 #: Magnitudes of operations by name; arrays whose first axis is the image.
 Magnitudes = Mapping[str, NDArray[Any]]
 Params = Mapping[str, Any]
@@ -126,9 +128,12 @@ def by_tiles(step: Callable[..., Tensor], images: Tensor, *others: Tensor) -> Te
     return result
 
 
-def to_uint8(values: Tensor) -> Tensor:
-    """Returns float32 `values`, between -2**15 and 2**15, clamped to 0..255 as uint8, fractions cut off."""
-    return _clamped(values).to(torch.uint8)
+def to_uint8(values: Tensor, above: float = 0.0) -> Tensor:
+    """Returns float32 `values` + `above` clamped to 0..255 as uint8, fractions cut off."""
+    values = values.contiguous()
+    result = torch.empty(values.shape, dtype=torch.uint8)
+    cut(values.numpy(), above, result.numpy())
+    return result
 
 
 def _clamped(values: Tensor) -> Tensor:

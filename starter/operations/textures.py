@@ -1,5 +1,7 @@
 """Textures for weather corruptions: clouds, frost on a pane, light on drops of water."""
 
+from typing import Any
+
 import cv2
 import numpy as np
 import torch
@@ -51,15 +53,25 @@ def ice(noise: Generator, n: int, side: int) -> Tensor:
 
 
 def water(liquid: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Returns the light on drops of liquid, (h, w) in [0, 1], for one image.
+    """Returns the light on drops of liquid, (b, h, w) in [0, 1].
 
     OpenCV's edge and distance functions take one image at a time. A rare value above 1 is clipped; in the
     authors' code it wraps around to a dark spot.
     """
-    layer = (np.clip(liquid, 0, 1) * 255).astype(np.uint8)
-    distance = cv2.distanceTransform(255 - cv2.Canny(layer, 50, 150), cv2.DIST_L2, 5)
-    distance = cv2.blur(np.minimum(distance, 20), (3, 3)).astype(np.uint8)
-    emboss = np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]])
-    relief = cv2.blur(cv2.filter2D(cv2.equalizeHist(distance), cv2.CV_8U, emboss), (3, 3))
-    light = layer * relief.astype(np.float32)
-    return light / np.float32(max(light.max(), 1))
+    layers = (np.clip(liquid, 0, 1) * 255).astype(np.uint8)
+    edges = np.stack([cv2.Canny(layer, 50, 150) for layer in layers])
+    np.subtract(255, edges, out=edges)
+    distances = np.stack([cv2.distanceTransform(layer, cv2.DIST_L2, 5) for layer in edges])
+    np.minimum(distances, 20, out=distances)
+    relief = np.stack([_relief(layer) for layer in distances])
+    light = layers * relief.astype(np.float32)
+    return light / np.maximum(light.max((1, 2), keepdims=True), 1)
+
+
+def _relief(distance: NDArray[np.float32]) -> NDArray[Any]:
+    """Returns the slopes of one image's smoothed distances, (h, w)."""
+    smooth = cv2.equalizeHist(cv2.blur(distance, (3, 3)).astype(np.uint8))
+    return cv2.blur(cv2.filter2D(smooth, cv2.CV_8U, EMBOSS), (3, 3))
+
+
+EMBOSS = np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]])

@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from starter.operations.kernels import blend_with_grey, less_square, scale_about, to_planes
+from starter.operations.kernels import (
+    add_slopes,
+    blend_with_grey,
+    blur,
+    cut,
+    less_square,
+    scale_about,
+    to_planes,
+)
+from starter.operations.noise import add_grain, add_noise
 
 IMAGES = arrays(np.uint8, st.tuples(st.integers(1, 3), st.just(3), st.integers(1, 9), st.integers(1, 9)))
 
@@ -46,5 +55,58 @@ def test_red_is_blended_with_its_grey(factor, expected):
     red = np.zeros((1, 3, 2, 2), np.uint8)
     red[:, 0] = 255
     out = np.empty_like(red)
-    blend_with_grey(red, np.full(1, factor, np.float32), out)
+    blend_with_grey(red, np.full(1, factor, np.float32), 0.0, out)
     assert out[0, 0].tolist() == [[expected] * 2] * 2
+
+
+@given(IMAGES, st.integers(0, 3), st.integers(0, 2), st.sampled_from(["edge", "reflect", "symmetric"]))
+def test_a_blur_adds_tap_after_tap_and_skips_those_of_no_weight(images, radius, idle, mode):
+    values, size = images.astype(np.float32), 2 * (radius + idle) + 1
+    weights = np.zeros((len(images), size), np.float32)
+    weights[:, idle : size - idle] = np.random.default_rng(0).random((len(images), 2 * radius + 1)) + 0.1
+    rows, columns = (np.pad(np.arange(n), radius + idle, mode if n > 1 else "edge") for n in images.shape[2:])
+    out = np.empty_like(values)
+    blur(values, weights, rows, columns, out)
+    expected = values
+    for axis, index in ((2, rows), (3, columns)):
+        padded, n = expected.take(index, axis), expected.shape[axis]
+        total = np.zeros_like(expected)
+        for k in range(size):
+            total += padded.take(range(k, k + n), axis) * weights[:, k, None, None, None]
+        expected = total
+    np.testing.assert_array_equal(out, expected)
+
+
+@given(IMAGES, st.floats(-2, 2, width=32), st.floats(-2, 2, width=32))
+def test_slopes_reflect_at_borders_of_any_size(images, diagonal, straight):
+    out, n = np.empty_like(images), len(images)
+    add_slopes(images, np.full(n, diagonal, np.float32), np.full(n, straight, np.float32), out)
+    h, w = images.shape[2:]
+    padded = images.astype(np.float32)
+    for axis in (2, 3):
+        mode = "reflect" if images.shape[axis] > 1 else "edge"
+        padded = np.pad(padded, [(0, 0)] * axis + [(1, 1)] + [(0, 0)] * (3 - axis), mode)
+    (nw, north, _), (west, _, east), (_, south, se) = (
+        [padded[..., y : y + h, x : x + w] for x in range(3)] for y in range(3)
+    )
+    slopes = (se - nw) * np.float32(diagonal) + (south - north + east - west) * np.float32(straight)
+    np.testing.assert_array_equal(out, (slopes + images + np.float32(0.5)).clip(0, 255).astype(np.uint8))
+
+
+def test_fractions_are_cut_off_after_the_addend():
+    values = np.array([[-1e4, -0.6, 0.4, 254.8, 255.4, 1e6]], np.float32)
+    out = np.empty(values.shape, np.uint8)
+    cut(values, 0.5, out)
+    assert out.tolist() == [[0, 0, 0, 255, 255, 255]]
+
+
+def test_noise_is_added_by_the_value_or_not_and_grain_in_whole_levels():
+    images = np.array([[[[100]], [[200]], [[255]]]] * 2, np.uint8)
+    noise, scale = np.array([[[[0.5]], [[-0.25]], [[1.0]]]] * 2, np.float32), np.array([3, 0], np.float32)
+    out = np.empty_like(images)
+    for in_proportion, expected in ((False, [101, 199, 255]), (True, [250, 50, 255])):
+        add_noise(images, noise, scale, in_proportion, out)
+        assert out.reshape(2, 3).tolist() == [expected, [100, 200, 255]]
+    for coloured, expected in ((True, [102, 199, 255]), (False, [102, 202, 255])):
+        add_grain(images, noise, scale, np.full(2, coloured), out)
+        assert out.reshape(2, 3).tolist() == [expected, [100, 200, 255]]
