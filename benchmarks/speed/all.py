@@ -148,6 +148,13 @@ ROWS = (
         "--dim 256 --images 1000 --sets 2",
     ),
     Row(
+        "the same for sets of 500 images: many sets, one reference",
+        "fd.py --sets 4 --images 500",
+        (r"many sets: .* each, " + NUMBER + " times",),
+        "{} times",
+        "--dim 256 --images 100 --sets 2",
+    ),
+    Row(
         "`cott` on 1,000 images of 10; 100; 1,000 classes, seconds of processor time",
         "large.py",
         tuple(rf"cott, +{k} classes +{NUMBER} s" for k in CLASSES),

@@ -27,11 +27,30 @@ def fd_of(rows, reference):
     return fd(seen(logits, moments=moments(rows)), source_of([[1.0, 0.0]], [0], moments=reference))
 
 
-@pytest.mark.parametrize(("n", "d"), [(200, 5), (50, 64), (3, 10), (500, 32), (90, 700)])
+@pytest.mark.parametrize(("n", "d"), [(200, 5), (50, 64), (3, 10), (500, 32), (90, 700), (20, 64)])
 def test_frechet_distance_against_sqrtm(n, d):
     rng = np.random.default_rng(n)
-    a, b = moments(rng.normal(size=(300, d))), moments(rng.normal(0.3, 2, size=(n, d)))
-    assert frechet_distance(a, b) == pytest.approx(by_sqrtm(a, b), rel=1e-5)
+    a, b = moments(rng.normal(size=(1000, d))), moments(rng.normal(0.3, 2, size=(n, d)))
+    assert frechet_distance(a, b) == pytest.approx(by_sqrtm(a, b), rel=1e-6)
+    assert frechet_distance(b, a) == pytest.approx(frechet_distance(a, b), rel=1e-9)
+
+
+def test_one_image_has_the_references_spread_for_a_distance_beside_the_shift():
+    a, b = moments(np.random.default_rng(0).normal(size=(50, 8))), moments(np.ones((1, 8)))
+    expected = np.sum((a.mean - 1) ** 2) + np.trace(a.covariance)
+    assert frechet_distance(a, b) == pytest.approx(expected)
+
+
+def test_few_images_on_both_sides_and_repeated_ones_have_the_same_roots():
+    """Ranks below the numbers of images less one, and a reference without Cholesky's decomposition."""
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(30, 90)), np.repeat(rng.normal(1, 2, size=(12, 90)), 3, axis=0)
+    a, b = moments(first), moments(second)
+    products = scipy.linalg.eigvals(a.covariance @ b.covariance)
+    expected = np.sum((a.mean - b.mean) ** 2) + np.trace(a.covariance + b.covariance)
+    expected -= 2 * np.sqrt(np.sort(products.real)[-11:]).sum()
+    assert frechet_distance(a, b) == pytest.approx(expected, rel=1e-6)
+    assert frechet_distance(b, a) == pytest.approx(expected, rel=1e-6)
 
 
 def test_frechet_distance_is_a_symmetric_distance_that_vanishes_at_itself():
