@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import math
 import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from starter.classifiers.networks.network import Network
 from submission.competition import ENGINES, PRECISIONS
 from submission.errors import UnusableInput, tell_once
 
+PASS = 1 << 21
+"""Largest number of pixels in one pass of a network: 500 images of 64 x 64, 41 of 224 x 224."""
 NAME_LENGTH = 200
 """Largest number of characters of a class name."""
 
@@ -29,9 +32,10 @@ class Classifier:
     """A frozen network: `logits, features = classifier(images)`.
 
     Images are uint8 RGB, a NumPy array (n, h, w, 3) or a tensor (n, 3, h, w), n >= 1. They go through the
-    network in one pass, so the caller chooses the batch size. BatchNorm uses its running statistics, so that
-    an image's logits do not depend on the other images in its batch: up to rounding with PyTorch, exactly
-    with OpenVINO, where they do not depend on the number of threads either.
+    network in passes of at most `PASS` pixels, so that large images need no more memory than small ones.
+    BatchNorm uses its running statistics, so that an image's logits do not depend on the other images in its
+    pass: up to rounding with PyTorch, exactly with OpenVINO, where they do not depend on the number of
+    threads either.
 
     Attributes:
         name: Name of the classifier in commands, ids and files.
@@ -112,6 +116,20 @@ class Classifier:
             UnusableInput: Some logits are NaN or infinite, there is not one for each class, or the images are
                 too small for the network or too many for the memory.
         """
+        step = max(3 * PASS // max(math.prod(images.shape[1:]), 1), 1)
+        seen = [self._seen(images[first : first + step]) for first in range(0, max(len(images), 1), step)]
+        logits, features = (torch.cat(part) for part in zip(*seen, strict=True))
+        finite = torch.isfinite(logits).all(dim=1)
+        if not finite.all():
+            bad = int((~finite).sum())
+            raise UnusableInput(
+                f"{self} gives NaN or infinite logits for {bad} of {len(finite)} images: check its weights "
+                "and its normalisation"
+            )
+        return logits, features
+
+    def _seen(self, images: Images) -> tuple[Tensor, Tensor]:
+        """Returns logits and features of images in one pass, whatever their values; raises as a call does."""
         inputs = self.normalised(images)
         with self._running(inputs):
             features = self.features_of(inputs)
@@ -123,13 +141,6 @@ class Classifier:
             raise UnusableInput(
                 f"{self} gives outputs {tuple(logits.shape)} for {len(inputs)} images of {len(self.classes)} "
                 "classes"
-            )
-        finite = torch.isfinite(logits).all(dim=1)
-        if not finite.all():
-            bad = int((~finite).sum())
-            raise UnusableInput(
-                f"{self} gives NaN or infinite logits for {bad} of {len(finite)} images: check its weights "
-                "and its normalisation"
             )
         return logits, features
 

@@ -104,6 +104,21 @@ def test_logits_do_not_depend_on_the_batch(images: NDArray[np.uint8], precision:
         torch.testing.assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-5)
 
 
+def test_large_images_take_several_passes_and_small_ones_one() -> None:
+    rng = np.random.default_rng(0)
+    large = rng.integers(256, size=(7, 600, 600, 3), dtype=np.uint8)
+    classifier, passes = tiny(), []
+    classifier.deployed.fc.register_forward_pre_hook(lambda module, given: passes.append(len(given[0])))
+    logits, features = classifier(large)
+    assert passes == [5, 2]
+    for rows in (slice(0, 5), slice(5, 7)):
+        torch.testing.assert_close(logits[rows], classifier(large[rows])[0])
+        torch.testing.assert_close(features[rows], classifier(large[rows])[1])
+    passes.clear()
+    classifier(rng.integers(256, size=(500, 64, 64, 3), dtype=np.uint8))
+    assert passes == [500]
+
+
 def test_bfloat16_is_near_float32_and_its_head_is_exact(images: NDArray[np.uint8]) -> None:
     classifier = tiny(precision="bfloat16")
     logits, features = classifier(images)
