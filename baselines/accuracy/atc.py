@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from baselines.accuracy.entropy import entropies
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.once import once
 from starter.observing.temperature import temperature
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
@@ -27,6 +28,7 @@ def confidence_log_odds(observation: Observation) -> NDArray[np.float64]:
     return logits[:, -1] - logsumexp(logits[:, :-1], axis=1)
 
 
+@once
 def atc_threshold(source: Source) -> float:
     """Returns the threshold t, in log-odds, below which the share of source images equals the source's error.
 

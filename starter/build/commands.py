@@ -169,4 +169,8 @@ def train(
     asked = Training(source, arch, hold_out, epochs, batch, rate, flip, seed, image_size, resize, start)
     echo(run(asked, out, device, data_root))
     named = f"{out.stem if ':' in arch else arch}={out}"  # the file tells its architecture
-    tell_next("build", "DIR", "--source", source, "--classifier", named, *repeated("--network", network))
+    same: list[object] = ["--source", source]
+    same += ["--image-size", image_size] if image_size else []
+    same += ["--resize", resize] if resize != "crop" else []
+    same += ["--seed", seed] if seed else []
+    tell_next("build", "DIR", *same, "--classifier", named, *repeated("--network", network))

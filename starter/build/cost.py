@@ -18,6 +18,7 @@ from starter.build.referees import load_referees
 from starter.build.room import Images, Room, count_ood, fit
 from starter.build.settings import AccuracyPlan, OodPlan, Settings
 from starter.classifiers import ARCHITECTURES, Classifier, classifier_name, load_classifier, new_network
+from starter.classifiers.classifier import PASS
 from starter.classifiers.networks.library import is_library
 from starter.classifiers.train import duration
 from starter.classifiers.weights import headed
@@ -212,7 +213,8 @@ def _logits(classifier: Classifier, images: Pixels) -> torch.Tensor:
 
 def _seconds_per_image(look: Callable[[Pixels], object], size: tuple[int, int]) -> float:
     """Returns the time per image in seconds, measured on random images after a warm-up."""
-    images = np.random.default_rng(0).integers(256, size=(250, *size, 3), dtype=np.uint8)
+    count = min(250, max(PASS // (size[0] * size[1]), 1))
+    images = np.random.default_rng(0).integers(256, size=(count, *size, 3), dtype=np.uint8)
     look(images)
     start = time.perf_counter()
     look(images)

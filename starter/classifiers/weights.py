@@ -212,7 +212,11 @@ def load_classifier(
     if file.classes not in (None, tuple(classes)):
         made, asked = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
         raise OtherClasses(f"{path} was made for the classes {made}, not for {asked}")
-    return _classifier(file, arch, *to_be)
+    try:
+        return _classifier(file, arch, *to_be)
+    except OtherClasses as error:
+        fitted = f"unseen train --arch {arch} --start {path} fits it to yours"
+        raise OtherClasses(f"{error}: {fitted}") from error
 
 
 def read_classifier(

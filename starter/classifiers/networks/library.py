@@ -4,6 +4,7 @@ Such code is installed and not part of a weights file, so that a weights file ma
 is downloaded unless the user asks for the library's own weights.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from starter.classifiers.networks.body import BodyNetwork
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, tell_once
 
 BODY = "body."
 LIBRARIES = ("timm", "torchvision")
@@ -51,6 +52,10 @@ def pretrained_state(arch: str) -> dict[str, Tensor]:
     Raises:
         UnusableInput: As for `LibraryNetwork`; or there are no such weights, or they cannot be downloaded.
     """
+    tell_once(f"{arch}: reading the library's weights, which are downloaded if they are not here yet")
+    hub = logging.getLogger("huggingface_hub")
+    level = hub.level
+    hub.setLevel(logging.ERROR)  # it prints two lines for each of a dozen attempts
     try:
         state = _module(arch, pretrained=True).state_dict()
     except UnusableInput:
@@ -58,8 +63,11 @@ def pretrained_state(arch: str) -> dict[str, Tensor]:
     except Exception as error:  # raised by the network, the disk, or the library's own checks
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UnusableInput(
-            f"{arch}: the library's weights cannot be had ({reason}); pass {arch}=PATH"
+            f"{arch}: the library's weights cannot be downloaded ({reason}): check the connection, or name a "
+            f"file that holds them ({arch}=PATH; for training --start PATH)"
         ) from error
+    finally:
+        hub.setLevel(level)
     return with_body(state)
 
 

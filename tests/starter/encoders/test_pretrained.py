@@ -76,7 +76,9 @@ def test_what_torchvision_does_not_have(name):
 def test_weights_that_cannot_be_had_are_told(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     (tmp_path / "hub").write_text("a file where a folder is needed")
-    with pytest.raises(UnusableInput, match="torchvision:resnet18: the library's weights cannot be had"):
+    with pytest.raises(
+        UnusableInput, match="torchvision:resnet18: the library's weights cannot be downloaded"
+    ):
         library_encoder("torchvision:resnet18")
 
 

@@ -1,3 +1,4 @@
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -55,20 +56,25 @@ def test_what_is_saved_is_read_back_without_naming_code(arch: str, tmp_path: Pat
     torch.testing.assert_close(again(pictures())[0], classifier(pictures())[0])
 
 
-def test_the_librarys_own_weights_are_fetched_or_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_librarys_own_weights_are_fetched_or_the_reason_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What the library's create_model(pretrained=True) does with a network at hand is not tested offline."""
 
     def fails(arch: str, num_classes: int = 1000, pretrained: bool = False) -> torch.nn.Module:
         if pretrained:
+            logging.getLogger("huggingface_hub.utils").warning("Retrying in 1s")
             raise OSError("no route to host")
         return made(arch, num_classes)
 
     made = library._module
     monkeypatch.setattr(library, "_module", fails)
-    with pytest.raises(
-        UnusableInput, match=r"weights cannot be had \(no route to host\); pass timm:resnet10t=P"
-    ):
+    expected = (
+        r"weights cannot be downloaded \(no route to host\): check .* \(timm:resnet10t=PATH; for training --"
+    )
+    with pytest.raises(UnusableInput, match=expected):
         load_classifier("timm:resnet10t", CLASSES)
+    assert "Retrying" not in capsys.readouterr().err, "it prints two lines for each of a dozen attempts"
 
 
 def test_weights_for_other_classes_are_refused_and_can_be_begun_with(
