@@ -154,19 +154,22 @@ class Cluster:
         given = zip(*jobs, strict=True)
         futures = self.client.map(run, [task] * len(jobs), *given, key=[*keys], batch_size=BATCH, **common)
         numbers = {future.key: number for number, future in enumerate(futures)}
+        sent: dict[int, list[str]] = {}
         tries, faults = Counter[int](), Counter[str]()
         running = as_completed(futures, with_results=True, raise_errors=False)
         with tqdm(total=len(jobs), desc=title, unit=unit) as bar:
             for future, result in running:
                 number, done = numbers[future.key], _done(future.status, result)
-                if done.worker and tries[number] < RETRIES:
-                    tries[number] += 1
+                # An idle worker may take over what was sent to another: its fault says nothing of that one.
+                tries[number] += number not in sent or done.worker in sent[number]
+                if done.worker and tries[number] <= RETRIES:
                     faults[done.worker] += 1
+                    sent[number] = _least(list(self.client.nthreads()), faults)
                     again = self.client.submit(
                         run,
                         *(task, *jobs[number]),
-                        key=(*keys[number], tries[number]),
-                        workers=_least(list(self.client.nthreads()), faults),
+                        key=(*keys[number], sum(faults.values())),
+                        workers=sent[number],
                         allow_other_workers=True,
                         **common,
                     )

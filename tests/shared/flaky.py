@@ -1,5 +1,6 @@
-"""A file system of fsspec that fails one request in ten, on real files."""
+"""A file system of fsspec that fails one request in ten, on real files, and a task that fails on one worker."""
 
+import time
 from typing import Any, ClassVar
 
 import fsspec
@@ -43,3 +44,13 @@ class Flaky(LocalFileSystem):  # type: ignore[misc]
 def register() -> None:
     """Have this process know ``flaky://``."""
     fsspec.register_implementation("flaky", Flaky, clobber=True)
+
+
+def refused_by(work: object, worker: str, number: int) -> int:
+    """Returns the number, on the other workers after a while."""
+    from distributed import get_worker
+
+    if get_worker().address == worker:
+        raise OSError("No space left on device")
+    time.sleep(0.2)
+    return number

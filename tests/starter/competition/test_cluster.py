@@ -97,6 +97,17 @@ def test_a_full_disk_on_one_worker_leaves_its_sets_to_the_other(workers, built, 
     assert all(int(done) <= 30 for _, done, _ in bars), "a task that is done again counts once"
 
 
+def test_a_worker_that_fails_at_once_and_takes_over_what_others_are_to_do_spoils_nothing(workers, built):
+    """It is idle, and Dask hands it what waits for the other, busy one: far more than a task's tries."""
+    workers.client.wait_for_workers(2)
+    full = min(workers.client.nthreads())
+    jobs = [(full, number) for number in range(20)]
+    done = dict(workers.each(built, (), "cpu", flaky.refused_by, jobs, "refuse"))
+    assert {number: (each.value, each.problem) for number, each in done.items()} == {
+        number: (number, "") for number in range(30)
+    }
+
+
 def test_a_store_that_fails_one_request_in_ten_is_asked_again(
     workers, built, settings, tmp_path, monkeypatch
 ):
@@ -209,12 +220,14 @@ def test_a_worker_that_was_started_with_another_library_is_told(contest, tmp_pat
     made.mkdir()
     (made / "METADATA").write_text("Metadata-Version: 2.1\nName: scipy\nVersion: 0.0.1\n")
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as started,
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as started,
         Client(started) as client,
     ):
         path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
         command = [sys.executable, "-m", "distributed.cli.dask_worker", started.scheduler_address]
-        other = subprocess.Popen([*command, "--nthreads", "1"], env={**os.environ, "PYTHONPATH": path})
+        other = subprocess.Popen(
+            [*command, "--nthreads", "1", "--no-nanny"], env={**os.environ, "PYTHONPATH": path}
+        )
         try:
             client.wait_for_workers(2, timeout=120)
             with pytest.raises(UnusableInput, match=r"worker \S+ has scipy 0\.0\.1, and this machine \d"):
