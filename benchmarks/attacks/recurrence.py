@@ -30,7 +30,7 @@ from starter.build.settings import settings_of
 from starter.competition.mixes import MixSets
 from starter.competition.scorer import Scorer
 from starter.images.arrays import read_npz
-from starter.images.copies import near_copies
+from starter.images.copies import Described, near_copies
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
 from starter.sources.glyphs.digits import glyph_splits
@@ -77,7 +77,8 @@ def _groups(images: NDArray[np.uint8]) -> NDArray[np.int64]:
     """A number for each image; images that are equal or near copies have one."""
     whole = ImageSet("test", images)
     parent = np.unique([digest.hex() for digest in whole.hashes()], return_inverse=True)[1].astype(np.int64)
-    for i, j in near_copies(whole, whole):
+    described = Described.of(whole)
+    for i, j in near_copies(described, described):
         if parent[i] != parent[j]:
             parent[parent == parent[j]] = parent[i]
     return np.unique(parent, return_inverse=True)[1].astype(np.int64)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.images.arrays import read_npz
-from starter.images.copies import near_copies, shrunk
+from starter.images.copies import Described, near_copies, shrunk
 from starter.images.imageset import ImageSet
 from submission import Competition
 from submission.random import AUDIT
@@ -52,12 +52,13 @@ def copied(competition: Competition) -> Iterator[tuple[str, str, int]]:
     sets = {name: _some(competition, name, share) for name in competition.sets("test")}
     test = ImageSet("test", np.concatenate([each.images for each in sets.values()]))
     where = np.repeat(np.arange(len(sets)), [len(each) for each in sets.values()])
+    described = Described.of(test)
     for file in tqdm(_public_files(competition), "look for near copies", unit="file"):
         public = shrunk(read_npz(competition.file(file)))
-        rows = {i for i, j in near_copies(test, public) if _differ(test, i, public, j)}
+        rows = {i for i, j in near_copies(described, Described.of(public)) if _differ(test, i, public, j)}
         yield from _counted(sets, where, rows, file)
     if competition.track == "ood":
-        pairs = near_copies(test, test)
+        pairs = near_copies(described, described)
         rows = {i for i, j in pairs if where[i] != where[j] and _differ(test, i, test, j)}
         yield from _counted(sets, where, rows, "test")
 

@@ -5,6 +5,7 @@ Their aligned pixels decide, and their detail: two blue skies are not copies.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -29,19 +30,36 @@ _CELLS = 8
 _BLOCK = 2000
 
 
-def near_copies(one: ImageSet, other: ImageSet) -> Iterator[tuple[int, int]]:
+@dataclass(frozen=True)
+class Described:
+    """Images as `near_copies` compares them.
+
+    Attributes:
+        grey: Grey images, float32 (n, h, w), in 0..255.
+        descriptors: Descriptors, float32 (n, 128); zeros for an image without detail.
+    """
+
+    grey: Floats
+    descriptors: Floats
+
+    @classmethod
+    def of(cls, images: ImageSet) -> "Described":
+        """Describe images; larger ones should be `shrunk` first."""
+        grey = _grey(images.images)
+        return cls(grey, _descriptors(grey))
+
+
+def near_copies(one: Described, other: Described) -> Iterator[tuple[int, int]]:
     """Yield pairs (row of `one`, row of `other`) of near copies, including equal images.
 
-    Both sets must have the same image size; larger images should be `shrunk` first. Images without detail
-    are never copies. Detection rates and false positives: docs/decisions/0091-near-copies.md.
+    Both sets must have the same image size. Images without detail are never copies. Detection rates and
+    false positives: docs/decisions/0091-near-copies.md.
     """
-    mine, theirs = _grey(one.images), _grey(other.images)
-    first, second = _descriptors(mine), _descriptors(theirs)
-    for start in range(0, len(first), _BLOCK):
-        left, right = _alike(first[start : start + _BLOCK], second)
+    for start in range(0, len(one.descriptors), _BLOCK):
+        left, right = _alike(one.descriptors[start : start + _BLOCK], other.descriptors)
         for begin in range(0, len(left), _BLOCK):
             rows, others = left[begin : begin + _BLOCK] + start, right[begin : begin + _BLOCK]
-            same = _same(mine[rows], theirs[others])
+            same = _same(one.grey[rows], other.grey[others])
             yield from zip(rows[same].tolist(), others[same].tolist(), strict=True)
 
 
@@ -112,23 +130,28 @@ def _alike(first: Floats, second: Floats) -> tuple[Rows, Rows]:
 
 def _same(mine: Floats, theirs: Floats) -> NDArray[np.bool_]:
     """Returns True for pairs (m, h, w) of equal images up to mirroring and shifts of a pixel, bool (m,)."""
-    detail, others = _detail(mine), _detail(theirs)
+    inside, others = _centred(_detail(mine)[:, 1:-1, 1:-1]), _detail(theirs)
     found = np.zeros(len(mine), bool)
     for mirror in (1, -1):
         for down in range(3):
             for right in range(3):
                 place = (slice(None), *(slice(by, by - 2 or None) for by in (down, right)))
-                close = _correlation(detail, others[:, :, ::mirror][place]) >= DETAIL
+                close = _correlation(inside, _centred(others[:, :, ::mirror][place])) >= DETAIL
                 left = np.flatnonzero(close & ~found)
-                found[left] = _correlation(mine[left], theirs[left][:, :, ::mirror][place]) >= PIXELS
+                pixels = _centred(mine[left][:, 1:-1, 1:-1]), _centred(theirs[left][:, :, ::mirror][place])
+                found[left] = _correlation(*pixels) >= PIXELS
     return found
 
 
-def _correlation(mine: Floats, theirs: Floats) -> Floats:
-    """Returns the correlations (m,) of `mine` (m, h, w) without border with `theirs` (m, h - 2, w - 2)."""
-    pixels = theirs[0].size if len(theirs) else 0
-    both = (images.reshape(len(images), pixels) for images in (mine[:, 1:-1, 1:-1], theirs))
-    first, second = (rows - rows.sum(axis=1, keepdims=True) / max(pixels, 1) for rows in both)
-    product = np.einsum("ij,ij->i", first, second)
-    norms = np.einsum("ij,ij->i", first, first) * np.einsum("ij,ij->i", second, second)
-    return product / np.sqrt(norms + np.float32(1e-6))
+def _centred(images: Floats) -> tuple[Floats, Floats]:
+    """Returns images (m, h, w) minus their means as rows (m, h * w), and the rows' sums of squares (m,)."""
+    pixels = images[0].size if len(images) else 0
+    rows = images.reshape(len(images), pixels)
+    rows = rows - rows.sum(axis=1, keepdims=True) / max(pixels, 1)
+    return rows, np.einsum("ij,ij->i", rows, rows)
+
+
+def _correlation(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Floats:
+    """Returns the correlations (m,) of images that are `_centred`."""
+    product = np.einsum("ij,ij->i", first[0], second[0])
+    return product / np.sqrt(first[1] * second[1] + np.float32(1e-6))

@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from starter.images.copies import near_copies
+from starter.images.copies import Described, near_copies
 from starter.images.imageset import ImageSet
 from starter.sources.glyphs.digits import glyph_splits
 
@@ -15,7 +15,8 @@ def digits():
 
 
 def pairs(one, other):
-    return set(near_copies(ImageSet("one", np.ascontiguousarray(one)), ImageSet("other", other)))
+    sets = ImageSet("one", np.ascontiguousarray(one)), ImageSet("other", other)
+    return set(near_copies(*map(Described.of, sets)))
 
 
 def shifted(images, right, down):
