@@ -1,8 +1,5 @@
 """The regressors against naive computations, what they do beyond their data, and how they are named."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -63,16 +60,3 @@ def test_learns_something_from_two_sets(name):
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(UnusableInput, match="no regressor 'forest'; choose from linear, ridge, lightgbm"):
         make_regressor("forest")
-
-
-@pytest.mark.slow
-def test_lightgbm_is_imported_only_when_it_is_used_and_after_torch():
-    code = (
-        "import sys, baselines\n"
-        "assert 'lightgbm' not in sys.modules\n"
-        "from baselines.contract.regressors import make_regressor\n"
-        "make_regressor('lightgbm')\n"
-        "names = list(sys.modules)\n"
-        "assert names.index('torch') < names.index('lightgbm')\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,5 +1,6 @@
 """Estimates from a model and folders of images."""
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -16,18 +17,27 @@ from submission import UnusableInput
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def photos(tmp_path, monkeypatch):
-    """`val` with digits in a folder a class, `today` with others and no classes, and `dark`."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="session")
+def written_photos(once):
+    """Digits in files, once for all tests: `val` with a folder a class, `today` and `dark` without."""
+    return once("photos", write_photos)
+
+
+def write_photos(folder):
     splits = glyph_splits(0)
-    for i, (image, label) in enumerate(
-        zip(splits.reference.images[:900], splits.reference.labels, strict=False)
-    ):
-        written(Path("val") / CLASSES[label] / f"{i}.png", image)
+    known = zip(splits.reference.images[:900], splits.reference.labels, strict=False)
+    for i, (image, label) in enumerate(known):
+        written(folder / "val" / CLASSES[label] / f"{i}.png", image)
     for i, image in enumerate(splits.test_base.images[:100]):
-        written(Path("today") / f"{i}.png", image)
-        written(Path("dark") / "below" / f"{i}.png", image // 8)
+        written(folder / "today" / f"{i}.png", image)
+        written(folder / "dark" / "below" / f"{i}.png", image // 8)
+
+
+@pytest.fixture
+def photos(written_photos, tmp_path, monkeypatch):
+    """The working folder, with links to those files: a test may take some away."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(written_photos, tmp_path, copy_function=os.link, dirs_exist_ok=True)
     return tmp_path
 
 

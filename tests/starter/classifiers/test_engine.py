@@ -18,7 +18,7 @@ from submission.errors import UnusableInput, tell_once
 pytest.importorskip("openvino")
 
 CLASSES = tuple("0123456789")
-IMAGES = np.random.default_rng(0).integers(256, size=(150, 32, 32, 3), dtype=np.uint8)
+IMAGES = np.random.default_rng(0).integers(256, size=(75, 32, 32, 3), dtype=np.uint8)
 SHALLOW = ("small", "resnet56", "repvgg_a0", "vgg16")
 LACKING = [precision for precision in TOLERANCES if precision not in precisions()]
 Shaken = Callable[[Callable[[int], Network]], Network]
@@ -29,9 +29,9 @@ def untold() -> None:
     tell_once.cache_clear()
 
 
-@pytest.fixture(params=SHALLOW)
+@pytest.fixture(scope="module", params=SHALLOW)
 def pair(request: pytest.FixtureRequest, shaken: Shaken) -> tuple[Classifier, Classifier]:
-    """A classifier that runs in PyTorch, and the same in OpenVINO."""
+    """A classifier that runs in PyTorch, and the same in OpenVINO, compiled once for all tests."""
     network = shaken(ARCHITECTURES[request.param])
     plain = Classifier(request.param, request.param, network, CLASSES, (0.5,) * 3, (0.25,) * 3)
     return plain, replace(plain, engine="openvino")
@@ -60,7 +60,7 @@ def test_logits_features_and_stages_are_pytorchs_within_the_tolerance(
 def test_an_images_logits_depend_on_no_batch_thread_or_order(pair: tuple[Classifier, Classifier]) -> None:
     _, compiled = pair
     logits, features = compiled(IMAGES)
-    for size in (1, 7, 100):
+    for size in (1, 7, 50):
         parts = [compiled(IMAGES[start : start + size])[0] for start in range(0, len(IMAGES), size)]
         assert torch.equal(torch.cat(parts), logits)
     order = np.random.default_rng(1).permutation(len(IMAGES))
