@@ -13,15 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asked import changed
 from audits import unguessable
 from command_line import COMMANDS, run
 from laids import random_laid
 from prepared import class_files, hasty_laid
 from slow import some_slow
+from smaller import smaller
 
 import unseen
-from starter.build.build import build as BUILD
 from starter.classifiers import read_classifier
 from starter.classifiers.train import train as TRAIN
 
@@ -223,10 +222,6 @@ def test_the_demo_of_the_ood_track_has_a_table_a_metric(folder, weights, monkeyp
     text = run("demo", "mixes", "--track", "ood").text
     assert text.index("FPR@95\n\nmethod") < text.index("AUROC\n\nmethod")
     assert all(name in text for name in ("constant", "gscore-ude-w", "plugin-mpe", "odin", "noise floor"))
-
-
-def smaller(folder, settings, *others):
-    return BUILD(folder, changed(settings, train_sets=8, val_sets=4, test_sets=16, set_size=50), *others)
 
 
 def trained(weights):

@@ -5,12 +5,11 @@ import sys
 from dataclasses import replace
 
 import pytest
-from asked import changed
 from audits import unguessable
 from built import linked
 from pages import EXCUSE, PAGES, ROOT, Block, blocks, named_commands, run_page, unknown
+from smaller import smaller
 
-from starter.build.build import build as BUILD
 from starter.classifiers import read_classifier
 from starter.classifiers.train import train as TRAIN
 
@@ -22,8 +21,6 @@ BUILT = {
     "docs/how-to/verifying.md": "contest",
 }
 """Pages whose reader has built a competition before the blocks that are run here, and its name."""
-MOST = {"train_sets": 12, "val_sets": 4, "test_sets": 16, "set_size": 50}
-"""What a page builds is no larger here: its lines are tried, not its figures."""
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 RUNNABLE = [name for name in NAMES if any(block.runs for block in blocks(ROOT / name))]
 
@@ -49,15 +46,6 @@ def folder(tmp_path, monkeypatch):
     for name in set(sys.modules) - before:
         if str(getattr(sys.modules[name], "__file__", None)).startswith(str(tmp_path)):
             del sys.modules[name]
-
-
-def smaller(folder, settings, *others):
-    """Builds of the accuracy track, the demo's and the presets' among them, get fewer and smaller sets."""
-    if settings.plan.track == "accuracy":
-        settings = changed(
-            settings, **{name: min(getattr(settings, name), most) for name, most in MOST.items()}
-        )
-    return BUILD(folder, settings, *others)
 
 
 @pytest.mark.slow
