@@ -322,7 +322,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1000)
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--count", type=int, default=5000)
-    parser.add_argument("--where", choices=ARMS, default="none")
+    parser.add_argument("--where", choices=(*ARMS, "local:4"), default="none")
     options = parser.parse_args()
     parts = {
         "speed": lambda: speed(options.sets, options.size, options.rounds or 1),
