@@ -2,16 +2,14 @@
 
 import re
 import sys
-from dataclasses import replace
 
 import pytest
 from audits import unguessable
 from built import linked
 from pages import EXCUSE, PAGES, ROOT, Block, blocks, named_commands, run_page, unknown
-from smaller import smaller
+from smaller import shorter, smaller
 
 from starter.classifiers import read_classifier
-from starter.classifiers.train import train as TRAIN
 
 BUILT = {
     "README.md": "unseen-demo",
@@ -30,9 +28,7 @@ def quick(weights, monkeypatch):
     """`small` is not trained again for each page, another network for one epoch, and the demo is small."""
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setattr("starter.build.folder.kept_small", lambda *_, **__: read_classifier(weights).network)
-    monkeypatch.setattr(
-        "starter.classifiers.train.train", lambda asked, *others: TRAIN(replace(asked, epochs=1), *others)
-    )
+    monkeypatch.setattr("starter.classifiers.train.train", shorter)
     monkeypatch.setattr("oracle.commands.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
 
 

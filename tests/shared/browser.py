@@ -89,7 +89,7 @@ def screenshots(
     with Image.open(shot) as picture:
         for width, height in heights.items():
             written.append(folder / f"{name}-{width}.png")
-            picture.crop((left, 0, left + width, height)).save(written[-1])
+            picture.crop((left, 0, left + width, height)).save(written[-1], compress_level=1)
             left += width
     return written
 

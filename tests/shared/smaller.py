@@ -1,11 +1,17 @@
-"""Builds that are smaller than asked for: the lines of pages and notebooks are tried, not their figures."""
+"""Builds and trainings smaller than asked for: the lines of pages and notebooks are tried, not their figures."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pytest
 from asked import changed
 
 from starter.build.build import build
 from starter.build.settings import Settings
+from starter.classifiers.train import Trained, Training, train
+from starter.sources.sources import load_source
+from starter.sources.splits import Splits
 from submission import Competition
 
 MOST = {"train_sets": 12, "val_sets": 4, "test_sets": 16, "set_size": 50}
@@ -17,3 +23,19 @@ def smaller(folder: Path, settings: Settings, *others: object) -> Competition:
     most = MOST if settings.plan.track == "accuracy" else MIXES
     sizes = {name: min(getattr(settings, name), size) for name, size in most.items()}
     return build(folder, changed(settings, **sizes), *others)  # type: ignore[arg-type]
+
+
+def shorter(asked: Training, *others: object) -> Trained:
+    """Train for one epoch, on the first thousand images at most, and test on as many of each part."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("starter.classifiers.train.load_source", _some)
+        return train(replace(asked, epochs=1), *others)  # type: ignore[arg-type]
+
+
+def _some(*source: object) -> Splits:
+    splits = load_source(*source)  # type: ignore[arg-type]
+    parts = ("train", "reference", "meta_base", "val_base", "test_base")
+    first = {
+        part: getattr(splits, part).take(np.arange(min(1000, len(getattr(splits, part))))) for part in parts
+    }
+    return replace(splits, **first)
