@@ -1,14 +1,15 @@
 """Evidence for each image of an unlabelled set on whether the classifier is right.
 
-It is computed from the classifier's logits and, if there is a referee, from the referee's probabilities,
-under the source's class prior and under the set's, which EM estimates (Saerens, Latinne & Decaestecker,
-"Adjusting the Outputs of a Classifier to New a Priori Probabilities", Neural Computation 2002).
+It is computed from the classifier's logits, for turned copies of the images too if they were observed, and
+from the referee's probabilities if there is one, under the source's class prior and under the set's, which EM
+estimates (Saerens, Latinne & Decaestecker, "Adjusting the Outputs of a Classifier to New a Priori
+Probabilities", Neural Computation 2002).
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from baselines.accuracy.priors import bias_corrected, calibrated, em_prior, reweighted, source_prior
 from starter.observing.observation import Observation, Source
@@ -17,12 +18,12 @@ from submission.errors import UnusableInput
 
 EDGE = 1e-4
 """Smallest distance of a probability from 0 and 1: nearer ones are clipped to it."""
-OWN = [0, 1, 2, 3]
+OWN = [0, 1, 2, 3, 4, 5, 6, 7]
 """Columns of a table that come from the classifier alone."""
-BOTH = [1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 8, 9]
+BOTH = [*OWN[1:], 8, 9, 10, 11], [*OWN[1:], 8, 9, 12, 13]
 """Columns of the two regressions with a referee: under the set's class prior, and under the source's."""
-SURE, AGREES = 4, 10
-"""Columns of the referee's largest probability under the source's prior, and of its agreement."""
+AGREES = 14
+"""Column of the referee's agreement."""
 
 
 @dataclass(frozen=True)
@@ -33,29 +34,32 @@ class Evidence:
         prior: the source's class prior, (k,).
         own: calibration of the classifier: temperature and biases, (1 + k,), see `bias_corrected`.
         referee: calibration of the referee, likewise; empty if the source was observed without one.
+        turned: True if the source was observed with turned copies.
     """
 
     prior: FloatArray
     own: FloatArray
     referee: FloatArray
+    turned: bool
 
     @classmethod
     def of(cls, source: Source) -> "Evidence":
         """Returns the reader of evidence calibrated on this source."""
-        prior, own, seen = source_prior(source), bias_corrected(source), source.observation
-        if seen.referee is None:
-            return cls(prior, own, np.zeros(0))
-        return cls(prior, own, bias_corrected(replace(source, observation=_by_referee(seen))))
+        seen, referee = source.observation, np.zeros(0)
+        if seen.referee is not None:
+            referee = bias_corrected(replace(source, observation=_by_referee(seen)))
+        return cls(source_prior(source), bias_corrected(source), referee, seen.rotations is not None)
 
     def table(self, observation: Observation) -> FloatArray:
-        """Returns one row of evidence for each image, float64 (n, 4), or (n, 11) with a referee; all finite.
+        """Returns one row of evidence for each image, float64 (n, 8), or (n, 15) with a referee; all finite.
 
         Columns of the classifier: its calibrated confidence under the set's class prior, the same under the
-        source's, the set's mean of the second, and the set's mean margin of the logits. Columns of the
-        referee: see `_of_referee`. Probabilities are given as log-odds, log(p / (1 - p)).
+        source's, the set's mean of the second, the set's mean margin of the logits, and four of turned
+        copies, see `_of_turned`. Columns of the referee: see `_of_referee`. Probabilities are given as
+        log-odds, log(p / (1 - p)), but for those of turned copies.
 
         Raises:
-            UnusableInput: The source was observed with a referee, and the set without one.
+            UnusableInput: The source was observed with a referee or turned copies, and the set without.
         """
         p = calibrated(observation, self.own)
         confidence = _log_odds(_of_predicted(p, observation))
@@ -65,10 +69,30 @@ class Evidence:
             confidence,
             np.full(len(p), confidence.mean()),
             np.full(len(p), (best[:, 1] - best[:, 0]).mean()),
+            *self._of_turned(observation),
         ]
         if len(self.referee):
             columns += self._of_referee(observation)
         return np.column_stack(columns)
+
+    def _of_turned(self, observation: Observation) -> list[FloatArray]:
+        """Returns the four columns of evidence from turned copies, each of shape (n,).
+
+        Of the mean of the calibrated probabilities of an image's three turned copies, they are the one of
+        the class predicted for the image, and the largest; each is followed by its mean over the set. A
+        classifier that is right about an image is often sure of the same class when the image is turned.
+        Without turned copies they are 0, so that regressions give them no weight.
+        """
+        if not self.turned:
+            return [np.zeros(len(observation))] * 4
+        if observation.rotations is None:
+            raise UnusableInput(
+                "unseen-best was fitted with turned copies of the images, without which set "
+                f"{observation.set_name!r} was observed: observe it with `rotations`"
+            )
+        turned = [replace(observation, logits=logits) for logits in observation.rotations.values()]
+        p = np.mean([calibrated(each, self.own) for each in turned], axis=0)
+        return _with_means(_of_predicted(p, observation), p.max(axis=1))
 
     def _of_referee(self, observation: Observation) -> list[FloatArray]:
         """Returns the seven columns of the referee's evidence, each of shape (n,).
@@ -86,8 +110,7 @@ class Evidence:
             _log_odds(_of_predicted(q, observation)),
         )
         agrees = adapted.argmax(axis=1) == observation.predicted
-        pairs = [column for each in found for column in (each, np.full(len(q), each.mean()))]
-        return [*pairs, agrees.astype(np.float64)]
+        return [*_with_means(*found), agrees.astype(np.float64)]
 
     def _by_referee(self, observation: Observation) -> FloatArray:
         if observation.referee is None:
@@ -107,11 +130,6 @@ def agreement(table: FloatArray) -> float:
     return float(table[:, AGREES].mean())
 
 
-def sureness(table: FloatArray) -> float:
-    """Returns the mean of the referee's largest probability under the source's prior, in [0, 1]."""
-    return float(expit(table[:, SURE]).mean())
-
-
 def _by_referee(observation: Observation) -> Observation:
     """Returns the observation with the referee's log-probabilities in place of the classifier's logits."""
     assert observation.referee is not None
@@ -126,3 +144,8 @@ def _of_predicted(p: FloatArray, observation: Observation) -> FloatArray:
 
 def _log_odds(p: FloatArray) -> FloatArray:
     return logit(np.clip(p, EDGE, 1 - EDGE))
+
+
+def _with_means(*columns: FloatArray) -> list[FloatArray]:
+    """Returns each column, (n,), followed by one that holds its mean."""
+    return [column for each in columns for column in (each, np.full(len(each), each.mean()))]

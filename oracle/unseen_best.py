@@ -17,14 +17,11 @@ from tqdm import tqdm
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks, side_of
 from baselines.contract.intervals import CrossConformal, CrossFit, Remoteness
-from baselines.contract.regressors import log_odds
-from oracle.evidence import BOTH, OWN, Evidence, agreement, sureness
+from oracle.evidence import BOTH, OWN, Evidence, agreement
 from oracle.limits import check_whole
 from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray, IntArray
 
-OPEN = (0.5, 1.5)
-"""Residuals, in standard deviations, at which the gate begins to open, and is fully open."""
 TINY = 1e-6
 FEWEST, MOST = 1, 4
 """Smallest and largest number of classes in a copy."""
@@ -84,65 +81,27 @@ class Regression:
 
 
 @dataclass(frozen=True)
-class Gate:
-    """Measure of how much surer the referee is of a set than of meta-train sets of the same accuracy.
-
-    On distorted sets the referee's sureness falls with the classifier's accuracy, along a line. A set on
-    which it is surer than the line says is taken for natural shift, which no meta-train set shows.
-
-    Attributes:
-        slope: Slope of the line: sureness per log-odds of accuracy.
-        intercept: Sureness of the line at an accuracy of 50 %.
-        spread: Standard deviation of the meta-train sets' sureness about the line.
-    """
-
-    slope: float
-    intercept: float
-    spread: float
-
-    @classmethod
-    def of(cls, sets: Sequence[Judged]) -> "Gate":
-        """Returns the gate fitted to these sets: meta-train sets, their copies and the source."""
-        accuracy = log_odds([each.correct.mean() for each in sets])
-        sure = np.array([sureness(each.table) for each in sets])
-        slope, intercept = np.polynomial.Polynomial.fit(accuracy, sure, 1, domain=[-1, 1]).coef[::-1]
-        spread = (sure - slope * accuracy - intercept).std()
-        return cls(float(slope), float(intercept), float(spread))
-
-    def opened(self, estimate: float, table: FloatArray) -> float:
-        """Returns the opening of the gate, in [0, 1], for a set with this estimate of accuracy and evidence.
-
-        0 up to the first residual of `OPEN` above the line, 1 from the second on, linear between them.
-        """
-        excess = sureness(table) - self.slope * float(log_odds(estimate)) - self.intercept
-        low, high = OPEN
-        return float(np.clip((excess / max(self.spread, TINY) - low) / (high - low), 0, 1))
-
-
-@dataclass(frozen=True)
 class Judge:
-    """The fitted regressions, and the gate that chooses between their estimates of a set.
+    """The fitted regressions, and the estimate of a set that is made of theirs.
 
     Attributes:
         own: Regression on the classifier's evidence alone.
         both: Regressions on the evidence of both networks, under the set's class prior and under the
             source's; empty without a referee.
-        gate: Weight of `median` against `together`; None without a referee.
     """
 
     own: Regression
     both: tuple[Regression, ...] = ()
-    gate: Gate | None = None
 
     @classmethod
     def of(cls, sets: Sequence[Judged]) -> "Judge":
-        """Returns the regressions and the gate fitted to these sets."""
+        """Returns the regressions fitted to these sets."""
         table = np.concatenate([each.table for each in sets])
         correct = np.concatenate([each.correct for each in sets])
         own = Regression.of(table[:, OWN], correct)
         if table.shape[1] == len(OWN):
             return cls(own)
-        return cls(own, tuple(Regression.of(table[:, each], correct) for each in BOTH), Gate.of(sets))
+        return cls(own, tuple(Regression.of(table[:, each], correct) for each in BOTH))
 
     def alone(self, table: FloatArray) -> float:
         """Returns the accuracy estimated from the classifier's evidence alone, in [0, 1]."""
@@ -164,18 +123,18 @@ class Judge:
     def accuracy(self, table: FloatArray) -> float:
         """Returns the estimate of a set, in [0, 1].
 
-        It is (1 - g) * `together` + g * `median`, with g the opening of the gate; without a referee, `alone`.
+        It is the mean of `together`, which is best on distorted sets, and of `median`, which is best on
+        photographs from elsewhere; without a referee it is `alone`.
         """
-        if self.gate is None:
+        if not self.both:
             return self.alone(table)
-        together, middle = self.together(table), self.median(table)
-        return together + self.gate.opened(middle, table) * (middle - together)
+        return (self.together(table) + self.median(table)) / 2
 
 
 class UnseenBest(Estimator):
     """The mean over a set of the probability that the classifier is right, from regressions on each image.
 
-    On natural shift it is the median of three estimates; `Judge` gives the formulas. The regressions are
+    With a referee it is a mean of several such estimates; `Judge` gives the formulas. The regressions are
     fitted to the images of the meta-train sets and of the source, and to copies of both with few of their
     classes, so that the shares of the classes do not pass for shift.
 
@@ -185,7 +144,7 @@ class UnseenBest(Estimator):
         seed: Seed of the classes drawn for the copies, an int >= 0.
     """
 
-    wants: ClassVar[tuple[str, ...]] = ("referee",)
+    wants: ClassVar[tuple[str, ...]] = ("referee", "rotations")
     learns_images: ClassVar[bool] = True
     refits: ClassVar[bool] = False
     reader: ClassVar[type[Evidence]] = Evidence
@@ -253,6 +212,5 @@ class UnseenBest(Estimator):
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         self.evidence_ = self.reader(**state["evidence"])
-        judge = state["judge"]
-        both = tuple(Regression(**each) for each in judge["both"])
-        self.judge_ = self.judges(Regression(**judge["own"]), both, judge["gate"] and Gate(**judge["gate"]))
+        own, both = state["judge"]["own"], state["judge"]["both"]
+        self.judge_ = self.judges(Regression(**own), tuple(Regression(**each) for each in both))

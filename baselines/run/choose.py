@@ -76,7 +76,7 @@ SUMMARIES = {
     "ora-b": "SYP's oracle with self-attention in place of the MLP (Chen, Zhang & Song 2023)",
     "syp": "SYP: the mean of ora-a and ora-b (Chen, Zhang & Song 2023)",
     "ora-l": "LightGBM on the oracle's indicators, trained in seconds",
-    "unseen-best": "regressions on single images; on natural shift the median with a referee",
+    "unseen-best": "regressions on single images, also turned; with a referee on both, and agreement",
     "gscore-kmeans": "distance between the scores' K-means centres; linear regression "
     "(Zhang, Deng & Zheng 2023)",
     "gscore-gmm-w": "Wasserstein distance of two Gaussians on the scores; linear regression "

@@ -1,22 +1,25 @@
 """unseen-best on real CIFAR-10 beside others, by kind of set: the tables of docs/results/unseen-best.md.
 
     UNSEEN_DATA=FOLDER python benchmarks/results/unseen_best.py DIR [--group default] [--set-size 1000]
-        [--train-size 150] [--classifier repvgg_a0] [--seeds 3] [--learn GROUP] [--only NAME]... [--parts]
+        [--train-size 500] [--classifier repvgg_a0] [--seeds 3] [--learn GROUP] [--only NAME]... [--parts]
         [--write]
 
 FOLDER is as for cifar10.py here. DIR is a competition that this builds, or goes on with: of ResNet-56 and
-RepVGG-A0, with the referee lite0, 120 meta-train sets of --train-size images, which with `wide` are 40 each
-of the groups default, a and b, of none to three operations, three in ten with other class priors; the natural
-validation and test sets of cifar10.py; and 20 test sets with operations seen and new. Made in memory besides:
-copies of two to four classes of the sets with operations, and of clean test images; and two halves and class
-subsets of the natural validation sets. One module, since its tables are all of the same predictions.
+RepVGG-A0, with the referee lite0, and meta-train sets of --train-size images. With `wide` they are 40 each of
+the groups default, a and b, of none to three operations, three in ten with other class priors; and 40 of the
+group natural-like, from which methods learn if --learn says so (`--learn wide+natural-like`). Another group
+has 120 sets. Besides there are the natural validation and test sets of cifar10.py, and 20 test sets with
+operations seen and new. Made in memory are copies of two to four classes of the sets with operations, and of
+clean test images; and two halves and class subsets of the natural validation sets. One module, since its
+tables are all of the same predictions.
 
 Printed by kind of set: RMSE, MAE, median and mean error; what an ImageNet encoder may have seen, with and
 without; paired intervals, clustered by source or operations, and the board's paired test; and how many sets
-the 90 % intervals hold. "By a peer" has the other classifier as referee, to which ImageNet is unknown.
+the 90 % intervals hold. "By a peer" has the other classifier as referee, to which ImageNet is unknown; "by
+two referees" has both.
 
-With --parts no test set is used: what it costs to leave a part out, on meta-train sets of a group of
-operations that was not learnt from, on the natural validation sets, and on these under operations.
+With --parts no test set is used: what it costs to leave a part out, on meta-train sets of groups, operations
+and accuracies that were not learnt from, on the natural validation sets, and on these under operations.
 
 SYP's networks are trained for 10,000 steps of 1,000 images here, a thirtieth of what the paper's see.
 """
@@ -52,6 +55,7 @@ from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
 from starter.observing.lazy import Lazy
 from starter.observing.observation import REFEREE, MetaTrain, Moments, Observation
+from starter.observing.referee import NO_OPERATIONS, operation_blocks
 from starter.sets.recipe import Recipe, draw_recipes
 from starter.sets.rendering import FromRecipe
 from starter.sources.sources import load_source
@@ -61,7 +65,7 @@ from submission.solution import solution_of
 
 Line = dict[str, Any]
 SHORT: dict[str, Any] = {"iterations": 10_000, "batch_size": 1000}
-BEST, ALONE, PEER = "unseen-best", " without a referee", " by a peer"
+BEST, ALONE, PEER, TWO = "unseen-best", " without a referee", " by a peer", " by two referees"
 COSTLY: dict[str, Estimator] = {"ora-a": OraA(**SHORT), "ora-b": OraB(**SHORT)}
 DIRECT = (
     *("cott", "cott-em", "cott-gate", "cott-referee", "mlls", "agreement", "fused", "frap", "atc-ne-ts"),
@@ -74,7 +78,16 @@ class NoMeans(Evidence):
 
     def table(self, observation: Observation) -> FloatArray:
         found = super().table(observation)
-        found[:, [column for column in (2, 3, 5, 7, 9) if column < found.shape[1]]] = 0
+        found[:, [column for column in (2, 3, 5, 7, 9, 11, 13) if column < found.shape[1]]] = 0
+        return found
+
+
+class NoTurns(Evidence):
+    """Evidence without that of turned copies."""
+
+    def table(self, observation: Observation) -> FloatArray:
+        found = super().table(observation)
+        found[:, 4:8] = 0
         return found
 
 
@@ -89,6 +102,12 @@ class Apart(UnseenBest):
     """Without the means over the set."""
 
     reader = NoMeans
+
+
+class Upright(UnseenBest):
+    """Without turned copies."""
+
+    reader = NoTurns
 
 
 class Unadapted(UnseenBest):
@@ -111,7 +130,7 @@ class Middle(Judge):
         return self.median(table)
 
 
-class Ungated(UnseenBest):
+class Regressed(UnseenBest):
     """With the regressions alone."""
 
     judges = Together
@@ -126,8 +145,10 @@ class Median(UnseenBest):
 PARTS: dict[str, Estimator] = {
     BEST: UnseenBest(),
     f"{BEST}{ALONE}": UnseenBest(),
-    "the regressions with the referee, always": Ungated(),
+    "the regressions with the referee, always": Regressed(),
     "the median, always": Median(),
+    "no turned copies": Upright(),
+    f"no turned copies{ALONE}": Upright(),
     "no copies of few classes": UnseenBest(copies=0),
     "no means over the set": Apart(),
     "no EM for the class prior": Unadapted(),
@@ -136,9 +157,12 @@ METHODS: dict[str, Estimator] = {
     BEST: UnseenBest(),
     BEST + ALONE: UnseenBest(),
     BEST + PEER: UnseenBest(),
+    BEST + TWO: UnseenBest(),
     **{name: BASELINES[name] for name in DIRECT},
     **COSTLY,
 }
+WIDE, NATURAL_LIKE = ("default", "a", "b"), "natural-like"
+"""Groups of the meta-train sets of a `wide` competition from which methods learn, and the other group."""
 NATURAL = ("natural", "natural-few")
 KINDS = (
     *NATURAL,
@@ -199,17 +223,22 @@ class Labelled:
 
 def settings(group: str, set_size: int, train_size: int) -> Settings:
     """What is built."""
-    natural, groups = real.data() / "natural.zip", ("default", "a", "b") if group == "wide" else (group,)
-    of_each: dict[str, Any] = (
-        {"ops_per_set": (0, 3), "prior_share": 0.3, "weak_share": 0.5} if group == "wide" else {}
-    )
-    drawn = [draw_recipes(name, 120 // len(groups), 0, train_size, prefix=name, **of_each) for name in groups]
+    natural, drawn = real.data() / "natural.zip", draw_recipes(group, 120, 0, train_size, prefix=group)
+    if group == "wide":
+        of_each: dict[str, Any] = {"ops_per_set": (0, 3), "prior_share": 0.3, "weak_share": 0.5}
+        drawn = [
+            recipe
+            for name in (*WIDE, NATURAL_LIKE)
+            for recipe in draw_recipes(
+                name, 40, 0, train_size, prefix=name, **({} if name == NATURAL_LIKE else of_each)
+            )
+        ]
     recipes = Path(tempfile.gettempdir()) / f"unseen-{group}-{train_size}.jsonl"
-    recipes.write_text("".join(f"{recipe.to_json()}\n" for each in drawn for recipe in each))
+    recipes.write_text("".join(f"{recipe.to_json()}\n" for recipe in drawn))
     return Settings(
         source=str(real.data() / "cifar10.zip"),
         classifiers=(real.weights(), real.weights("repvgg_a0")),
-        train_sets=120,
+        train_sets=len(drawn),
         val_sets=0,
         test_sets=20,
         set_size=set_size,
@@ -309,23 +338,24 @@ def _alone(seen: Observation) -> Observation:
 
 
 def alone(sets: Sequence[Case]) -> list[Case]:
-    """The sets as they are seen where there is no referee."""
-    return [replace(each, seen=_alone(each.seen)) for each in sets]
+    """The sets as they are seen where there is no referee; a set with two kinds stays one observation."""
+    seen = {id(each.seen): _alone(each.seen) for each in sets}
+    return [replace(each, seen=seen[id(each.seen)]) for each in sets]
 
 
 def by_peer(meta: MetaTrain, peer: MetaTrain) -> MetaTrain:
-    """What there is to learn from where another classifier is the referee, which has seen the same sets."""
+    """What there is to learn from where another classifier is a referee too, which has seen the same sets."""
     source = replace(meta.source, observation=_refereed(meta.source.observation, peer.source.observation))
     both = Lazy(tuple(range(len(meta.sets))), lambda i: _refereed(meta.sets[i], peer.sets[i]))
     return replace(meta, source=source, sets=both)
 
 
 def _refereed(seen: Observation, peer: Observation) -> Observation:
-    return replace(seen, views={f"{REFEREE}peer": peer.logits})
+    return replace(seen, views={**seen.views, f"{REFEREE}peer": peer.logits})
 
 
 def judged_by_peer(sets: Sequence[Case], others: Sequence[Case]) -> list[Case]:
-    """The sets with the other classifier as referee; `others` are as it has seen them, in the same order.
+    """The sets with the other classifier as a referee; `others` are as it has seen them, in the same order.
 
     Which sets are mild goes by a classifier's accuracy; they stand at the end, and are looked up.
     """
@@ -465,34 +495,73 @@ def coverage(name: str, method: Estimator, sets: Sequence[Case]) -> list[Line]:
     return found
 
 
-def parts(meta: MetaTrain, sets: Sequence[Case]) -> list[Line]:
-    """RMSE without a part: on the meta-train sets of the group of operations that it did not see, and of
-    their few-class copies, and on natural validation sets, the sources weighing alike.
+def parts(competition: Competition, classifier: str, groups: str) -> list[Line]:
+    """RMSE without a part: on meta-train sets that were not learnt from (`held_out`), and their few-class
+    copies; on those of the group natural-like, if methods do not learn from it; and on natural validation
+    sets, sources weighing alike.
     """
-    groups = np.array([seen.set_name.partition("_")[0] for seen in meta.sets])
+    subject = ClassifierSubject.open(PublicSets(competition), classifier, asked(PARTS.values(), competition))
+    every = subject.meta_train(False)
+    meta = of_groups(every, groups)
+    sets = [_as_case(meta, i) for i in range(len(meta.sets))]
+    few = [each.few(np.random.default_rng(0)) for each in sets]
+    natural = _validation(subject, np.random.default_rng(0)) + _distorted(subject)
+    if NATURAL_LIKE not in groups:
+        natural += [
+            _as_case(every, i).case(NATURAL_LIKE)
+            for i, seen in enumerate(every.sets)
+            if seen.set_name.startswith(NATURAL_LIKE)
+        ]
     found = []
     for name, method in PARTS.items():
-        mine = (without(meta), alone(sets)) if name.endswith(ALONE) else (meta, sets)
+        bare = name.endswith(ALONE)
+        learnt = fitted(method, without(meta) if bare else meta, 0)
         line: Line = {"unseen-best": name.removeprefix(BEST + " ") if name != BEST else "whole"}
-        whole: list[float] = []
-        few: list[float] = []
-        for group in dict.fromkeys(groups):
-            known, new = np.flatnonzero(groups != group), np.flatnonzero(groups == group)
-            learnt = fitted(method, subset(mine[0], known), 0)
-            tested = [_as_case(mine[0], int(i)) for i in new]
-            for into, of in ((whole, tested), (few, [each.few(np.random.default_rng(0)) for each in tested])):
-                into += list(off_by(learnt, [each.case("") for each in of if len(each.labels) >= LEAST]))
-        learnt = fitted(method, mine[0], 0)
-        line |= {"group left out": 100 * rms(np.array(whole)), "few classes of it": 100 * rms(np.array(few))}
-        for kind in ("natural validation", "natural validation, distorted"):
-            of_kind = [each for each in mine[1] if each.kind == kind]
-            off = off_by(learnt, of_kind)
-            clusters = np.array([each.cluster for each in of_kind])
-            by_source = [np.mean(off[clusters == each] ** 2) for each in dict.fromkeys(clusters)]
-            line |= {kind: 100 * float(np.sqrt(np.mean(by_source)))}
+        for title, folds in held_out(meta).items():
+            for ending, of in (("", sets), (", few classes", few)):
+                off: list[float] = []
+                for known, new in folds:
+                    tested = [of[i].case("") for i in new if len(of[i].labels) >= LEAST]
+                    off += _off_without(learnt, known, alone(tested) if bare else tested)
+                line[title + ending] = 100 * rms(np.array(off))
+        for kind in ("natural validation", "natural validation, distorted", NATURAL_LIKE):
+            of_kind = [each for each in natural if each.kind == kind]
+            if of_kind:
+                errors = off_by(learnt, alone(of_kind) if bare else of_kind)
+                clusters = np.array([each.cluster for each in of_kind])
+                by_source = [np.mean(errors[clusters == each] ** 2) for each in dict.fromkeys(clusters)]
+                line[kind] = 100 * float(np.sqrt(np.mean(by_source)))
         found.append(line)
         print(found[-1], flush=True)
     return found
+
+
+def _off_without(method: UnseenBest, known: NDArray[np.int64], sets: Sequence[Case]) -> list[float]:
+    """The errors of a fitted method if it had learnt from the `known` meta-train sets alone."""
+    judged = [each for i in known for each in method._sets[i]]
+    judge = method.judges.of([*judged, *method._source])
+    return [judge.accuracy(method.evidence_.table(each.seen)) - each.truth for each in sets]
+
+
+def held_out(meta: MetaTrain) -> dict[str, list[tuple[NDArray[np.int64], NDArray[np.int64]]]]:
+    """Meta-train sets to learn from, and others to judge: indices, by what is new about the others.
+
+    New is a group of operations; or a fourth of all operations; or how low the accuracy is, for the two
+    fifths of the sets with the lowest.
+    """
+    groups = np.array([seen.set_name.partition("_")[0] for seen in meta.sets])
+    families = [family - NO_OPERATIONS for family in meta.families]
+    new = {
+        "group": [groups == each for each in dict.fromkeys(groups)],
+        "operations": [
+            np.array([bool(family & block) for family in families]) for block in operation_blocks(families)
+        ],
+        "hardest": [meta.targets < np.quantile(meta.targets, 0.4)],
+    }
+    return {
+        title: [(np.flatnonzero(~each), np.flatnonzero(each)) for each in masks if not each.all()]
+        for title, masks in new.items()
+    }
 
 
 def _as_case(meta: MetaTrain, i: int) -> Labelled:
@@ -511,34 +580,39 @@ def options() -> argparse.Namespace:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--group", default="wide", help="of the meta-train sets")
     parser.add_argument("--set-size", type=int, default=1000)
-    parser.add_argument("--train-size", type=int, default=150)
+    parser.add_argument("--train-size", type=int, default=500)
     parser.add_argument("--classifier", default="resnet56")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--learn", metavar="GROUP", help="from the meta-train sets of this group alone")
+    parser.add_argument("--learn", metavar="GROUP", help="from these groups' meta-train sets, joined by +")
     parser.add_argument("--only", action="append", metavar="NAME", help="of these methods; may be repeated")
     parser.add_argument("--parts", action="store_true", help="what each part is worth; no test set")
     parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     return parser.parse_args()
 
 
+def of_groups(meta: MetaTrain, groups: str) -> MetaTrain:
+    """The meta-train sets of these groups, joined by "+"; `wide` is several."""
+    asked = [name for each in groups.split("+") for name in (WIDE if each == "wide" else (each,))]
+    names = np.array([each.set_name.partition("_")[0] for each in meta.sets])
+    return subset(meta, np.flatnonzero(np.isin(names, asked)))
+
+
 def views(
     competition: Competition, classifier: str, methods: Mapping[str, Estimator], built: Settings, group: str
 ) -> dict[str, tuple[MetaTrain, list[Case]]]:
-    """What there is to learn from, and what is judged: with the referee, without, and by a peer."""
+    """What there is to learn from, and what is judged: with the referee, without, by a peer, by both."""
 
     def of(name: str, needs: tuple[str, ...]) -> tuple[MetaTrain, list[Case]]:
         subject = ClassifierSubject.open(PublicSets(competition), name, needs)
         meta = subject.meta_train(False)
-        if group:
-            names = [each.set_name.partition("_")[0] for each in meta.sets]
-            meta = subset(meta, np.flatnonzero(np.array(names) == group))
-        return meta, cases(competition, subject, built)
+        return of_groups(meta, group), cases(competition, subject, built)
 
     meta, sets = of(classifier, asked(methods.values(), competition))
     found = {"": (meta, sets), ALONE: (without(meta), alone(sets))}
-    if BEST + PEER in methods:
+    if BEST + PEER in methods or BEST + TWO in methods:
         other, as_seen = of("repvgg_a0" if classifier == "resnet56" else "resnet56", ())
-        found[PEER] = by_peer(meta, other), judged_by_peer(sets, as_seen)
+        for name, by_others in ((PEER, found[ALONE]), (TWO, found[""])):
+            found[name] = by_peer(by_others[0], other), judged_by_peer(by_others[1], as_seen)
     return found
 
 
@@ -565,19 +639,18 @@ def main() -> None:
     given = options()
     built = settings(given.group, given.set_size, given.train_size)
     competition = build(given.folder, built, TEST_SEED)
+    groups = given.learn or given.group
     if given.parts:
-        subject = ClassifierSubject.open(PublicSets(competition), given.classifier, ("referee",))
-        natural = _validation(subject, np.random.default_rng(0)) + _distorted(subject)
-        found = {"parts": parts(subject.meta_train(False), natural)}
+        found = {"parts": parts(competition, given.classifier, groups)}
     else:
         methods = {name: METHODS[name] for name in given.only or METHODS}
-        seen = views(competition, given.classifier, methods, built, given.learn)
+        seen = views(competition, given.classifier, methods, built, groups)
         errors, covered = errors_of(methods, seen, given.seeds)
         sets = seen[""][1]
         found = tables(errors, sets) | {"intervals": covered, "photographs": photographs(errors, sets)}
         if BEST in errors:
             found["paired"] = compared(errors, sets)
-    ending = f"{given.learn or given.group}-{given.classifier.partition('_')[0]}"
+    ending = f"{groups}-{given.classifier.partition('_')[0]}"
     for table, lines in found.items():
         print(f"\n{table}")
         for line in lines:

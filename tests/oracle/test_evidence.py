@@ -8,7 +8,8 @@ from scipy.special import logit, softmax
 
 from baselines.accuracy.priors import bias_corrected, em_prior, reweighted, source_prior
 from baselines.contract.conformance import example_meta_train, example_observation
-from oracle.evidence import AGREES, OWN, Evidence, agreement, sureness
+from oracle.evidence import AGREES, OWN, Evidence, agreement
+from starter.observing.observation import ROTATED
 from submission import UnusableInput
 
 SOURCE = example_meta_train().source
@@ -28,8 +29,9 @@ def adapted(p):
 def test_the_classifiers_evidence_comes_first_and_needs_no_referee():
     table = Evidence.of(SOURCE).table(SEEN)
     alone = Evidence.of(BARE).table(replace(SEEN, views={}))
-    assert (table.shape, alone.shape) == ((50, AGREES + 1), (50, 4))
-    np.testing.assert_array_equal(table[:, OWN], alone)
+    assert (table.shape, alone.shape) == ((50, AGREES + 1), (50, len(OWN)))
+    np.testing.assert_array_equal(table[:, :4], alone[:, :4])
+    assert (alone[:, 4:] == 0).all()
 
 
 def test_confidence_under_both_priors_and_the_sets_means():
@@ -44,7 +46,21 @@ def test_confidence_under_both_priors_and_the_sets_means():
         np.full(50, confidence.mean()),
         np.full(50, (top[:, -1] - top[:, -2]).mean()),
     ]
-    np.testing.assert_allclose(Evidence.of(BARE).table(SEEN), np.column_stack(expected))
+    np.testing.assert_allclose(Evidence.of(BARE).table(SEEN)[:, :4], np.column_stack(expected))
+
+
+def test_what_the_classifier_says_of_turned_copies():
+    calibration = bias_corrected(SOURCE)
+    turned = [
+        softmax(logits.astype(np.float64) * calibration[0] + calibration[1:], axis=1)
+        for logits in SEEN.rotations.values()
+    ]
+    assert len(turned) == 3
+    p = sum(turned) / 3
+    table = Evidence.of(SOURCE).table(SEEN)
+    for column, values in ((4, p[ROWS, SEEN.predicted]), (6, p.max(axis=1))):
+        np.testing.assert_allclose(table[:, column], values)
+        np.testing.assert_allclose(table[:, column + 1], values.mean())
 
 
 def test_the_referee_is_calibrated_and_adapted():
@@ -55,22 +71,23 @@ def test_the_referee_is_calibrated_and_adapted():
     table = Evidence.of(SOURCE).table(SEEN)
     agrees = adapted(q).argmax(axis=1) == SEEN.predicted
     expected = [odds(q.max(axis=1)), odds(adapted(q)[ROWS, SEEN.predicted]), odds(q[ROWS, SEEN.predicted])]
-    for column, values in zip((4, 6, 8), expected, strict=True):
+    for column, values in zip((8, 10, 12), expected, strict=True):
         np.testing.assert_allclose(table[:, column], values, atol=1e-3)
         np.testing.assert_allclose(table[:, column + 1], values.mean(), atol=1e-3)
-    np.testing.assert_array_equal(table[:, 10], agrees)
+    np.testing.assert_array_equal(table[:, AGREES], agrees)
     assert 0 < agrees.mean() < 1
     assert agreement(table) == agrees.mean()
-    assert sureness(table) == pytest.approx(q.max(axis=1).mean(), abs=1e-4)
 
 
 def test_evidence_is_finite_where_everything_is_certain():
     sure = np.full((3, 10), -500, np.float32)
     sure[:, 4] = 500
-    certain = replace(SEEN.take(np.arange(3)), logits=sure, views={"referee:other": np.roll(sure, 1, axis=1)})
+    views = {name: np.roll(sure, 1, axis=1) for name in ("referee:other", *ROTATED)}
+    certain = replace(SEEN.take(np.arange(3)), logits=sure, views=views)
     assert np.isfinite(Evidence.of(SOURCE).table(certain)).all()
 
 
 def test_a_set_without_the_referee_is_named():
+    views = {name: logits for name, logits in SEEN.views.items() if not name.startswith("referee:")}
     with pytest.raises(UnusableInput, match="fitted with a referee, without which set 'seen' was observed"):
-        Evidence.of(SOURCE).table(replace(SEEN, views={}))
+        Evidence.of(SOURCE).table(replace(SEEN, views=views))

@@ -9,8 +9,8 @@ from scipy.special import expit, logit
 from baselines.contract.conformance import example_meta_train, example_observation
 from baselines.contract.families import blocks
 from oracle import UnseenBest
-from oracle.evidence import AGREES, SURE, agreement, sureness
-from oracle.unseen_best import Gate, Judge, Judged, Regression
+from oracle.evidence import AGREES, agreement
+from oracle.unseen_best import Judge, Regression
 from submission import UnusableInput
 
 META = example_meta_train(sets=24, n=200)
@@ -66,7 +66,7 @@ def test_where_all_or_none_is_right_a_regression_says_so(right, share):
     np.testing.assert_allclose(found.probabilities(np.ones((2, 10))), share)
 
 
-def test_the_median_is_believed_as_far_as_the_gate_is_open():
+def test_the_estimate_is_the_mean_of_the_regressions_and_the_median():
     def constant(p, width):
         return Regression(np.zeros(width), float(logit(p)))
 
@@ -74,32 +74,22 @@ def test_the_median_is_believed_as_far_as_the_gate_is_open():
     table[0, AGREES] = 1
     assert agreement(table) == 0.25
     for own, together, middle in ((0.5, 0.9, 0.5), (0.1, 0.9, 0.25), (0.95, 0.9, 0.9)):
-        both = constant(together - 0.05, 7), constant(together + 0.05, 7)
-        judge = Judge(constant(own, 4), both, Gate(0.0, 0.6, 0.05))
-        for sure, share in ((0.6, 0), (0.6 + 0.5 * 0.05, 0), (0.6 + 0.05, 0.5), (0.9, 1)):
-            table[:, SURE] = logit(sure)
-            assert sureness(table) == pytest.approx(sure)
-            assert judge.accuracy(table) == pytest.approx(together + share * (middle - together))
-    assert Judge(constant(0.7, 4)).accuracy(table[:, :4]) == pytest.approx(0.7)
+        both = constant(together - 0.05, 11), constant(together + 0.05, 11)
+        judge = Judge(constant(own, 8), both)
+        assert judge.median(table) == pytest.approx(middle)
+        assert judge.accuracy(table) == pytest.approx((together + middle) / 2)
+    assert Judge(constant(0.7, 8)).accuracy(table[:, :8]) == pytest.approx(0.7)
 
 
 def test_with_a_referee_there_are_three_regressions_and_one_without(fitted):
     alone, judge = fitted["alone"].judge_, fitted["referee"].judge_
-    assert (alone.both, alone.gate) == ((), None)
-    assert [len(each.weights) for each in (alone.own, judge.own, *judge.both)] == [4, 4, 7, 7]
+    assert alone.both == ()
+    assert [len(each.weights) for each in (alone.own, judge.own, *judge.both)] == [8, 8, 11, 11]
 
 
-def test_the_gate_is_a_line_through_sets_of_known_accuracy():
-    sets = []
-    for accuracy, sure in ((0.5, 0.6), (0.9, 0.8), (0.7, 0.65)):
-        table = np.full((10, AGREES + 1), logit(sure))
-        sets.append(Judged(table, np.arange(10) < 10 * accuracy, np.arange(10)))
-    gate = Gate.of(sets)
-    odds = logit([0.5, 0.9, 0.7])
-    slope, intercept = np.polyfit(odds, [0.6, 0.8, 0.65], 1)
-    assert (gate.slope, gate.intercept) == pytest.approx((slope, intercept))
-    assert gate.spread == pytest.approx(np.std([0.6, 0.8, 0.65] - slope * odds - intercept))
-    assert gate.opened(0.7, sets[2].table) < gate.opened(0.5, sets[1].table) == 1
+def test_evidence_that_was_not_observed_has_no_weight(fitted):
+    assert (fitted["alone"].judge_.own.weights[4:] == 0).all()
+    assert (fitted["referee"].judge_.own.weights[4:] != 0).all()
 
 
 def test_a_copy_has_one_to_four_of_the_sets_classes():
@@ -155,9 +145,18 @@ def test_judges_of_the_intervals_have_not_seen_what_they_judge(monkeypatch):
                 assert [row.tobytes() in seen for row in each.table] == known.tolist()
 
 
-def test_a_set_without_the_referee_that_was_learnt_with_is_refused(fitted):
-    with pytest.raises(UnusableInput, match="fitted with a referee, without which set 'train_0'"):
-        fitted["referee"].predict([bare(META.sets[0])])
+@pytest.mark.parametrize(
+    ("lost", "message"),
+    [
+        ("referee:", "fitted with a referee, without which set 'train_0'"),
+        ("rotate", "fitted with turned copies of the images, without which set 'train_0'"),
+    ],
+)
+def test_a_set_without_what_was_learnt_with_is_refused(fitted, lost, message):
+    seen = META.sets[0]
+    views = {name: logits for name, logits in seen.views.items() if not name.startswith(lost)}
+    with pytest.raises(UnusableInput, match=message):
+        fitted["referee"].predict([replace(seen, views=views)])
 
 
 @pytest.mark.parametrize(
