@@ -190,8 +190,7 @@ def test_the_examples_of_the_help_run(name, folder, weights, monkeypatch, reques
         Path("manifest.csv").write_text("source,class,oodness\ncifar10,cat,0\ntiny_imagenet,fox,3\n")
     if name in ("select", "history"):
         run("score", "contest", "contest/public/sample_submission.csv", "--team", "ada")
-    if name == "predict":
-        arguments = [*arguments[:-1], "ora-a.iterations=20"]
+    arguments = [re.sub(r"iterations=\d+", "iterations=20", each) for each in arguments]
     assert run(*arguments).text
 
 
