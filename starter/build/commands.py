@@ -101,13 +101,14 @@ def _build(
 ) -> None:
     from starter.build.build import build as make
     from starter.build.cost import cost
-    from starter.classifiers import use_network
+    from starter.classifiers import own_network, use_network
     from starter.competition.cluster import connected
     from starter.competition.sense import doubts
     from submission.price import price_text
     from submission.scoring import constant_error
 
-    for spec in network or ():
+    own = [*(network or ()), *filter(None, map(own_network, asked.classifiers))]
+    for spec in own:
         use_network(spec)
     if folder is None or not (folder / "private/build.json").exists():
         asked.check_deadline(now())
@@ -120,7 +121,7 @@ def _build(
     echo(price_text(competition, constant_error(competition), now()))
     for doubt in doubts(competition, device):
         echo(f"warning: {doubt}", err=True)
-    tell_next("predict", folder, *repeated("--network", network))
+    tell_next("predict", folder, *repeated("--network", dict.fromkeys(own)))
 
 
 def train(

@@ -21,7 +21,7 @@ from starter.classifiers import ARCHITECTURES, Classifier, classifier_name, load
 from starter.classifiers.classifier import PASS
 from starter.classifiers.networks.library import is_library
 from starter.classifiers.train import duration
-from starter.classifiers.weights import headed
+from starter.classifiers.weights import check_pretrained, headed
 from starter.encoders.choose import of_encoders
 from starter.sources.glyphs.digits import CLASSES
 from starter.sources.oodsets import CIFAR10, count_ind_images
@@ -196,6 +196,10 @@ def _source(settings: Settings) -> _Source:
 def _classifier(spec: str, source: _Source, settings: Settings, device: str) -> Classifier:
     """Returns the classifier, with untrained weights (which take as long) if its own are not here yet."""
     name, _, weights = spec.partition("=")
+    if is_library(weights):
+        name, _, weights = weights.partition("=")
+    if is_library(name) and not weights:
+        check_pretrained(name, len(source.classes))
     precision, engine = settings.precision, settings.engine
     known = name in ARCHITECTURES or is_library(name)
     if weights not in ("", "official") or not known:

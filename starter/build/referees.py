@@ -182,6 +182,8 @@ def referee_needs(fitted: Sequence[Fitted]) -> tuple[str, ...]:
 
 def pack_seen(draft: Competition, fitted: Sequence[Fitted], device: str) -> None:
     """Write the referees' observations of all public sets, so participants need not run their encoders."""
+    if not fitted:
+        return
     needs, sets = referee_needs(fitted), PublicSets(draft)
     renderings: list[Rendering] = [sets.find("source", name) for name in ("reference", "train_ref")]
     renderings += [*sets.train, *sets.stored("val"), *sets.stored("test")]

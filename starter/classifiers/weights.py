@@ -22,7 +22,13 @@ from torch import Tensor
 from starter.classifiers.classifier import Classifier, check_device
 from starter.classifiers.networks import ARCHITECTURES, new_network
 from starter.classifiers.networks.body import BodyNetwork
-from starter.classifiers.networks.library import LibraryNetwork, is_library, pretrained_state, with_body
+from starter.classifiers.networks.library import (
+    LibraryNetwork,
+    is_library,
+    pretrained_classes,
+    pretrained_state,
+    with_body,
+)
 from starter.classifiers.networks.network import Network
 from starter.classifiers.networks.user import use_network
 from starter.sources.download import OFFICIAL, cache_folder, fetch
@@ -163,8 +169,9 @@ def load_classifier(
             .safetensors file, or of a .pt or .pth file with a state_dict, or ``module:function`` (see
             user_network). The architecture is that of the file's metadata, or else NAME. ``timm:NET`` and
             ``torchvision:NET`` are networks of these libraries, with their own weights, or with those of a
-            file as ``timm:NET=PATH``. After such a NET or a function, ``@LAYER`` names the linear layer that
-            gives the logits, and ``@none`` declares that there is none: logits only.
+            file as ``timm:NET=PATH``; ``NAME=timm:NET`` and ``NAME=timm:NET=PATH`` give them a name. After
+            such a NET or a function, ``@LAYER`` names the linear layer that gives the logits, and ``@none``
+            declares that there is none: logits only.
         classes: Names of the k classes, in the order of the logits.
         precision: Precision, see Classifier.
         device: Device, see Classifier.
@@ -181,6 +188,8 @@ def load_classifier(
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name) is None:
         raise UnusableInput(f"classifier {spec!r}: a name has letters, digits, '.', '_' and '-' only")
     known = spec.partition("=")[0] if is_library(spec) else ""
+    if is_library(weights):
+        known, _, weights = weights.partition("=")
     if not weights and not known:
         if name not in ARCHITECTURES:
             raise UnusableInput(
@@ -191,9 +200,9 @@ def load_classifier(
         raise UnusableInput(f"classifier {spec!r} has no weights: pass {name}=PATH{official}")
     check_device(device)
     to_be = name, tuple(classes), precision, device, engine, size
-    if is_library(weights) or not weights:
-        return _librarys(weights or known, *to_be)
-    if re.fullmatch(r"[\w.]+:\w+(@[\w.]+)?", weights):
+    if not weights:
+        return _librarys(known, *to_be)
+    if own_network(spec):
         if name in ARCHITECTURES:
             raise UnusableInput(f"classifier {spec!r}: {name} is a network of the kit; name yours otherwise")
         return _users(weights, *to_be)
@@ -340,6 +349,16 @@ def classifier_name(spec: str) -> str:
     return before.partition(":")[2].partition("@")[0] if is_library(before) else before
 
 
+def own_network(spec: str) -> str:
+    """Returns the user's ``module:function`` in NAME=module:function or NAME=module:function@LAYER, or "".
+
+    >>> own_network("mine=nets:make@fc"), own_network("mine=weights.pt"), own_network("mine=timm:resnet18")
+    ('nets:make', '', '')
+    """
+    found = re.fullmatch(r"([\w.]+:\w+)(@[\w.]+)?", spec.partition("=")[2])
+    return "" if found is None or is_library(found[1]) else found[1]
+
+
 def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]:
     """Load initial weights into a network before training, except a last layer for other classes.
 
@@ -393,18 +412,23 @@ def _librarys(
     size: tuple[int, int] | None,
 ) -> Classifier:
     """Returns a library's network with the library's weights."""
-    state = pretrained_state(arch.partition("@")[0])
+    check_pretrained(arch, len(classes))
     network = new_network(arch, len(classes))
-    own = network.state_dict()
-    for each in _of_classes(network, arch):
-        if len(told := state[each]) != len(own[each]):
-            raise OtherClasses(
-                f"{arch} tells {len(told)} classes apart, not {len(classes)}: unseen train --arch {arch} "
-                "--start pretrained fits it to yours"
-            )
-    network.load_state_dict(state)
+    network.load_state_dict(pretrained_state(arch.partition("@")[0]))
     arch = headed(network, arch, size, len(classes))
     return Classifier(name, arch, network, classes, *_normalisation(network), precision, device, engine)
+
+
+def check_pretrained(arch: str, classes: int) -> None:
+    """Check, before anything is downloaded, that a library's own weights are for this number of classes.
+
+    Raises:
+        OtherClasses: they are for another number; or as for `pretrained_classes`.
+    """
+    told = pretrained_classes(arch.partition("@")[0])
+    if told != classes:
+        fitted = f"unseen train --arch {arch} --start pretrained fits it to yours"
+        raise OtherClasses(f"{arch} tells {told} classes apart, not {classes}: {fitted}")
 
 
 def _normalisation(network: Network) -> tuple[Triple, Triple]:

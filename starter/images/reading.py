@@ -1,6 +1,7 @@
 """Reading image files of any format and size into one array."""
 
 import io
+import math
 import sys
 import warnings
 from collections import Counter
@@ -25,6 +26,8 @@ TURNED = (5, 6, 7, 8)
 """Values of EXIF's orientation that swap height and width."""
 ORIENTATION = 0x0112
 """EXIF's number for the orientation."""
+ENOUGH = 20
+"""Number of unreadable images, beyond those allowed, after which no more are read."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,8 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Rea
             image = fit(_decode(tree.path / file, tree.read(file)))
         except UnusableInput as problem:
             problems.append(problem)
-            _check_problems(problems, len(files), fit.skip)
+            if len(problems) >= fit.skip * len(files) + ENOUGH:
+                _check_problems(tree.path, problems, len(files), fit.skip, more=row + 1 < len(files))
             continue
         if images is None:
             first = image.shape[:2]
@@ -136,6 +140,7 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Rea
             return read_images(tree, files, replace(fit, size=_commonest(tree, files, fit)))
         images[row] = image
         rows.append(row)
+    _check_problems(tree.path, problems, len(files), fit.skip)
     for told in problems:
         print(f"left out: {told}", file=sys.stderr)
     assert images is not None, "an unreadable file among few is refused"
@@ -143,16 +148,23 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Rea
     return Read(images if len(kept) == len(files) else images[kept], kept)
 
 
-def _check_problems(problems: Sequence[UnusableInput], n: int, skip: float) -> None:
-    """Raise the first problem if too many images have one."""
+def _check_problems(
+    path: Path, problems: Sequence[UnusableInput], n: int, skip: float, more: bool = False
+) -> None:
+    """Raise an error if too many of n images cannot be read; `more` of them may not have been looked at."""
     if len(problems) <= skip * n:
         return
     if len(problems) == 1:
-        raise problems[0]
-    raise UnusableInput(
-        f"{problems[0]}; {len(problems)} or more of {n} images cannot be read, and a share of {skip:g} may "
-        "be left out (--skip-unreadable)"
-    )
+        raise UnusableInput(f"{problems[0]} (--skip-unreadable {_share(1, n)} leaves it out)")
+    count = f"{len(problems)} or more" if more else f"{len(problems)}"
+    share = _share(len(problems), n)
+    allowed = "" if more or len(problems) == n else f"; --skip-unreadable {share} leaves them out"
+    raise UnusableInput(f"{path}: {count} of {n} images cannot be read{allowed}. The first: {problems[0]}")
+
+
+def _share(count: int, n: int) -> str:
+    """Returns count / n, rounded up to two digits behind the point."""
+    return f"{math.ceil(100 * count / n) / 100:g}"
 
 
 def _check_bytes(path: Path, n: int, image: Pixels) -> None:

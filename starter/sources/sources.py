@@ -16,7 +16,7 @@ from starter.images.imageset import ImageSet
 from starter.images.reading import Fit, read_images
 from starter.sources.glyphs.digits import glyph_splits
 from starter.sources.layouts import load_stored, stored_set, stored_sets
-from starter.sources.splits import Splits, hold_out, split
+from starter.sources.splits import LEAST, Splits, hold_out, split
 from submission.errors import UnusableInput, printable, unusable
 from submission.random import LIMITED
 
@@ -182,7 +182,18 @@ def _tree_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
         raise unusable(tree.path, reason)
     classes = _checked(tree.path, tree.folders(1))
     images = _tree_set(tree, printable(tree.path), classes, fit)
-    train, test = hold_out(_without_repeats(images, set()), seed)
+    return _halved(tree.path, classes, _without_repeats(images, set()), seed)
+
+
+def _halved(path: Path, classes: tuple[str, ...], images: ImageSet, seed: int) -> Splits:
+    """Returns the splits of images that nobody divided: half of each class are training images."""
+    assert images.labels is not None
+    counts = np.bincount(images.labels, minlength=len(classes))
+    if (least := int(counts.min())) < 2 * LEAST:
+        name = classes[int(counts.argmin())]
+        needed = f"{2 * LEAST} of each are needed, of which half are for training"
+        raise unusable(path, f"{least} images of class {name!r}; {needed}")
+    train, test = hold_out(images, seed)
     return split(classes, train, test, seed)
 
 
@@ -233,8 +244,7 @@ def _array_splits(path: Path, seed: int, fit: Fit) -> Splits:
     if not named and most >= len(images):
         raise unusable(path, f"label {most} of {len(images)} images; without `classes`, labels count from 0")
     classes = _checked(path, named or tuple(str(number) for number in range(most + 1)))
-    train, test = hold_out(ImageSet(printable(path), fit.all(images.images), labels), seed)
-    return split(classes, train, test, seed)
+    return _halved(path, classes, ImageSet(printable(path), fit.all(images.images), labels), seed)
 
 
 def _array_set(path: Path, classes: Sequence[str], limit: int | None, seed: int, fit: Fit) -> ImageSet:

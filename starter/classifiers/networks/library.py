@@ -71,6 +71,28 @@ def pretrained_state(arch: str) -> dict[str, Tensor]:
     return with_body(state)
 
 
+def pretrained_classes(arch: str) -> int:
+    """Returns the number of classes of the library's own weights, without a download.
+
+    Raises:
+        UnusableInput: The library is not installed, or it has no such network or no weights for it.
+    """
+    library, _, name = arch.partition(":")
+    if library == "timm":
+        timm = _timm()
+        config = timm.get_pretrained_cfg(name) if timm.is_model(name.partition(".")[0]) else None
+        known = config.num_classes if config and config.has_weights else 0
+    else:
+        from torchvision import models
+
+        weights = models.get_model_weights(name) if name in models.list_models(models) else ()
+        known = len(weights.DEFAULT.meta["categories"]) if weights else 0
+    if not known:
+        _module(arch)
+        raise UnusableInput(f"{arch}: the library has no weights for it: name a file, {arch}=PATH")
+    return known
+
+
 def with_body(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Returns the tensors under the kit's names, which are the library's with "body." before them."""
     own = any(name.startswith(BODY) for name in tensors)

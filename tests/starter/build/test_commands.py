@@ -84,6 +84,20 @@ def test_a_network_of_ones_own_that_was_trained_is_built_with(folder):
     assert "images" in run(*told.split(), "--set-size", 20, "--dry-run").text
 
 
+def test_a_network_of_ones_own_stands_in_the_next_command_and_may_be_built_again(folder):
+    Path("twice_net.py").write_text(NET)
+    build = ["build", "own", "--classifier", "mine=twice_net:make", "--train-sets", 2, "--val-sets", 1]
+    build += ["--test-sets", 2, "--set-size", 20, "--test-seed", 1]
+    for _ in range(2):
+        assert run(*build).text.endswith("Next: unseen predict own --network twice_net:make\n")
+
+
+def test_an_estimate_tells_that_a_librarys_weights_are_for_other_classes():
+    pytest.importorskip("torchvision")
+    said = run("build", "--dry-run", "--classifier", "torchvision:resnet18", check=False).text
+    assert "torchvision:resnet18 tells 1000 classes apart, not 10: unseen train --arch torch" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -135,15 +135,25 @@ def test_unreadable_images_are_left_out_up_to_a_share(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     members = {f"cat/{i}.png": png(i) for i in range(10)} | {"cat/3.png": b"damaged"}
-    with pytest.raises(UnusableInput, match=r"cat/3\.png: not an image"):
+    with pytest.raises(
+        UnusableInput, match=r"cat/3\.png: not an image.* \(--skip-unreadable 0\.1 leaves it out\)"
+    ):
         read(tmp_path, members)
     found = read(tmp_path, members, Fit(skip=0.1))
     assert found.rows.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9]
     np.testing.assert_array_equal(found.images[3], picture(4))
     assert "left out" in capsys.readouterr().err
     members["cat/5.png"] = b""
-    with pytest.raises(UnusableInput, match=r"2 or more of 10 images cannot be read.*--skip-unreadable"):
+    with pytest.raises(
+        UnusableInput, match=r"2 of 10 images cannot be read; --skip-unreadable 0\.2 leaves .*3\.png"
+    ):
         read(tmp_path, members, Fit(skip=0.1))
+    assert len(read(tmp_path, members, Fit(skip=0.2)).images) == 8
+    members = {f"dog/{i}.png": b"damaged" for i in range(30)}
+    with pytest.raises(
+        UnusableInput, match=r"20 or more of 30 images cannot be read\. The first: .*dog/0\.png"
+    ):
+        read(tmp_path, members, Fit(skip=0))
 
 
 def test_strays_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,20 +73,47 @@ def test_the_librarys_own_weights_are_fetched_or_the_reason_is_told(
         r"weights cannot be downloaded \(no route to host\): check .* \(timm:resnet10t=PATH; for training --"
     )
     with pytest.raises(UnusableInput, match=expected):
-        load_classifier("timm:resnet10t", CLASSES)
+        load_classifier("timm:resnet10t", [*map(str, range(1000))])
     assert "Retrying" not in capsys.readouterr().err, "it prints two lines for each of a dozen attempts"
 
 
-def test_weights_for_other_classes_are_refused_and_can_be_begun_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("arch", ["timm:resnet10t", "torchvision:resnet18"])
+def test_own_weights_for_other_classes_are_refused_before_a_download(
+    arch: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(library, "_module", lambda *given, **named: pytest.fail("nothing is to be read"))
+    for spec in (arch, f"mine={arch}"):
+        with pytest.raises(
+            UnusableInput, match=f"{arch} tells 1000 classes apart, not 3: unseen train --arch {arch} --st"
+        ):
+            load_classifier(spec, CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("arch", "message"),
+    [
+        ("timm:nonsense", "timm has no such network"),
+        ("torchvision:nonsense", "torchvision has no such classifier"),
+        ("timm:coatnet_0_224", "the library has no weights for it: name a file, timm:coatnet_0_224=PATH"),
+    ],
+)
+def test_networks_without_own_weights_are_told(arch: str, message: str) -> None:
+    with pytest.raises(UnusableInput, match=message):
+        load_classifier(arch, [*map(str, range(1000))])
+
+
+def test_a_file_for_a_librarys_network_may_have_a_name(tmp_path: Path) -> None:
+    torch.save(own("resnet10t").state_dict(), tmp_path / "x.pth")
+    named = load_classifier(f"mine=timm:resnet10t={tmp_path / 'x.pth'}", CLASSES)
+    plain = load_classifier(f"timm:resnet10t={tmp_path / 'x.pth'}", CLASSES)
+    assert (named.name, plain.name) == ("mine", "resnet10t")
+    assert named.digest == plain.digest
+
+
+def test_own_weights_can_be_begun_with(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         library, "_module", lambda arch, num_classes=7, pretrained=False: own("resnet10t", num_classes)
     )
-    with pytest.raises(
-        UnusableInput, match="tells 7 classes apart, not 3: unseen train --arch timm:resnet10t --st"
-    ):
-        load_classifier("timm:resnet10t", CLASSES)
     network, given = new_network("timm:resnet10t", 3), library.pretrained_state("timm:resnet10t")
     head = network.head.weight.clone()
     begin_with(network, "timm:resnet10t", "pretrained")
