@@ -154,19 +154,21 @@ def rows(
     looked = number * size + sum(
         len(np.load(contest / f"public/{part}.npz")["images"]) for part in ("reference", "train_ref")
     )
+    images = sum(1 for path in source.rglob("*") if path.is_file())
     disk = sum(path.stat().st_size for path in contest.rglob("*") if path.is_file()) / 1e9
     shape = f"{net}, {classes:,} classes, {d:,} features, {number} sets of {size:,}"
     forward = seconds * size
     found = [
         {"what": shape, "figure": f"{1 / seconds:.1f} images/s of a core, {forward:.1f} s a set"},
         {
-            "what": "build: draw, observe, write (with reading the source and the reference images)",
+            "what": "build: read the source, draw, observe sets and reference images, write",
             "figure": f"{built['cpu'] / looked / seconds:.2f} of bare forward passes; "
-            f"{built['memory']:.1f} GB at most; {disk:.1f} GB of disk",
+            f"{built['memory']:.1f} GB at most, of which the source's {images:,} images are "
+            f"{3 * images * SIDE**2 / 1e9:.1f}; {disk:.1f} GB of disk",
         },
         {
             "what": f"predict, {len(names)} methods that read what was observed, start and fits included",
-            "figure": f"{predicted['cpu'] / number:.1f} s a set; {predicted['memory']:.1f} GB at most",
+            "figure": f"{predicted['cpu']:.0f} s for {number} sets; {predicted['memory']:.1f} GB at most",
         },
     ]
     if features:

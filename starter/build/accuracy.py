@@ -31,7 +31,7 @@ from starter.build.subpopulations import hard_to_easy
 from starter.classifiers import read_classifier
 from starter.competition.audit import LEAKED_SHARE
 from starter.competition.cluster import Cluster
-from starter.competition.sets import PublicSets
+from starter.competition.sets import REFERENCES, PublicSets
 from starter.competition.view import View
 from starter.encoders.choose import of_encoders
 from starter.images.arrays import write_npz
@@ -156,12 +156,13 @@ class AccuracySets:
         needs = tuple(need for need in DEFAULT_NEEDS if not unmet((need,), draft))
         needs += tuple(referee_needs(self.referees))
         if cluster:
-            cluster.observe(draft, needs, tuple(self.labels), device)
+            cluster.observe(draft, needs, tuple(self.labels), device, source=True)
             sweep(draft.root, age=0)
         sets = PublicSets(draft)
         accuracy: dict[str, dict[str, float]] = {part: {} for part in self.labels}
         for name in draft.subjects:
             view = View.open(sets, name, needs, device)
+            view.observe([sets.find(*each) for each in REFERENCES])  # every method reads them
             for part, truth in self.labels.items():
                 renderings = sets.train if part == "train" else sets.stored(part)
                 view.observe(renderings)

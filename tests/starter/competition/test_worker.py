@@ -9,7 +9,7 @@ from built import spoil
 from starter.competition.accuracy import ClassifierSubject
 from starter.competition.mixes import MixSets
 from starter.competition.scorer import Scorer
-from starter.competition.sets import PublicSets
+from starter.competition.sets import REFERENCES, PublicSets
 from starter.competition.worker import INPUTS, Done, Work, problem, run, see, versions
 from starter.observing.cache import at, keep_elsewhere
 from submission import UnusableInput
@@ -37,9 +37,9 @@ def bare(built, contest):
 def test_a_task_makes_the_entries_that_a_single_machine_makes(bare):
     contest, expected = bare
     asked = work(contest)
-    for part in ("train", "val", "test"):
-        for name in contest.sets(part):
-            assert run(see, "observe", "tiny", part, name, work=asked) == Done()
+    sets = [(part, name) for part in ("train", "val", "test") for name in contest.sets(part)]
+    for part, name in (*sets, *REFERENCES):
+        assert run(see, "observe", "tiny", part, name, work=asked) == Done()
     assert entries(contest.root / "cache") == expected
 
 
