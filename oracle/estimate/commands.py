@@ -41,6 +41,9 @@ def estimate(
         int, Option(metavar="N", help="With a model: pixels of a side. [the most common size]")
     ] = 0,
     resize: Annotated[str, Option(help="How to resize images: crop, pad or stretch.")] = "crop",
+    skip_unreadable: Annotated[
+        float, Option(metavar="SHARE", help="Largest share of unreadable images, which are left out.")
+    ] = 0.01,
     device: Device = "cpu",
     engine: Annotated[str, Option(help="What runs a model: openvino, or torch. [torch]")] = "",
     second: Annotated[
@@ -92,7 +95,7 @@ def estimate(
         asked = Asked(
             train_sets,
             referees=tuple(referee or ()),
-            fit=fit_of(image_size, resize),
+            fit=fit_of(image_size, resize, skip_unreadable),
             device=device,
             margin=margin,
             level=level,

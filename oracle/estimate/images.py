@@ -81,17 +81,21 @@ class Asked:
 LEAST_SETS = 6
 
 
-def fit_of(image_size: int, resize: str) -> Fit:
+def fit_of(image_size: int, resize: str, skip: float = 0.01) -> Fit:
     """Returns the rule for resizing images to squares of `image_size` pixels, or the commonest size for 0.
 
+    A share `skip` of them may be unreadable.
+
     Raises:
-        UnusableInput: The size is out of range, or there is no such way to resize.
+        UnusableInput: The size or the share is out of range, or there is no such way to resize.
     """
     if not 0 <= image_size <= LARGEST_SIDE:
         raise UnusableInput(f"--image-size must be 1 to {LARGEST_SIDE}, got {image_size}")
     if resize not in RESIZES:
         raise UnusableInput(f"--resize must be {', '.join(RESIZES)}, got {resize!r}")
-    return Fit((image_size, image_size) if image_size else None, resize)
+    if not 0 <= skip < 1:
+        raise UnusableInput(f"--skip-unreadable must be a share in [0, 1), got {skip:g}")
+    return Fit((image_size, image_size) if image_size else None, resize, skip)
 
 
 def read_labelled(path: Path, fit: Fit) -> tuple[ImageSet, tuple[str, ...]]:

@@ -145,6 +145,9 @@ def train(
         ),
     ] = 0,
     resize: Annotated[str, Option(help="How to resize images: crop, pad or stretch.")] = "crop",
+    skip_unreadable: Annotated[
+        float, Option(help="Largest share of unreadable images; these are left out.")
+    ] = 0.01,
     start: Annotated[
         str,
         Option(
@@ -167,11 +170,14 @@ def train(
 
     for spec in network or ():
         use_network(spec)
-    asked = Training(source, arch, hold_out, epochs, batch, rate, flip, seed, image_size, resize, start)
+    asked = Training(
+        *(source, arch, hold_out, epochs, batch, rate, flip, seed, image_size, resize, skip_unreadable, start)
+    )
     echo(run(asked, out, device, data_root))
     named = f"{out.stem if ':' in arch else arch}={out}"  # the file tells its architecture
     same: list[object] = ["--source", source]
     same += ["--image-size", image_size] if image_size else []
     same += ["--resize", resize] if resize != "crop" else []
+    same += ["--skip-unreadable", skip_unreadable] if skip_unreadable != 0.01 else []
     same += ["--seed", seed] if seed else []
     tell_next("build", "DIR", *same, "--classifier", named, *repeated("--network", network))

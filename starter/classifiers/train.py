@@ -56,6 +56,7 @@ class Training:
         seed: Seed of weights, order, crops and flips, and of the splits.
         image_size: Height and width in pixels to which images are resized; 0 for the most common size.
         resize: Kind of resizing, a name in RESIZES.
+        skip_unreadable: Largest fraction of unreadable images, in [0, 1); they are left out.
         start: Initial weights, without the last layer if it is for other classes: "pretrained" for the
             library's own, or the path of a weights file; "" for random ones.
 
@@ -73,6 +74,7 @@ class Training:
     seed: int = 0
     image_size: int = 0
     resize: str = "crop"
+    skip_unreadable: float = 0.01
     start: str = ""
 
     def __post_init__(self) -> None:
@@ -87,6 +89,7 @@ class Training:
             ("rate", 1e-6, 100),
             ("seed", 0, 2**63 - 1),
             ("image_size", 0, LARGEST_SIDE),
+            ("skip_unreadable", 0, 0.99),
         ):
             if not least <= getattr(self, name) <= most:
                 option = name.replace("_", "-")
@@ -94,8 +97,9 @@ class Training:
 
     @property
     def fit(self) -> Fit:
-        """Resizing of the images of a path."""
-        return Fit((self.image_size, self.image_size) if self.image_size else None, self.resize)
+        """Resizing of the images of a path, and the share of unreadable ones."""
+        size = (self.image_size, self.image_size) if self.image_size else None
+        return Fit(size, self.resize, self.skip_unreadable)
 
 
 @dataclass(frozen=True)

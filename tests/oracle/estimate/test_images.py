@@ -117,6 +117,19 @@ def test_images_get_the_size_that_is_asked_for(photos, weights):
     assert pictures["today"].images.shape == (100, 24, 24, 3)
 
 
+def test_unreadable_images_are_left_out_up_to_a_share(photos, weights, capsys):
+    for file in sorted(Path("today").iterdir())[:3]:
+        file.unlink()  # it is linked to other tests' copies
+        file.write_bytes(b"damaged")
+    given = f"tiny={weights}", Path("val"), [Path("today")]
+    with pytest.raises(UnusableInput, match=r"of 100 images cannot be read; --skip-unreadable 0\.03 leaves"):
+        estimate_images(*given, Asked(0))
+    _, pictures = estimate_images(*given, Asked(0, fit=fit_of(0, "crop", 0.03)))
+    assert len(pictures["today"].images) == 97
+    with pytest.raises(UnusableInput, match=r"--skip-unreadable must be a share in \[0, 1\), got 1"):
+        fit_of(0, "crop", 1.0)
+
+
 def test_parts_have_the_same_shares_of_classes():
     labels = np.random.default_rng(0).integers(4, size=99)
     parts = parted(labels, 3)

@@ -91,6 +91,7 @@ def test_the_seed_decides(source, tmp_path):
         ({"batch": 1}, "--batch must lie in"),
         ({"rate": float("inf")}, "--rate must lie in"),
         ({"seed": -1}, "--seed must lie in"),
+        ({"skip_unreadable": 1.0}, r"--skip-unreadable must lie in 0\.\.0\.99, got 1\.0"),
     ],
 )
 def test_settings_are_refused_one_by_one(changes, message):
