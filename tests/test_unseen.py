@@ -119,6 +119,7 @@ def notebooks(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_files_of_the_packages_names_break_nothing(notebooks):
     done = started("import unseen; print(unseen.Observation.__module__, unseen.Score.__module__)", notebooks)
     assert (done.stdout, done.stderr) == ("starter.observing.observation submission.metrics\n", "")
@@ -137,6 +138,7 @@ def test_a_file_that_was_imported_before_is_named(tmp_path):
     assert f"ImportError: {tmp_path / 'submission.py'} was" in done.stderr
 
 
+@pytest.mark.slow
 def test_another_distribution_of_a_packages_name_is_told_in_a_line(tmp_path):
     (tmp_path / "site-packages/baselines").mkdir(parents=True)
     (tmp_path / "site-packages/baselines/__init__.py").write_text("")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from slow import some_slow
 
 from starter.classifiers import ARCHITECTURES, Classifier, Network, engine, load_classifier
 from starter.classifiers.engine import TOLERANCES, arithmetic, chosen, computing, precisions, tell_differences
@@ -29,7 +30,7 @@ def untold() -> None:
     tell_once.cache_clear()
 
 
-@pytest.fixture(scope="module", params=SHALLOW)
+@pytest.fixture(scope="module", params=some_slow(SHALLOW, *SHALLOW[1:]))
 def pair(request: pytest.FixtureRequest, shaken: Shaken) -> tuple[Classifier, Classifier]:
     """A classifier that runs in PyTorch, and the same in OpenVINO, compiled once for all tests."""
     network = shaken(ARCHITECTURES[request.param])

@@ -56,6 +56,7 @@ def test_golden_losses():
     assert losses(TRIPLETS[:1], 0.5) == pytest.approx([0.0, 0.0], abs=1e-6)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000), st.floats(0.1, 10))
 def test_the_losses_do_not_depend_on_lengths(seed, factor):
     triplets = np.random.default_rng(seed).standard_normal((4, 3, 6))
@@ -89,6 +90,7 @@ def cosines(rows):
     return unit @ unit.T
 
 
+@pytest.mark.slow
 def test_halves_part_what_was_mixed(learnt):
     features = texts()
     semantic, covariate = learnt.decompose(features.reshape(-1, 16))

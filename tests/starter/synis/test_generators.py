@@ -134,6 +134,7 @@ def _networks(vocabulary: int):
     return unet, vae, text
 
 
+@pytest.mark.slow
 def test_images_depend_on_the_prompt_and_its_seed_not_on_the_batch(pipeline: Path):
     generator = SDXLTurbo(str(pipeline), size=16)
     images = generator.generate(PROMPTS)
