@@ -21,6 +21,8 @@ pytest.importorskip("openvino")
 CLASSES = tuple("0123456789")
 IMAGES = np.random.default_rng(0).integers(256, size=(75, 32, 32, 3), dtype=np.uint8)
 SHALLOW = ("small", "resnet56", "repvgg_a0", "vgg16")
+WHATEVER = pytest.mark.parametrize("pair", some_slow(SHALLOW[:2], "resnet56"), indirect=True)
+"""Of what does not depend on the network: two are enough."""
 LACKING = [precision for precision in TOLERANCES if precision not in precisions()]
 Shaken = Callable[[Callable[[int], Network]], Network]
 
@@ -83,6 +85,7 @@ def test_every_precision_of_this_cpu_keeps_its_tolerance(pair: tuple[Classifier,
         assert moved(faster(IMAGES)[0], exact) <= TOLERANCES[precision]
 
 
+@WHATEVER
 @pytest.mark.parametrize("precision", LACKING)
 def test_float32_takes_the_place_of_a_precision_that_the_cpu_lacks(
     pair: tuple[Classifier, Classifier], precision: str, capsys: pytest.CaptureFixture[str]
@@ -98,6 +101,7 @@ def test_float32_takes_the_place_of_a_precision_that_the_cpu_lacks(
     )
 
 
+@WHATEVER
 def test_views_go_through_it_too(pair: tuple[Classifier, Classifier]) -> None:
     plain, compiled = pair
     d = plain.head_weight.shape[1]
@@ -113,6 +117,7 @@ def test_views_go_through_it_too(pair: tuple[Classifier, Classifier]) -> None:
             np.testing.assert_allclose(values, theirs[part][name], atol=1e-3, err_msg=name)
 
 
+@WHATEVER
 def test_another_size_of_images_is_compiled_anew(pair: tuple[Classifier, Classifier]) -> None:
     plain, compiled = pair
     for side in (32, 48):
