@@ -155,7 +155,7 @@ ROWS = (
         "--dim 256 --images 1000 --sets 2",
     ),
     Row(
-        "the same for sets of 500 images: many sets, one reference",
+        "Fréchet distance / with `sqrtm`, d = 1280, sets of 500 images: many sets, one reference",
         "fd.py --sets 4 --images 500",
         (r"many sets: .* each, " + NUMBER + " times",),
         "{} times",

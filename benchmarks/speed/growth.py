@@ -55,13 +55,11 @@ def draw(lines: Sequence[dict[str, object]], path: Path) -> None:
     for axes, (column, title) in zip(figure.subplots(1, 2), COLUMNS.items(), strict=True):
         for way in WAYS.values():
             mine = [line for line in lines if line["where"] == way]
-            axes.loglog(
+            axes.semilogx(
                 [line["sets"] for line in mine], [line[column] for line in mine], marker="o", label=way
             )
         axes.set(xlabel="sets", title=title)
-        if column == "memory, GB":
-            axes.set_yscale("linear")
-            axes.set_ylim(bottom=0)
+        axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8)
     save_png(figure, path, dpi=80)
