@@ -175,10 +175,10 @@ def built(
 ) -> Competition:
     """A built competition that no test may change; what tests observe of it goes into its cache, though.
 
-    Beside it, in ``fresh``, is a copy as it was built; in its own cache is what every method reads.
+    Beside it, in ``fresh``, is a copy as it was built.
     """
-    made = once("built", lambda folder: _build(folder, "contest", settings()))
-    return _own(made, "contest", tmp_path_factory.mktemp("built"))
+    made = once("built", lambda folder: _build(folder / "contest", settings()))
+    return _own(made / "contest", tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(scope="session")
@@ -186,25 +186,20 @@ def ood_built(
     once: Once, tmp_path_factory: pytest.TempPathFactory, mix_settings: Callable[..., "Settings"]
 ) -> Competition:
     """A built competition of the OOD track that no test may change."""
-    made = once("ood_built", lambda folder: _build(folder, "mixes", mix_settings()))
-    return _own(made, "mixes", tmp_path_factory.mktemp("ood_built"))
+    made = once("ood_built", lambda folder: _build(folder / "mixes", mix_settings()))
+    return _own(made / "mixes", tmp_path_factory.mktemp("ood_built"))
 
 
-def _build(folder: Path, name: str, settings: "Settings") -> None:
-    """Build it, and a copy in ``seen`` whose labelled source is observed, as for every method."""
+def _build(root: Path, settings: "Settings") -> None:
     from starter.build.build import build
-    from starter.competition.subjects import open_subjects
 
-    build(folder / name, settings, TEST_SEED)
-    seen = Competition.open(linked(folder / name, folder / "seen"))
-    for subject in open_subjects(seen, ()).values():
-        subject.meta_train(progress=False)
+    build(root, settings, TEST_SEED)
 
 
-def _own(made: Path, name: str, folder: Path) -> Competition:
+def _own(made: Path, folder: Path) -> Competition:
     """Returns this worker's copy, since each observes into its own cache; one as it was built is beside it."""
-    linked(made / name, folder / "fresh")
-    return Competition.open(linked(made / "seen", folder / name))
+    linked(made, folder / "fresh")
+    return Competition.open(linked(made, folder / made.name))
 
 
 @pytest.fixture
