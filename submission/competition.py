@@ -301,7 +301,7 @@ class Competition:
         }
         facts = {
             "track": f"{self.track}: predict {track.asks}, as a fraction",
-            "source": f"{self.source}: {len(self.classes)} classes, {height} x {width} pixels",
+            "source": f"{self.source}: {len(self.classes)} classes, {width} x {height} pixels",
             **named,
             "classifiers": f"{named['classifiers']} ({self.computes})",
             **({"logits alone": ", ".join(self.logits_alone)} if self.logits_alone else {}),

@@ -162,7 +162,8 @@ class AccuracySets:
         accuracy: dict[str, dict[str, float]] = {part: {} for part in self.labels}
         for name in draft.subjects:
             view = View.open(sets, name, needs, device)
-            view.observe([sets.find(*each) for each in REFERENCES])  # every method reads them
+            for each in REFERENCES:  # which every method reads; their images are not kept
+                view.observe([PublicSets(draft).find(*each)])
             for part, truth in self.labels.items():
                 renderings = sets.train if part == "train" else sets.stored(part)
                 view.observe(renderings)

@@ -226,7 +226,7 @@ class Classifier:
         except RuntimeError as error:
             count, _, height, width = inputs.shape
             raise UnusableInput(
-                f"{self} cannot take {count} images of {height} x {width} pixels: {_first_line(error)}"
+                f"{self} cannot take {count} images of {width} x {height} pixels: {_first_line(error)}"
             ) from error
 
     def normalised(self, images: Images) -> Tensor:

@@ -300,7 +300,7 @@ def half_features(encoder: ImageEncoder, images: torch.Tensor) -> NDArray[np.flo
         height, width = pixels.shape[1:3]
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise UnusableInput(
-            f"encoder {encoder.name} cannot encode images of {height} x {width} pixels: {reason}"
+            f"encoder {encoder.name} cannot encode images of {width} x {height} pixels: {reason}"
         ) from error
     return np.clip(features, -HALF, HALF).astype(np.float16)
 

@@ -39,7 +39,7 @@ def test_the_description_names_what_matters(competition: Competition) -> None:
     assert competition.describe() == (
         "Two classifiers\n"
         "  track        accuracy: predict the accuracy of each classifier on each set, as a fraction\n"
-        "  source       glyphs: 3 classes, 32 x 24 pixels\n"
+        "  source       glyphs: 3 classes, 24 x 32 pixels\n"
         "  classifiers  cnn, vit:b (float32)\n"
         "  train        2 sets of 500 images\n"
         "  val          2 sets of 100 to 200 images\n"

@@ -231,7 +231,7 @@ def test_devices_that_do_not_compute_here_are_refused(device: str) -> None:
 
 
 def test_images_that_a_network_cannot_take_are_told(images: NDArray[np.uint8]) -> None:
-    message = r"classifier 't' cannot take 7 images of 8 x 6 pixels: .*[Kk]ernel size"
+    message = r"classifier 't' cannot take 7 images of 6 x 8 pixels: .*[Kk]ernel size"
     with pytest.raises(UnusableInput, match=message):
         tiny(network=Wide())(images)
     with pytest.raises(UnusableInput, match=message):
