@@ -116,7 +116,8 @@ def main() -> None:
         sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
         from pages import record
 
-        record("speed-large", sorted(slow, key=lambda row: -row["s a set"]))
+        command = "OMP_NUM_THREADS=1 python benchmarks/speed/large.py --write"
+        record("speed-large", sorted(slow, key=lambda row: -row["s a set"]), command=command)
     for k in CLASSES:
         print(f"cott, {k:>4} classes {seconds(clone(kit['cott']), made_up(k, 64, options.images)):6.3f} s")
         ours, pots, apart = transported(k, options.images)

@@ -81,7 +81,9 @@ class Training:
         if self.resize not in RESIZES:
             raise UnusableInput(f"--resize must be {', '.join(RESIZES)}, got {self.resize!r}")
         if self.arch not in ARCHITECTURES and ":" not in self.arch:
-            raise UnusableInput(f"--arch {self.arch!r} is unknown; there are {', '.join(ARCHITECTURES)}")
+            others = "timm:NET, torchvision:NET and module:function"
+            there = f"{', '.join(ARCHITECTURES)}, and {others}"
+            raise UnusableInput(f"--arch {self.arch!r} is unknown; there are {there}")
         for name, least, most in (
             ("hold_out", 0, 0.9),
             ("epochs", 1, 10_000),

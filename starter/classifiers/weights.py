@@ -185,6 +185,8 @@ def load_classifier(
             the weights do not fit.
     """
     name, weights = classifier_name(spec), spec.partition("=")[2]
+    if own_network(f"={spec}"):
+        raise UnusableInput(f"classifier {spec!r} has no name: pass NAME={spec}")
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name) is None:
         raise UnusableInput(f"classifier {spec!r}: a name has letters, digits, '.', '_' and '-' only")
     known = spec.partition("=")[0] if is_library(spec) else ""

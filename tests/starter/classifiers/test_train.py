@@ -84,7 +84,7 @@ def test_the_seed_decides(source, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"arch": "resnet57"}, "--arch 'resnet57' is unknown; there are"),
+        ({"arch": "resnet57"}, "--arch 'resnet57' is unknown; there are .*, and timm:NET, tor"),
         ({"hold_out": -0.1}, r"--hold-out must lie in 0\.\.0\.9, got -0\.1"),
         ({"hold_out": float("nan")}, "--hold-out must lie in"),
         ({"epochs": 0}, "--epochs must lie in"),

@@ -300,6 +300,7 @@ def test_metadata_that_do_not_fit(state: dict[str, Tensor], tmp_path: Path) -> N
         ("small=official", "official weights exist for resnet56, repvgg_a0 only"),
         ("vgg16=nets:make", "vgg16 is a network of the kit; name yours otherwise"),
         ("=w.pt", "a name has letters"),
+        ("nets:make@fc", "'nets:make@fc' has no name: pass NAME=nets:make@fc"),
         ("a/b=w.pt", "a name has letters"),
         ("small=~nobody-of-that-name/w.pt", "cannot be read"),
     ],
