@@ -48,6 +48,7 @@ from oracle import OraA, OraB, UnseenBest
 from oracle.evidence import Evidence
 from oracle.unseen_best import Judge
 from starter.build.build import build
+from starter.build.plan import Planned
 from starter.build.settings import AccuracyPlan, Settings
 from starter.competition.accuracy import ClassifierSubject
 from starter.competition.sets import PublicSets
@@ -263,8 +264,9 @@ def cases(competition: Competition, subject: ClassifierSubject, built: Settings)
     for seen in subject.observations("test", False):
         plan = by_name[seen.set_name]
         found.append(Case(plan["family"], plan["group"], plan["family"], seen, truth[seen.set_name]))
-        if plan["base"] == "base":
-            labels = FromRecipe(Recipe.from_json(plan["recipe"]), base).labels()
+        if plan["group"] not in NATURAL:
+            planned = Planned.from_record(plan)
+            labels = FromRecipe(planned.recipe, planned.base.images_for(planned.recipe, base)).labels()
             whole = Labelled(plan["family"], plan["family"], seen, labels)
             found.append(whole.few(rng).case(f"{plan['group']}, few classes"))
     return found + _clean(subject, base, rng) + _validation(subject, rng)
