@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--classifier", default="resnet56")
     given = parser.parse_args()
     sets = PublicSets(Competition.open(given.folder))
-    subject = ClassifierSubject.open(sets, given.classifier, ("referee",))
+    subject = ClassifierSubject.open(sets, given.classifier, ("referee", "rotations"))
     meta = subject.meta_train(False)
     groups = np.array([seen.set_name.partition("_")[0] for seen in meta.sets])
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.6), sharey=False)
