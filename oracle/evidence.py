@@ -45,7 +45,8 @@ class Evidence:
     @classmethod
     def of(cls, source: Source) -> "Evidence":
         """Returns the reader of evidence calibrated on this source."""
-        seen, referee = source.observation, np.zeros(0)
+        seen = source.observation
+        referee: FloatArray = np.zeros(0)
         if seen.referee is not None:
             referee = bias_corrected(replace(source, observation=_by_referee(seen)))
         return cls(source_prior(source), bias_corrected(source), referee, seen.rotations is not None)
