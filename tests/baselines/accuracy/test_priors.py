@@ -123,7 +123,14 @@ def test_rlls_against_a_general_solver():
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 12), st.integers(-14, 4), st.integers(0, 10_000))
 def test_the_ridge_of_rlls_against_non_negative_least_squares(k, log_ridge, seed):
-    """Some classes have no image and some are never predicted, so that C is singular."""
+    """Some classes have no image and some are never predicted, so that C is singular.
+
+    Of the smallest ridges, rounding leaves both solvers the objective alone, and its solutions far apart.
+    """
+
+    def objective(w):
+        return np.sum((joint @ w - shares) ** 2) + 10.0**log_ridge * np.sum((w - 1) ** 2)
+
     rng = np.random.default_rng(seed)
     cells, counts = np.unique(rng.integers(k, size=(2, 30)), axis=1, return_counts=True)
     joint, shares = np.zeros((k, k)), rng.dirichlet(np.full(k, 0.3))
@@ -132,7 +139,10 @@ def test_the_ridge_of_rlls_against_non_negative_least_squares(k, log_ridge, seed
     expected = nnls(np.vstack([joint, root * np.eye(k)]), np.concatenate([shares, np.full(k, root)]))[0]
     guess = rng.integers(2, size=k).astype(bool)
     found = ridge_weights(csr_array(joint), joint.T @ joint, shares, 10.0**log_ridge, guess)
-    np.testing.assert_allclose(found, expected, atol=1e-7)
+    assert found.min() >= 0
+    assert objective(found) <= objective(expected) + 1e-12
+    if log_ridge >= -10:
+        np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_rlls_lies_between_the_sources_prior_and_bbses():
