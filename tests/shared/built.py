@@ -36,10 +36,14 @@ def _networks() -> dict[Any, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks for a trained network, or a competition built with it, is slow."""
+    """What asks for a trained network, or a competition built with it, is slow; the library's examples do."""
     for item in items:
-        if "weights" in getattr(item, "fixturenames", ()):
+        if "weights" in getattr(item, "fixturenames", ()) or _of_library(item):
             item.add_marker(pytest.mark.slow)
+
+
+def _of_library(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.DoctestItem) and item.name.startswith(LIBRARY)
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +58,7 @@ def forgotten_networks() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def where_examples_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The library's examples run where `contest` is; what one of them builds has its classifier."""
-    if request.node.name.startswith(LIBRARY) and isinstance(request.node, pytest.DoctestItem):
+    if _of_library(request.node):
         from starter.classifiers import read_classifier
 
         request.getfixturevalue("folder")

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from sklearn.base import clone
+from slow import some_slow
 
 from oracle.library.kit import EXPENSIVE, methods_of
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
@@ -51,7 +52,10 @@ def meta() -> MetaTrain:
     return MetaTrain(source, sets, targets, right, families, labels=truth)
 
 
-@pytest.mark.parametrize("name", sorted(set(methods_of("accuracy")) - set(EXPENSIVE)))
+METHODS = sorted(set(methods_of("accuracy")) - set(EXPENSIVE))
+
+
+@pytest.mark.parametrize("name", some_slow(METHODS, "stack", "unseen-best"))
 def test_a_method_stands_a_thousand_classes(name: str, meta: MetaTrain) -> None:
     start = time.process_time()
     method = clone(methods_of("accuracy")[name]).fit(meta)
