@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from typer.core import TyperGroup
 
     from baselines.contract.estimator import Estimator as Estimator
-    from leaderboard.library import leaderboard as leaderboard
-    from leaderboard.library import score as score
+    from leaderboard.api import leaderboard as leaderboard
+    from leaderboard.api import score as score
+    from oracle.api.contest import Contest as Contest
+    from oracle.api.contest import build as build
+    from oracle.api.contest import open as open
+    from oracle.api.evaluate import Evaluation as Evaluation
+    from oracle.api.evaluate import evaluate as evaluate
+    from oracle.api.kit import methods as methods
+    from oracle.api.predict import predict as predict
     from oracle.estimate.estimation import Estimation as Estimation
     from oracle.estimate.from_logits import estimate as estimate
-    from oracle.library.contest import Contest as Contest
-    from oracle.library.contest import build as build
-    from oracle.library.contest import open as open
-    from oracle.library.evaluate import Evaluation as Evaluation
-    from oracle.library.evaluate import evaluate as evaluate
-    from oracle.library.kit import methods as methods
-    from oracle.library.predict import predict as predict
     from starter.observing.observation import MetaTrain as MetaTrain
     from starter.observing.observation import Observation as Observation
     from starter.observing.observation import Source as Source
@@ -38,21 +38,21 @@ if TYPE_CHECKING:
 PACKAGES = ("submission", "starter", "baselines", "oracle", "leaderboard")
 HERE = Path(__file__).resolve().parent
 LIBRARY = {
-    "open": "oracle.library.contest",
-    "build": "oracle.library.contest",
-    "predict": "oracle.library.predict",
-    "evaluate": "oracle.library.evaluate",
-    "score": "leaderboard.library",
-    "leaderboard": "leaderboard.library",
-    "methods": "oracle.library.kit",
+    "open": "oracle.api.contest",
+    "build": "oracle.api.contest",
+    "predict": "oracle.api.predict",
+    "evaluate": "oracle.api.evaluate",
+    "score": "leaderboard.api",
+    "leaderboard": "leaderboard.api",
+    "methods": "oracle.api.kit",
     "estimate": "oracle.estimate.from_logits",
     "Estimator": "baselines.contract.estimator",
     "Observation": "starter.observing.observation",
 }
 """The functions and classes of the library, each with the module that defines it."""
 TYPES = {
-    "Contest": "oracle.library.contest",
-    "Evaluation": "oracle.library.evaluate",
+    "Contest": "oracle.api.contest",
+    "Evaluation": "oracle.api.evaluate",
     "Estimation": "oracle.estimate.estimation",
     "Source": "starter.observing.observation",
     "MetaTrain": "starter.observing.observation",

@@ -31,7 +31,7 @@ def demo(folder: options.DemoFolder = Path("unseen-demo"), track: options.TrackN
     from baselines.run.choose import impossible
     from baselines.run.predict import predict as run
     from leaderboard import publish, tables
-    from oracle.library.kit import EXPENSIVE, methods_of
+    from oracle.api.kit import EXPENSIVE, methods_of
     from starter.build.build import build as make
     from starter.build.settings import settings_of
 
@@ -55,7 +55,7 @@ def methods(track: options.TrackName = "accuracy") -> None:
     Example: unseen methods
     """
     from baselines.run.choose import listing
-    from oracle.library.kit import EXPENSIVE, methods_of
+    from oracle.api.kit import EXPENSIVE, methods_of
 
     echo(listing(methods_of(track), EXPENSIVE))
 
@@ -75,7 +75,7 @@ def check_method(
     """
     from baselines.contract.conformance import check_method as check
     from baselines.run.choose import choose
-    from oracle.library.kit import methods_of
+    from oracle.api.kit import methods_of
 
     checks = check(choose([method], settings or [], methods_of(track), track)[method], track)
     echo("\n".join(map(str, checks)))
@@ -192,7 +192,7 @@ def _opened(
     competition = Competition.open(folder)
 
     from baselines.run.choose import choose_for
-    from oracle.library.kit import EXPENSIVE, methods_of
+    from oracle.api.kit import EXPENSIVE, methods_of
 
     for spec in networks or ():
         import_module("starter.classifiers").use_network(spec)

@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 from baselines.accuracy.cot import optimal_plan
 from baselines.contract.estimator import Estimator
-from oracle.library.kit import EXPENSIVE, methods_of
+from oracle.api.kit import EXPENSIVE, methods_of
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
 
 VIEWS = ("rotate90", "rotate180", "rotate270", "grey", "peer:other", "referee:first")

@@ -19,7 +19,7 @@ from starter.build.room import Images, Room, count_ood, fit
 from starter.build.settings import AccuracyPlan, OodPlan, Settings
 from starter.classifiers import ARCHITECTURES, Classifier, classifier_name, load_classifier, new_network
 from starter.classifiers.classifier import PASS
-from starter.classifiers.networks.library import is_library
+from starter.classifiers.networks.zoo import is_library
 from starter.classifiers.train import duration
 from starter.classifiers.weights import check_pretrained, headed
 from starter.encoders.choose import of_encoders

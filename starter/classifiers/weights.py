@@ -22,15 +22,15 @@ from torch import Tensor
 from starter.classifiers.classifier import Classifier, check_device
 from starter.classifiers.networks import ARCHITECTURES, new_network
 from starter.classifiers.networks.body import BodyNetwork
-from starter.classifiers.networks.library import (
+from starter.classifiers.networks.network import Network
+from starter.classifiers.networks.user import use_network
+from starter.classifiers.networks.zoo import (
     LibraryNetwork,
     is_library,
     pretrained_classes,
     pretrained_state,
     with_body,
 )
-from starter.classifiers.networks.network import Network
-from starter.classifiers.networks.user import use_network
 from starter.sources.download import OFFICIAL, cache_folder, fetch
 from submission.errors import UnusableInput
 from submission.files import replacing

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any, cast
 
-from starter.classifiers.networks.library import is_library
 from starter.classifiers.networks.user import user_function
+from starter.classifiers.networks.zoo import is_library
 from starter.encoders.clip import ClipEncoder, clip_encoder
 from starter.encoders.embedded import embedded_encoder, quick_encoder
 from starter.encoders.encoder import Encoder, EncoderPair, ImageEncoder, ImageFunction

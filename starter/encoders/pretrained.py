@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from starter.classifiers.networks.library import LibraryNetwork, pretrained_state
+from starter.classifiers.networks.zoo import LibraryNetwork, pretrained_state
 from starter.encoders.encoder import finite_rows
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput

@@ -48,7 +48,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_the_blocks_of_a_page_run(name, folder, built, quick, monkeypatch):
     monkeypatch.setattr("starter.build.build.build", smaller)
-    monkeypatch.setattr("oracle.library.contest.make", smaller)
+    monkeypatch.setattr("oracle.api.contest.make", smaller)
     if name in BUILT:
         linked(built.root, folder / BUILT[name])
         unguessable(folder / BUILT[name])

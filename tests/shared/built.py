@@ -25,7 +25,7 @@ ARRAYS = {".npz", ".npy", ".safetensors"}
 
 Once = Callable[[str, Callable[[Path], object]], Path]
 """Makes a folder of that name once for all workers."""
-LIBRARY = ("oracle.library.", "leaderboard.library.")
+LIBRARY = ("oracle.api.", "leaderboard.api.")
 
 
 def _networks() -> dict[Any, Any]:

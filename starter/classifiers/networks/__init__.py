@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 from starter.classifiers.networks.dla import DLA34
-from starter.classifiers.networks.library import LibraryNetwork, is_library
 from starter.classifiers.networks.network import Network
 from starter.classifiers.networks.repvgg import RepVGGA0
 from starter.classifiers.networks.resnet import ResNet56
 from starter.classifiers.networks.small import Small
 from starter.classifiers.networks.torchvision import VGG16, DenseNet121, ResNet18, ResNet101
 from starter.classifiers.networks.user import UserNetwork
+from starter.classifiers.networks.zoo import LibraryNetwork, is_library
 from submission.errors import UnusableInput
 
 #: Functions that build the network of an architecture for a number of classes, by the architecture's name.

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from slow import some_slow
 
-from oracle.library.kit import EXPENSIVE, methods_of
+from oracle.api.kit import EXPENSIVE, methods_of
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
 
 CLASSES, FEATURES = 1000, 24

@@ -9,8 +9,8 @@ import pytest
 from baselines import BASELINES
 from baselines.run.choose import choose_for
 from baselines.run.predict import predict
-from oracle.library.contest import open as opened
-from oracle.library.kit import EXPENSIVE, methods_of
+from oracle.api.contest import open as opened
+from oracle.api.kit import EXPENSIVE, methods_of
 from starter.build.build import build
 from starter.build.cost import cost
 from starter.competition.accuracy import open_classifiers

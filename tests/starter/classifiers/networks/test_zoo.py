@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 from starter.classifiers import load_classifier, new_network, read_classifier, save_classifier
-from starter.classifiers.networks import library
+from starter.classifiers.networks import zoo
 from starter.classifiers.train import Training, train
 from starter.classifiers.weights import begin_with
 from submission.errors import UnusableInput
@@ -67,8 +67,8 @@ def test_the_librarys_own_weights_are_fetched_or_the_reason_is_told(
             raise OSError("no route to host")
         return made(arch, num_classes)
 
-    made = library._module
-    monkeypatch.setattr(library, "_module", fails)
+    made = zoo._module
+    monkeypatch.setattr(zoo, "_module", fails)
     expected = (
         r"weights cannot be downloaded \(no route to host\): check .* \(timm:resnet10t=PATH; for training --"
     )
@@ -81,7 +81,7 @@ def test_the_librarys_own_weights_are_fetched_or_the_reason_is_told(
 def test_own_weights_for_other_classes_are_refused_before_a_download(
     arch: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "_module", lambda *given, **named: pytest.fail("nothing is to be read"))
+    monkeypatch.setattr(zoo, "_module", lambda *given, **named: pytest.fail("nothing is to be read"))
     for spec in (arch, f"mine={arch}"):
         with pytest.raises(
             UnusableInput, match=f"{arch} tells 1000 classes apart, not 3: unseen train --arch {arch} --st"
@@ -112,9 +112,9 @@ def test_a_file_for_a_librarys_network_may_have_a_name(tmp_path: Path) -> None:
 
 def test_own_weights_can_be_begun_with(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        library, "_module", lambda arch, num_classes=7, pretrained=False: own("resnet10t", num_classes)
+        zoo, "_module", lambda arch, num_classes=7, pretrained=False: own("resnet10t", num_classes)
     )
-    network, given = new_network("timm:resnet10t", 3), library.pretrained_state("timm:resnet10t")
+    network, given = new_network("timm:resnet10t", 3), zoo.pretrained_state("timm:resnet10t")
     head = network.head.weight.clone()
     begin_with(network, "timm:resnet10t", "pretrained")
     assert torch.equal(network.head.weight, head)

@@ -11,7 +11,7 @@ from baselines.report.drawn import draw_predictions
 from baselines.report.report import Line, Report, run_report
 from baselines.run.given import Given, methods_given
 from baselines.run.log import log_run
-from oracle.library.kit import methods_of
+from oracle.api.kit import methods_of
 from starter.images.figure import Drawn, new_figure
 from submission import Competition, make_id
 

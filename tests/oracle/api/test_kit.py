@@ -3,7 +3,7 @@
 import pytest
 
 import unseen
-from oracle.library.kit import EXPENSIVE, methods_of
+from oracle.api.kit import EXPENSIVE, methods_of
 from submission import UnusableInput
 
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import unseen
 from baselines.report.report import run_report
-from oracle.library.kit import methods_of
+from oracle.api.kit import methods_of
 from submission import UnusableInput
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from baselines.run.given import Given, methods_given
 from baselines.run.predict import predict as run
-from oracle.library.kit import methods_of
+from oracle.api.kit import methods_of
 from submission import Competition, UnusableInput, validate
 from submission.files import replacing
 
