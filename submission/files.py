@@ -23,7 +23,8 @@ from submission.errors import UnusableInput, printable, unusable
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
-_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{8}\.tmp(-\w+)?", re.DOTALL)
+_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{8}\.tmp(-\w+)?|\.tmp[A-Za-z0-9]{6}", re.DOTALL)
+"""Names of temporary files: those of `replacing`, and those that safetensors 0.8 and later makes itself."""
 ABANDONED = 3600.0
 """Seconds since the last write after which a temporary file counts as the remains of a killed run."""
 
@@ -68,7 +69,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep(root: Path, age: float = ABANDONED, but: Collection[str] = ()) -> None:
-    """Remove the temporary files of killed runs, which `replacing` named, from a folder and its subfolders.
+    """Remove the temporary files of killed runs from a folder and its subfolders.
 
     Args:
         root: Path of the folder, which need not exist.

@@ -78,7 +78,16 @@ def test_a_name_with_control_characters_is_escaped(tmp_path: Path) -> None:
 
 def test_what_killed_runs_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
     killed = {".a.csv.12ab34cd.tmp", "deep/in/.b.npz.12ab34cd.tmp", ".l.sqlite.12ab34cd.tmp-wal"}
-    others = {".new.12ab34cd.tmp", "c.tmp", ".d", ".e.tmp", "kept/.f.12ab34cd.tmp", "x.12ab34cd.tmp"}
+    killed.add("deep/.tmps5Ha1w")  # of safetensors
+    others = {
+        ".new.12ab34cd.tmp",
+        "c.tmp",
+        ".d",
+        ".e.tmp",
+        "kept/.f.12ab34cd.tmp",
+        "x.12ab34cd.tmp",
+        ".tmps5",
+    }
     long_ago = time.time() - 7200
     for name in killed | others:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
