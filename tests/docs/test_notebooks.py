@@ -1,6 +1,7 @@
 """The notebooks run from their first cell to their last, use the library's names alone, and are kept with their outputs.
 
-To run them anew: `jupyter execute --inplace docs/tutorials/*.ipynb`, then take standard error out.
+To run them anew: `jupyter execute --inplace docs/tutorials/*.ipynb`, then take standard error out. Their charts are
+kept as SVG, which is text: `set_matplotlib_formats("svg")` of matplotlib_inline makes them so.
 """
 
 import os
@@ -27,7 +28,8 @@ def code(book):
 
 
 def pictures(book):
-    return [o for cell in code(book) for o in cell.outputs if "image/png" in o.get("data", {})]
+    kinds = {"image/png", "image/svg+xml"}
+    return [o for cell in code(book) for o in cell.outputs if kinds & set(o.get("data", {}))]
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
