@@ -1,13 +1,15 @@
 """The command `unseen estimate`."""
 
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Exit, Option, echo
 
 from submission import UnusableInput
-from submission.options import Device, Many
+from submission.options import AsJson, Device, Many, Network
 
 
 def estimate(
@@ -30,6 +32,11 @@ def estimate(
     labelled: Annotated[
         Path | None, Option(metavar="DIR", help="With a model: a folder or zip of CLASS/IMAGE.")
     ] = None,
+    classes: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="A text file of the classes' names in the model's order, one a line."),
+    ] = None,
+    network: Network = None,
     train_sets: Annotated[
         int, Option(help="With a model: sets made of the labelled images to learn from; 0 for none.")
     ] = 24,
@@ -38,7 +45,8 @@ def estimate(
         Option(metavar="SPEC", help="With a model: an independent encoder, as build's --referee; repeat."),
     ] = None,
     image_size: Annotated[
-        int, Option(metavar="N", help="With a model: pixels of a side. [the most common size]")
+        int,
+        Option(metavar="N", help="With a model: pixels of a side. [the commonest size]", show_default=False),
     ] = 0,
     resize: Annotated[str, Option(help="How to resize images: crop, pad or stretch.")] = "crop",
     skip_unreadable: Annotated[
@@ -67,6 +75,7 @@ def estimate(
     out: Annotated[
         Path, Option(metavar="FOLDER", help="Where estimate.html, .json and .csv are written.")
     ] = Path(),
+    as_json: AsJson = False,
 ) -> None:
     """Estimate a model's accuracy on images without labels.
 
@@ -81,34 +90,41 @@ def estimate(
 
     given, images = [*unlabelled, *(sets or [])], None
     _check_options(
-        {"--model": model, "--labelled": labelled, "--referee": referee},
+        {"--model": model, "--labelled": labelled, "--referee": referee, "--network": network},
         {"--logits": logits, "--labels": labels, "--second": second, "--features": features},
     )
 
     from oracle.estimate.from_logits import estimate as run
+    from oracle.estimate.inputs import read_classes
     from oracle.estimate.page import write_estimation
 
-    if model is not None and labelled is not None:
-        _check_images(model, [labelled, *given])
-        from oracle.estimate.images import Asked, estimate_images, fit_of
+    named = read_classes(classes) if classes else ()
+    with redirect_stdout(sys.stderr if as_json else sys.stdout):
+        if model is not None and labelled is not None:
+            _check_images(model, [labelled, *given])
+            from oracle.estimate.images import Asked, estimate_images, fit_of
+            from starter.classifiers import use_network
 
-        asked = Asked(
-            train_sets,
-            referees=tuple(referee or ()),
-            fit=fit_of(image_size, resize, skip_unreadable),
-            device=device,
-            margin=margin,
-            level=level,
-            window=window,
-            engine=engine,
-        )
-        found, images = estimate_images(model, labelled, given, asked)
-    elif logits is not None and labels is not None:
-        others = (second[0], second[1:]) if second else None
-        seen = (features[0], features[1:]) if features else None
-        found = run(logits, labels, given, others, seen, probabilities, margin, level, window)
-    echo(f"{found}\n")
-    echo("\n".join(map(str, write_estimation(found, out, images, fail_below))))
+            for spec in network or ():
+                use_network(spec)
+            asked = Asked(
+                train_sets,
+                referees=tuple(referee or ()),
+                fit=fit_of(image_size, resize, skip_unreadable),
+                device=device,
+                margin=margin,
+                level=level,
+                window=window,
+                engine=engine,
+                classes=named,
+            )
+            found, images = estimate_images(model, labelled, given, asked)
+        elif logits is not None and labels is not None:
+            others = (second[0], second[1:]) if second else None
+            seen = (features[0], features[1:]) if features else None
+            found = run(logits, labels, given, others, seen, probabilities, margin, level, window, named)
+    *pages, data = write_estimation(found, out, images, fail_below)
+    echo(data.read_text() if as_json else "\n".join(map(str, (f"{found}\n", *pages, data))), nl=not as_json)
     if fail_below is not None and (low := found.below(fail_below)):
         echo(f"below {100 * fail_below:g} %: {', '.join(low)}", err=True)
         raise Exit(1)

@@ -33,6 +33,7 @@ def estimate(
     margin: float = 0.05,
     level: float = 0.9,
     window: int | None = None,
+    classes: Sequence[str] = (),
 ) -> Estimation:
     """Estimate how accurate a model is on unlabelled sets, from its logits on labelled and unlabelled images.
 
@@ -58,6 +59,7 @@ def estimate(
         level: Level of the intervals, between 0 and 1.
         window: Number of images, an int >= 20, in each part that the sets are cut into, as for a stream; None
             to estimate whole sets.
+        classes: Names of the classes, in the order of the columns; by default their numbers.
 
     Returns:
         The estimate and interval of each set, with a check on halves of the labelled images.
@@ -66,7 +68,11 @@ def estimate(
         UnusableInput: Some input does not fit the others; the message names it and the fix.
     """
     known = read_logits(logits, "logits", probabilities)
-    classes = read_labels(labels, known)
+    truth = read_labels(labels, known)
+    if classes and len(classes) != known.shape[1]:
+        raise UnusableInput(
+            f"{len(classes)} classes are named, but the logits have {known.shape[1]} columns: name each"
+        )
     sets = read_sets(unlabelled, known.shape[1], probabilities)
     seen = {
         name: Observation(name or "labelled", "model", values) for name, values in {"": known, **sets}.items()
@@ -75,7 +81,7 @@ def estimate(
         seen = _with_second(seen, second, probabilities)
     if features is not None:
         seen = dict(zip(seen, with_features(_read_features(seen, features)), strict=True))
-    return estimate_seen(seen.pop(""), classes, seen, None, margin, level, window)
+    return estimate_seen(seen.pop(""), truth, seen, None, margin, level, window, classes)
 
 
 def estimate_seen(

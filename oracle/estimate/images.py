@@ -53,6 +53,7 @@ class Asked:
         fit: Rule by which images are resized to one size.
         device: Device that the model runs on, named as in PyTorch.
         engine: Engine that runs the model, "openvino" or "torch"; "" for the default.
+        classes: Names of the model's classes in its order; () for the names of the labelled folders, sorted.
         margin: Fall in accuracy above which a set counts as fallen, a fraction.
         level: Level of the intervals.
         window: Number of images in each part that the sets are cut into; None for whole sets.
@@ -70,6 +71,7 @@ class Asked:
     level: float = 0.9
     window: int | None = None
     engine: str = ""
+    classes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
@@ -98,27 +100,43 @@ def fit_of(image_size: int, resize: str, skip: float = 0.01) -> Fit:
     return Fit((image_size, image_size) if image_size else None, resize, skip)
 
 
-def read_labelled(path: Path, fit: Fit) -> tuple[ImageSet, tuple[str, ...]]:
-    """Returns the images in a folder or zip of ``<class>/<image>``, and the classes, sorted by name.
+def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[ImageSet, tuple[str, ...]]:
+    """Returns the images in a folder or zip of ``<class>/<image>``, and the classes.
 
-    An empty folder is a class without labelled images.
+    The classes are `named`, or without names the folders, sorted; an empty folder is a class without labelled
+    images.
 
     Raises:
-        UnusableInput: The folder cannot be read, holds no class folders with images, or too few images.
+        UnusableInput: The folder cannot be read, holds no class folders with images, too few images, or a
+            folder of a class that is not named.
     """
     with open_tree(path) as tree:
         files = tree.images(1)
         known = {file.split("/")[0] for file in files}
+        if named and (others := sorted(known - {*named})):
+            raise unusable(
+                path / others[0], f"no class of this name is in --classes, which begins with {named[0]!r}"
+            )
         if len(known) < 2:
             raise unusable(path, "one class folder alone: labelled images are expected of several classes")
         if len(files) < FEWEST:
             raise unusable(
                 path, f"{len(files)} images are too few: {FEWEST} or more are expected, better 1,000"
             )
-        classes = tuple(sorted({*known, *tree.empty_folders()}))
+        classes = named or tuple(sorted({*known, *tree.empty_folders()}))
         read = read_images(tree, files, fit)
     labels = np.array([classes.index(files[row].split("/")[0]) for row in read.rows])
     return ImageSet(path.stem, read.images, labels), classes
+
+
+def set_name(path: Path) -> str:
+    """Returns the name of the set in a folder or zip.
+
+    >>> set_name(Path("cameras/v1.2")), set_name(Path("today.zip")), set_name(Path("photos.zip/today"))
+    ('v1.2', 'today', 'today')
+    """
+    whole = path.resolve()
+    return whole.stem if whole.suffix.lower() == ".zip" else whole.name
 
 
 def read_unlabelled(path: Path, fit: Fit) -> Pictures:
@@ -149,8 +167,8 @@ def estimate_images(
     """Estimate how accurate a model is on folders of unlabelled images, from a folder of labelled ones.
 
     Args:
-        model: Model as NAME=WEIGHTS, see `starter.classifiers.load_classifier`; its classes are the names of
-            the folders, sorted.
+        model: Model as NAME=WEIGHTS, see `starter.classifiers.load_classifier`; its classes are those that
+            `asked` names, or the names of the folders, sorted.
         labelled: Folder or zip of ``<class>/<image>``, with images on which the model was not trained.
         unlabelled: Folders or zips of images, one for each set.
         asked: Settings of the estimate.
@@ -162,7 +180,7 @@ def estimate_images(
         UnusableInput: The model or images cannot be read, or do not fit each other.
     """
     encoders = load_referees(asked.referees, asked.device)
-    known, classes = read_labelled(labelled, asked.fit)
+    known, classes = read_labelled(labelled, asked.fit, asked.classes)
     size = known.images.shape[1:3]
     engine, precision = chosen(asked.engine, "", asked.device)
     try:
@@ -170,13 +188,16 @@ def estimate_images(
     except OtherClasses as error:
         raise UnusableInput(
             f"{error}: {labelled} has {len(classes)} class folders, the model needs one for each of its "
-            "classes; add an empty folder for each class without images"
+            "classes; add an empty folder for each class without images, or name them all in a file with "
+            "--classes"
+            if not asked.classes
+            else f"{error}: --classes must name the model's classes in its order"
         ) from error
-    names = [path.stem for path in unlabelled]
+    names = [set_name(path) for path in unlabelled]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UnusableInput(f"two unlabelled sets are called {twice[0]}: rename one")
     fit = replace(asked.fit, size=size)
-    pictures = {path.stem: read_unlabelled(path, fit) for path in unlabelled}
+    pictures = {name: read_unlabelled(path, fit) for name, path in zip(names, unlabelled, strict=True)}
     sets = [ImageSet(name, each.images, None) for name, each in pictures.items()]
     found = estimate_sets(classifier, known, sets, asked, encoders)
     return found, pictures if asked.window is None else cut(pictures, asked.window)

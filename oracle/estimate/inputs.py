@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from starter.images.arrays import read_npy
 from submission.arrays import FloatArray, IntArray
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, unusable, why
 
 FEWEST = 50
 """Smallest number of labelled images: with fewer, thresholds and calibration are too uncertain."""
@@ -26,6 +26,24 @@ Array = NDArray[Any] | Path | str
 """Numbers, or an .npy file of them."""
 Sets = Array | Sequence[Array] | Mapping[str, Array]
 """One set, several in a list, or several by name."""
+
+
+def read_classes(path: Path) -> tuple[str, ...]:
+    """Returns the names of classes in a text file, one a line; empty lines are skipped.
+
+    Raises:
+        UnusableInput: The file cannot be read as UTF-8, names fewer than two classes, or one of them twice.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise unusable(path, f"cannot be read ({why(error)})") from error
+    names = tuple(line.strip() for line in lines if line.strip())
+    if len(names) < 2:
+        raise unusable(path, "two or more classes are expected, one a line")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise unusable(path, f"names the class {twice[0]!r} twice")
+    return names
 
 
 def read_logits(given: Array, what: str, probabilities: bool = False) -> FloatArray:

@@ -42,20 +42,27 @@ class Rendering(Protocol):
 
 @dataclass(frozen=True)
 class FromRecipe:
-    """A rendering of a recipe from its base."""
+    """A rendering of a recipe from its base.
+
+    Attributes:
+        recipe: Recipe of the set.
+        base: Images that the set is made of.
+        called: Name of the set, which may be any text; None for the recipe's name.
+    """
 
     recipe: Recipe
     base: ImageSet
+    called: str | None = None
 
     @classmethod
     def whole(cls, images: ImageSet) -> "FromRecipe":
-        """Returns the rendering of an existing set, unchanged."""
-        return cls(Recipe(images.name, 0, ()), images)
+        """Returns the rendering of an existing set, unchanged; a folder's name may be any text."""
+        return cls(Recipe("whole", 0, ()), images, images.name)
 
     @property
     def name(self) -> str:
         """The set's name."""
-        return self.recipe.name
+        return self.recipe.name if self.called is None else self.called
 
     @property
     def digest(self) -> str:

@@ -38,6 +38,33 @@ def test_features_are_compared_too(files):
     assert "the mean of atc-ne-ts, cott-gate;" in text
 
 
+def test_json_is_all_that_is_printed(files):
+    result = run(*files, "--json", "--fail-below", "0.2")
+    assert json.loads(result.text) == json.loads(Path("estimate.json").read_text())
+
+
+def test_classes_are_named_by_a_file(files):
+    Path("classes.txt").write_text("ant\nbee\n\ncat \nd\u00f6g\n", encoding="utf-8")
+    told = json.loads(run(*files, "--classes", "classes.txt", "--json").text)
+    assert told["classes"] == ["ant", "bee", "cat", "d\u00f6g"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ant\nbee\n", "error: 2 classes are named, but the logits have 4 columns: name each"),
+        ("ant\nbee\nant\ncat\n", "error: classes.txt: names the class 'ant' twice"),
+        ("ant\n", "error: classes.txt: two or more classes are expected, one a line"),
+        (None, "error: classes.txt: cannot be read (No such file or directory)"),
+    ],
+)
+def test_classes_that_do_not_fit_are_refused(files, text, message):
+    if text:
+        Path("classes.txt").write_text(text)
+    result = run(*files, "--classes", "classes.txt", check=False)
+    assert (result.code, result.text) == (2, f"{message}\n")
+
+
 def test_a_job_can_go_by_the_exit_code(files):
     assert run(*files, "--fail-below", "0.8").code == 0
     result = run(*files, "noise.npy", "--fail-below", "0.8", check=False)

@@ -8,13 +8,21 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import torch
 from command_line import run
+from safetensors.torch import save_file
 
 from oracle.estimate.images import Asked, estimate_images, fit_of, parted
 from starter.sources.glyphs.digits import CLASSES, glyph_splits
 from submission import UnusableInput
 
 pytestmark = pytest.mark.slow
+NET = """from torch import nn
+
+
+def make(classes):
+    return nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(12, classes))
+"""
 
 
 @pytest.fixture(scope="session")
@@ -103,10 +111,44 @@ def test_an_empty_folder_is_a_class_of_which_nothing_is_labelled(photos, weights
     assert f"no labelled image is of class {CLASSES[4]}, which" in " ".join(found.sets[0].remarks)
 
 
+def test_a_file_of_classes_takes_the_place_of_empty_folders(photos, weights):
+    for number, name in ((4, "four"), (5, "five")):
+        shutil.rmtree(Path("val") / CLASSES[number])
+        Path(name).mkdir()
+    given = f"tiny={weights}", Path("val"), [Path("today")]
+    found, _ = estimate_images(*given, Asked(0, classes=CLASSES))
+    assert found.classes == CLASSES
+    with pytest.raises(UnusableInput, match="--classes must name the model's classes in its order"):
+        estimate_images(*given, Asked(0, classes=CLASSES[::-1]))
+    with pytest.raises(UnusableInput, match=f"val/{CLASSES[9]}: no class of this name is in --classes"):
+        estimate_images(*given, Asked(0, classes=CLASSES[:9]))
+
+
+def test_folders_may_have_any_names(photos, weights):
+    shutil.move("today", "Tuesday, 8 o'clock (1)")
+    shutil.move("dark", "v1.2")
+    unlabelled = [Path("Tuesday, 8 o'clock (1)"), Path("v1.2")]
+    found, pictures = estimate_images(f"tiny={weights}", Path("val"), unlabelled, Asked(6, 60))
+    names = ["Tuesday, 8 o'clock (1)", "v1.2"]
+    assert ([each.name for each in found.sets], list(pictures)) == (names, names)
+
+
+def test_a_network_of_ones_own_is_named(photos):
+    Path("pooling_net.py").write_text(NET)
+    tensors = {"body.2.weight": torch.eye(10, 12), "body.2.bias": torch.zeros(10)}
+    save_file(tensors, "mine.safetensors", {"arch": "pooling_net:make"})
+    command = ("estimate", "--model", "mine=mine.safetensors", "--labelled", "val", "--unlabelled", "today")
+    command += ("--train-sets", "0")
+    refused = run(*command, check=False)
+    assert (refused.code, "name it with --network module:function" in refused.text) == (2, True)
+    assert "\ntoday " in run(*command, "--network", "pooling_net:make").text
+
+
 def test_a_missing_class_folder_is_told(photos, weights):
     shutil.rmtree(Path("val") / CLASSES[4])
     with pytest.raises(
-        UnusableInput, match=r"has 9 class folders, .*; add an empty folder for each class without"
+        UnusableInput,
+        match=r"has 9 class folders, .*; add an empty folder for each class without images, or name them all",
     ):
         estimate_images(f"tiny={weights}", Path("val"), [Path("today")], Asked(0))
 

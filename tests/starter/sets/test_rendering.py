@@ -1,5 +1,7 @@
 """Renderings: the same images whether they come from a recipe or from the file that they were written to."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,12 @@ def test_a_whole_set_is_the_set():
     assert (rendering.name, len(rendering)) == ("base", 700)
     np.testing.assert_array_equal(rendering.render(), base().images)
     np.testing.assert_array_equal(pixels(rendering), base().images)
+
+
+def test_a_whole_set_may_have_any_name():
+    named = FromRecipe.whole(replace(base(), name="Tuesday, 8 o'clock"))
+    assert (named.name, named.digest) == ("Tuesday, 8 o'clock", FromRecipe.whole(base()).digest)
+    np.testing.assert_array_equal(named.render(), base().images)
 
 
 def test_a_file_renders_as_what_was_written(stored):
