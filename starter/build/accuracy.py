@@ -43,6 +43,7 @@ from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe
 from starter.sources.splits import Splits
 from submission import Competition, UnusableInput, make_id
+from submission.arrays import FloatArray
 from submission.files import digest_of, sweep, write_text
 
 DEFAULT_NEEDS = ("moments", "image_stats")
@@ -134,21 +135,28 @@ class AccuracySets:
             self.labels[part] = _write_sets(public / part, planned, self.bases[part])
 
     def _train(self, public: Path) -> Sequence[Recipe]:
-        """Returns the meta-train sets' recipes.
-
-        Sub-populations are those of the first classifier's features, or of its logits where it has no others.
-        """
+        """Returns the meta-train sets' recipes, with sub-populations where the group has any."""
         parts = any(policy_of(group).part_share for group in groups_of(self.plan.group))
         if self.plan.recipes or not parts:
             return self.train
+        features, confidence = self._seen_base(public)
+        return plan_train(self.settings, self.plan, hard_to_easy(features, confidence, self.settings.seed))
+
+    def _seen_base(self, public: Path) -> tuple[FloatArray, FloatArray]:
+        """Returns features (n, d) of the meta-base, and confidence in the class of each image (n,).
+
+        They are the first referee's; without a referee they are the first classifier's, with its logits as
+        features if it has no others.
+        """
+        if self.referees:
+            return self.referees[0].look(self.bases["train"].images)
         settings, name = self.settings, self.settings.classifier_names[0]
         weights = public / f"classifiers/{name}.safetensors"
         classifier = read_classifier(weights, name, settings.precision, self.device, settings.engine)
         seen = compute(FromRecipe.whole(self.bases["train"]), classifier, ("logits", "features"))
         confidence = softmax(seen["logits"]["logits"], axis=1).max(axis=1)
         part = "logits" if classifier.logits_alone else "features"
-        clusters = hard_to_easy(seen[part][part], confidence, settings.seed)
-        return plan_train(settings, self.plan, clusters)
+        return seen[part][part], confidence
 
     def measure(self, draft: Competition, device: str, cluster: Cluster | None) -> Truth:
         """Observe every set with every classifier, and measure every subject on it."""

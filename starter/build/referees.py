@@ -29,6 +29,7 @@ from starter.sets.rendering import FromRecipe, Rendering
 from starter.sources.download import cache_folder
 from starter.sources.splits import Splits
 from submission import Competition, UnusableInput
+from submission.arrays import FloatArray
 
 DEVIATIONS = 3.0
 """Margin above the largest class frequency, in standard deviations, of a probe that is better than chance."""
@@ -57,6 +58,12 @@ class Fitted:
     def travels(self) -> bool:
         """True if participants can run the encoder: it is a file, or inside a package of the kit's extras."""
         return isinstance(self.encoder, TwoTowerEncoder) or self.probes.spec == LITE0
+
+    def look(self, images: NDArray[np.uint8]) -> tuple[FloatArray, FloatArray]:
+        """Returns features (n, d) of images (n, h, w, 3), and the first probe's confidence in each (n,)."""
+        features = _encoded(self.encoder, images, f"meta-base as {self.name} sees it")
+        logits = self.probes.logits(features, np.zeros(len(features), np.int64))
+        return features, softmax(logits.astype(np.float64), axis=1).max(axis=1)
 
     def told(self) -> dict[str, Any]:
         """Returns its entry in competition.json."""

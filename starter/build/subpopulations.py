@@ -16,8 +16,8 @@ def hard_to_easy(features: FloatArray, confidence: FloatArray, seed: int) -> NDA
     not images with errors: no label is used.
 
     Args:
-        features: Penultimate features (n, d), or logits.
-        confidence: Confidence of the classifier in each image (n,).
+        features: Features of a referee or penultimate features of a classifier (n, d), or logits.
+        confidence: Confidence of the same network in each image (n,).
         seed: Seed of k-means.
     """
     from sklearn.cluster import KMeans

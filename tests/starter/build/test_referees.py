@@ -24,6 +24,7 @@ from starter.build.referees import (
     referee_name,
     referee_needs,
 )
+from starter.build.subpopulations import hard_to_easy
 from starter.classifiers import read_classifier
 from starter.classifiers.networks import user
 from starter.competition.accuracy import ClassifierSubject
@@ -34,7 +35,7 @@ from starter.images.imageset import ImageSet
 from starter.observing.cache import at
 from starter.observing.observation import unmet
 from starter.observing.referee import WHOLE, Probes, packed_name, write_packed
-from starter.sets.recipe import Recipe
+from starter.sets.recipe import Recipe, Rows
 from starter.sets.rendering import FromRecipe
 from starter.sources.glyphs.digits import glyph_splits
 from submission import Competition, UnusableInput
@@ -230,6 +231,24 @@ def test_an_interrupted_build_takes_the_probes_that_are_there(refereed, asked, t
     (root / "public/referees/edges.seen.safetensors").unlink()
     monkeypatch.delattr("starter.build.referees.fit_linear")
     assert build(root, asked(), 11).files == refereed.files
+
+
+def test_sub_populations_are_drawn_from_the_referees_features(asked, tmp_path):
+    competition = build(
+        tmp_path / "contest", asked(group="natural-like", ops_per_set=(0, 2), train_sets=16), 11
+    )
+    sets, (referee,) = PublicSets(competition), open_referees(competition)
+    drawn = [each for each in sets.train if each.recipe.selection == "among"]
+    base = FromRecipe.whole(drawn[0].base)
+    seen = referee.compute(base, ("referee", "referee_features"))
+    confidence = softmax(seen["referee"]["logits"].astype(np.float64), axis=1).max(axis=1)
+    clusters = hard_to_easy(seen["referee_features"]["features"], confidence, competition.seed)
+    for each in drawn:
+        rows = Rows.unpacked(each.recipe.ops[0][1]["rows"])
+        assert set(rows) == set(np.flatnonzero(np.isin(clusters, clusters[rows]))), "clusters are whole"
+        assert (np.diff(np.unique(clusters[rows])) == 1).all(), "and neighbours"
+        assert len(each) == len(each.labels()) == 40
+    assert len(drawn) > 2
 
 
 def test_without_a_referee_nothing_is_told_of_any(built):
