@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from starter.build.cells import candidates
 from starter.build.folder import TRAIN_REF
@@ -22,7 +23,9 @@ from starter.classifiers.classifier import PASS
 from starter.classifiers.networks.zoo import is_library
 from starter.classifiers.train import duration
 from starter.classifiers.weights import check_pretrained, headed
+from starter.encoders import ImageEncoder
 from starter.encoders.choose import of_encoders
+from starter.observing.referee import half_features
 from starter.sources.glyphs.digits import CLASSES
 from starter.sources.oodsets import CIFAR10, count_ind_images
 from starter.sources.sources import load_images, load_source, set_names
@@ -124,7 +127,7 @@ def _referees(settings: Settings, device: str, source: _Source, observed: int) -
         return 0.0, 0
     encoders = load_referees(settings.plan.referees, device, of_encoders(settings.precision), trained=False)
     looked = observed + source.reference + learnt_images(settings.train_sets)
-    seconds = sum(_seconds_per_image(each.encode_images, source.size) for each in encoders.values())
+    seconds = sum(_seconds_per_image(partial(_features, each), source.size) for each in encoders.values())
     return looked * seconds, 2 * 4 * len(source.classes) * observed * len(settings.plan.referees)
 
 
@@ -213,6 +216,10 @@ def _classifier(spec: str, source: _Source, settings: Settings, device: str) -> 
 
 def _logits(classifier: Classifier, images: Pixels) -> torch.Tensor:
     return classifier(images)[0].cpu()
+
+
+def _features(encoder: ImageEncoder, images: Pixels) -> NDArray[np.float16]:
+    return half_features(encoder, torch.from_numpy(images).permute(0, 3, 1, 2))
 
 
 def _seconds_per_image(look: Callable[[Pixels], object], size: tuple[int, int]) -> float:

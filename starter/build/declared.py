@@ -11,6 +11,7 @@ from submission import UnusableInput
 
 KINDS = {
     "int_type": "a whole number",
+    "float_type": "a number",
     "string_type": "text",
     "bool_type": "true or false",
     "tuple_type": "a list",
@@ -88,7 +89,7 @@ def _problem(model: type[BaseModel], found: ErrorDetails) -> str:
 
 def _must(found: ErrorDetails) -> str:
     context, got = found.get("ctx", {}), found["input"]
-    limits = {"ge": "at least", "le": "at most"}
+    limits = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
     if limit := next((f"{word} {context[key]}" for key, word in limits.items() if key in context), ""):
         return f"must be {limit}, got {got}"
     return f"must be {KINDS.get(found['type'], found['msg'])}, got {got!r}"

@@ -19,7 +19,15 @@ from starter.classifiers import Classifier, read_classifier, use_network
 from starter.competition.referees import encoder_file, know, open_referees, packed_file, probes_file
 from starter.competition.sets import PublicSets
 from starter.encoders import Encoder, ImageEncoder, TwoTowerEncoder
-from starter.encoders.choose import CLIP, EMBEDDED, LITE0, ZERO_SHOT, is_own_code, load_image_encoder
+from starter.encoders.choose import (
+    CLIP,
+    EMBEDDED,
+    LITE0,
+    REFEREES,
+    ZERO_SHOT,
+    is_own_code,
+    load_image_encoder,
+)
 from starter.encoders.clip import ClipEncoder, clip_templates
 from starter.images.imageset import ImageSet
 from starter.observing.probe import Linear, calibrated, calibration_error, fit_linear
@@ -103,16 +111,20 @@ def load_referees(
     """
     names = [referee_name(spec).casefold() for spec in specs]
     for spec, name in zip(specs, names, strict=True):
-        if names.count(name) > 1 or not name:
-            raise UnusableInput(f"--referee {spec}: each referee needs a name of its own, not {name!r}")
+        if not name.removeprefix("zero-shot-"):
+            raise UnusableInput(f"--referee {spec!r} names no encoder: name {REFEREES}")
+        if names.count(name) > 1:
+            raise UnusableInput(
+                f"--referee {spec}: two referees are called {name!r}, each needs its own name"
+            )
     kept = cache_folder() / f"encoders-{version('unseen')}"
     found: dict[str, ImageEncoder] = {}
     for spec in specs:
         if spec.removeprefix(ZERO_SHOT) == EMBEDDED and not trained:
             continue
+        encoder = load_image_encoder(spec, kept, device, precision)
         if is_own_code(spec):
             use_network(spec.removeprefix(ZERO_SHOT))
-        encoder = load_image_encoder(spec, kept, device, precision)
         if spec.startswith(ZERO_SHOT) and not hasattr(encoder, "encode_texts"):
             raise UnusableInput(f"--referee {spec}: the encoder encodes no texts, so it needs a probe")
         found[spec] = encoder

@@ -103,5 +103,7 @@ def unit_rows(features: NDArray[np.floating], n: int, what: str) -> FloatArray:
 def _matrix(features: NDArray[np.floating], n: int, what: str) -> FloatArray:
     rows = np.asarray(features, np.float32)
     if rows.ndim != 2 or len(rows) != n or not rows.shape[1]:
-        raise UnusableInput(f"{what} must be ({n}, l), got {rows.shape}")
+        raise UnusableInput(
+            f"{what} must be ({n}, d), a row of numbers for each of {n} inputs, got {rows.shape}"
+        )
     return rows

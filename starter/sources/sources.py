@@ -192,7 +192,7 @@ def _halved(path: Path, classes: tuple[str, ...], images: ImageSet, seed: int) -
     if (least := int(counts.min())) < 2 * LEAST:
         name = classes[int(counts.argmin())]
         needed = f"{2 * LEAST} of each are needed, of which half are for training"
-        raise unusable(path, f"{least} images of class {name!r}; {needed}")
+        raise unusable(path, f"class {name!r} has too few images ({least}); {needed}")
     train, test = hold_out(images, seed)
     return split(classes, train, test, seed)
 

@@ -43,8 +43,8 @@ class BodyNetwork(Network):
             if named is None or named.out_features != num_classes:
                 found = [name for name, each in self._linear().items() if each.out_features == num_classes]
                 raise UnusableInput(
-                    f"{spec}@{layer}: no nn.Linear to {num_classes} classes is called {layer!r}; there are "
-                    f"{', '.join([*found, NO_LAYER])}"
+                    f"{spec}@{layer}: no nn.Linear to {num_classes} classes is called {layer!r}; write "
+                    f"{' or '.join(f'@{name}' for name in [*found, NO_LAYER])}"
                 )
         if not all(isinstance(value, Tensor) for value in self.body.state_dict().values()):
             raise UnusableInput(f"{spec}: its state_dict() holds more than tensors")

@@ -53,11 +53,15 @@ def pretrained_state(arch: str) -> dict[str, Tensor]:
         UnusableInput: As for `LibraryNetwork`; or there are no such weights, or they cannot be downloaded.
     """
     tell_once(f"{arch}: reading the library's weights, which are downloaded if they are not here yet")
+    if arch.startswith("timm:"):
+        _timm()  # importing it sets the level that is set below
     hub = logging.getLogger("huggingface_hub")
     level = hub.level
     hub.setLevel(logging.ERROR)  # it prints two lines for each of a dozen attempts
     try:
-        state = _module(arch, pretrained=True).state_dict()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)  # of a last layer that the weights lack: they may be for other classes
+            state = _module(arch, pretrained=True).state_dict()
     except UnusableInput:
         raise
     except Exception as error:  # raised by the network, the disk, or the library's own checks

@@ -194,3 +194,8 @@ def test_referees_look_at_what_they_learn_from_too(settings):
     assert found.disk - plain.disk == 2 * 4 * plain.images * 3
     assert "\nreferee about " in str(found)
     assert "referee" not in str(plain)
+
+
+def test_a_referee_that_takes_other_sizes_is_refused(settings):
+    with pytest.raises(UnusableInput, match="fussy cannot encode images of 16 x 16 pixels: 64 x 64 pixels"):
+        cost(changed(settings, referees=("referees:fussy",)))

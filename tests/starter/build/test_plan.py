@@ -67,6 +67,8 @@ def groups(planned):
         ({"test_sets": -1}, "--test-sets must be at least 0, got -1"),
         ({"set_size": 1}, "--set-size must be at least 2, got 1"),
         ({"seed": -1}, "--seed must be at least 0, got -1"),
+        ({"skip_unreadable": 2.0}, "--skip-unreadable must be below 1.0, got 2.0"),
+        ({"skip_unreadable": "few"}, "--skip-unreadable must be a number, got 'few'"),
         ({"seed": 2**63}, "--seed must be at most 9223372036854775807, got 9223372036854775808"),
         ({"train_sets": 10**12}, "--train-sets must be at most 100000, got 1000000000000"),
         ({"source": "a\nb"}, r"--source 'a\\nb': a name or a path of printable characters"),

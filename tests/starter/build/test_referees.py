@@ -263,7 +263,10 @@ def test_without_a_referee_nothing_is_told_of_any(built):
     [
         (("referees:blind",), "--referee referees:blind is at chance: right for"),
         (("referees:fussy",), "fussy cannot encode images of 32 x 32 pixels: 64 x 64 pixels are needed"),
-        ((SPEC, SPEC), "each referee needs a name of its own, not 'edges'"),
+        ((SPEC, SPEC), "two referees are called 'edges', each needs its own name"),
+        (("timm:",), "--referee 'timm:' names no encoder: name lite0, embedded"),
+        (("zero-shot:",), "--referee 'zero-shot:' names no encoder"),
+        (("referees:LENGTH",), "referees:LENGTH is no function: it must take nothing and return an encoder"),
         (("nothing",), "there is no encoder 'nothing': name lite0, embedded"),
         (("nowhere:encoder",), "no module named 'nowhere'"),
         (("zero-shot:referees:edges",), "the encoder encodes no texts, so it needs a probe"),

@@ -62,7 +62,9 @@ def test_an_encoder_of_images_alone(tmp_path, monkeypatch):
     both = load_image_encoder("zero-shot:own_images:both", tmp_path)
     assert hasattr(both, "encode_texts")
     np.testing.assert_allclose(np.linalg.norm(both.encode_images(pixels), axis=1), 1, rtol=1e-6)
-    with pytest.raises(UnusableInput, match=r"must be \(2, l\), got \(3, 1\)"):
+    with pytest.raises(
+        UnusableInput, match=r"must be \(2, d\), a row of numbers for each of 2 inputs, got \(3, 1\)"
+    ):
         ImageFunction("short", lambda images: np.zeros((3, 1))).encode_images(pixels)
     with pytest.raises(UnusableInput, match="NaN or infinite"):
         ImageFunction("nan", lambda images: np.full((2, 1), np.nan)).encode_images(pixels)

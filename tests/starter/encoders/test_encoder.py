@@ -26,7 +26,10 @@ def test_features_have_length_one():
 @pytest.mark.parametrize(
     ("features", "problem"),
     [
-        (np.ones((2, 4)), r"mine: image features must be \(3, l\), got \(2, 4\)"),
+        (
+            np.ones((2, 4)),
+            r"mine: image features must be \(3, d\), a row of numbers for each of 3 inputs, got \(2, 4\)",
+        ),
         (np.ones(3), r"got \(3,\)"),
         (np.ones((3, 0)), r"got \(3, 0\)"),
         (np.full((3, 4), np.nan), "hold NaN, infinite values or rows of zeros"),

@@ -154,7 +154,7 @@ def test_unfit_trees_are_named(tmp_path: Path) -> None:
     write_tree(tmp_path / "y" / "test", {"cat": 10, "bird": 10}, side=5)
     assert load_source(str(tmp_path / "y")).test_base.images.shape[1:] == (8, 8, 3)
     write_tree(tmp_path / "few", {"cat": 30, "bird": 10})
-    with pytest.raises(UnusableInput, match="10 images of class 'bird'; 20 of each are needed"):
+    with pytest.raises(UnusableInput, match=r"class 'bird' has too few images \(10\); 20 of each are needed"):
         load_source(str(tmp_path / "few"))
 
 

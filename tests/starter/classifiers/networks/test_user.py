@@ -220,7 +220,7 @@ def test_a_named_network_can_be_built_for_training(module: str) -> None:
         ("listed", "listed must give logits, a tensor"),
         ("softmax", "gives probabilities: logits are asked for, as before its softmax"),
         ("number", r"number\(3\) returns int, neither an nn.Module nor a function"),
-        ("make@mix", "no nn.Linear to 3 classes is called 'mix'; there are top, none"),
+        ("make@mix", "no nn.Linear to 3 classes is called 'mix'; write @top or @none"),
         ("broken", r"broken\(3\) fails: OSError: no weights.pt"),
         ("leaving", r"leaving\(3\) fails: SystemExit: 3"),
         ("nothing", r"nothing\(3\) fails: TypeError"),

@@ -77,6 +77,15 @@ def test_the_librarys_own_weights_are_fetched_or_the_reason_is_told(
     assert "Retrying" not in capsys.readouterr().err, "it prints two lines for each of a dozen attempts"
 
 
+def test_a_last_layer_that_the_weights_lack_is_the_same_at_each_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A referee is known by its weights, the last layer's among them."""
+    monkeypatch.setattr(zoo, "_module", lambda arch, pretrained: torch.nn.Linear(3, 4))
+    one, other = (zoo.pretrained_state("torchvision:resnet18")["body.weight"] for _ in range(2))
+    torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("arch", ["timm:resnet10t", "torchvision:resnet18"])
 def test_own_weights_for_other_classes_are_refused_before_a_download(
     arch: str, monkeypatch: pytest.MonkeyPatch
@@ -131,7 +140,7 @@ def test_own_weights_can_be_begun_with(monkeypatch: pytest.MonkeyPatch) -> None:
         ("timm:hf-hub:somebody/net", "timm has no such network"),
         ("torchvision:nonsense", "torchvision has no such classifier"),
         ("torchvision:fcn_resnet50", "torchvision has no such classifier"),
-        ("timm:resnet10t@layer4", "no nn.Linear to 3 classes is called 'layer4'; there are fc, none"),
+        ("timm:resnet10t@layer4", "no nn.Linear to 3 classes is called 'layer4'; write @fc or @none"),
     ],
 )
 def test_networks_that_are_none(spec: str, message: str) -> None:
