@@ -21,8 +21,12 @@ MAX_DEPTH = 8  # folders in folders: a deeper one is taken for a link that leads
 SHOWN = 5  # strays that are named
 BLOCK = 1 << 20  # bytes that are unpacked at a time
 _SUFFIXES = {
+    ".avif",
     ".bmp",
     ".gif",
+    ".heic",
+    ".heif",
+    ".jfif",
     ".jp2",
     ".jpeg",
     ".jpg",
@@ -34,6 +38,7 @@ _SUFFIXES = {
     ".tiff",
     ".webp",
 }
+"""Suffixes of image files; those that Pillow cannot read here are named as unreadable, not as strays."""
 
 
 @dataclass(frozen=True)

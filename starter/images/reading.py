@@ -11,6 +11,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from cv2.utils import logging as log
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 from tqdm import tqdm
@@ -202,10 +203,14 @@ def _size(image: Image.Image) -> tuple[int, int]:
 
 def _decode(path: Path, data: bytes) -> Pixels:
     _check_whole(path, _opened(path, data))
+    level = log.getLogLevel()
+    log.setLogLevel(log.LOG_LEVEL_SILENT)  # OpenCV writes lines of its own about a file that it cannot read
     try:
         image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
     except cv2.error:
         image = None
+    finally:
+        log.setLogLevel(level)
     if image is not None:
         return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB), np.uint8)
     return _decode_with_pillow(path, data)
