@@ -366,6 +366,7 @@ def test_a_size_that_lies_is_found_out():
     assert problem(bytes(data), limit=1 << 21) == "Bad CRC-32 for file 'a.csv'"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.data())
 def test_damaged_zips_and_any_bytes_are_refused_or_read(data):

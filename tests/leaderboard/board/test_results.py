@@ -197,6 +197,7 @@ def test_a_link_into_the_private_folder_is_not_read(competition: Competition, fo
     )
 
 
+@pytest.mark.slow
 def test_a_thousand_files_take_seconds(competition: Competition, folder: Path) -> None:
     for number in range(1000):
         shutil.copy(folder / "good.csv", folder / f"m{number}.csv")
