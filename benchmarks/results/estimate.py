@@ -3,17 +3,21 @@
     UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py natural [--images 800] [--write]
     UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py images [--images 200] [--network NAME]
         [--sets 24 [0 ...]] [--referee lite0] [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py rotations [--images 300] [--network NAME]
+        [--sets 24] [--referee lite0] [--write]
     python benchmarks/results/estimate.py table [--splits 30] [--write]
 
 FOLDER holds what `real.py` here says, and natural.zip. `natural`: two networks trained on CIFAR-10, 2,000
 labelled test images each, the rest of them and the natural sets without labels; from logits, with the other
 network as the second model, and with features. `images`: one of these networks and the images themselves,
-with so many meta-train sets. `table`: logistic regression on scikit-learn's breast-cancer table, whose
-columns are then disturbed; without and with the columns as features. --write puts the lines into
+with so many meta-train sets. `rotations`: that without and with turned copies, on the natural validation
+sets alone, as they are and under operations. `table`: logistic regression on scikit-learn's breast-cancer
+table, whose columns are then disturbed; without and with the columns as features. --write puts the lines into
 docs/results.
 """
 
 import argparse
+import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 import pages
 import real
+from cifar10 import VALIDATION
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -30,12 +35,15 @@ import unseen
 from oracle.estimate.images import Asked, estimate_sets
 from starter.build.referees import load_referees
 from starter.images.imageset import ImageSet
+from starter.sets.recipe import draw_recipes
 from starter.sources.oodsets import CIFAR10
 from starter.sources.sources import load_images
 
 NETWORKS = ("resnet56", "repvgg_a0")
 LABELLED = 2000
 CHUNK = 500
+DISTORTED = 200
+SHOWN = ("accuracy", "low", "high", "unseen-best")
 
 Arrays = dict[str, np.ndarray]
 Line = dict[str, object]
@@ -87,6 +95,51 @@ def of_images(images: int, network: str, counts: Sequence[int], referees: tuple[
         line = {"network": network, "meta-train sets": count, "referee": ", ".join(referees) or "none"}
         lines.append(told(line, found, right))
     return lines
+
+
+def of_rotations(images: int, network: str, count: int, referees: tuple[str, ...]) -> list[Line]:
+    """Without and with turned copies: a line for each kind of validation sets."""
+    known, classifier = real.images("test", LABELLED), real.classifier(network)
+    kinds, sets = zip(*validation_sets(images), strict=True)
+    logits = seen_by(network, {each.name: each for each in sets})[0]
+    right = {each.name: float((logits[each.name].argmax(1) == each.labels).mean()) for each in sets}
+    lines = []
+    for turned in (False, True):
+        asked, start = Asked(count, referees=referees, rotations=turned), time.process_time()
+        found = estimate_sets(classifier, known, sets, asked, load_referees(referees)).table
+        spent = time.process_time() - start
+        print(found.assign(true=right)[["true", *SHOWN]].mul(100).round(1).to_string(), flush=True)
+        line = {
+            "network": network,
+            "referee": ", ".join(referees) or "none",
+            "turned copies": "with" if turned else "without",
+        }
+        for kind in dict.fromkeys(kinds):
+            part = found.assign(true=right)[np.array(kinds) == kind]
+            errors = part[["accuracy", "unseen-best"]].sub(part.true, axis=0).mul(100)
+            rmse, held = np.sqrt((errors**2).mean()), part.true.between(part.low, part.high)
+            lines.append(
+                line
+                | {
+                    "validation sets": kind,
+                    "interval holds": f"{held.sum()} of {len(held)}",
+                    "RMSE, points": rmse["accuracy"],
+                    "mean error, points": errors["accuracy"].mean(),
+                    "RMSE of unseen-best alone": rmse["unseen-best"],
+                    "processor, s": f"{spent:.0f}",
+                }
+            )
+    return lines
+
+
+def validation_sets(images: int) -> Iterator[tuple[str, ImageSet]]:
+    """The natural validation sets with their kind: as they are, under operations learnt from, and others."""
+    for number, name in enumerate(VALIDATION):
+        whole = load_images(real.data() / "natural.zip" / name, CIFAR10, images)
+        yield "as they are", replace(whole, name=name)
+        for group, kind in (("wide", "under operations"), ("natural-like", "under natural-like changes")):
+            for recipe in draw_recipes(group, 3, number + 1, DISTORTED, prefix=group, prior_share=0.0):
+                yield kind, replace(recipe.render(whole), name=f"{name}-{recipe.name}")
 
 
 def seen_by(name: str, sets: Mapping[str, ImageSet]) -> tuple[Arrays, Arrays]:
@@ -180,7 +233,7 @@ def coverage(name: str, way: str, told: Sequence[tuple[bool, float, float]]) -> 
 def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("task", choices=["natural", "images", "table"])
+    parser.add_argument("task", choices=["natural", "images", "rotations", "table"])
     parser.add_argument("--images", type=int)
     parser.add_argument("--network", choices=NETWORKS, default=NETWORKS[0])
     parser.add_argument("--sets", type=int, nargs="+", default=[24])
@@ -192,6 +245,8 @@ def main() -> None:
         lines = natural(asked.images or 800)
     elif asked.task == "images":
         lines = of_images(asked.images or 200, asked.network, asked.sets, tuple(asked.referee))
+    elif asked.task == "rotations":
+        lines = of_rotations(asked.images or 300, asked.network, asked.sets[0], tuple(asked.referee))
     else:
         lines = table(asked.splits)
     print()

@@ -44,6 +44,10 @@ def estimate(
         list[str] | None,
         Option(metavar="SPEC", help="With a model: an independent encoder, as build's --referee; repeat."),
     ] = None,
+    rotations: Annotated[
+        bool,
+        Option("--rotations", help="With a model: see turned copies too, in four times the time."),
+    ] = False,
     image_size: Annotated[
         int,
         Option(metavar="N", help="With a model: pixels of a side. [the commonest size]", show_default=False),
@@ -89,8 +93,9 @@ def estimate(
         raise UnusableInput(f"--fail-below must be a fraction in [0, 1], got {fail_below:g}")
 
     given, images = [*unlabelled, *(sets or [])], None
+    of_model = {"--referee": referee, "--network": network, "--rotations": rotations}
     _check_options(
-        {"--model": model, "--labelled": labelled, "--referee": referee, "--network": network},
+        {"--model": model, "--labelled": labelled, **of_model},
         {"--logits": logits, "--labels": labels, "--second": second, "--features": features},
     )
 
@@ -117,17 +122,22 @@ def estimate(
                 window=window,
                 engine=engine,
                 classes=named,
+                rotations=rotations,
             )
             found, images = estimate_images(model, labelled, given, asked)
         elif logits is not None and labels is not None:
-            others = (second[0], second[1:]) if second else None
-            seen = (features[0], features[1:]) if features else None
-            found = run(logits, labels, given, others, seen, probabilities, margin, level, window, named)
+            beside = _parted(second), _parted(features)
+            found = run(logits, labels, given, *beside, probabilities, margin, level, window, named)
     *pages, data = write_estimation(found, out, images, fail_below)
     echo(data.read_text() if as_json else "\n".join(map(str, (f"{found}\n", *pages, data))), nl=not as_json)
     if fail_below is not None and (low := found.below(fail_below)):
         echo(f"below {100 * fail_below:g} %: {', '.join(low)}", err=True)
         raise Exit(1)
+
+
+def _parted(files: Many) -> tuple[str, list[str]] | None:
+    """Returns the file of the labelled images and those of the sets; None without files."""
+    return (files[0], files[1:]) if files else None
 
 
 def _check_options(of_images: Mapping[str, object], of_logits: Mapping[str, object]) -> None:

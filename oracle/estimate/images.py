@@ -54,12 +54,13 @@ class Asked:
         device: Device that the model runs on, named as in PyTorch.
         engine: Engine that runs the model, "openvino" or "torch"; "" for the default.
         classes: Names of the model's classes in its order; () for the names of the labelled folders, sorted.
+        rotations: True if `unseen-best` also reads the model's logits of turned copies of each image.
         margin: Fall in accuracy above which a set counts as fallen, a fraction.
         level: Level of the intervals.
         window: Number of images in each part that the sets are cut into; None for whole sets.
 
     Raises:
-        UnusableInput: `train_sets` is out of range, or referees are given without meta-train sets.
+        UnusableInput: `train_sets` is out of range, or 0 with referees or rotations.
     """
 
     train_sets: int = 24
@@ -72,12 +73,14 @@ class Asked:
     window: int | None = None
     engine: str = ""
     classes: tuple[str, ...] = ()
+    rotations: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
             raise UnusableInput(f"--train-sets must be 0, or {LEAST_SETS} to 1,000, got {self.train_sets}")
-        if self.referees and not self.train_sets:
-            raise UnusableInput("--referee is judged by unseen-best alone: it needs --train-sets")
+        if (self.referees or self.rotations) and not self.train_sets:
+            option = "--referee" if self.referees else "--rotations"
+            raise UnusableInput(f"{option} is read by unseen-best alone: it needs --train-sets")
 
 
 LEAST_SETS = 6
@@ -232,7 +235,8 @@ def estimate_sets(
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder))
         referees = made.referees_for(cache, asked.device) if made else ()
-        needs = (*UnseenBest.needs, *(("referee",) if referees else ())) if made else ()
+        wanted = {"referee": bool(referees), "rotations": asked.rotations}
+        needs = (*UnseenBest.needs, *(need for need, given in wanted.items() if given)) if made else ()
         observer = Observer(classifier, cache, referees=referees)
         if "rotation" in needs:
             observer = observer.with_rotation_head(replace(known, labels=None))

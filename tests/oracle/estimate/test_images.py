@@ -82,6 +82,15 @@ def test_referees_are_heard(photos, weights):
     assert today.methods["unseen-best"] != alone.sets[0].methods["unseen-best"]
 
 
+def test_turned_copies_are_read_if_asked_for(photos, weights):
+    given = f"tiny={weights}", Path("val"), [Path("today"), Path("dark")]
+    turned, _ = estimate_images(*given, Asked(train_sets=6, set_size=60, rotations=True))
+    upright, _ = estimate_images(*given, Asked(train_sets=6, set_size=60))
+    for one, other in zip(turned.sets, upright.sets, strict=True):
+        changed = {name for name in one.methods if one.methods[name] != other.methods[name]}
+        assert changed == {"unseen-best"}
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
@@ -206,7 +215,8 @@ def test_the_page_shows_what_the_model_is_least_sure_of(photos, weights):
     [
         (("--labelled", "none"), "none"),
         (("--labelled", "today"), "images are expected as today/<class>/<image>"),
-        (("--train-sets", "0", "--referee", "lite0"), "--referee is judged by unseen-best alone: it needs"),
+        (("--train-sets", "0", "--referee", "lite0"), "--referee is read by unseen-best alone: it needs"),
+        (("--train-sets", "0", "--rotations"), "--rotations is read by unseen-best alone: it needs"),
         (("--image-size", "-1"), "--image-size must be 1 to 4096, got -1"),
         (("--resize", "bend"), "--resize must be crop, pad, stretch, got 'bend'"),
         (("--train-sets", "3"), "--train-sets must be 0, or 6 to 1,000, got 3"),
