@@ -116,25 +116,21 @@ class Judge:
         found = [each.probabilities(table[:, columns]) for each, columns in zip(self.both, BOTH, strict=True)]
         return float(np.mean(found))
 
-    def median(self, table: FloatArray) -> float:
-        """Returns the median of `alone`, `together` and `agreement`, in [0, 1]."""
-        return float(np.median([self.alone(table), self.together(table), agreement(table)]))
-
     def accuracy(self, table: FloatArray) -> float:
         """Returns the estimate of a set, in [0, 1].
 
-        It is the mean of `together`, which is best on distorted sets, and of `median`, which is best on
-        photographs from elsewhere; without a referee it is `alone`.
+        It is the median of `alone`, `together` and `agreement`, each of which errs in its own way; without
+        a referee it is `alone`.
         """
         if not self.both:
             return self.alone(table)
-        return (self.together(table) + self.median(table)) / 2
+        return float(np.median([self.alone(table), self.together(table), agreement(table)]))
 
 
 class UnseenBest(Estimator):
     """The mean over a set of the probability that the classifier is right, from regressions on each image.
 
-    With a referee it is a mean of several such estimates; `Judge` gives the formulas. The regressions are
+    With a referee it is the median of three estimates; `Judge` gives them. The regressions are
     fitted to the images of the meta-train sets and of the source, and to copies of both with few of their
     classes, so that the shares of the classes do not pass for shift.
 

@@ -118,17 +118,10 @@ class Unadapted(UnseenBest):
 
 
 class Together(Judge):
-    """The regressions with the referee, always."""
+    """The regressions with the referee, without the median."""
 
     def accuracy(self, table: FloatArray) -> float:
         return self.together(table)
-
-
-class Middle(Judge):
-    """The median, always."""
-
-    def accuracy(self, table: FloatArray) -> float:
-        return self.median(table)
 
 
 class Regressed(UnseenBest):
@@ -137,17 +130,10 @@ class Regressed(UnseenBest):
     judges = Together
 
 
-class Median(UnseenBest):
-    """With the median alone."""
-
-    judges = Middle
-
-
 PARTS: dict[str, Estimator] = {
     BEST: UnseenBest(),
     f"{BEST}{ALONE}": UnseenBest(),
-    "the regressions with the referee, always": Regressed(),
-    "the median, always": Median(),
+    "the regressions with the referee alone": Regressed(),
     "no turned copies": Upright(),
     f"no turned copies{ALONE}": Upright(),
     "no copies of few classes": UnseenBest(copies=0),
