@@ -311,8 +311,8 @@ def _summary(name: str, probes: Probes) -> str:
     if "accuracy_distorted" not in figures:
         return text
     return (
-        f"{text}; under operations that it has not learnt {figures['accuracy_distorted']:.1%}, "
-        f"{figures['calibration_error_distorted']:.1%}"
+        f"{text}; of training images under operations that it has not learnt "
+        f"{figures['accuracy_distorted']:.1%}, {figures['calibration_error_distorted']:.1%}"
     )
 
 

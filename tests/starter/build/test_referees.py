@@ -225,12 +225,13 @@ def test_the_same_settings_give_the_same_files(refereed, asked, tmp_path):
     assert again.settings == refereed.settings
 
 
-def test_an_interrupted_build_takes_the_probes_that_are_there(refereed, asked, tmp_path, monkeypatch):
+def test_an_interrupted_build_takes_the_probes_that_are_there(refereed, asked, tmp_path, monkeypatch, capsys):
     root = linked(refereed.root, tmp_path / "contest")
     (root / "public/competition.json").unlink()
     (root / "public/referees/edges.seen.safetensors").unlink()
     monkeypatch.delattr("starter.build.referees.fit_linear")
     assert build(root, asked(), 11).files == refereed.files
+    assert "; of training images under operations that it has not learnt " in capsys.readouterr().out
 
 
 def test_sub_populations_are_drawn_from_the_referees_features(asked, tmp_path):
