@@ -19,10 +19,13 @@ MIXES = {**MOST, "set_size": 80}
 
 
 def smaller(folder: Path, settings: Settings, *others: object) -> Competition:
-    """Build, the demo and the presets too, with fewer and smaller sets."""
+    """Build, the demo and the presets too, with fewer and smaller sets, and fewer training images to observe."""
     most = MOST if settings.plan.track == "accuracy" else MIXES
     sizes = {name: min(getattr(settings, name), size) for name, size in most.items()}
-    return build(folder, changed(settings, **sizes), *others)  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("starter.build.folder.TRAIN_REF", 1000)
+        patch.setattr("starter.build.lesson.TRAIN_REF", 1000)
+        return build(folder, changed(settings, **sizes), *others)  # type: ignore[arg-type]
 
 
 def shorter(asked: Training, *others: object) -> Trained:
