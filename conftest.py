@@ -14,7 +14,7 @@ pytest_plugins = ["built"]
 
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
-"""Bytes that have to be free there: a run takes a tenth of them."""
+"""Bytes that have to be free there: many times what a run takes."""
 
 
 def _has_room(folder: Path) -> bool:
