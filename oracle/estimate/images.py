@@ -17,7 +17,7 @@ from baselines.contract.intervals import Remoteness
 from oracle.estimate.estimation import Estimation
 from oracle.estimate.fitted import Learnt
 from oracle.estimate.from_logits import estimate_seen, with_features
-from oracle.estimate.inputs import FEWEST, windows
+from oracle.estimate.inputs import FEWEST, set_names, windows
 from oracle.estimate.page import Pictures
 from oracle.unseen_best import UnseenBest
 from starter.build.referees import SAME, Fitted, fit_referees, load_referees
@@ -132,16 +132,6 @@ def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[Im
     return ImageSet(path.stem, read.images, labels), classes
 
 
-def set_name(path: Path) -> str:
-    """Returns the name of the set in a folder or zip.
-
-    >>> set_name(Path("cameras/v1.2")), set_name(Path("today.zip")), set_name(Path("photos.zip/today"))
-    ('v1.2', 'today', 'today')
-    """
-    whole = path.resolve()
-    return whole.stem if whole.suffix.lower() == ".zip" else whole.name
-
-
 def read_unlabelled(path: Path, fit: Fit) -> Pictures:
     """Returns all images of a folder or zip, at any depth, in the order of their paths.
 
@@ -196,9 +186,7 @@ def estimate_images(
             if not asked.classes
             else f"{error}: --classes must name the model's classes in its order"
         ) from error
-    names = [set_name(path) for path in unlabelled]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UnusableInput(f"two unlabelled sets are called {twice[0]}: rename one")
+    names = set_names(unlabelled)
     fit = replace(asked.fit, size=size)
     pictures = {name: read_unlabelled(path, fit) for name, path in zip(names, unlabelled, strict=True)}
     sets = [ImageSet(name, each.images, None) for name, each in pictures.items()]

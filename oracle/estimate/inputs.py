@@ -103,10 +103,31 @@ def read_labels(given: Array, logits: FloatArray) -> IntArray:
     return labels
 
 
+def set_names(paths: Sequence[Path]) -> list[str]:
+    """Returns the names of sets in files and folders, or their paths if two have the same name.
+
+    Raises:
+        UnusableInput: A path is given twice.
+
+    >>> set_names([Path("today.npy"), Path("v1.2"), Path("photos.zip/dusk")])
+    ['today', 'v1.2', 'dusk']
+    >>> set_names([Path("monday/photos"), Path("tuesday/photos")])
+    ['monday/photos', 'tuesday/photos']
+    """
+    whole = [path.absolute() for path in paths]
+    names = [path.stem if path.suffix.lower() in (".npy", ".zip") else path.name for path in whole]
+    if len(set(names)) < len(names):
+        names = [path.as_posix() for path in paths]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UnusableInput(f"the unlabelled set {twice[0]} is given twice")
+    return names
+
+
 def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[str, FloatArray]:
     """Returns the logits, float32 (m, k), of each unlabelled set, by name.
 
-    The name is the key in a mapping, the name of a file, or else ``set 1``, ``set 2``, and so on.
+    The name is the key in a mapping, the name of a file (see `set_names`), or else ``set 1``, ``set 2``, and
+    so on.
 
     Raises:
         UnusableInput: `read_logits` refuses a set, it has another number of classes than `classes`, or two
@@ -116,8 +137,9 @@ def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[st
         named: list[tuple[str, Array]] = list(given.items())
     else:
         several = [given] if isinstance(given, np.ndarray | Path | str) else list(given)
+        called = iter(set_names([Path(each) for each in several if isinstance(each, Path | str)]))
         named = [
-            (Path(each).stem if isinstance(each, Path | str) else f"set {i}", each)
+            (next(called) if isinstance(each, Path | str) else f"set {i}", each)
             for i, each in enumerate(several, start=1)
         ]
     if not named:

@@ -229,6 +229,6 @@ def test_mistakes_get_one_line(photos, weights, arguments, message):
     assert (result.code, message in result.text) == (2, True), result.text
 
 
-def test_sets_of_one_name_are_refused(photos, weights):
-    with pytest.raises(UnusableInput, match="two unlabelled sets are called today"):
+def test_a_set_that_is_given_twice_is_refused(photos, weights):
+    with pytest.raises(UnusableInput, match="the unlabelled set today is given twice"):
         estimate_images(f"tiny={weights}", Path("val"), [Path("today"), Path("today")], Asked(0))

@@ -1,5 +1,7 @@
 """What is given for an estimate: every mistake gets one line with the fix."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -101,10 +103,11 @@ def test_sets_are_named_after_their_files(tmp_path):
     np.save(tmp_path / "today.npy", LOGITS)
     assert list(read_sets([tmp_path / "today.npy", LOGITS], 4)) == ["today", "set 2"]
     assert list(read_sets({"a": LOGITS}, 4)) == ["a"]
-    assert (
-        refused(read_sets, [tmp_path / "today.npy"] * 2, 4)
-        == "two unlabelled sets are called today: rename one"
-    )
+    (tmp_path / "noon").mkdir()
+    shutil.copy(tmp_path / "today.npy", tmp_path / "noon")
+    both = [tmp_path / "today.npy", tmp_path / "noon/today.npy"]
+    assert list(read_sets(both, 4)) == [path.as_posix() for path in both]
+    assert refused(read_sets, both[:1] * 2, 4) == f"the unlabelled set {both[0].as_posix()} is given twice"
     assert refused(read_sets, LOGITS, 5) == "set 1 has 4 classes, the labelled logits 5: give one model's"
     assert refused(read_sets, {"": LOGITS}, 4) == "an unlabelled set has an empty name: give it one"
     assert refused(read_sets, [], 4) == "no unlabelled set is given: name one or more"
