@@ -36,7 +36,10 @@ SEED = 11
 
 @pytest.fixture(scope="module")
 def workers():
-    with connected("local:2") as found:
+    """Two workers, which do not look every 10 ms at where they are."""
+    from dask import config
+
+    with config.set({"distributed.worker.profile.enabled": False}), connected("local:2") as found:
         yield found
 
 
