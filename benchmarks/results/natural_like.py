@@ -167,7 +167,7 @@ def natural_sets(observer: Observer, needs: Sequence[str] = NEEDS) -> list[Judge
         bare = FromRecipe.whole(replace(images, labels=None))
         seen = observe_all([bare], observer, (*needs, "peers"))[0]
         whole = Judged(name, seen, seen.predicted == images.labels)
-        found += [whole, *(_part(whole, rows) for rows in subsets(images.labels))]
+        found += [whole, *(part_of(whole, rows) for rows in subsets(images.labels))]
     return found
 
 
@@ -181,7 +181,7 @@ def subsets(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return [np.flatnonzero(np.isin(labels, few)) for few in chosen] + [np.sort(half) for half in halves]
 
 
-def _part(whole: Judged, rows: NDArray[np.int64]) -> Judged:
+def part_of(whole: Judged, rows: NDArray[np.int64]) -> Judged:
     """Some of the images, with moments of their own."""
     seen = whole.seen.take(rows)
     assert seen.features is not None

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import real
 from cifar10 import VALIDATION
-from natural_like import Judged, errors, subsets
+from natural_like import Judged, errors, part_of, subsets
 from pages import record
 from sklearn.base import clone
 
@@ -31,7 +31,7 @@ from starter.images.arrays import read_npz
 from starter.observing.observation import Observation
 from submission import Competition
 
-NEEDS = ("referee", "features")
+NEEDS = ("referee", "features", "moments")
 METHODS: dict[str, Estimator] = {
     **{
         f"agreement, {kind}{', after EM' if em else ''}{', with offset' if offset else ''}": Agreement(
@@ -73,9 +73,8 @@ def natural_sets(competition: Competition, observations: Sequence[Observation]) 
     for seen in observations:
         images = read_npz(competition.public / f"val/{seen.set_name}.npz", seen.set_name)
         right = seen.predicted == images.labels
-        found.append(Judged(seen.set_name, seen, right))
-        parts = subsets(images.labels)
-        found += [Judged(seen.set_name, seen.take(rows), right[rows]) for rows in parts]
+        whole = Judged(seen.set_name, seen, right)
+        found += [whole, *(part_of(whole, rows) for rows in subsets(images.labels))]
     return found
 
 
