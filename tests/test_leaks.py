@@ -14,6 +14,7 @@ from submission import Competition, UnusableInput, pack, score_submission, valid
 from submission.scoring import read_targets
 from submission.solution import solution_of
 
+pytestmark = pytest.mark.usefixtures("few_training_images")
 HIDDEN_SEED = 987_654_321
 
 

@@ -29,7 +29,7 @@ from submission import Competition, write_predictions
 from submission.arrays import FloatArray, IntArray
 from submission.solution import solution_of
 
-pytestmark = [needs_chromium, pytest.mark.slow]
+pytestmark = [needs_chromium, pytest.mark.slow, pytest.mark.usefixtures("few_training_images")]
 
 WIDTHS = (390, 1280, 1440, 1920)
 TALLEST = 4000 if "UNSEEN_SCREENS" in os.environ else 1000

@@ -124,6 +124,15 @@ def settings(weights: Path) -> Callable[..., "Settings"]:
     return changed
 
 
+@pytest.fixture(scope="module")
+def few_training_images() -> Iterator[None]:
+    """What a module builds gives participants 1,000 unlabelled training images, not 4,000, to observe."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("starter.build.folder.TRAIN_REF", 1000)
+        patch.setattr("starter.build.lesson.TRAIN_REF", 1000)
+        yield
+
+
 @pytest.fixture(scope="session")
 def ood_folder(once: Once) -> Path:
     """Seven families of small OOD data sets, one folder each, some with class folders: digits laid down and

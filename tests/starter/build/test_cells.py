@@ -20,6 +20,7 @@ from submission import UnusableInput
 from submission.scoring import read_targets
 from submission.solution import solution_of
 
+pytestmark = pytest.mark.usefixtures("few_training_images")
 RNG = np.random.default_rng(0)
 
 

@@ -16,6 +16,7 @@ from starter.build.cost import cost
 from starter.competition.accuracy import open_classifiers
 from submission import Competition, UnusableInput
 
+pytestmark = pytest.mark.usefixtures("few_training_images")
 MODULE = "nets_of_logits"
 CODE = """
 from pathlib import Path
