@@ -20,7 +20,6 @@ from starter.competition.referees import encoder_file, know, open_referees, pack
 from starter.competition.sets import PublicSets
 from starter.encoders import Encoder, ImageEncoder, TwoTowerEncoder
 from starter.encoders.choose import (
-    CLIP,
     EMBEDDED,
     LITE0,
     REFEREES,
@@ -321,8 +320,10 @@ def told_spec(spec: str) -> str:
 
     >>> told_spec("clip:ViT-B-32=/home/ada/vit.pt"), told_spec("photos/own.safetensors"), told_spec("lite0")
     ('clip:ViT-B-32=vit.pt', 'own.safetensors', 'lite0')
+    >>> told_spec("timm:resnet18=/home/ada/resnet18.pt")
+    'timm:resnet18=resnet18.pt'
     """
-    before, mark, after = spec.partition("=" if CLIP in spec else "\0")
+    before, mark, after = spec.partition("=" if ":" in spec else "\0")
     return f"{before}={Path(after).name}" if mark else spec if ":" in spec else Path(spec).name
 
 

@@ -313,7 +313,7 @@ def _classifier(
             network = new_network(arch, len(classes))
     except UnusableInput as error:
         raise UnusableInput(f"{file.path}: {error}") from error
-    network.load_state_dict(_fitting(file, arch, network), assign=True)
+    network.load_state_dict(fitting(file, arch, network), assign=True)
     try:
         mean, std = file.normalisation(*_normalisation(network))
         arch = headed(network, arch, size, len(classes))
@@ -387,7 +387,7 @@ def begin_with(network: Network, arch: str, start: str) -> tuple[Triple, Triple]
     kept = {name: file.tensors.get(name) for name in _of_classes(network, arch)}
     if any(tensor is None or tensor.shape != own[name].shape for name, tensor in kept.items()):
         file = replace(file, tensors=file.tensors | {name: own[name] for name in kept})
-    network.load_state_dict(_fitting(file, arch, network))
+    network.load_state_dict(fitting(file, arch, network))
     return file.normalisation(*_normalisation(network))
 
 
@@ -460,8 +460,12 @@ def _users(
         raise UnusableInput(f"{spec}: {error}") from error
 
 
-def _fitting(file: WeightsFile, arch: str, network: Network) -> dict[str, Tensor]:
-    """Returns the file's tensors in the network's own dtypes, after checking names, shapes and values."""
+def fitting(file: WeightsFile, arch: str, network: Network) -> dict[str, Tensor]:
+    """Returns the file's tensors in the dtypes of `network`, which messages call `arch`.
+
+    Raises:
+        UnusableInput: names, shapes or values do not fit; `OtherClasses` if only the classes differ.
+    """
     if isinstance(network, LibraryNetwork):
         file = replace(file, tensors=with_body(file.tensors))
     expected = network.state_dict()

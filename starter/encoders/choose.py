@@ -18,7 +18,7 @@ CLIP = "clip:"
 ZERO_SHOT = "zero-shot:"
 """Prefix of an encoder of images and texts whose class names are used instead of a probe."""
 REFEREES = (
-    "lite0, embedded, torchvision:NAME, timm:NAME, clip:MODEL[=WEIGHTS], module:function "
+    "lite0, embedded, torchvision:NAME[=PATH], timm:NAME[=PATH], clip:MODEL[=WEIGHTS], module:function "
     "or a file of `unseen shift encoder`"
 )
 
@@ -62,10 +62,10 @@ def load_image_encoder(
     """Returns the encoder of images that `spec` names.
 
     Args:
-        spec: "lite0"; "torchvision:NAME" or "timm:NAME"; "clip:MODEL", with its first published weights, or
-            "clip:MODEL=WEIGHTS"; "embedded", trained in seconds; a file of an encoder of the kit; or
-            ``module:function``, which returns an `ImageEncoder`: its code runs. The prefix "zero-shot:"
-            requires an encoder of texts too.
+        spec: "lite0"; "torchvision:NAME[=PATH]" or "timm:NAME[=PATH]"; "clip:MODEL", with its
+            first published weights, or "clip:MODEL=WEIGHTS"; "embedded", trained in seconds; a file of an
+            encoder of the kit; or ``module:function``, which returns an `ImageEncoder`: its code runs. The
+            prefix "zero-shot:" requires an encoder of texts too.
         kept: Folder in which the embedded encoder is kept.
         device: Device that runs the network; the kit's own encoders run on the CPU.
         precision: "float32" or "bfloat16", for lite0 and the libraries' networks.

@@ -7,6 +7,7 @@ theirs once by themselves.
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from starter.classifiers.networks.zoo import LibraryNetwork, pretrained_state
+from starter.classifiers.weights import WeightsFile, fitting
 from starter.encoders.encoder import finite_rows
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
@@ -102,18 +104,20 @@ def library_encoder(spec: str, device: str = "cpu", precision: str = "float32") 
     """Returns a network of torchvision or timm with its default weights, which are downloaded once.
 
     Args:
-        spec: "torchvision:NAME" or "timm:NAME".
+        spec: "torchvision:NAME" or "timm:NAME"; or "torchvision:NAME=PATH" with a file of its weights.
         device: Name of PyTorch's device.
         precision: "float32" or "bfloat16".
 
     Raises:
-        UnusableInput: the library is not installed or has no such network, or its weights are not available.
+        UnusableInput: the library is not installed or has no such network, or its weights are not available,
+            or those of the file are not the network's for 1,000 classes.
     """
-    state = pretrained_state(spec)
-    network = LibraryNetwork(spec, CLASSES)
-    network.load_state_dict(state)
+    arch, _, path = spec.partition("=")
+    state = None if path else pretrained_state(arch)
+    network = LibraryNetwork(arch, CLASSES)
+    network.load_state_dict(state or fitting(WeightsFile.read(Path(path)), arch, network))
     mean, std = network.triple("mean"), network.triple("std")
-    name = spec.partition(":")[2]
+    name = arch.partition(":")[2]
     return _made(name, network, network.features, _taken(network.eval()), mean, std, precision, device)
 
 

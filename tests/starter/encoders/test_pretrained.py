@@ -67,6 +67,17 @@ def test_a_network_of_torchvision_gives_what_its_last_layer_reads(squeezed):
     assert load_image_encoder("torchvision:mobilenet_v3_small", None).name == encoder.name
 
 
+def test_weights_may_be_in_a_file(squeezed, tmp_path):
+    spec = "torchvision:mobilenet_v3_small"
+    torch.save(squeezed.state_dict(), tmp_path / "mine.pt")
+    downloaded = library_encoder(spec)
+    assert library_encoder(f"{spec}={tmp_path / 'mine.pt'}").name == downloaded.name
+    with pytest.raises(UnusableInput, match=r"mine\.pt does not fit torchvision:resnet18: it lacks body"):
+        library_encoder(f"torchvision:resnet18={tmp_path / 'mine.pt'}")
+    with pytest.raises(UnusableInput, match=r"weights nowhere\.pt: no such file"):
+        library_encoder(f"{spec}=nowhere.pt")
+
+
 @pytest.mark.parametrize("name", ["fcn_resnet50", "resnet19", ""])
 def test_what_torchvision_does_not_have(name):
     with pytest.raises(UnusableInput, match=f"torchvision:{name}: torchvision has no such classifier"):
