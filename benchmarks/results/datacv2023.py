@@ -34,6 +34,7 @@ import unseen
 from baselines import BASELINES, Estimator
 from baselines.run.predict import predict
 from leaderboard.board.results import read_methods
+from oracle import ORACLES
 from starter.build.accuracy import DEFAULT_NEEDS
 from starter.build.build import build
 from starter.build.presets import preset
@@ -97,7 +98,7 @@ def observed(competition: Competition, names: list[str]) -> dict[str, Estimator]
     dear = unseen.methods().only_by_name
     return {
         name: clone(method)
-        for name, method in BASELINES.items()
+        for name, method in {**BASELINES, **ORACLES}.items()
         if set(method.needs) <= set(DEFAULT_NEEDS)
         and not unmet(method.needs, competition)
         and (name in names if names else not dear[name])
