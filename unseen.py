@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 PACKAGES = ("submission", "starter", "baselines", "oracle", "leaderboard")
 HERE = Path(__file__).resolve().parent
-LIBRARY = {
+NAMES = {
     "open": "oracle.api.contest",
     "build": "oracle.api.contest",
     "predict": "oracle.api.predict",
@@ -142,10 +142,10 @@ find_own_packages()
 
 @cache
 def __getattr__(name: str) -> object:
-    """Returns a function or class of `LIBRARY` or `TYPES`, or the command line, `app`."""
+    """Returns a function or class of `NAMES` or `TYPES`, or the command line, `app`."""
     if name == "app":
         return command_line()
-    module = {**LIBRARY, **TYPES}.get(name)
+    module = {**NAMES, **TYPES}.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(module), name)
@@ -153,7 +153,7 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """Returns the names of the library's functions, classes and errors, sorted."""
-    return sorted({*LIBRARY, *TYPES})
+    return sorted({*NAMES, *TYPES})
 
 
 @cache

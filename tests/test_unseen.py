@@ -90,7 +90,7 @@ def test_public_names_are_there_when_they_are_asked_for():
 
     assert unseen.Estimator is Estimator
     assert unseen.Observation is Observation
-    assert set(dir(unseen)) == {*unseen.LIBRARY, *unseen.TYPES}
+    assert set(dir(unseen)) == {*unseen.NAMES, *unseen.TYPES}
     assert all(getattr(unseen, name).__doc__ for name in dir(unseen))
     with pytest.raises(AttributeError, match="module 'unseen' has no attribute 'Estimators'"):
         _ = unseen.Estimators

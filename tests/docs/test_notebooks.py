@@ -56,7 +56,7 @@ def test_it_uses_the_librarys_names_alone(book):
     text = "\n".join(cell.source for cell in code(book))
     assert "import unseen" in text
     assert not re.findall(rf"\b(?:from|import) (?:{'|'.join(unseen.PACKAGES)})\b", text)
-    assert set(re.findall(r"\bunseen\.(\w+)", text)) <= set(unseen.LIBRARY)
+    assert set(re.findall(r"\bunseen\.(\w+)", text)) <= set(unseen.NAMES)
 
 
 @pytest.fixture
