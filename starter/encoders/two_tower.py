@@ -135,7 +135,9 @@ class TwoTowerEncoder:
             widths = [len(tensors[f"blocks.{block}.0.weight"]) for block in range(len(STRIDES))]
             network = TwoTower(len(vocabulary(phrases)), len(tensors["project.weight"]), widths)
             network.load_state_dict(tensors)
-        except (OSError, KeyError, ValueError, TypeError, RuntimeError, safetensors.SafetensorError) as error:
+        except KeyError as error:
+            raise UnusableInput(f"{path} is no encoder of the kit: it holds no {error}") from error
+        except (OSError, ValueError, TypeError, RuntimeError, safetensors.SafetensorError) as error:
             raise UnusableInput(f"{path} is no encoder of the kit: {str(error).splitlines()[0]}") from error
         return cls(network.eval(), phrases)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from encoders import few_glyphs, hasty_encoder
+from safetensors.numpy import save_file
 from torch.nn.functional import cross_entropy, normalize
 
 from starter.encoders.captions import Captioned
@@ -71,6 +72,9 @@ def test_other_files_are_refused(tmp_path):
     for name in ("bad.safetensors", "none.safetensors"):
         with pytest.raises(UnusableInput, match=f"{name} is no encoder of the kit"):
             TwoTowerEncoder.load(tmp_path / name)
+    save_file({"head.weight": np.ones((3, 4), np.float32)}, tmp_path / "other.safetensors")
+    with pytest.raises(UnusableInput, match="is no encoder of the kit: it holds no 'phrases'"):
+        TwoTowerEncoder.load(tmp_path / "other.safetensors")
 
 
 def unit(n, seed):
