@@ -1,6 +1,8 @@
 """CLIP models by open_clip, an optional library (`pip install "unseen[clip]"`)."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,9 +80,13 @@ def clip_encoder(model: str, weights: str, device: str = "cpu") -> ClipEncoder:
     mark = weights if weights in tags else sha256(path)[:12]
     chosen = weights if weights in tags else str(path)
     try:
-        network, _, preprocess = open_clip.create_model_and_transforms(model, chosen, device=device)
+        with _unlogged():
+            network, _, preprocess = open_clip.create_model_and_transforms(model, chosen, device=device)
     except Exception as error:  # a damaged file or a broken download can raise anything
-        raise UnusableInput(f"{model} cannot be made with the weights {weights}: {_line(error)}") from error
+        raise UnusableInput(
+            f"{model} cannot be made with the weights {weights} ({_line(error)}): check the connection or "
+            f"the file; clip:{model}=PATH names a file"
+        ) from error
     return ClipEncoder(f"{model}:{mark}", network.eval(), preprocess, open_clip.get_tokenizer(model), device)
 
 
@@ -95,6 +101,17 @@ def clip_templates() -> tuple[str, ...]:
     except ImportError as error:
         raise UnusableInput('CLIP\'s templates need open_clip: pip install "unseen[clip]"') from error
     return tuple(dict.fromkeys(["a photo of a {}.", *(make("{}") for make in OPENAI_IMAGENET_TEMPLATES)]))
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep the libraries from logging what their error says again."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def _line(error: Exception) -> str:
