@@ -81,7 +81,8 @@ def test_it_runs(path, book, kept, tmp_path, monkeypatch):
     start = tmp_path / "ipython/profile_default/startup/start.py"
     start.parent.mkdir(parents=True)
     start.write_text(START, encoding="utf-8")
-    client = nbclient.NotebookClient(book, timeout=500, resources={"metadata": {"path": str(tmp_path)}})
+    place = {"metadata": {"path": str(tmp_path)}}
+    client = nbclient.NotebookClient(book, timeout=500, startup_timeout=300, resources=place)
     client.execute()
     assert len(pictures(book)) == PICTURES[path.stem]
     assert list(tmp_path.glob("*.csv"))
