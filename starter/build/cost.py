@@ -28,7 +28,7 @@ from starter.encoders.choose import of_encoders
 from starter.observing.referee import half_features
 from starter.sources.glyphs.digits import CLASSES
 from starter.sources.oodsets import CIFAR10, count_ind_images
-from starter.sources.sources import load_images, load_source, set_names
+from starter.sources.sources import check_own_size, load_images, load_source, set_names
 from submission.arrays import Pixels
 
 NAMED = {
@@ -182,6 +182,7 @@ COUNTS: dict[type, Callable[[Any, Settings, _Source], _Sets]] = {
 
 def _source(settings: Settings) -> _Source:
     if settings.source in NAMED:
+        check_own_size(settings.source, settings.fit())
         return _Source(NAMED[settings.source], base=settings.plan.named_base)
     splits = settings.plan.divided(load_source(settings.source, seed=settings.seed, fit=settings.fit()))
     return _Source(

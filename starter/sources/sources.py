@@ -46,9 +46,12 @@ def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | N
 
     Raises:
         UnusableInput: the source or path does not exist, a file is damaged, images are below 8 x 8 pixels or
-            too few, or a name is not a printable line of 1 to 200 characters.
+            too few, a name is not a printable line of 1 to 200 characters, or `fit` has a size and the source
+            a name.
     """
+    fit = fit or Fit()
     if spec in SOURCES:
+        check_own_size(spec, fit)
         return SOURCES[spec](root, seed)
     path = Path(spec)
     try:
@@ -56,13 +59,21 @@ def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | N
     except UnusableInput as error:
         raise UnusableInput(f"{error}; sources with a name are {', '.join(SOURCES)}") from error
     _check_name(path, "source", path.absolute().name)
-    splits = _path_splits(path, seed, fit or Fit())
+    splits = _path_splits(path, seed, fit)
     height, width = splits.image_size
     if min(height, width) < LEAST_SIDE:
         raise unusable(
             path, f"images of {width} x {height} pixels; {LEAST_SIDE} x {LEAST_SIDE} or more are needed"
         )
     return splits
+
+
+def check_own_size(name: str, fit: Fit) -> None:
+    """Raise UnusableInput if a source with a name, whose images are not resized, is asked for in a size."""
+    if fit.size:
+        raise UnusableInput(
+            f"--image-size resizes images at a path, and --source {name} has a size of its own: leave it out"
+        )
 
 
 def _path_splits(path: Path, seed: int, fit: Fit) -> Splits:

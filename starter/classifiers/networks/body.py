@@ -130,8 +130,10 @@ class BodyNetwork(Network):
         try:
             output = self.body(x)
         except Exception as error:
+            (height, width), told = x.shape[2:], str(error).rstrip(".")
             raise UnusableInput(
-                f"{self.spec} fails on images of shape {tuple(x.shape)}: {type(error).__name__}: {error}"
+                f"{self.spec} fails on images of {width} x {height} pixels ({type(error).__name__}: {told}): "
+                "give it images of a size that it takes (--image-size, for a --source of your own)"
             ) from error
         if not isinstance(output, Tensor):
             raise UnusableInput(f"{self.spec} must give logits, a tensor (n, k), not {type(output).__name__}")

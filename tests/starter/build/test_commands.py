@@ -115,6 +115,7 @@ def test_an_estimate_tells_that_a_librarys_weights_are_for_other_classes():
         (["build", "new", "--test-seed", "-1"], 2, "--test-seed must lie in 0..2^63 - 1, got -1"),
         (["build", "contest", "--set-size", "70"], 2, "built with other settings"),
         (["build"], 2, "DIR"),
+        (["build", "new", "--image-size", "64", "--dry-run"], 2, "--source glyphs has a size of its own"),
         (["build", "new", "--laid", "laid", "--dry-run"], 2, "--laid belongs to --grid"),
         (["build", "new", "--grid", "embedded", "--val-from", "x", "--dry-run"], 2, "leave --val-from out"),
         (["build", "new", "--ratio", "1:1", "--dry-run"], 2, "--ratio is for the ood track"),

@@ -53,6 +53,11 @@ def test_sources_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_source("glyphs", seed=3) == "the digits of seed 3"
 
 
+def test_a_source_with_a_name_is_not_resized() -> None:
+    with pytest.raises(UnusableInput, match="--source glyphs has a size of its own"):
+        load_source("glyphs", fit=Fit((64, 64)))
+
+
 def test_tree_with_train_and_test(tmp_path: Path) -> None:
     write_tree(tmp_path / "x" / "train", {"cat": 3, "bird": 5})
     write_tree(tmp_path / "x" / "test", {"cat": 10, "bird": 20})
