@@ -81,7 +81,7 @@ class ProjNorm(Measured):
         import torch
 
         self.classifier_, self.reference_ = state["classifier"], torch.from_numpy(state["reference"])
-        self._learn(state["rows"], state["targets"], [])
+        self._learn_again(state, [])
 
     def _fine_tuned(self, observation: Observation, labels: NDArray[np.int64]) -> "torch.Tensor":
         """Returns all parameters as one float64 vector after training on the images, sorted by logits."""

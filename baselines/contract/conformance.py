@@ -246,9 +246,10 @@ def _same_seed_same_numbers(trial: Trial) -> str:
 
 def _saved_and_loaded(trial: Trial) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "method.safetensors"
-        trial.fit.method.save(file)
-        loaded = clone(trial.method).load(file)
+        first, second = (Path(folder) / f"{name}.safetensors" for name in ("first", "second"))
+        trial.fit.method.save(first)
+        clone(trial.method).load(first).save(second)
+        loaded = clone(trial.method).load(second)
     again = loaded.predict(trial.targets())
     return _same(trial.predictions, again, "predictions differ after save and load")
 

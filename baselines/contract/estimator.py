@@ -147,6 +147,7 @@ class Estimator(BaseEstimator):
                 version of the kit needs.
         """
         parameters, state = read_saved(path, self._kind)
+        self.__dict__.pop("_meta", None)  # of an earlier fit, on which the intervals of `path` do not depend
         try:
             self.set_params(**parameters)
             self._restore(state)
@@ -310,8 +311,15 @@ class Measured(Estimator, ABC):
         return {"source": self._source, "rows": table.rows, "targets": table.targets, "families": families}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        self._prepare(state["source"])
-        self._learn(state["rows"], state["targets"], [frozenset(family) for family in state["families"]])
+        self._source = state["source"]
+        self._prepare(self._source)
+        self._learn_again(state, [frozenset(family) for family in state["families"]])
+
+    def _learn_again(self, state: Mapping[str, Any], families: Sequence[frozenset[str]]) -> None:
+        """Fit to the rows and targets of a saved `state`; of which sets the rows were made is not saved."""
+        rows, targets = state["rows"], state["targets"]
+        self._table = Table(rows, targets, families, np.full(len(rows), -1))
+        self._learn(rows, targets, families)
 
     def _cross_fit(self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]) -> CrossFit:
         models = [clone(self) for _ in parts]

@@ -62,6 +62,8 @@ def read_saved(path: Path, method: str) -> tuple[dict[str, Any], dict[str, Any]]
         found, version = document["method"], document["format"]
         if version == FORMAT and found == method:
             return _unpacked(document["parameters"], arrays), _unpacked(document["state"], arrays)
+    except UnusableInput as error:
+        raise UnusableInput(f"{path} cannot be used here: {error}") from error
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise UnusableInput(
             f"{path} is not a saved method, or is damaged: save it again ({error})"

@@ -136,6 +136,19 @@ class KeepsInPrivate(Base):
         return self._mean
 
 
+class SavesOnceOnly(Base):
+    """What is saved stands where only a fit puts it."""
+
+    def _fit(self, meta):
+        self.mean_ = self._mean = float(meta.targets.mean())
+
+    def _predict(self, observation):
+        return self.mean_
+
+    def _state(self):
+        return {"mean_": self._mean}
+
+
 @pytest.mark.parametrize(
     ("method", "rule"),
     [
@@ -151,6 +164,7 @@ class KeepsInPrivate(Base):
         (ReadsMoreViews, "needs declares every field that is read"),
         (KeepsAFunction, "save and load change nothing"),
         (KeepsInPrivate, "save and load change nothing"),
+        (SavesOnceOnly, "save and load change nothing"),
     ],
 )
 def test_the_suite_catches(method, rule):

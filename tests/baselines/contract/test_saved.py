@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import save
+from sklearn.base import clone
 
 from baselines import BASELINES, Estimator
 from baselines.contract.conformance import example_classifier, example_meta_train, example_observation
@@ -51,6 +52,14 @@ def test_a_classifier_comes_back_with_its_weights(tmp_path: Path) -> None:
     assert read_saved(tmp_path / "m", "Method")[1]["classifier"].digest == classifier.digest
 
 
+def test_a_classifier_of_a_device_that_is_not_here_is_refused_as_that(tmp_path: Path) -> None:
+    write_saved(tmp_path / "m", "Method", {}, {"classifier": example_classifier()})
+    data = (tmp_path / "m").read_bytes().replace(rb"\"device\": \"cpu\"", rb"\"device\": \"cup\"")
+    (tmp_path / "m").write_bytes(data)
+    with pytest.raises(UnusableInput, match=r"m cannot be used here: device 'cup' cannot be used here"):
+        read_saved(tmp_path / "m", "Method")
+
+
 def test_the_same_method_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in "ab":
         BASELINES["fd"].fit(example_meta_train()).save(tmp_path / name)
@@ -71,6 +80,15 @@ def test_what_cannot_be_saved_is_named_and_nothing_is_written(tmp_path: Path) ->
     ):
         method.save(tmp_path / "m")
     assert not (tmp_path / "m").exists()
+
+
+def test_intervals_of_an_earlier_fit_are_forgotten_on_loading(tmp_path: Path) -> None:
+    meta = example_meta_train()
+    clone(BASELINES["fd"]).fit(meta).save(tmp_path / "m")
+    method = clone(BASELINES["fd"]).fit(example_meta_train(12))
+    method.predict_interval(meta.sets[:1])
+    with pytest.raises(ValueError, match="Regressed: call fit before predict_interval"):
+        method.load(tmp_path / "m").predict_interval(meta.sets[:1])
 
 
 def test_saving_needs_a_fit(tmp_path: Path) -> None:
