@@ -150,15 +150,20 @@ class OraA(Oracle):
         """Returns a trained network; training that fails is repeated with the next seed."""
         import torch
 
+        from oracle.networks import Attention
+
         rows, correct = (torch.from_numpy(each).to(self.device) for each in (table.rows, table.correct))
-        weighty = self._weighty(table)
+        weight = self._variant.weight(self.positive_weight, self.source_)
+        weighty = None if weight == 1 else self._weighty(table)
         sizes = table.sizes.tolist() if "batches" in self._variant.parts else ()
         training = replace(self._training(), decay_biases=self._variant.decays_biases(self.source_))
         for draw in range(DRAWS):
             seed = (int(self.seed) + draw) % 2**63
             torch.manual_seed(seed)
             network = make().to(self.device)
-            replace(training, seed=seed).train(network, rows, correct, weighty, self.positive_weight, sizes)
+            rate = self._variant.rate(self.learning_rate, isinstance(network, Attention), self.source_)
+            settings = replace(training, seed=seed, learning_rate=rate)
+            settings.train(network, rows, correct, weighty, weight, sizes)
             if not self._says_one_thing(network, rows, table.correct):
                 break
             again = "it is trained again with the next seed"
@@ -177,10 +182,10 @@ class OraA(Oracle):
         self.undertrained_ = max(self.undertrained_, state, key=UNDERTRAINED.index)
 
     def _weighty(self, table: ImageTable) -> "torch.Tensor | None":
-        """Returns True (n,) for images with the weight `positive_weight`; None if there are none."""
+        """Returns True (n,) for right images in sets of low accuracy; None if there is no such set."""
         import torch
 
-        if self.positive_weight == 1 or not (table.accuracy < self.low_accuracy).any():
+        if not (table.accuracy < self.low_accuracy).any():
             return None
         low = np.repeat(table.accuracy < self.low_accuracy, table.sizes)
         return torch.from_numpy(low & table.correct).to(self.device)

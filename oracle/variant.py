@@ -1,4 +1,4 @@
-"""The seven differences between the code that SYP's authors released and their paper."""
+"""The nine differences between the code that SYP's authors released and their paper."""
 
 from dataclasses import dataclass
 
@@ -13,6 +13,8 @@ PARTS = {
     "batches": "each step uses one whole set, in the order of the sets",
     "decay": "the rate falls as (1 - step / steps)^0.9",
     "biases": "no weight decay on biases (RepVGG)",
+    "rate": "ORA-B learns at a rate of 0.05, ORA-A at 0.1 (RepVGG)",
+    "weight": "no larger weight in the loss of right images in sets of low accuracy (others than RepVGG)",
 }
 """Description of each part of the released code that differs from the paper."""
 REPLACED = {"atc": "atc_released", "variance": "deviation", "laplacian": "laplacian_cast"}
@@ -21,6 +23,10 @@ OF_PART = {"atc": "atc", "variance": "deviation", "laplacian": "laplacian"}
 """The part to which the replacement of an indicator belongs."""
 POWER = 0.9
 """Power of the learning rate's decay in the released code."""
+RATE, RATE_B = 0.1, 0.05
+"""The paper's learning rate, and the released one of ORA-B for a RepVGG."""
+WEIGHT = 3.0
+"""The paper's weight of right images in sets of low accuracy."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,16 @@ class Variant:
     def decays_biases(self, source: Source) -> bool:
         """Returns True if weight decay also applies to biases."""
         return not ("biases" in self.parts and is_repvgg(source))
+
+    def rate(self, given: float, attention: bool, source: Source) -> float:
+        """Returns the learning rate of ORA-B (`attention`) or ORA-A; one other than the paper's stays."""
+        released = "rate" in self.parts and given == RATE and attention and is_repvgg(source)
+        return RATE_B if released else given
+
+    def weight(self, given: float, source: Source) -> float:
+        """Returns the weight of right images in sets of low accuracy; one other than the paper's stays."""
+        released = "weight" in self.parts and given == WEIGHT and not is_repvgg(source)
+        return 1.0 if released else given
 
 
 def is_repvgg(source: Source) -> bool:

@@ -6,9 +6,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
-from scipy.stats import weibull_min
 
 from starter.detectors.detector import Detector, Scores
 from starter.observing.observation import Observation, Source
@@ -30,8 +30,9 @@ class OpenMax(Detector):
     distribution function of a Weibull distribution, fitted to the `tail` largest distances among the training
     images that are predicted as c. It is 1 if those distances are equal or fewer than two.
 
-    pytorch-ood gives the same scores if every class is predicted somewhere in the batch; otherwise it takes
-    the distances to the missing classes as 0.
+    pytorch-ood gives the same scores if every class is predicted somewhere in the batch, and the distances
+    differ by some hundredths or more; otherwise it takes the distances to the missing classes as 0, and its
+    fit ends before the maximum of the likelihood.
 
     Attributes:
         tail: Number of distances to which a Weibull distribution is fitted, an int >= 2.
@@ -52,8 +53,7 @@ class OpenMax(Detector):
             largest = np.sort(np.linalg.norm(members - self.means_[c], axis=1))[-self.tail :]
             if largest[0] < largest[-1]:
                 self.least_[c] = largest[0]
-                shape, _, scale = weibull_min.fit(largest - largest[0] + SHIFT, floc=0)
-                self.shape_[c], self.scale_[c] = shape, scale
+                self.shape_[c], self.scale_[c] = likeliest_weibull(largest - largest[0] + SHIFT)
 
     def _score(self, observation: Observation) -> Scores:
         logits = observation.logits.astype(np.float64)
@@ -67,3 +67,22 @@ class OpenMax(Detector):
         exponents = self.shape_ * np.log(np.maximum(distances, np.finfo(float).tiny) / self.scale_)
         chances = -np.expm1(-np.exp(np.minimum(exponents, LARGEST)))
         return np.where(np.isnan(self.scale_), 1.0, chances)
+
+
+def likeliest_weibull(values: FloatArray) -> tuple[float, float]:
+    """Returns shape and scale of the likeliest Weibull distribution for values (n,) above 0, not all equal.
+
+    The shape c is the root of an increasing function, sum x^c log x / sum x^c - mean log x - 1 / c (Johnson,
+    Kotz & Balakrishnan, "Continuous Univariate Distributions", vol. 1, 1994, ch. 21). SciPy's general search
+    is wrong for distances that differ by less than SHIFT / 10^6.
+    """
+    logs = np.log(values / values.max())
+
+    def slope(shape: float) -> float:
+        weights = np.exp(shape * logs)
+        return float(weights @ logs / weights.sum() - logs.mean() - 1 / shape)
+
+    # The weighted mean of the logarithms lies between their mean and their largest, 0, and above -log(n) / c.
+    low, high = 1 / -logs.min(), (1 + np.log(len(logs))) / -logs.mean()
+    shape = float(brentq(slope, low, high, xtol=1e-12 * low, rtol=1e-14))
+    return shape, float(values.max() * np.exp(shape * logs).mean() ** (1 / shape))

@@ -12,6 +12,7 @@ from scipy.special import erf, expit, softmax
 from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import OraA, OraB, Syp
 from oracle.indicators import indicator_table
+from oracle.training import Training
 from oracle.variant import PARTS, Variant
 from submission import UnusableInput
 
@@ -160,6 +161,30 @@ def test_parts_of_the_training():
     assert Variant.named("paper").decays_biases(repvgg)
     assert Variant.named("scaling").scaling("set") == "pooled"
     assert Variant.named("scaling").scaling("global") == "global"
+
+
+@pytest.mark.parametrize(
+    ("arch", "given", "expected"),
+    [
+        ("small", {}, {"Mlp": (0.1, 1.0), "Attention": (0.1, 1.0)}),
+        ("repvgg_a0", {}, {"Mlp": (0.1, 3.0), "Attention": (0.05, 3.0)}),
+        ("small", {"positive_weight": 5.0}, {"Mlp": (0.1, 5.0), "Attention": (0.1, 5.0)}),
+        ("repvgg_a0", {"learning_rate": 0.2}, {"Mlp": (0.2, 3.0), "Attention": (0.2, 3.0)}),
+        ("repvgg_a0", {"variant": "paper"}, {"Mlp": (0.1, 3.0), "Attention": (0.1, 3.0)}),
+        ("small", {"variant": "paper"}, {"Mlp": (0.1, 3.0), "Attention": (0.1, 3.0)}),
+    ],
+)
+def test_rate_and_weight_of_the_released_training(arch, given, expected, monkeypatch):
+    """Released: `evaluate_resnet.py` has a plain loss, `evaluate_repvgg.py` a rate of 0.05 for the transformer."""
+    seen = {}
+
+    def train(training, network, rows, correct, weighty, weight, sizes):
+        assert (weighty is None) == (weight == 1)
+        seen[type(network).__name__] = training.learning_rate, weight
+
+    monkeypatch.setattr(Training, "train", train)
+    Syp(**{"variant": "released", "low_accuracy": 1.0, **given}).fit(of_architecture(arch))
+    assert seen == expected
 
 
 def test_what_is_saved_predicts_the_same(tmp_path):

@@ -17,6 +17,7 @@ from torch.nn.functional import cross_entropy
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc
 from starter.detectors.oodl import OODL
+from starter.detectors.openmax import SHIFT, likeliest_weibull
 from starter.observing import Observation, Source
 from starter.observing.temperature import temperature
 from submission.errors import UnusableInput
@@ -196,7 +197,7 @@ def test_scores_by_an_independent_computation(name, kind, fitted, few, source):
     known = np.isfinite(expected)
     assert known.mean() > 0.9
     scores, expected = fitted[name].score(few[kind])[known], expected[known]
-    # float32 principal axes depend on the threads that compute them
+    # the network computes in float32
     np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=5e-3 * expected.std())
 
 
@@ -335,3 +336,38 @@ def test_mahalanobis_keeps_its_digits_where_features_depend_on_others():
     given = DETECTORS["mahalanobis"].fit(source).score(source.observation)
     found = DETECTORS["mahalanobis"].fit(replace(source, observation=twice, train_ref=twice)).score(twice)
     np.testing.assert_allclose(found, given, rtol=1e-4)
+
+
+def test_vim_keeps_its_digits_where_the_origin_is_far_from_the_features():
+    """In float32, as in the library, these scores are off by a per cent."""
+    source = degenerate("dead")
+    far = replace(source, head_bias=source.head_bias + np.float32([1000, 0, 0, 0]))
+    found = DETECTORS["vim"].fit(far).score(far.observation)
+    np.testing.assert_allclose(found, vim(far, far.observation), rtol=1e-9)
+
+
+def test_vim_is_energy_where_the_training_images_have_no_residual():
+    source = degenerate("dead")
+    none = np.where(np.arange(8) < 4, source.observation.features, 0).astype(np.float16)
+    seen = replace(source.observation, features=none)
+    flat = replace(source, observation=seen, train_ref=seen, head_bias=np.zeros(4, np.float32))
+    flat.head_weight[:, 4:] = 0
+    np.testing.assert_allclose(DETECTORS["vim"].fit(flat).score(seen), energy(flat, none.astype(np.float64)))
+
+
+@pytest.mark.parametrize("spread", [1e-4, 1e-2, 1.0, 100.0])
+def test_openmax_fits_the_likeliest_weibull(spread):
+    """Logits of a cosine classifier differ by some hundredths, where SciPy's search ends too early."""
+    values = SHIFT + spread * np.random.default_rng(0).gamma(2, size=20)
+
+    def likelihood(shape, scale):
+        return scipy.stats.weibull_min.logpdf(values, shape, scale=scale).sum()
+
+    shape, scale = likeliest_weibull(values)
+    best = likelihood(shape, scale)
+    assert best > max(likelihood(shape * factor, scale) for factor in (0.99, 1.01))
+    assert best > max(likelihood(shape, scale * np.exp(step / shape)) for step in (-0.01, 0.01))
+    fitted, _, width = scipy.stats.weibull_min.fit(values, floc=0)
+    assert best > likelihood(fitted, width) - 1e-9
+    if spread >= 1:
+        assert (shape, scale) == pytest.approx((fitted, width), rel=1e-6)
