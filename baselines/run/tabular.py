@@ -13,7 +13,7 @@ from baselines.contract.estimator import Measured
 from baselines.run.features import FEATURES, NEEDS, measure_of
 from starter.observing.observation import Source
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, why
 
 
 class Tabular(Measured):
@@ -66,17 +66,25 @@ class Tabular(Measured):
         return {"source": self._source, "regressor": learnt}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        from skops.io import get_untrusted_types, loads
-
-        data = state["regressor"].tobytes()
-        unusual = get_untrusted_types(data=data)
-        if others := [name for name in unusual if not _is_of_sklearn(name)]:
-            raise UnusableInput(
-                f"the saved regressor has {', '.join(others)}, which is not from scikit-learn"
-            )
+        try:
+            found = _read(state["regressor"].tobytes())
+        except UnusableInput:
+            raise
+        except Exception as error:  # a damaged file makes skops raise whatever it meets
+            raise ValueError(why(error)) from error
         self._prepare(state["source"])
         self._source = state["source"]
-        self.regressor_ = loads(data, trusted=unusual)
+        self.regressor_ = found
+
+
+def _read(data: bytes) -> RegressorMixin:
+    """Returns the regressor in the bytes of skops; raises UnusableInput if it has classes of others."""
+    from skops.io import get_untrusted_types, loads
+
+    unusual = get_untrusted_types(data=data)
+    if others := [name for name in unusual if not _is_of_sklearn(name)]:
+        raise UnusableInput(f"the saved regressor has {', '.join(others)}, which is not from scikit-learn")
+    return loads(data, trusted=unusual)
 
 
 def _is_of_sklearn(name: str) -> bool:

@@ -1,5 +1,8 @@
 """Regressors of scikit-learn as methods: the contract, what is saved, and what is not read."""
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 from lightgbm import LGBMRegressor
@@ -9,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from baselines.contract.conformance import check_method, example_meta_train, example_mixes
+from baselines.contract.saved import write_saved
 from baselines.run.choose import own_parameters, set_parameters
 from baselines.run.features import measure_of
 from baselines.run.tabular import Tabular, described, is_tabular
@@ -50,6 +54,25 @@ def test_what_is_not_scikit_learns_is_not_read(tmp_path):
     method.save(tmp_path / "m.safetensors")
     with pytest.raises(UnusableInput, match=r"has .*lightgbm.*, which is not from scikit-learn"):
         Tabular(LGBMRegressor()).load(tmp_path / "m.safetensors")
+
+
+def elsewhere(data: bytes) -> bytes:
+    """The saved regressor, of a module that scikit-learn does not have."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as packed, zipfile.ZipFile(found, "w") as other:
+        for name in packed.namelist():
+            other.writestr(name, packed.read(name).replace(b"linear_model._ridge", b"linear_model.gone"))
+    return found.getvalue()
+
+
+@pytest.mark.parametrize("changed", [elsewhere, lambda data: b"no zip"])
+def test_a_damaged_regressor_is_named(tmp_path, changed):
+    method, path = Tabular(Ridge()).fit(META), tmp_path / "m.safetensors"
+    state = method._state()
+    data = np.frombuffer(changed(state["regressor"].tobytes()), np.uint8)
+    write_saved(path, method._kind, method._parameters(), {**state, "regressor": data})
+    with pytest.raises(UnusableInput, match=r"m.safetensors was saved by another version of the kit \("):
+        Tabular(Ridge()).load(path)
 
 
 def test_a_saved_file_of_another_regressor_is_refused(tmp_path):
