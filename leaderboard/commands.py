@@ -9,6 +9,7 @@ from typer import Argument, Exit, Option, echo
 
 import submission
 from submission import Competition, UnusableInput
+from submission.exits import Interrupted
 from submission.options import (
     AsJson,
     Device,
@@ -49,7 +50,12 @@ def score(
         raise UnusableInput("--note belongs to --team NAME: it is kept with a submission")
     competition = Competition.open(folder)
     if team is not None:
-        _enter(competition, file, team, note, as_json, quiet)
+        try:
+            _enter(competition, file, team, note, as_json, quiet)
+        except KeyboardInterrupt as stopped:
+            raise Interrupted(
+                f"hand the file in again only if `unseen history {folder}` does not list it"
+            ) from stopped
     elif as_json:
         echo(json.dumps(submission.validation_scores(competition, file)))
     else:

@@ -11,6 +11,10 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as Typer sets it."""
 
 
+class Interrupted(Exception):
+    """Ctrl-C in a command that would do something twice if it were run again; the message says what to do."""
+
+
 def run(command: Callable[[], object]) -> None:
     """Run a Typer application, and end with its exit code.
 
@@ -35,6 +39,8 @@ def run(command: Callable[[], object]) -> None:
         _fail(f"error: there is not enough memory: {error}", 2)
     except ModuleNotFoundError as error:
         _fail(f"error: this command needs {error.name}, which is not installed: pip install -e .", 2)
+    except Interrupted as error:
+        _fail(f"interrupted; {error}", INTERRUPTED)
     except SystemExit as end:
         if end.code == INTERRUPTED:
             _fail("interrupted; run the same command again to continue", INTERRUPTED)

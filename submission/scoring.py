@@ -22,7 +22,7 @@ from submission.predictions import (
 )
 from submission.seal import DEVIATIONS, check_sealed
 from submission.solution import SolutionRow, solution_of
-from submission.told import UNKNOWN
+from submission.told import LEAST, UNKNOWN
 from submission.tracks import TRACKS
 
 NOISE = {"val": "val/noise.csv", "test": DEVIATIONS}
@@ -207,7 +207,7 @@ def constant_error(competition: Competition) -> float:
     except UnusableInput:
         return UNKNOWN
     names = competition.by_metric(targets)[competition.metrics[0]]
-    return max(score(predicted, {name: targets[name] for name in names}, _subject).rmse, 1e-6)
+    return max(score(predicted, {name: targets[name] for name in names}, _subject).rmse, LEAST)
 
 
 def validation_report(competition: Competition, path: Path) -> str:

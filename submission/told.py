@@ -22,6 +22,8 @@ BIT = 1 - 2 / math.pi
 """Smallest share of a variance that remains after one bit: the variance of half a normal distribution."""
 UNKNOWN = 100 / math.sqrt(12)
 """Error in points of a participant who knows nothing: labels are uniform from 0 to 100."""
+LEAST = 1e-6
+"""Smallest error in points with which anybody is said to know the labels: steps are shares of it."""
 PROBE = 20.0
 """Points by which the submissions of :func:`left_after` differ from the prior."""
 

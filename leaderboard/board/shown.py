@@ -17,6 +17,7 @@ from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.predictions import read_predictions, write_predictions
 from submission.scoring import constant_error, constant_predictions
+from submission.told import LEAST
 
 MOST = 3
 """Largest number of baselines on the board before the end."""
@@ -44,19 +45,24 @@ def shown(competition: Competition) -> Shown:
     Raises:
         UnusableInput: a kept file, or a file of the competition, is damaged.
     """
-    folder, baselines = competition.private / "shown", {}
-    for path in sorted(folder.glob("*.csv")):
-        baselines[path.stem.partition("-")[2]] = _kept(competition, path)
-    if not baselines:
+    folder = competition.private / "shown"
+    kept = sorted(folder.glob("*.csv"))
+    if kept and kept[0].name.startswith("0-"):  # the last one that is written
+        baselines = {path.stem.partition("-")[2]: _kept(competition, path) for path in kept}
+    else:
         found = read_methods(competition).predictions
         baselines = {name: found[name] for name in _chosen(competition, found)}
         if os.access(competition.private, os.W_OK):  # a copy may be read alone
-            for place, (name, values) in enumerate(baselines.items()):
-                write_predictions(folder / f"{place}-{name}.csv", values)
+            files = {f"{place}-{name}.csv": found[name] for place, name in enumerate(baselines)}
+            for path in kept:
+                if path.name not in files:
+                    path.unlink(missing_ok=True)
+            for file, values in reversed(files.items()):
+                write_predictions(folder / file, values)
     scores = validation_scores(competition)
     best = next(iter(baselines), None)
     if best is not None and best in scores:
-        return Shown(baselines, baselines[best], scores[best])
+        return Shown(baselines, baselines[best], max(scores[best], LEAST))
     prior = _mean(competition) if best is None else baselines[best]
     return Shown(baselines, prior, constant_error(competition))
 

@@ -6,6 +6,8 @@ without the right SHA-256, for example an incomplete one, is read from the file 
 deleted at any time, and processes that write it at the same time write the same bytes.
 """
 
+import contextlib
+import errno
 import hashlib
 import os
 from collections.abc import Sequence
@@ -50,8 +52,8 @@ def kept_table(
     """Returns the predictions of the submissions 1, 2, ... (k, ids), and warnings.
 
     Rows of invalid submissions have no meaning. If a file cannot be read, its row is nan, and a warning says
-    so. The table is mapped from disk, so that only the used rows are read; for a read-only copy it is in
-    memory.
+    so. The table is mapped from disk, so that only the used rows are read; it is in memory for a read-only
+    copy, and where the disk is full.
     """
     path = ledger.path.with_name("predictions.bin")
     ids = competition.ids("test")
@@ -65,22 +67,40 @@ def kept_table(
     held = min(len(wanted), path.stat().st_size // record.itemsize) if path.is_file() else 0
     known[:held] = _map(path, record, held)["digest"]
     missing = [scored[index + 1] for index in np.nonzero((wanted != known) & (wanted != b""))[0].tolist()]
+    if not ledger.read_only():
+        with contextlib.suppress(OSError):  # a full disk
+            return _completed(competition, ledger, path, record, missing, len(wanted))
     warnings: list[str] = []
-    if ledger.read_only():
-        table = np.zeros(len(wanted), dtype=record)
-        table[:held] = _map(path, record, held)
-        for entry in missing:
-            table[entry.number - 1] = _record(competition, ledger, entry, record, warnings)[0]
-    else:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            for entry in missing:
-                row = _record(competition, ledger, entry, record, warnings)
-                os.pwrite(descriptor, row.tobytes(), (entry.number - 1) * record.itemsize)
-        finally:
-            os.close(descriptor)
-        table = _map(path, record, len(wanted))
+    table = np.zeros(len(wanted), dtype=record)
+    table[:held] = _map(path, record, held)
+    for entry in missing:
+        table[entry.number - 1] = _record(competition, ledger, entry, record, warnings)[0]
     return table["values"], tuple(warnings)
+
+
+def _completed(
+    competition: Competition,
+    ledger: Ledger,
+    path: Path,
+    record: np.dtype,
+    missing: Sequence[Entry],
+    count: int,
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Add the missing records to the table on disk, and return its first `count` rows, and warnings.
+
+    Raises:
+        OSError: the table cannot be written.
+    """
+    warnings: list[str] = []
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        for entry in missing:
+            data = _record(competition, ledger, entry, record, warnings).tobytes()
+            if os.pwrite(descriptor, data, (entry.number - 1) * record.itemsize) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    finally:
+        os.close(descriptor)
+    return _map(path, record, count)["values"], tuple(warnings)
 
 
 def _record(

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+import signal
 import zipfile
 from pathlib import Path
 
@@ -159,6 +160,15 @@ def test_a_team_learns_that_its_file_is_entered_whatever_stops_the_board(competi
     result = run("score", competition.root, halves, "--team", "A", check=False)
     assert result.code == 2
     assert "entered as submission 1\n" in result.text
+
+
+def test_whoever_interrupts_a_submission_looks_before_it_is_handed_in_again(competition, halves, monkeypatch):
+    monkeypatch.setattr("leaderboard.commands.now", lambda: signal.raise_signal(signal.SIGINT))
+    result = run("score", competition.root, halves, "--team", "A", check=False)
+    told = (
+        f"interrupted; hand the file in again only if `unseen history {competition.root}` does not list it\n"
+    )
+    assert (result.code, result.text) == (130, told)
 
 
 def test_names_of_files_do_nothing_to_a_terminal(competition, halves, tmp_path):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from submission import InvalidSubmission, UnusableInput
-from submission.exits import run
+from submission.exits import Interrupted, run
 
 
 def ended(command, capsys):
@@ -53,6 +53,7 @@ def raising(error):
             "error: this command needs torch, which is not installed: pip install -e .\n",
         ),
         (SystemExit(130), 130, "interrupted; run the same command again to continue\n"),
+        (Interrupted("look first"), 130, "interrupted; look first\n"),
         (SystemExit(1), 1, ""),
     ],
 )

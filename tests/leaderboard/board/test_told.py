@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from large import large_competition, noisy
 from predicted import as_predicted
+from rules import with_rules
 
 from leaderboard.board.publish import publish
 from leaderboard.board.shown import shown
@@ -15,6 +16,7 @@ from leaderboard.entry.submit import submit
 from leaderboard.ledger.ledger import Ledger
 from leaderboard.ledger.rescore import rescore
 from submission import Competition, write_predictions
+from submission.scoring import read_targets
 from submission.told import KEPT
 
 Clock = Callable[[], datetime]
@@ -59,6 +61,26 @@ def test_what_was_shown_stays_whatever_becomes_of_the_files(large: Competition) 
     write_predictions(large.root / "submissions/another.csv", noisy(large, 1, 98))
     as_predicted(large)
     assert publish(large).csv.read_text() == before
+
+
+def test_a_choice_that_was_killed_half_written_is_made_anew(large: Competition) -> None:
+    before = publish(large).csv.read_text()
+    best, *others = sorted((large.private / "shown").iterdir())
+    best.unlink()
+    others[0].rename(others[0].with_name("2-gone.csv"))
+    assert publish(large).csv.read_text() == before
+    assert sorted((large.private / "shown").iterdir()) == [best, *others]
+
+
+def test_a_method_without_error_on_the_validation_sets_leaves_a_step(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    ladder = with_rules(competition, feedback="ladder")
+    for part, folder in (("val", "validation"), ("test", "submissions")):
+        truth = read_targets(ladder, "val") if part == "val" else dict.fromkeys(ladder.ids("test"), 0.4)
+        write_predictions(ladder.root / folder / "right.csv", truth)
+    as_predicted(ladder)
+    assert submit(ladder, halves, "Team", clock).number == 1
 
 
 def test_the_kits_own_numbers_leave_nine_tenths_of_the_error(large: Competition) -> None:

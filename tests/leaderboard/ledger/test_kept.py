@@ -1,3 +1,4 @@
+import resource
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -60,6 +61,26 @@ def test_a_damaged_table_is_made_anew(competition: Competition, ledger: Ledger, 
     assert path.stat().st_mode & 0o077 == 0
     path.write_bytes(path.read_bytes()[:300] if damage is None else damage)
     assert rows(competition, ledger) == [0.1, 0.3, 0.4]
+
+
+@pytest.mark.parametrize("lacking", [10, 300])
+def test_where_the_disk_is_full_the_table_is_in_memory(
+    competition: Competition, ledger: Ledger, lacking: int
+) -> None:
+    """Of the last write a part fits, as at the end of a disk."""
+    path = competition.private / "predictions.bin"
+    rows(competition, ledger)
+    size = path.stat().st_size
+    path.unlink()
+    entries, (least, most) = ledger.entries(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size - lacking, most))
+    try:
+        table, warnings = kept_table(competition, ledger, entries)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    assert (table[[0, 2, 3], 0].tolist(), warnings) == ([0.1, 0.3, 0.4], ())
+    assert rows(competition, ledger) == [0.1, 0.3, 0.4]
+    assert path.stat().st_size == size
 
 
 def test_a_lost_file_is_told_and_read_once_it_is_back(competition: Competition, ledger: Ledger) -> None:
