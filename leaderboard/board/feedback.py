@@ -184,7 +184,7 @@ class Listening:
 
 def together(entries: Sequence[Entry]) -> list[list[Entry]]:
     """Returns the submissions of every team, in order; teams with similar names are joined."""
-    groups = alike({entry.team for entry in entries})
+    groups = alike(entry.team for entry in entries)
     place = {name: number for number, names in enumerate(groups) for name in names}
     found: list[list[Entry]] = [[] for _ in groups]
     for entry in entries:

@@ -54,10 +54,13 @@ def method_files(competition: Competition, part: str = "test") -> list[Path]:
 
 
 def baseline_names(competition: Competition) -> dict[str, str]:
-    """Returns the names of baselines that were predicted or shown, by their letters and digits (`plain`)."""
+    """Returns the names of baselines that were predicted or shown, by the names that a team may not take.
+
+    These are their letters and digits (`plain`), alone and with the word that follows them on the board.
+    """
     kept = sorted((competition.private / "shown").glob("*.csv"))
     names = [CONSTANT, *predicted_names(competition), *(path.stem.partition("-")[2] for path in kept)]
-    return {plain(name): name for name in names}
+    return {reads: name for name in names for reads in (plain(name), f"{plain(name)}baseline")}
 
 
 def read_methods(competition: Competition, part: str = "test") -> Methods:

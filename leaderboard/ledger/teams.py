@@ -9,7 +9,7 @@ name with words that are not Latin, and among East Asian scripts. Names that dif
 
 import hashlib
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from submission.errors import UnusableInput
 
@@ -85,10 +85,14 @@ def team_key(name: str) -> str:
 def plain(name: str) -> str:
     """Returns only the letters and digits of :func:`team_key`, which are equal for names that read alike.
 
+    Letters that are drawn like marks, such as U+02BC, an apostrophe, are left out too.
+
     >>> plain("ORA A") == plain("ora-a")
     True
     """
-    return "".join(character for character in team_key(name) if character.isalnum())
+    return "".join(
+        character for character in team_key(name) if character.isalnum() and _script(character) != "MODIFIER"
+    )
 
 
 def taken(name: str, others: Collection[str]) -> str | None:
@@ -101,18 +105,34 @@ def taken(name: str, others: Collection[str]) -> str | None:
     return next(found, None)
 
 
-def alike(names: Collection[str]) -> list[frozenset[str]]:
+def alike(names: Iterable[str]) -> list[frozenset[str]]:
     """Returns groups of names that may be one team: other spellings, or more words or a number at the end.
 
-    >>> [sorted(group) for group in alike(["A", "a.", "A B", "A2", "AB", "B 1", "B 2"])]
-    [['A', 'A B', 'A2', 'a.'], ['AB'], ['B 1'], ['B 2']]
+    A name joins the first group with a name like it, and never joins two groups to one: what the teams
+    before it were told must stay as it was.
+
+    >>> [sorted(group) for group in alike(["A B", "A", "a.", "A2", "AB", "B 1", "B 2", "B"])]
+    [['A', 'A B', 'A2', 'a.'], ['AB'], ['B', 'B 1'], ['B 2']]
+
+    Args:
+        names: Names of teams in the order of their first submissions.
     """
-    groups: dict[tuple[str, ...], set[str]] = {}
-    for words, name in sorted(((_words(name), name) for name in set(names)), key=lambda pair: pair[0]):
+    groups: list[set[str]] = []
+    whole: dict[tuple[str, ...], int] = {}
+    begun: dict[tuple[str, ...], int] = {}
+    for name in dict.fromkeys(names):
+        words = _words(name)
         begins = [words[:end] for end in range(1, len(words) + 1)]
         begins.append((*words[:-1], words[-1].rstrip("0123456789")))
-        groups.setdefault(next((each for each in begins if each in groups), words), set()).add(name)
-    return [frozenset(group) for group in groups.values()]
+        like = [whole[each] for each in begins if each in whole] + [begun.get(words, len(groups))]
+        place = min(like)
+        if place == len(groups):
+            groups.append(set())
+        groups[place].add(name)
+        whole.setdefault(words, place)
+        for each in begins:
+            begun.setdefault(each, place)
+    return [frozenset(group) for group in groups]
 
 
 def _words(name: str) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from leaderboard.ledger.chain import COLUMNS, GENESIS, link
 from leaderboard.ledger.store import keep
-from leaderboard.ledger.teams import check_team, team_id
+from leaderboard.ledger.teams import check_team, team_id, team_key
+from submission.errors import UnusableInput
 from submission.scoring import SubmissionScore
 
 
@@ -43,7 +44,7 @@ class Transaction:
         """Returns the times of the team's submissions, in order, invalid ones included."""
         found = self._connection.execute(
             "SELECT time FROM events WHERE team_id = ? AND event = 'submission' ORDER BY number",
-            [team_id(team)],
+            [self._id(team)],
         )
         return [datetime.fromisoformat(time) for (time,) in found]
 
@@ -59,7 +60,7 @@ class Transaction:
         found = self._connection.execute(
             "SELECT entry FROM events WHERE team_id = ? AND event = 'submission' AND status = 'scored' "
             "ORDER BY number",
-            [team_id(team)],
+            [self._id(team)],
         )
         return [number for (number,) in found]
 
@@ -67,9 +68,22 @@ class Transaction:
         """Returns the number of the team's first submission of the file with this SHA-256; None for none."""
         found = self._connection.execute(
             "SELECT min(entry) FROM events WHERE team_id = ? AND event = 'submission' AND digest = ?",
-            [team_id(team), digest],
+            [self._id(team), digest],
         ).fetchone()
         return found[0]
+
+    def _id(self, team: str) -> str:
+        """Returns the id of a team; raises UnusableInput if the ledger has it for another name.
+
+        An id has 40 bits of a hash, so that somebody could search for a name with another team's id.
+        """
+        found = team_id(team)
+        row = self._connection.execute(
+            "SELECT team FROM events WHERE team_id = ? LIMIT 1", [found]
+        ).fetchone()
+        if row and team_key(row[0]) != team_key(team):
+            raise UnusableInput(f"team name {team!r} has the id of team {row[0]!r}: use another name")
+        return found
 
     def solution(self) -> str | None:
         """Returns the hash of the newest version of the solution; None before anything was scored."""
@@ -108,7 +122,7 @@ class Transaction:
             "submission",
             entry=number,
             team=check_team(team),
-            team_id=team_id(team),
+            team_id=self._id(team),
             digest=digest,
             status="invalid" if scores is None else "scored",
             scorer=scorer,
@@ -121,7 +135,7 @@ class Transaction:
     def select(self, time: datetime, team: str, numbers: Sequence[int]) -> None:
         """Record that the submissions `numbers` count for the team at the end; empty for no choice."""
         note = " ".join(map(str, numbers))
-        self._append(time, "selection", team=check_team(team), team_id=team_id(team), note=note)
+        self._append(time, "selection", team=check_team(team), team_id=self._id(team), note=note)
 
     def rescore(
         self, time: datetime, solution: str, note: str, scores: Mapping[int, SubmissionScore], scorer: str

@@ -143,6 +143,18 @@ def test_guarded_counts_teams_of_a_like_name_together(large: Competition, hand_i
     assert not hand_in(dense(competition, 99), "Others").answer.silent
 
 
+def test_nobody_takes_back_what_other_teams_were_told(large: Competition, hand_in: HandIn) -> None:
+    """A name that is like those of two teams joins the first, and their answers stay."""
+    competition = with_rules(large, feedback="guarded")
+    for seed in range(10):
+        hand_in(dense(competition, seed), "Team One")
+    assert not hand_in(noisy(competition, 2, 0), "Team Two").answer.silent
+    before = publish(competition).csv.read_text().splitlines()
+    assert hand_in(dense(competition, 10), "Team").answer.silent
+    after = publish(competition).csv.read_text().splitlines()
+    assert [line for line in after if ",Team," not in line] == before
+
+
 def test_what_is_refused_does_not_depend_on_the_labels(
     large: Competition, tmp_path: Path, clock: Clock
 ) -> None:

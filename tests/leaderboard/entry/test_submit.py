@@ -66,7 +66,9 @@ def test_the_scores_of_a_golden_leaderboard(competition: Competition, tmp_path: 
     assert submit(competition, tmp_path / "a.csv", "a", clock).answer.score == 13.23
 
 
-@pytest.mark.parametrize("team", ["fd", "FD", "F.D.", "constant", "Constant", "ora a", "Ｏｒａ－A"])
+@pytest.mark.parametrize(
+    "team", ["fd", "FD", "F.D.", "fd (baseline)", "constant", "Constant", "ora a", "Ｏｒａ－A"]
+)
 def test_no_team_takes_the_name_of_a_baseline(
     competition: Competition, halves: Path, clock: Clock, team: str
 ) -> None:
@@ -89,6 +91,17 @@ def test_no_team_takes_a_name_that_reads_like_another_teams(
         submit(competition, halves, team, clock)
     assert submit(competition, halves, "a", clock).number == 2
     assert submit(competition, halves, "A B", clock).number == 3
+
+
+def test_no_team_takes_a_name_with_another_teams_id(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    """SHA-256 begins with the same 40 bits for these two names."""
+    submit(competition, halves, "team 715633", clock)
+    with pytest.raises(UnusableInput, match=r"'team 1597333' has the id of team 'team 715633'"):
+        submit(competition, halves, "team 1597333", clock)
+    with pytest.raises(UnusableInput, match=r"has the id of team"):
+        select(competition, "team 1597333", [1], clock)
 
 
 def test_a_file_for_the_validation_sets_is_told_as_one(

@@ -154,7 +154,8 @@ def test_ids_are_stable_and_tell_teams_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("ora-a", "Ora A"), ("F.D.", "fd"), ("atc+lr", "ATC LR"), ("(x)", "Ｘ")]
+    ("one", "other"),
+    [("ora-a", "Ora A"), ("F.D.", "fd"), ("atc+lr", "ATC LR"), ("(x)", "Ｘ"), ("Ada", "Ada\u02bc")],
 )
 def test_names_that_differ_in_marks_or_case_read_alike(one: str, other: str) -> None:
     assert plain(one) == plain(other)
