@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -41,7 +42,7 @@ def metric(decimals: int, ids: Sequence[str]) -> str:
     text = Path(__file__).with_name("kaggle_metric.py").read_text(encoding="utf-8")
     text = text.replace("decimals: int = 2", f"decimals: int = {decimals}")
     # As the metric's own `digest`, whose module needs pandas.
-    digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(sorted(ids)).encode()).hexdigest()
     return text.replace('IDS = ""', f'IDS = "{digest}"')
 
 

@@ -6,6 +6,7 @@ which ids are public.
 """
 
 import hashlib
+import json
 import math
 from collections.abc import Iterable
 
@@ -60,7 +61,7 @@ def score(
 
 def digest(ids: Iterable[object]) -> str:
     """Returns the SHA-256 of ids, independent of their order."""
-    return hashlib.sha256("\n".join(sorted(map(str, ids))).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(sorted(map(str, ids))).encode()).hexdigest()
 
 
 def _checked(submission: pd.DataFrame, row_id: str) -> pd.Series:
@@ -70,7 +71,7 @@ def _checked(submission: pd.DataFrame, row_id: str) -> pd.Series:
             raise ParticipantVisibleError(f"The column {column!r} is missing: expected {row_id},prediction.")
     twice = submission[row_id][submission[row_id].duplicated()]
     if len(twice):
-        raise ParticipantVisibleError(f"The id {twice.iloc[0]!r} is given twice.")
+        raise ParticipantVisibleError(f"The id {str(twice.iloc[0])!r} is given twice.")
     given = submission["prediction"]
     if not pd.api.types.is_numeric_dtype(given) or pd.api.types.is_bool_dtype(given):
         raise ParticipantVisibleError("Predictions must be plain decimal numbers.")

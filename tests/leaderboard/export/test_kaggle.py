@@ -204,6 +204,17 @@ def test_a_file_without_the_ids_of_one_part_is_refused_and_none_is_named(out: Pa
         module.score(rows, part.iloc[1:], "id", aligned=True)
 
 
+def test_two_ids_in_one_field_are_not_both_ids(out: Path) -> None:
+    """Else a score would say that neither is in the part that counts."""
+    module, solution = loaded(out / "host/metric.py"), pd.read_csv(out / "host/solution.csv")
+    sample = pd.read_csv(out / "data/sample_submission.csv")
+    first, second = sorted(solution["id"])[:2]
+    others = solution[~solution["id"].isin([first, second])]
+    fewer = sample[sample["id"] != second].replace({"id": {first: f"{first}\n{second}"}})
+    with pytest.raises(module.ParticipantVisibleError, match="exactly the ids"):
+        module.score(others, fewer, "id")
+
+
 def test_in_a_competition_of_other_decimals_the_metric_has_them(
     competition: Competition, tmp_path: Path
 ) -> None:
