@@ -1,18 +1,27 @@
 """The command `unseen estimate`."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Exit, Option, echo
+from typer import Argument, Context, Exit, Option, echo
 
 from submission import UnusableInput
 from submission.options import AsJson, Device, Many, Network
 
+OF_IMAGES = (
+    *("model", "labelled", "network", "train_sets", "referee", "rotations", "image_size", "resize"),
+    *("skip_unreadable", "device", "engine"),
+)
+"""The options of an estimate from a model and images; the first two are required."""
+OF_LOGITS = ("logits", "labels", "second", "features", "probabilities")
+"""The options of an estimate from logits; the first two are required."""
+
 
 def estimate(
+    context: Context,
     unlabelled: Annotated[
         list[Path],
         Option(metavar="FILE|DIR", help="A set without labels, logits or images; more may follow as SETs."),
@@ -93,11 +102,7 @@ def estimate(
         raise UnusableInput(f"--fail-below must be a fraction in [0, 1], got {fail_below:g}")
 
     given, images = [*unlabelled, *(sets or [])], None
-    of_model = {"--referee": referee, "--network": network, "--rotations": rotations}
-    _check_options(
-        {"--model": model, "--labelled": labelled, **of_model},
-        {"--logits": logits, "--labels": labels, "--second": second, "--features": features},
-    )
+    _check_options([name for name in context.params if _is_typed(context, name)])
 
     from oracle.estimate.from_logits import estimate as run
     from oracle.estimate.inputs import read_classes
@@ -140,19 +145,29 @@ def _parted(files: Many) -> tuple[str, list[str]] | None:
     return (files[0], files[1:]) if files else None
 
 
-def _check_options(of_images: Mapping[str, object], of_logits: Mapping[str, object]) -> None:
+def _is_typed(context: Context, name: str) -> bool:
+    """Returns True if the user gave the option, whatever its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _check_options(typed: Sequence[str]) -> None:
     """Raise UnusableInput unless the first two options of one kind are given, and none of the other kind."""
     pairs = "give --logits and --labels, or --model and --labelled"
-    kinds = [[name for name, value in kind.items() if value] for kind in (of_images, of_logits)]
-    missing = [[name for name in list(kind)[:2] if not kind[name]] for kind in (of_images, of_logits)]
+    kinds = [[name for name in kind if name in typed] for kind in (OF_IMAGES, OF_LOGITS)]
+    missing = [[name for name in kind[:2] if name not in typed] for kind in (OF_IMAGES, OF_LOGITS)]
     if not any(kinds):
         raise UnusableInput(pairs)
     if all(kinds):
         surplus = kinds[0] if missing[0] else kinds[1]
-        raise UnusableInput(f"{pairs}: leave out {' and '.join(surplus)}")
+        raise UnusableInput(f"{pairs}: leave out {_flags(surplus)}")
     lacking = missing[0] if kinds[0] else missing[1]
     if lacking:
-        raise UnusableInput(f"{pairs}: also give {' and '.join(lacking)}")
+        raise UnusableInput(f"{pairs}: also give {_flags(lacking)}")
+
+
+def _flags(names: Sequence[str]) -> str:
+    return " and ".join(f"--{name.replace('_', '-')}" for name in names)
 
 
 def _check_images(model: str, paths: Sequence[Path]) -> None:

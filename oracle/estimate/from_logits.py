@@ -10,6 +10,7 @@ from oracle.estimate.fitted import CENTRES, Fitted, Learnt
 from oracle.estimate.inputs import (
     Array,
     Sets,
+    check_rules,
     comparable,
     each_beside,
     read_features,
@@ -109,10 +110,7 @@ def estimate_seen(
     Raises:
         UnusableInput: Level, margin or window is out of range.
     """
-    if not 0 < level < 1:
-        raise UnusableInput(f"--level must lie between 0 and 1, got {level:g}")
-    if not 0 <= margin <= 1:
-        raise UnusableInput(f"--margin must be a fraction in [0, 1], got {margin:g}")
+    check_rules(margin, level, window)
     if window is not None:
         seen = {
             f"{name} {rows[0]}": _part(whole, rows, f"{name} {rows[0]}")

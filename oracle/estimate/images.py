@@ -17,7 +17,7 @@ from baselines.contract.intervals import Remoteness
 from oracle.estimate.estimation import Estimation
 from oracle.estimate.fitted import Learnt
 from oracle.estimate.from_logits import estimate_seen, with_features
-from oracle.estimate.inputs import FEWEST, set_names, windows
+from oracle.estimate.inputs import FEWEST, check_rules, set_names, windows
 from oracle.estimate.page import Pictures
 from oracle.unseen_best import UnseenBest
 from starter.build.referees import SAME, Fitted, fit_referees, load_referees
@@ -39,6 +39,9 @@ from submission.arrays import IntArray
 from submission.errors import UnusableInput, unusable
 
 GROUP = "wide"
+"""Group of the operations that make meta-train sets."""
+LEAST_SETS = 6
+"""Smallest number of meta-train sets, if there are any."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Asked:
         window: Number of images in each part that the sets are cut into; None for whole sets.
 
     Raises:
-        UnusableInput: `train_sets` is out of range, or 0 with referees or rotations.
+        UnusableInput: `train_sets` is out of range, or 0 with referees or rotations; or as `check_rules`.
     """
 
     train_sets: int = 24
@@ -76,14 +79,12 @@ class Asked:
     rotations: bool = False
 
     def __post_init__(self) -> None:
+        check_rules(self.margin, self.level, self.window)
         if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
             raise UnusableInput(f"--train-sets must be 0, or {LEAST_SETS} to 1,000, got {self.train_sets}")
         if (self.referees or self.rotations) and not self.train_sets:
             option = "--referee" if self.referees else "--rotations"
             raise UnusableInput(f"{option} is read by unseen-best alone: it needs --train-sets")
-
-
-LEAST_SETS = 6
 
 
 def fit_of(image_size: int, resize: str, skip: float = 0.01) -> Fit:

@@ -28,6 +28,16 @@ Sets = Array | Sequence[Array] | Mapping[str, Array]
 """One set, several in a list, or several by name."""
 
 
+def check_rules(margin: float, level: float, window: int | None) -> None:
+    """Raise UnusableInput if the margin, the intervals' level or the size of windows is out of range."""
+    if not 0 < level < 1:
+        raise UnusableInput(f"--level must lie between 0 and 1, got {level:g}")
+    if not 0 <= margin <= 1:
+        raise UnusableInput(f"--margin must be a fraction in [0, 1], got {margin:g}")
+    if window is not None and window < SMALLEST:
+        raise UnusableInput(f"--window must be {SMALLEST} images or more, got {window}")
+
+
 def read_classes(path: Path) -> tuple[str, ...]:
     """Returns the names of classes in a text file, one a line; empty lines are skipped.
 
@@ -92,10 +102,12 @@ def read_labels(given: Array, logits: FloatArray) -> IntArray:
         raise UnusableInput(f"{name} must be ({n},), a label an image of the logits, got {values.shape}")
     if not np.isfinite(values).all() or (values != np.rint(values)).any():
         raise UnusableInput(f"{name} must hold whole numbers, the columns of the classes, 0 to {k - 1}")
+    if values.min() < 0 or values.max() >= k:
+        wrong = values.min() if values.min() < 0 else values.max()
+        raise UnusableInput(
+            f"{name} holds {wrong:g}, but the logits have {k} columns: labels are 0 to {k - 1}"
+        )
     labels = values.astype(np.int64)
-    if labels.min() < 0 or labels.max() >= k:
-        wrong = labels.min() if labels.min() < 0 else labels.max()
-        raise UnusableInput(f"{name} holds {wrong}, but the logits have {k} columns: labels are 0 to {k - 1}")
     if n < FEWEST:
         raise UnusableInput(f"{n} labelled images are too few: give {FEWEST} or more, better 1,000")
     if len(np.unique(labels)) == 1:
@@ -134,7 +146,7 @@ def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[st
             sets have the same name.
     """
     if isinstance(given, Mapping):
-        named: list[tuple[str, Array]] = list(given.items())
+        named: list[tuple[str, Array]] = [(str(name), each) for name, each in given.items()]
     else:
         several = [given] if isinstance(given, np.ndarray | Path | str) else list(given)
         called = iter(set_names([Path(each) for each in several if isinstance(each, Path | str)]))
@@ -171,10 +183,10 @@ def each_beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> d
     """
     labelled, sets = given
     if isinstance(sets, Mapping):
-        if sets.keys() != set(names):
-            odd = sorted(map(str, sets.keys() ^ set(names)))[0]
-            raise UnusableInput(f"{what} and logits are of other sets: {odd!r} has not both")
-        return {"": labelled, **{name: sets[name] for name in names}}
+        named = {str(name): each for name, each in sets.items()}
+        if odd := sorted(named.keys() ^ set(names)):
+            raise UnusableInput(f"{what} and logits are of other sets: {odd[0]!r} has not both")
+        return {"": labelled, **named}
     several = [sets] if isinstance(sets, np.ndarray | Path | str) else list(sets)
     if len(several) != len(names):
         raise UnusableInput(
@@ -219,12 +231,7 @@ def windows(images: int, size: int) -> list[IntArray]:
 
     >>> [len(rows) for rows in windows(250, 100)], [len(rows) for rows in windows(240, 100)]
     ([100, 100, 50], [100, 140])
-
-    Raises:
-        UnusableInput: The size is below 20.
     """
-    if size < SMALLEST:
-        raise UnusableInput(f"--window must be {SMALLEST} images or more, got {size}")
     starts = list(range(0, images, size))
     if len(starts) > 1 and images - starts[-1] < size / 2:
         starts.pop()
@@ -232,9 +239,14 @@ def windows(images: int, size: int) -> list[IntArray]:
 
 
 def _check_finite(name: str, values: NDArray[Any]) -> None:
-    if not np.isfinite(values).all():
-        row = int((~np.isfinite(values)).any(axis=1).argmax())
-        raise UnusableInput(f"{name} holds NaN or infinite values, first in row {row}: leave such images out")
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(values.astype(np.float32, copy=False))
+    if not finite.all():
+        row = int((~finite).any(axis=1).argmax())
+        raise UnusableInput(
+            f"{name} holds NaN, infinite or too large values (above 3e38), first in row {row}: leave such "
+            "images out"
+        )
 
 
 def _named(given: Array, what: str) -> tuple[str, NDArray[Any]]:

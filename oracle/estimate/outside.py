@@ -46,7 +46,7 @@ class Labelled:
             self._usual[n] = self._compared(n)
         remoteness, usual = self._usual[n]
         found = remoteness.distance(observation)
-        if observation.features is None:
+        if observation.features is None or usual == 0:  # features that are the same for all images
             return found
         rows = np.linspace(0, len(observation) - 1, n).astype(np.int64)
         return max(found, _frechet(self.source.observation, observation.take(rows)) / usual)

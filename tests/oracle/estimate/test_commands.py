@@ -93,6 +93,10 @@ def test_a_job_can_go_by_the_exit_code(files):
             ("--referee", "lite0"),
             "error: give --logits and --labels, or --model and --labelled: leave out --referee",
         ),
+        (
+            ("--train-sets", "24", "--device", "cpu"),
+            "error: give --logits and --labels, or --model and --labelled: leave out --train-sets and --device",
+        ),
         (("--margin", "5"), "error: --margin must be a fraction in [0, 1], got 5\n"),
         (("--level", "5"), "error: --level must lie between 0 and 1, got 5\n"),
         (
@@ -113,6 +117,10 @@ def test_mistakes_get_one_line(files, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (
+            ("--model", "tiny=x.pt", "--labelled", "val", "--probabilities"),
+            "or --model and --labelled: leave out --probabilities",
+        ),
         ((), "give --logits and --labels, or --model and --labelled\n"),
         (("--logits", "val.npy"), "or --model and --labelled: also give --labels"),
         (("--features", "val.npy"), "or --model and --labelled: also give --logits and --labels"),

@@ -110,6 +110,14 @@ def test_features_tell_a_set_whose_logits_are_as_before(d):
     assert again.sets[1].outside == pytest.approx(moved.outside, rel=1e-3)
 
 
+def test_features_that_are_the_same_for_all_images_tell_nothing():
+    plain = unseen.estimate(LOGITS, LABELS, {2024: SAME})
+    features = np.ones((len(LOGITS), 3)), {2024: np.ones((len(SAME), 3))}
+    found = unseen.estimate(LOGITS, LABELS, {2024: SAME}, features=features)
+    assert found.sets[0].outside == plain.sets[0].outside
+    assert "2024" in str(found)
+
+
 def test_features_follow_their_windows():
     stream, features = np.vstack([SAME, SAME]), featured(SAME, 30)
     both = np.vstack([features, features + 1])

@@ -219,6 +219,7 @@ def test_the_page_shows_what_the_model_is_least_sure_of(photos, weights):
         (("--train-sets", "0", "--rotations"), "--rotations is read by unseen-best alone: it needs"),
         (("--image-size", "-1"), "--image-size must be 1 to 4096, got -1"),
         (("--resize", "bend"), "--resize must be crop, pad, stretch, got 'bend'"),
+        (("--level", "5", "--referee", "none.pt"), "--level must lie between 0 and 1, got 5"),
         (("--train-sets", "3"), "--train-sets must be 0, or 6 to 1,000, got 3"),
         (("--logits", "val.npy"), "give --logits and --labels, or --model and --labelled"),
     ],
