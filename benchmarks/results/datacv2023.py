@@ -48,7 +48,7 @@ CLASSIFIERS = ("resnet56", "repvgg_a0")
 PAPER = {
     "confscore": (6.99, 8.72),
     "entropy": (7.40, 9.09),
-    "atc+lr": (7.77, 8.13),
+    "atc-datacv": (7.77, 8.13),
     "fd": (4.99, 5.97),
     "ora-a": (3.16, 3.65),
     "ora-b": (3.93, 4.34),

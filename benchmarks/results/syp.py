@@ -181,7 +181,8 @@ def keys_of(competition: Competition) -> list[tuple[str, str]]:
 def lines(stage: Stage, competition: Competition) -> list[dict[str, object]]:
     """The stage's lines, fitted or read."""
     runs = fit_rows(competition, rows(stage), stage.seeds, progress=False)
-    made = lines_of(competition, runs, keys_of(competition), stage.table)
+    number = "1" if stage.table == "rotation" else stage.table
+    made = lines_of(competition, runs, keys_of(competition), number)
     told = {"table": stage.table, "classifier": stage.classifier, "variant": stage.variant}
     return [
         {**told, **{name: value for name, value in zip(HEADER, line, strict=True) if name != "subject"}}
@@ -208,11 +209,11 @@ def page_tables(lines: Sequence[Mapping[str, str]], told: Mapping[str, str]) -> 
         if table == "curves":
             made.setdefault("syp-curves", []).append({**about, **trained, "validation sets": whole["rmse"]})
             continue
-        given = published(table, row, classifier)
+        number = "1" if table == "rotation" else table
+        given = published(number, row, classifier)
         about["paper"] = "" if math.isnan(given) else f"{given:.2f}"
         shown = f"{whole['rmse']} ({whole['sd']})" if whole["sd"] else whole["rmse"]
         by_group = {group: groups[group]["rmse"] for group in GROUPS}
-        number = "1" if table == "rotation" else table
         about["table"] = number
         name = f"syp-{'table-1' if number == '1' else 'ablations'}-{classifier.replace('_', '-')}"
         span = {"95 %": f"{whole['low']} to {whole['high']}"} if number == "1" else {}

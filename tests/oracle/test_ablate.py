@@ -10,7 +10,7 @@ from baselines import BASELINES
 from baselines.report.report import run_report
 from oracle import ORACLES, OraA, OraB, Syp
 from oracle.ablate import METHODS, TABLES, TRAINING, _key, ablate, rows_of
-from oracle.published import published
+from oracle.published import PAPER, published
 from submission import UnusableInput
 
 KIT = {**BASELINES, **ORACLES}
@@ -58,14 +58,22 @@ def test_numbers_are_the_reports_and_the_plot_is_written(contest, methods):
     assert "rotation" in str(found)
 
 
+def test_every_number_of_the_paper_has_a_row(methods):
+    assert {table for table, _ in PAPER} == {"1", "2", "3", "4", "5"}
+    assert all(row in rows_of(table, methods) for table, row in PAPER)
+
+
 def test_the_papers_numbers_stand_beside_those_over_all_sets(contest, methods):
     found = ablate(contest, "3", methods, progress=False)
     lines = list(csv.DictReader(found.table.read_text().splitlines()))
     paper = {(line["row"], line["group"]): line["paper"] for line in lines}
-    assert (paper["entropy", "all"], paper["+ atc", "all"], paper["+ fd", "all"]) == ("6.11", "6.11", "")
+    assert (paper["entropy", "all"], paper["+ atc", "all"], paper["+ fd", "all"]) == ("6.11", "6.11", "2.92")
     assert {number for (_, group), number in paper.items() if group != "all"} == {""}
-    assert published("1", "syp", "repvgg_a0") == 3.65
-    assert math.isnan(published("4", "r = 2", "resnet56"))
+    assert published("1", "ora-a", "repvgg_a0") == 3.65
+    assert published("1", "atc-datacv", "resnet56") == 7.77  # by the starter kit, with the threshold as there
+    assert published("4", "r = 2", "small") == 3.22
+    assert math.isnan(published("1", "atc+lr", "resnet56"))
+    assert math.isnan(published("1", "syp", "resnet56"))
     text = str(found)
     assert "paper: the RMSE that the paper gives" in text
     assert ("undertrained: fits in which" in text) == any(line["undertrained"] for line in lines)
