@@ -26,6 +26,7 @@ from starter.classifiers.weights import check_pretrained, headed
 from starter.encoders import ImageEncoder
 from starter.encoders.choose import of_encoders
 from starter.observing.referee import half_features
+from starter.sources.download import OFFICIAL
 from starter.sources.glyphs.digits import CLASSES
 from starter.sources.oodsets import CIFAR10, count_ind_images
 from starter.sources.sources import check_own_size, load_images, load_source, set_names
@@ -198,14 +199,17 @@ def _source(settings: Settings) -> _Source:
 
 
 def _classifier(spec: str, source: _Source, settings: Settings, device: str) -> Classifier:
-    """Returns the classifier, with untrained weights (which take as long) if its own are not here yet."""
+    """Returns the classifier, with untrained weights (which take as long) where its own are still to come.
+
+    These are official ones, which a build downloads, and those of an architecture that is named alone.
+    """
     name, _, weights = spec.partition("=")
     if is_library(weights):
         name, _, weights = weights.partition("=")
     if is_library(name) and not weights:
         check_pretrained(name, len(source.classes))
     precision, engine = settings.precision, settings.engine
-    known = name in ARCHITECTURES or is_library(name)
+    known = name in OFFICIAL if weights == "official" else name in ARCHITECTURES or is_library(name)
     if weights not in ("", "official") or not known:
         return load_classifier(spec, source.classes, precision, device, source.size, engine)
     with torch.random.fork_rng(devices=[]):

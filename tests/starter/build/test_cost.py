@@ -171,6 +171,7 @@ def test_reads_as_text():
         ({"classifiers": ("net",)}, "there is no architecture net; the kit has"),
         ({"classifiers": ("small=gone.pt",)}, r"gone\.pt"),
         ({"classifiers": ("net=official",)}, "official weights exist for"),
+        ({"classifiers": ("resnet18=official",)}, "official weights exist for resnet56, repvgg_a0 only"),
     ],
 )
 def test_what_a_build_would_refuse_is_refused(settings, changes, message):
