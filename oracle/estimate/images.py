@@ -23,7 +23,7 @@ from oracle.unseen_best import UnseenBest
 from starter.build.referees import SAME, Fitted, fit_referees, load_referees
 from starter.classifiers import Classifier, load_classifier
 from starter.classifiers.engine import chosen
-from starter.classifiers.weights import OtherClasses
+from starter.classifiers.weightsfile import OtherClasses
 from starter.encoders import ImageEncoder
 from starter.images.files import open_tree
 from starter.images.imageset import ImageSet

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from starter.classifiers.networks.zoo import LibraryNetwork, pretrained_state
-from starter.classifiers.weights import WeightsFile, fitting
+from starter.classifiers.weightsfile import WeightsFile, fitting
 from starter.encoders.encoder import finite_rows
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput

@@ -23,7 +23,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
 from tqdm import tqdm
 
-from starter.classifiers.weights import with_sorted_header
+from starter.classifiers.weightsfile import with_sorted_header
 from starter.encoders.captions import Captioned
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput

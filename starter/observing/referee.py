@@ -23,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from starter.classifiers.weights import with_sorted_header
+from starter.classifiers.weightsfile import with_sorted_header
 from starter.encoders.encoder import ImageEncoder
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.sets.rendering import FromRecipe, Rendering

@@ -25,7 +25,7 @@ from starter.classifiers import (
     save_classifier,
     weights,
 )
-from starter.classifiers.weights import WeightsFile
+from starter.classifiers.weightsfile import WeightsFile
 from starter.sources import download as official
 from submission.errors import UnusableInput
 
