@@ -8,7 +8,7 @@ import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +88,13 @@ def load_classifier(
         official = f" or {name}=official" if name in OFFICIAL else ""
         raise UnusableInput(f"classifier {spec!r} has no weights: pass {name}=PATH{official}")
     check_device(device)
-    to_be = name, tuple(classes), precision, device, engine, size
+    wanted = _Wanted(name, tuple(classes), precision, device, engine, size)
     if not weights:
-        return _librarys(known, *to_be)
+        return _librarys(known, wanted)
     if own_network(spec):
         if name in ARCHITECTURES:
             raise UnusableInput(f"classifier {spec!r}: {name} is a network of the kit; name yours otherwise")
-        return _users(weights, *to_be)
+        return _users(weights, wanted)
     if weights != "official":
         path = Path(weights)
     elif name in OFFICIAL:
@@ -111,7 +111,7 @@ def load_classifier(
         made, asked = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
         raise OtherClasses(f"{path} was made for the classes {made}, not for {asked}")
     try:
-        return _classifier(file, arch, *to_be)
+        return _of_file(file, arch, wanted)
     except OtherClasses as error:
         fitted = f"unseen train --arch {arch} --start {path} fits it to yours"
         raise OtherClasses(f"{error}: {fitted}") from error
@@ -136,7 +136,8 @@ def read_classifier(
         raise UnusableInput(
             f"{path} does not tell its architecture and classes: load it as NAME=PATH instead"
         )
-    return _classifier(file, file.arch, name or path.stem, file.classes, precision, device, engine)
+    wanted = _Wanted(name or path.stem, file.classes, precision, device, engine)
+    return _of_file(file, file.arch, wanted)
 
 
 def save_classifier(classifier: Classifier, path: Path) -> None:
@@ -174,31 +175,6 @@ def classifier_of(parts: Mapping[str, Any]) -> Classifier:
     network.load_state_dict({name: torch.from_numpy(values) for name, values in parts["state"].items()})
     names = ("name", "arch", "classes", "mean", "std", "precision", "device", "engine")
     return Classifier(network=network, **{name: parts[name] for name in names})
-
-
-def _classifier(
-    file: WeightsFile,
-    arch: str,
-    name: str,
-    classes: tuple[str, ...],
-    precision: str,
-    device: str,
-    engine: str,
-    size: tuple[int, int] | None = None,
-) -> Classifier:
-    try:
-        # The kit's networks need no memory and no random numbers for weights that are replaced at once.
-        with torch.device("meta") if arch in ARCHITECTURES else nullcontext():
-            network = new_network(arch, len(classes))
-    except UnusableInput as error:
-        raise UnusableInput(f"{file.path}: {error}") from error
-    network.load_state_dict(fitting(file, arch, network), assign=True)
-    try:
-        mean, std = file.normalisation(*_normalisation(network))
-        arch = headed(network, arch, size, len(classes))
-        return Classifier(name, arch, network, classes, mean, std, precision, device, engine)
-    except ValueError as error:
-        raise UnusableInput(f"{file.path}: {error}") from error
 
 
 def headed(network: Network, arch: str, size: tuple[int, int] | None, classes: int) -> str:
@@ -283,23 +259,6 @@ def _of_classes(network: Network, arch: str) -> list[str]:
     return [name for name in (f"{head}.weight", f"{head}.bias") if name in own]
 
 
-def _librarys(
-    arch: str,
-    name: str,
-    classes: tuple[str, ...],
-    precision: str,
-    device: str,
-    engine: str,
-    size: tuple[int, int] | None,
-) -> Classifier:
-    """Returns a library's network with the library's weights."""
-    check_pretrained(arch, len(classes))
-    network = new_network(arch, len(classes))
-    network.load_state_dict(pretrained_state(arch.partition("@")[0]))
-    arch = headed(network, arch, size, len(classes))
-    return Classifier(name, arch, network, classes, *_normalisation(network), precision, device, engine)
-
-
 def check_pretrained(arch: str, classes: int) -> None:
     """Check, before anything is downloaded, that a library's own weights are for this number of classes.
 
@@ -312,28 +271,62 @@ def check_pretrained(arch: str, classes: int) -> None:
         raise OtherClasses(f"{arch} tells {told} classes apart, not {classes}: {fitted}")
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What is asked of a classifier, besides its network; see `Classifier` and `load_classifier`."""
+
+    name: str
+    classes: tuple[str, ...]
+    precision: str
+    device: str
+    engine: str
+    size: tuple[int, int] | None = None
+
+    def of(
+        self, network: Network, arch: str, where: object, normalisation: tuple[Triple, Triple]
+    ) -> Classifier:
+        """Returns the classifier with this network.
+
+        Raises:
+            UnusableInput: as `headed`; or classes or normalisation cannot be used: the message names `where`.
+        """
+        arch, place = headed(network, arch, self.size, len(self.classes)), (self.device, self.engine)
+        try:
+            return Classifier(self.name, arch, network, self.classes, *normalisation, self.precision, *place)
+        except ValueError as error:
+            raise UnusableInput(f"{where}: {error}") from error
+
+
+def _of_file(file: WeightsFile, arch: str, wanted: _Wanted) -> Classifier:
+    """Returns a network with the weights of a file."""
+    try:
+        # The kit's networks need no memory and no random numbers for weights that are replaced at once.
+        with torch.device("meta") if arch in ARCHITECTURES else nullcontext():
+            network = new_network(arch, len(wanted.classes))
+    except UnusableInput as error:
+        raise UnusableInput(f"{file.path}: {error}") from error
+    network.load_state_dict(fitting(file, arch, network), assign=True)
+    return wanted.of(network, arch, file.path, file.normalisation(*_normalisation(network)))
+
+
+def _librarys(arch: str, wanted: _Wanted) -> Classifier:
+    """Returns a library's network with the library's weights."""
+    check_pretrained(arch, len(wanted.classes))
+    network = new_network(arch, len(wanted.classes))
+    network.load_state_dict(pretrained_state(arch.partition("@")[0]))
+    return wanted.of(network, arch, arch, _normalisation(network))
+
+
+def _users(arch: str, wanted: _Wanted) -> Classifier:
+    """Returns the user's own network, with its weights and its normalisation."""
+    spec = arch.partition("@")[0]
+    use_network(spec)
+    network = new_network(arch, len(wanted.classes))
+    return wanted.of(network, arch, spec, _normalisation(network))
+
+
 def _normalisation(network: Network) -> tuple[Triple, Triple]:
     """Returns the mean and standard deviation of the network itself, or else of CIFAR-10."""
     if not isinstance(network, BodyNetwork):
         return CIFAR10_MEAN, CIFAR10_STD
     return network.triple("mean") or CIFAR10_MEAN, network.triple("std") or CIFAR10_STD
-
-
-def _users(
-    arch: str,
-    name: str,
-    classes: tuple[str, ...],
-    precision: str,
-    device: str,
-    engine: str,
-    size: tuple[int, int] | None,
-) -> Classifier:
-    """Returns the user's own network, with its weights and its normalisation."""
-    spec = arch.partition("@")[0]
-    use_network(spec)
-    network = new_network(arch, len(classes))
-    try:
-        arch = headed(network, arch, size, len(classes))
-        return Classifier(name, arch, network, classes, *_normalisation(network), precision, device, engine)
-    except ValueError as error:
-        raise UnusableInput(f"{spec}: {error}") from error
