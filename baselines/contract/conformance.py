@@ -1,7 +1,6 @@
 """The public conformance suite: the rules of the contract, checked by `unseen check-method`."""
 
 import dataclasses
-import hashlib
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
-from baselines.contract.guard import folder_of, fractions_problem, told, undeclared
+from baselines.contract.guard import fingerprint, folder_of, fractions_problem, told, undeclared
 from starter.observing.observation import (
     IMAGE_STATS,
     PEER,
@@ -163,9 +162,9 @@ class Trial:
     def fit(self) -> "Fit":
         """The fitted method."""
         method, meta = clone(self.method), self.meta()
-        before = _fingerprint([meta])
+        before = fingerprint([meta])
         returned = method.fit(meta)
-        return Fit(method, returned is method, _fingerprint([meta]) != before)
+        return Fit(method, returned is method, fingerprint([meta]) != before)
 
     @cached_property
     def predictions(self) -> FloatArray:
@@ -234,9 +233,9 @@ def _inputs_unchanged(trial: Trial) -> str:
     if trial.fit.changed_meta:
         return "fit changes the meta-train sets"
     targets = trial.targets()
-    before = _fingerprint(targets)
+    before = fingerprint(targets)
     trial.fit.method.predict(targets)
-    return "" if _fingerprint(targets) == before else "predict changes the observations"
+    return "" if fingerprint(targets) == before else "predict changes the observations"
 
 
 def _same_seed_same_numbers(trial: Trial) -> str:
@@ -297,16 +296,3 @@ def _permuted(seen: Seen, seed: int) -> Seen:
         scores = seen.scores[order]
         return dataclasses.replace(seen, observation=seen.observation.take(order), scores=scores)
     return seen.take(order)
-
-
-def _fingerprint(values: object) -> str:
-    """Returns a text that changes if any array inside the values changes."""
-    if isinstance(values, np.ndarray):
-        return repr((values.shape, values.dtype.str, hashlib.sha256(values.tobytes()).hexdigest()))
-    if dataclasses.is_dataclass(values):
-        return repr([(f.name, _fingerprint(getattr(values, f.name))) for f in dataclasses.fields(values)])
-    if isinstance(values, list):
-        return repr([_fingerprint(value) for value in values])
-    if isinstance(values, dict):
-        return _fingerprint(list(values.values()))
-    return repr(values) if isinstance(values, str | float | int | frozenset) else ""

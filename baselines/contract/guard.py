@@ -1,5 +1,7 @@
 """Functions that run a method of any author, and turn every failure into one line that names the method."""
 
+import dataclasses
+import hashlib
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -37,6 +39,23 @@ def guarded(name: str, step: str, method: Estimator) -> Iterator[None]:
         raise UnusableInput(
             f"{name} fails in {step}: {problem}; run `unseen check-method {name}` for details"
         ) from error
+
+
+@contextmanager
+def unchanged(name: str, method: Estimator, meta: MetaTrain) -> Iterator[None]:
+    """Fit and predict inside, and refuse a user's method that changed in place what all methods share.
+
+    Raises:
+        UnusableInput: the labelled source, its network or the targets are no longer what they were.
+    """
+    shared = [] if of_the_kit(type(method)) else [meta.source, meta.targets, list(meta.correct)]
+    before = fingerprint(shared)
+    yield
+    if fingerprint(shared) != before:
+        raise UnusableInput(
+            f"{name} changes the labelled source or the targets, which other methods read too: copy an array "
+            "or a network before you change it"
+        )
 
 
 def fitted(name: str, prototype: Estimator, subject: str, meta: MetaTrain) -> Estimator:
@@ -145,3 +164,18 @@ def folder_of(method_class: type[Estimator]) -> Path | None:
     """Returns the folder of the file that defines the class; None for a class without a file."""
     file = getattr(sys.modules.get(method_class.__module__), "__file__", None)
     return Path(file).parent if file else None
+
+
+def fingerprint(values: object) -> str:
+    """Returns a text that changes if any array or weight of a network inside the values changes."""
+    if isinstance(values, np.ndarray):
+        return repr((values.shape, values.dtype.str, hashlib.sha256(values.tobytes()).hexdigest()))
+    if hasattr(values, "state_dict"):
+        return fingerprint([weights.cpu().numpy() for weights in values.state_dict().values()])
+    if dataclasses.is_dataclass(values):
+        return repr([(f.name, fingerprint(getattr(values, f.name))) for f in dataclasses.fields(values)])
+    if isinstance(values, list):
+        return repr([found for value in values if (found := fingerprint(value))])
+    if isinstance(values, dict):
+        return fingerprint(list(values.values()))
+    return repr(values) if isinstance(values, str | float | int | frozenset) else ""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from baselines.contract.estimator import Estimator, Regressed, asked
 from baselines.contract.families import FEWEST
-from baselines.contract.guard import fitted, guarded, predict_each
+from baselines.contract.guard import fitted, guarded, predict_each, unchanged
 from starter.competition.sets import read_groups
 from starter.competition.subjects import open_subjects
 from starter.observing.observation import MetaTrain, Seen
@@ -250,8 +250,9 @@ def _run(
     observed: Sequence[Seen],
     intervals: bool,
 ) -> Run:
-    method = fitted(name, prototype, subject, meta)
-    predicted = np.array(list(predict_each(name, method, subject, observed).values()))
+    with unchanged(name, prototype, meta):
+        method = fitted(name, prototype, subject, meta)
+        predicted = np.array(list(predict_each(name, method, subject, observed).values()))
     around = None
     if (intervals or not method.refits) and len(meta.sets) > FEWEST:
         with guarded(name, f"predict intervals for {subject}", method):

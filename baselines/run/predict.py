@@ -8,7 +8,7 @@ from pathlib import Path
 from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator, asked
-from baselines.contract.guard import fitted, of_the_kit, predict_each
+from baselines.contract.guard import fitted, of_the_kit, predict_each, unchanged
 from baselines.run.log import log_run
 from starter.competition.cluster import Cluster
 from starter.competition.subjects import open_subjects
@@ -141,9 +141,10 @@ def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -
     """
     values: Parts = {part: {} for _, parts in observed.values() for part in parts}
     for subject, (meta, parts) in observed.items():
-        method = fitted(name, prototype, subject, meta)
-        for part, sets in parts.items():
-            values[part] |= predict_each(name, method, subject, sets)
+        with unchanged(name, prototype, meta):
+            method = fitted(name, prototype, subject, meta)
+            for part, sets in parts.items():
+                values[part] |= predict_each(name, method, subject, sets)
     return values
 
 

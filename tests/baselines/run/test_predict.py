@@ -174,6 +174,33 @@ def test_a_method_that_fails_is_named_with_the_set_and_the_line(contest, method,
     assert not list(contest.root.glob("*/mine*"))
 
 
+class ChangesTheSource(Half):
+    def _fit(self, meta):
+        self.source_ = meta.source
+
+    def _predict(self, observation):
+        self.source_.observation.logits[0] -= 1
+        return 0.5
+
+
+class ChangesTheTargets(Half):
+    def _fit(self, meta):
+        meta.targets.sort()
+
+
+class TrainsTheNetwork(Half):
+    def _fit(self, meta):
+        for weights in meta.source.classifier.network.parameters():
+            weights.add_(1)
+
+
+@pytest.mark.parametrize("method", [ChangesTheSource, ChangesTheTargets, TrainsTheNetwork])
+def test_what_all_methods_share_is_changed_by_none(contest, method):
+    with pytest.raises(UnusableInput, match=r"^mine:M changes the labelled source or the targets, which"):
+        predict(contest, {"mine:M": method(), "atc": BASELINES["atc"]}, progress=False)
+    assert not list(contest.root.glob("[sv]*/*"))
+
+
 def test_methods_that_finished_before_keep_their_files(contest):
     with pytest.raises(UnusableInput, match="b:B fails in"):
         predict(contest, {"a:A": Half(), "b:B": FailsInOneSet(), "c:C": Half()}, progress=False)
