@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from starter.observing.observation import Moments, Observation, ScoredMix, Source
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, why
 from submission.files import replacing
 
 FORMAT = 1
@@ -64,9 +64,9 @@ def read_saved(path: Path, method: str) -> tuple[dict[str, Any], dict[str, Any]]
             return _unpacked(document["parameters"], arrays), _unpacked(document["state"], arrays)
     except UnusableInput as error:
         raise UnusableInput(f"{path} cannot be used here: {error}") from error
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise UnusableInput(
-            f"{path} is not a saved method, or is damaged: save it again ({error})"
+            f"{path} is not a saved method, or is damaged: save it again ({why(error)})"
         ) from error
     if version != FORMAT:
         raise misfit(path)

@@ -60,6 +60,15 @@ def test_a_classifier_of_a_device_that_is_not_here_is_refused_as_that(tmp_path: 
         read_saved(tmp_path / "m", "Method")
 
 
+def test_a_classifier_of_other_weights_is_refused_in_one_line(tmp_path: Path) -> None:
+    write_saved(tmp_path / "m", "Method", {}, {"classifier": example_classifier()})
+    data = (tmp_path / "m").read_bytes().replace(rb"\"fc.weight\"", rb"\"fd.weight\"")
+    (tmp_path / "m").write_bytes(data)
+    with pytest.raises(UnusableInput, match=r"damaged: save it again \(.*fc\.weight.*\)$") as refused:
+        read_saved(tmp_path / "m", "Method")
+    assert "\n" not in str(refused.value)
+
+
 def test_the_same_method_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in "ab":
         BASELINES["fd"].fit(example_meta_train()).save(tmp_path / name)
