@@ -51,6 +51,6 @@ def check_before_deadline(competition: Competition, now: datetime) -> None:
     """
     if competition.deadline is not None and now >= competition.deadline:
         raise UnusableInput(
-            f"the deadline of {competition.name} was {competition.deadline:%Y-%m-%d %H:%M:%S} UTC: "
-            "nothing was entered"
+            f"the deadline of {competition.name} was {competition.deadline:%Y-%m-%d %H:%M:%S} UTC, and it is "
+            f"{now.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S}: nothing was entered"
         )

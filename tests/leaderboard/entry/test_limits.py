@@ -46,7 +46,8 @@ def test_the_deadline_itself_is_too_late(competition: Competition) -> None:
     with pytest.raises(UnusableInput) as caught:
         check_open(limited, "a", [], NOON.astimezone(timezone(HOUR)))
     assert str(caught.value) == (
-        "the deadline of Two classifiers was 2026-05-10 12:00:00 UTC: nothing was entered"
+        "the deadline of Two classifiers was 2026-05-10 12:00:00 UTC, and it is 2026-05-10 12:00:00: "
+        "nothing was entered"
     )
 
 
