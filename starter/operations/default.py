@@ -51,7 +51,7 @@ def _draw_brightness(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _brightness(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Multiply pixel values by `factor` (b, 3) and round."""
+    """Multiply pixel values by `factor` (b, 3) and round; imgaug cuts fractions off."""
     return compiled(scale_about, images, magnitudes["factor"], 0.0)
 
 
@@ -96,7 +96,7 @@ def _draw_contrast(rng: Generator, n: int, params: Params) -> Magnitudes:
 
 
 def _contrast(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
-    """Multiply distances from 127 by `factor` (b, 3) and round."""
+    """Multiply distances from 127 by `factor` (b, 3) and round; imgaug cuts fractions off."""
     return compiled(scale_about, images, magnitudes["factor"], 127.0)
 
 

@@ -26,6 +26,20 @@ def test_equal_families_give_the_interval_of_a_chi_square_with_as_many_degrees_o
     np.testing.assert_allclose([low, high], ends, rtol=1e-6)
 
 
+@pytest.mark.parametrize("families", [6, 9, 30])
+def test_unequal_families_against_a_loop(families):
+    rng = np.random.default_rng(families)
+    sizes = rng.integers(1, 9, families).astype(float)
+    sums = rng.gamma(0.7, 1, families) * sizes
+    others = [np.arange(families) != i for i in range(families)]
+    logs = [np.log(sums[kept].sum() / sizes[kept].sum()) for kept in others]
+    variance = (families - 1) / families * sum((each - np.mean(logs)) ** 2 for each in logs)
+    variance *= (stats.t.ppf(0.975, families - 1) / stats.norm.ppf(0.975)) ** 2
+    freedom = np.clip(2 / variance, 1, families)
+    ends = np.sqrt(sums.sum() / sizes.sum() * freedom / stats.chi2.ppf([0.985, 0.015], freedom))
+    np.testing.assert_allclose(rmse_interval(sums, sizes), ends, rtol=1e-3)
+
+
 @pytest.mark.slow
 @given(st.lists(st.floats(0.01, 100), min_size=6, max_size=30), st.floats(0.1, 10))
 def test_the_rmse_lies_inside_and_the_unit_only_scales(sums, unit):
