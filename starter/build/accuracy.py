@@ -13,7 +13,7 @@ from tqdm import tqdm
 from starter.build.cells import grid_input, open_ruler, plan_grid
 from starter.build.draft import Key, Truth
 from starter.build.folder import Claim
-from starter.build.plan import AtPath, OfCell, Planned, check_set_size, plan_part, plan_train
+from starter.build.plan import AtPath, OfCell, Planned, check_sizes, plan_part, plan_train
 from starter.build.referees import (
     Fitted,
     check_differs,
@@ -58,12 +58,13 @@ def plan_accuracy(plan: AccuracyPlan, claim: Claim, splits: Splits, device: str)
     """Plan the sets of every part.
 
     Raises:
-        UnusableInput: see `plan_train`, `plan_part` and `plan_grid`; or test images are public with labels.
+        UnusableInput: see `plan_train`, `check_sizes`, `plan_part` and `plan_grid`; or test images are public
+            with labels.
     """
-    settings = claim.settings
-    if not (settings.grid or plan.datacv_splits):
-        counts = {"validation": len(splits.val_base), "test": len(splits.test_base)}
-        check_set_size(settings, counts, splits.tested)
+    settings, train = claim.settings, plan_train(claim.settings, plan)
+    bases = {"train": splits.meta_base, "val": splits.val_base, "test": splits.test_base}
+    counts = {"validation": len(bases["val"]), "test": len(bases["test"]), "meta-train": len(bases["train"])}
+    check_sizes(settings, plan, train, counts, splits.tested)
     ruler = open_ruler(claim, splits, device) if settings.grid else None
     seeds = {"val": settings.seed, "test": claim.test_seed}
     if ruler:
@@ -71,10 +72,8 @@ def plan_accuracy(plan: AccuracyPlan, claim: Claim, splits: Splits, device: str)
     else:
         planned = {part: plan_part(settings, plan, part, splits, seed) for part, seed in seeds.items()}
     _check_overlap(settings, splits, planned)
-    train = plan_train(settings, plan)
     encoders = load_referees(plan.referees, device, of_encoders(settings.precision))
     inputs = _inputs(plan, train, planned) | grid_input(settings, ruler) | referee_inputs(encoders)
-    bases = {"train": splits.meta_base, "val": splits.val_base, "test": splits.test_base}
     referees = fit_referees(encoders, splits, train, settings.seed, claim.root / "public")
     return AccuracySets(train, planned, bases, inputs, settings, plan, device, referees)
 

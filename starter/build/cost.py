@@ -14,7 +14,7 @@ from starter.build.cells import candidates
 from starter.build.folder import TRAIN_REF
 from starter.build.lesson import learnt_images
 from starter.build.ood import SHIFTED
-from starter.build.plan import check_set_size, plan_train
+from starter.build.plan import check_sizes, plan_train
 from starter.build.referees import load_referees
 from starter.build.room import Images, Room, count_ood, fit
 from starter.build.settings import AccuracyPlan, OodPlan, Settings
@@ -143,9 +143,9 @@ class _Sets:
 
 
 def _accuracy_sets(plan: AccuracyPlan, settings: Settings, source: _Source) -> _Sets:
-    if not (settings.grid or plan.datacv_splits):
-        counts = {"validation": source.val_base, "test": source.test_base}
-        check_set_size(settings, counts, source.tested)
+    recipes = plan_train(settings, plan)
+    counts = {"validation": source.val_base, "test": source.test_base, "meta-train": source.base}
+    check_sizes(settings, plan, recipes, counts, source.tested)
     natural = [
         len(load_images(name, source.classes, settings.set_size, settings.seed, settings.fit(source.size)))
         for path in (*plan.val_from, *settings.test_from)
@@ -153,7 +153,6 @@ def _accuracy_sets(plan: AccuracyPlan, settings: Settings, source: _Source) -> _
     ]
     made = settings.val_sets + settings.test_sets
     stored = settings.set_size * made + sum(natural)
-    recipes = plan_train(settings, plan)
     rendered = sum(recipe.ops[0][1]["n"] if recipe.selection else source.base for recipe in recipes)
     return _Sets(len(recipes) + made + len(natural), rendered + stored, stored)
 
@@ -184,7 +183,8 @@ COUNTS: dict[type, Callable[[Any, Settings, _Source], _Sets]] = {
 def _source(settings: Settings) -> _Source:
     if settings.source in NAMED:
         check_own_size(settings.source, settings.fit())
-        return _Source(NAMED[settings.source], base=settings.plan.named_base)
+        meta, val, test = settings.plan.named_bases
+        return _Source(NAMED[settings.source], base=meta, val_base=val, test_base=test)
     splits = settings.plan.divided(load_source(settings.source, seed=settings.seed, fit=settings.fit()))
     return _Source(
         splits.classes,

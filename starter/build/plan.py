@@ -196,24 +196,35 @@ def plan_train(
     return recipes
 
 
-def check_set_size(settings: Settings, counts: Mapping[str, int], tested: int) -> None:
+def check_sizes(
+    settings: Settings, plan: AccuracyPlan, train: Sequence[Recipe], counts: Mapping[str, int], tested: int
+) -> None:
     """Refuse sets larger than their base, before anything is rendered or trained.
 
     Args:
         settings: Common settings.
-        counts: Number of base images of "validation" and "test" sets.
+        plan: Settings of the accuracy track.
+        train: Recipes of the meta-train sets.
+        counts: Number of base images of "validation", "test" and "meta-train" sets.
         tested: Number of test images of the source, of which these bases are parts.
 
     Raises:
-        UnusableInput: `set_size` is larger than one of the counts; the message gives a remedy.
+        UnusableInput: a set is larger than its base; the message gives a remedy.
     """
-    made = {"validation": settings.val_sets, "test": settings.test_sets}
+    made = {"meta-train": 0} if plan.recipes else {"meta-train": settings.train_sets}
+    made |= {} if settings.grid else {"validation": settings.val_sets, "test": settings.test_sets}
     for part, count in counts.items():
-        if made[part] and settings.set_size > count:
+        if made.get(part) and settings.set_size > count:
             enough = ceil(settings.set_size * tested / count)
             raise UnusableInput(
                 f"{tested:,} test images make {count:,} {part} images, {settings.set_size:,} are asked for a "
                 f"set: use --set-size {count}, or {enough:,} test images"
+            )
+    for recipe in train if plan.recipes else ():
+        if recipe.selection and (n := recipe.ops[0][1]["n"]) > counts["meta-train"]:
+            raise UnusableInput(
+                f"--recipes {plan.recipes}: {recipe.name!r} draws {n:,} images, and there are "
+                f"{counts['meta-train']:,} to draw from: ask for a smaller set"
             )
 
 

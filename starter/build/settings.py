@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 LONGEST_LICENCE = 500
 DAILY_LIMIT = 5
 """Default number of submissions per team and day with `rounded` feedback, as on Kaggle."""
+NAMED_BASES = (4000, 1000, 3000)
+"""Numbers of images in the bases of meta-train, validation and test sets, for a source with a name."""
 Count = Field(ge=0, le=10_000)
 Limit = Field(ge=0, le=1_000_000)
 
@@ -118,9 +120,9 @@ class AccuracyPlan(Declared):
         return splits.as_in_datacv() if self.datacv_splits else splits
 
     @property
-    def named_base(self) -> int:
-        """Number of images of each base, for a source with a name."""
-        return 10_000 if self.datacv_splits else 4000
+    def named_bases(self) -> tuple[int, int, int]:
+        """Numbers of base images of meta-train, validation and test sets, for a source with a name."""
+        return (10_000,) * 3 if self.datacv_splits else NAMED_BASES
 
     def subjects(self, classifiers: tuple[str, ...]) -> tuple[str, ...]:
         """Returns the names of the subjects, which are the classifiers."""
@@ -267,9 +269,9 @@ class OodPlan(Declared):
         return splits
 
     @property
-    def named_base(self) -> int:
-        """Number of images of each base, for a source with a name."""
-        return 4000
+    def named_bases(self) -> tuple[int, int, int]:
+        """Numbers of base images of meta-train, validation and test mixes, for a source with a name."""
+        return NAMED_BASES
 
     def mix_sizes(self, set_size: int) -> "Sizes":
         """Returns the sizes and the ratio of the mixes."""

@@ -27,7 +27,7 @@ from starter.classifiers.weightsfile import with_sorted_header
 from starter.encoders.encoder import ImageEncoder
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.sets.rendering import FromRecipe, Rendering
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, why
 from submission.files import digest_of, replacing
 
 VERSION = 1
@@ -179,8 +179,11 @@ class Probes:
                 str(told["train_ref"]),
                 dict(told["figures"]),
             )
-        except (OSError, KeyError, ValueError, TypeError, safetensors.SafetensorError) as error:
-            raise UnusableInput(f"{path} is no referee's probe: {str(error).splitlines()[0]}") from error
+        except (
+            *(OSError, KeyError, ValueError, TypeError, OverflowError, RecursionError),
+            safetensors.SafetensorError,
+        ) as error:
+            raise UnusableInput(f"{path} is no referee's probe: {why(error)}") from error
         if found.bias.shape[1] != classes:
             shape = f"{found.bias.shape[1]} classes, and the competition has {classes}"
             raise UnusableInput(f"{path}: weights of another shape, for {shape}")

@@ -64,7 +64,9 @@ class Splits:
 
     @property
     def tested(self) -> int:
-        """Number of test images of the source: those of all parts except `train` (but see `as_in_datacv`)."""
+        """Number of test images of the source: those of all parts except `train`, each counted once."""
+        if self.meta_base.images is self.test_base.images:  # as in DataCV
+            return len(self.test_base)
         return sum(map(len, (self.reference, self.meta_base, self.val_base, self.test_base)))
 
     @property

@@ -18,6 +18,7 @@ from starter.build.plan import Planned
 from starter.competition.accuracy import ClassifierSubject
 from starter.competition.sets import PublicSets
 from starter.images.arrays import read_npz
+from starter.sets.recipe import Recipe
 from submission import Competition, UnusableInput
 from submission.solution import solution_of
 
@@ -171,6 +172,35 @@ def test_test_seeds_come_from_the_system_unless_given(settings, tmp_path, monkey
 def test_a_base_too_small_for_the_sets_is_refused_with_both_numbers(settings, tmp_path):
     said = r"^[\d,]+ test images make [\d,]+ validation images, 2,000 are asked for a set: use --set-size \d"
     asked = settings(set_size=2000)
+    for run in (lambda: build(tmp_path / "contest", asked), lambda: cost(asked)):
+        with pytest.raises(UnusableInput, match=said):
+            run()
+    assert not (tmp_path / "contest").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"datacv_splits": True}, r"^([\d,]+) test images make \1 validation images, 20,000 are asked"),
+        (
+            {"val_sets": 0, "test_sets": 0, "test_from": ("own.npz",)},
+            r"^[\d,]+ test images make [\d,]+ meta-train",
+        ),
+        (
+            {"recipes": "own.jsonl"},
+            r"^--recipes own\.jsonl: 'b' draws 20,000 images, and there are [\d,]+ to draw",
+        ),
+    ],
+)
+def test_whatever_makes_a_set_too_large_is_told_before_anything_is_made(
+    built, settings, tmp_path, monkeypatch, changes, said
+):
+    monkeypatch.chdir(tmp_path)
+    natural(tmp_path / "own.npz", built, lambda labels: labels >= 0)
+    sizes = {"a": 10, "b": 20_000}
+    lines = [Recipe(name, 0, (("sample", {"n": n}),)).to_json() for name, n in sizes.items()]
+    Path("own.jsonl").write_text("\n".join(lines))
+    asked = settings(**{"set_size": 20 if "recipes" in changes else 20_000, **changes})
     for run in (lambda: build(tmp_path / "contest", asked), lambda: cost(asked)):
         with pytest.raises(UnusableInput, match=said):
             run()
