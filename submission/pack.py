@@ -4,7 +4,7 @@ import zipfile
 from pathlib import Path
 
 from submission.competition import Competition
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, unusable
 from submission.files import replacing
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -18,13 +18,17 @@ def pack(competition: Competition, out: Path) -> Path:
     `submission.card`. Nothing is read from ``private/``.
 
     Raises:
-        UnusableInput: a listed file is missing, was changed or leads into ``private/``, or `out` lies in
-            ``public/`` or ``private/`` or is not named as a zip.
+        UnusableInput: a listed file is missing, was changed or leads into ``private/``; `out` lies in
+            ``public/`` or ``private/`` or is not named as a zip; or the folder's name cannot be printed.
     """
     from submission.card import cards  # whose Jinja2 no other command of a participant needs
 
     top, private = competition.root.resolve().name, competition.private.resolve()
     competition.check_output(out, ".zip")
+    if not top.isprintable():
+        raise unusable(
+            competition.root, "its name, which archives hold, cannot be printed: rename the folder"
+        )
     with (
         replacing(out) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,

@@ -226,7 +226,7 @@ class Ledger:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection to the ledger; SQLite's errors about the file are raised as UnusableInput."""
         try:
-            address = f"file:{quote(str(self.path.absolute()))}{self._mode()}"
+            address = f"file:{quote(os.fsencode(self.path.absolute()))}{self._mode()}"
             connection = sqlite3.connect(address, timeout=_WAIT, isolation_level=None, uri=True)
             with contextlib.closing(connection):
                 connection.execute("PRAGMA synchronous = FULL")

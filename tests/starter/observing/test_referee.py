@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save
 
 from starter.encoders import ImageFunction
 from starter.images.imageset import ImageSet
@@ -120,9 +121,12 @@ def test_probes_are_saved_and_loaded(tmp_path):
         UnusableInput, match="weights of another shape, for 3 classes, and the competition has 4"
     ):
         Probes.load(path, 4)
-    path.write_bytes(b"no probe")
-    with pytest.raises(UnusableInput, match=f"{path} is no referee's probe"):
-        Probes.load(path, 3)
+    arrays = {"weight": first.weight, "bias": first.bias}
+    texts = ("[" * 99_999, '{"spec": "", "encoder": "", "unseen": [[1e999, []]]}')
+    for damaged in (b"no probe", *(save(arrays, {"referee": text}) for text in texts)):
+        path.write_bytes(damaged)
+        with pytest.raises(UnusableInput, match=f"{path} is no referee's probe"):
+            Probes.load(path, 3)
 
 
 @pytest.mark.parametrize(
