@@ -149,6 +149,16 @@ def test_the_archive_lies_outside_of_what_is_packed_and_of_private(
     assert after == before
 
 
+def test_a_folder_whose_name_acts_on_terminals_is_not_packed(
+    competition: Competition, tmp_path: Path
+) -> None:
+    odd = Competition.open(competition.root.rename(tmp_path / "comp\x1b[2J"))
+    with pytest.raises(
+        UnusableInput, match=r"comp\\x1b\[2J: its name, which archives hold, cannot be printed"
+    ):
+        pack(odd, tmp_path / "out.zip")
+
+
 def test_the_archive_is_named_as_a_zip(competition: Competition) -> None:
     with pytest.raises(UnusableInput, match=r"leaderboard\.csv: the file's name must end in \.zip"):
         pack(competition, competition.root / "leaderboard.csv")

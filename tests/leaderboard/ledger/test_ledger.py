@@ -1,5 +1,6 @@
 import hashlib
 import math
+import os
 import sqlite3
 import stat
 import subprocess
@@ -174,6 +175,14 @@ def test_a_ledger_of_another_version_or_a_folder_is_refused(tmp_path: Path) -> N
         Ledger(tmp_path).entries()
     with pytest.raises(UnusableInput, match=r"cannot be made: (Not a directory|File exists)"):
         add(Ledger(Path(__file__) / "ledger.sqlite"), "a")
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file system takes no such name")
+def test_a_folder_may_have_a_name_that_is_no_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9 ?#%41")
+    folder.mkdir()
+    add(Ledger(folder / "ledger.sqlite"), "a")
+    assert len(Ledger(folder / "ledger.sqlite").entries()) == 1
 
 
 # One process: waits for its turn to be everybody's turn, then appends ten rows.
