@@ -21,6 +21,7 @@ import numpy as np
 import safetensors
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import save
 
 from starter.classifiers.weightsfile import with_sorted_header
@@ -180,8 +181,13 @@ class Probes:
                 dict(told["figures"]),
             )
         except (
-            *(OSError, KeyError, ValueError, TypeError, OverflowError, RecursionError),
-            safetensors.SafetensorError,
+            OSError,
+            KeyError,
+            ValueError,
+            TypeError,
+            OverflowError,
+            RecursionError,
+            SafetensorError,
         ) as error:
             raise UnusableInput(f"{path} is no referee's probe: {why(error)}") from error
         if found.bias.shape[1] != classes:
@@ -328,5 +334,5 @@ def _opened(path: Path) -> Any:
     """
     try:
         return safetensors.safe_open(path, framework="np")
-    except (OSError, safetensors.SafetensorError) as error:
+    except (OSError, SafetensorError) as error:
         raise UnusableInput(f"{path} holds nothing that a referee saw: {error}") from error
