@@ -16,7 +16,7 @@ from leaderboard.ledger.versions import settle
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.predictions import read_bytes
-from submission.scoring import SCORER, parse_submission, score_against
+from submission.scoring import SCORER, SubmissionScore, parse_submission, score_against
 from submission.solution import solution_of
 
 
@@ -89,7 +89,9 @@ def submit(
         InvalidSubmission: the file breaks the format; every problem is named. The file was entered as
             invalid.
         UnusableInput: the competition is over, the team has no submissions left, the file, the team, the note
-            or the ledger cannot be used, or this is a participant's copy. Then nothing is entered.
+            or the ledger cannot be used, or this is a participant's copy. Then nothing is entered, except
+            where the message says so: without a file of the organizer's that is damaged, or on a full disk,
+            no answer of a ladder can be computed.
     """
     team, note = check_team(team), check_note(note)
     baseline = baseline_names(competition).get(plain(team))
@@ -119,13 +121,23 @@ def submit(
         keep_receipt(competition, number, {**entry, "told": "invalid"})
         entered = f"entered as submission {number}; invalid ones count too{left_text(competition, left)}"
         raise InvalidSubmission(invalid.name, invalid.problems, entered) from invalid
-    if competition.feedback == "rounded":
-        told = Answer(number, round(scores.public.rmse, competition.decimals))
-        receipt = Receipt(number, told, scores.public.n, left, same)
-    else:
-        receipt = Receipt(number, *heard(competition, ledger, number), left, same)
+    try:
+        told, rows = _answer(competition, ledger, number, scores)
+    except (OSError, UnusableInput) as error:
+        keep_receipt(competition, number, {**entry, "told": "entered"})
+        raise UnusableInput(f"submission {number} is entered, but cannot be answered now: {error}") from error
+    receipt = Receipt(number, told, rows, left, same)
     keep_receipt(competition, number, {**entry, **receipt.record(competition.decimals)})
     return receipt
+
+
+def _answer(
+    competition: Competition, ledger: Ledger, number: int, scores: SubmissionScore
+) -> tuple[Answer, int]:
+    """Returns the answer to a scored submission, and the number of rows from which it is computed."""
+    if competition.feedback == "rounded":
+        return Answer(number, round(scores.public.rmse, competition.decimals)), scores.public.n
+    return heard(competition, ledger, number)
 
 
 def _utc(time: datetime) -> str:

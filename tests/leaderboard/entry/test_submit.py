@@ -104,6 +104,19 @@ def test_no_team_takes_a_name_with_another_teams_id(
         select(competition, "team 1597333", [1], clock)
 
 
+def test_a_submission_that_cannot_be_answered_is_told_to_be_entered(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    ladder = with_rules(competition, feedback="ladder")
+    (competition.private / "build.json").write_text("{")
+    with pytest.raises(
+        UnusableInput, match=r"^submission 1 is entered, but cannot be answered now: .*build.json"
+    ):
+        submit(ladder, halves, "A", clock)
+    assert [entry.status for entry in Ledger(competition.private / "ledger.sqlite").entries()] == ["scored"]
+    assert '"told": "entered"' in (competition.root / "receipts/0001.json").read_text()
+
+
 def test_a_file_for_the_validation_sets_is_told_as_one(
     competition: Competition, tmp_path: Path, clock: Clock
 ) -> None:
