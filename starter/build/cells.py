@@ -264,8 +264,8 @@ def apart(
         found: Images of the part.
         ranges: Ranges of the levels.
         size: Number of images of a mix.
-        seed: Seed of the draw.
         least: Smallest number of images of a cell; cells with fewer are omitted.
+        seed: Seed of the draw.
 
     Raises:
         UnusableInput: see `Candidates.cells`; or fewer than LEAST_CELLS cells remain.

@@ -131,10 +131,10 @@ def draw_apart(
     Args:
         count: Number of mixes.
         sizes: Sizes of the mixes.
+        ind_pool: Number of IND images.
         ood_pools: Number of images of each OOD set, by name.
         rng: Random generator of all draws.
         prefix: Prefix of the names.
-        ind_pool: Number of IND images.
 
     Raises:
         ValueError: there are too few images; see `room.fit`.

@@ -59,7 +59,10 @@ class AccuracyPlan(Declared):
             metavar="LOW HIGH",
         ),
     ] = ()
-    recipes: Annotated[str, Flag("A file with recipes of your own for meta-train sets, one per line.")] = ""
+    recipes: Annotated[
+        str,
+        Flag("A file of recipes, one per line, instead of --train-sets, --group and --ops-per-set."),
+    ] = ""
     val_from: Annotated[
         tuple[str, ...], Flag("A path of natural-shift sets to add to validation. Repeatable.", often=True)
     ] = ()

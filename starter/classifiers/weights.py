@@ -1,6 +1,7 @@
 """Classifiers from the names and files that the user gives, and back into files.
 
-The tensors of a file are read and checked in `weightsfile`.
+The tensors of a file are read and checked in `weightsfile`. The module is long because every form of a name,
+and every way from a network to a file and back, is here.
 """
 
 import json
@@ -62,10 +63,10 @@ def load_classifier(
         classes: Names of the k classes, in the order of the logits.
         precision: Precision, see Classifier.
         device: Device, see Classifier.
-        engine: Engine, see Classifier.
         size: Height and width of the images in pixels. A library's or a user's network is run on such images
             to find the layer that gives its logits, if it is not named; without `size` it is the last linear
             layer defined.
+        engine: Engine, see Classifier.
 
     Raises:
         UnusableInput: no weights are named, the architecture or device is unknown, a file cannot be read, or
@@ -95,12 +96,7 @@ def load_classifier(
         if name in ARCHITECTURES:
             raise UnusableInput(f"classifier {spec!r}: {name} is a network of the kit; name yours otherwise")
         return _users(weights, wanted)
-    if weights != "official":
-        path = Path(weights)
-    elif name in OFFICIAL:
-        path = fetch(OFFICIAL[name], cache_folder())
-    else:
-        raise UnusableInput(f"classifier {spec!r}: official weights exist for {', '.join(OFFICIAL)} only")
+    path = Path(weights) if weights != "official" else _official(spec, name)
     file = WeightsFile.read(path)
     arch = file.arch or known or name
     if name in ARCHITECTURES and not known and arch != name:
@@ -115,6 +111,13 @@ def load_classifier(
     except OtherClasses as error:
         fitted = f"unseen train --arch {arch} --start {path} fits it to yours"
         raise OtherClasses(f"{error}: {fitted}") from error
+
+
+def _official(spec: str, name: str) -> Path:
+    """Returns the file of an architecture's official weights, downloaded on first use."""
+    if name not in OFFICIAL:
+        raise UnusableInput(f"classifier {spec!r}: official weights exist for {', '.join(OFFICIAL)} only")
+    return fetch(OFFICIAL[name], cache_folder())
 
 
 def read_classifier(
