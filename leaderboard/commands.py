@@ -202,6 +202,8 @@ def rescore(
         echo(f"warning: {line}", err=True)
     echo(f"{_counted(done.entries, 'submission')} scored again; the ledger's head is {done.head}")
     board = publish(competition)
+    for warning in board.warnings:
+        echo(f"warning: {warning}", err=True)
     echo(f"updated {board.csv} and {board.html}")
 
 

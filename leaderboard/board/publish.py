@@ -27,6 +27,8 @@ from submission.files import sweep, write_text
 from submission.page import templates
 from submission.solution import solution_of
 
+PRIVATE = "leaderboard_private.csv"
+
 
 @dataclass(frozen=True)
 class Published:
@@ -36,7 +38,7 @@ class Published:
         standings: Lines of the public leaderboard, best first; with details after the end.
         final: Lines of the private leaderboard; empty before the end.
         warnings: Warnings for the organizer: too few public predictions, teams with a baseline's name,
-            submissions that look like probes for labels, files that were left out.
+            submissions that look like probes for labels, files that were left out, private scores of before.
         csv, html, markdown: Paths of the files.
         private_csv: Path of the file with private scores; None before the end.
     """
@@ -117,7 +119,7 @@ def _write(
     if final:
         kit_there = methods.predictions if retired else {}
         boards = _after_end(competition, running, entries, predictions, kit_there)
-        write_text(root / "leaderboard_private.csv", leaderboard_csv(boards[0], decimals))
+        write_text(root / PRIVATE, leaderboard_csv(boards[0], decimals))
     write_text(root / "leaderboard.csv", leaderboard_csv(boards[-1], decimals))
     on_validation = _on_validation(competition)
     if on_validation.standings:
@@ -130,7 +132,7 @@ def _write(
         standings=boards[1].standings if final else running.standings,
         final=boards[0].standings if final else (),
         warnings=(
-            *(_endless(competition) if final else ()),
+            *(_endless(competition) if final else _outdated(root)),
             *_few(len(public)),
             *_namesakes(entries, competition),
             *_probing(entries, predictions, public, 10.0**-decimals),
@@ -140,7 +142,7 @@ def _write(
         csv=root / "leaderboard.csv",
         html=root / "leaderboard.html",
         markdown=root / "leaderboard.md",
-        private_csv=root / "leaderboard_private.csv" if final else None,
+        private_csv=root / PRIVATE if final else None,
     )
 
 
@@ -223,6 +225,12 @@ def _endless(competition: Competition) -> list[str]:
     if competition.deadline is not None:
         return []
     return ["there is no deadline: submissions are still taken, from teams that know their private scores"]
+
+
+def _outdated(root: Path) -> list[str]:
+    if not (root / PRIVATE).exists():
+        return []
+    return [f"{root / PRIVATE} is as the last `--final` wrote it: give --final again, or remove the file"]
 
 
 def _few(public: int) -> list[str]:

@@ -263,6 +263,11 @@ def test_private_scores_come_after_the_deadline_with_the_finals(
     ]
     assert "Final standing" in published.html.read_text(encoding="utf-8")
     assert "private part" in published.markdown.read_text(encoding="utf-8")
+    again = (
+        "leaderboard_private.csv is as the last `--final` wrote it: give --final again, or remove the file"
+    )
+    assert publish(competition).warnings[0].endswith(again)
+    assert publish(competition, deadline).warnings == ()
 
 
 def test_private_scores_without_a_deadline_are_warned_of(large: Competition) -> None:
