@@ -46,15 +46,16 @@ def unchanged(name: str, method: Estimator, meta: MetaTrain) -> Iterator[None]:
     """Fit and predict inside, and refuse a user's method that changed in place what all methods share.
 
     Raises:
-        UnusableInput: the labelled source, its network or the targets are no longer what they were.
+        UnusableInput: the labelled source, its network, the targets or labels are not what they were.
     """
-    shared = [] if of_the_kit(type(method)) else [meta.source, meta.targets, list(meta.correct)]
+    names = [] if of_the_kit(type(method)) else [each.name for each in dataclasses.fields(meta)]
+    shared = [getattr(meta, name) for name in names if name != "sets"]  # which are read anew for each method
     before = fingerprint(shared)
     yield
     if fingerprint(shared) != before:
         raise UnusableInput(
-            f"{name} changes the labelled source or the targets, which other methods read too: copy an array "
-            "or a network before you change it"
+            f"{name} changes the labelled source, the targets or labels, which other methods read too: copy "
+            "an array or a network before you change it"
         )
 
 

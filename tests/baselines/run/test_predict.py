@@ -188,15 +188,22 @@ class ChangesTheTargets(Half):
         meta.targets.sort()
 
 
+class ChangesTheLabels(Half):
+    def _fit(self, meta):
+        meta.labels[0][:] = 0
+
+
 class TrainsTheNetwork(Half):
     def _fit(self, meta):
         for weights in meta.source.classifier.network.parameters():
             weights.add_(1)
 
 
-@pytest.mark.parametrize("method", [ChangesTheSource, ChangesTheTargets, TrainsTheNetwork])
+@pytest.mark.parametrize("method", [ChangesTheSource, ChangesTheTargets, ChangesTheLabels, TrainsTheNetwork])
 def test_what_all_methods_share_is_changed_by_none(contest, method):
-    with pytest.raises(UnusableInput, match=r"^mine:M changes the labelled source or the targets, which"):
+    with pytest.raises(
+        UnusableInput, match=r"^mine:M changes the labelled source, the targets or labels, which"
+    ):
         predict(contest, {"mine:M": method(), "atc": BASELINES["atc"]}, progress=False)
     assert not list(contest.root.glob("[sv]*/*"))
 
