@@ -35,8 +35,9 @@ from sklearn.base import clone
 
 from baselines import BASELINES, Estimator
 from oracle import ORACLES
-from oracle.ablate import HEADER, METHODS, fit_rows, lines_of, rows_of
+from oracle.ablate import HEADER, METHODS, lines_of, rows_of
 from oracle.published import published
+from oracle.runs import fit_rows
 from starter.build.build import build
 from starter.build.settings import AccuracyPlan, Settings
 from starter.competition.sets import read_groups

@@ -9,8 +9,9 @@ from sklearn.base import clone
 from baselines import BASELINES
 from baselines.report.report import run_report
 from oracle import ORACLES, OraA, OraB, Syp
-from oracle.ablate import METHODS, TABLES, TRAINING, _key, ablate, rows_of
+from oracle.ablate import METHODS, TABLES, ablate, rows_of
 from oracle.published import PAPER, published
+from oracle.runs import TRAINING, _key
 from submission import UnusableInput
 
 KIT = {**BASELINES, **ORACLES}
