@@ -42,8 +42,8 @@ LEGEND = {
     "or until it was drawn again.",
 }
 """Notes printed below a table, by the column that must hold something."""
-Line = tuple[object, ...]
-"""A line of a table, with a value for each column in HEADER."""
+Line = Mapping[str, object]
+"""A line of a table: a value for each column in HEADER, in its order."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,7 @@ class Ablation:
     lines: list[Line]
 
     def __str__(self) -> str:
-        shown = [HEADER, *((_cell(value) for value in line) for line in self.lines)]
-        rows = [list(map(str, line)) for line in shown]
+        rows = [[*HEADER], *([str(_cell(value)) for value in line.values()] for line in self.lines)]
         widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -153,7 +152,9 @@ def ablate(
     return Ablation(stem.with_suffix(".csv"), stem.with_suffix(".png"), lines)
 
 
-def lines_of(competition: Competition, runs: Runs, keys: Sequence[tuple[str, str]], table: str) -> list[Line]:
+def lines_of(
+    competition: Competition, runs: Runs, families: Sequence[tuple[str, str]], table: str
+) -> list[Line]:
     """Returns a line for each row, classifier and group.
 
     RMSE and bias are means over seeds, in points, and sd is the standard deviation of the RMSE over seeds.
@@ -162,11 +163,10 @@ def lines_of(competition: Competition, runs: Runs, keys: Sequence[tuple[str, str
     Args:
         competition: Competition of the runs.
         runs: Result of `fit_rows`.
-        keys: Group and family of each validation set.
+        families: Group and family of each validation set.
         table: Name of the table, one of TABLES, whose numbers in the paper are given on the lines of all
             sets.
     """
-    families = list(keys)
     targets, names = read_targets(competition, "val"), competition.sets("val")
     sizes = np.array(list(competition.sizes["val"].values()))
     lines: list[Line] = []
@@ -176,26 +176,26 @@ def lines_of(competition: Competition, runs: Runs, keys: Sequence[tuple[str, str
             chosen = np.flatnonzero([group in (ALL, mine) for mine, _ in families])
             errors = [100 * (run.predicted - truth)[chosen] for run in found]
             rmse = [math.sqrt(np.mean(each**2)) for each in errors]
-            spread = float(np.std(rmse, ddof=1)) if len(rmse) > 1 else math.nan
-            low, high = family_interval(np.concatenate(errors), [families[i] for i in chosen] * len(errors))
-            noise = noise_floor(truth[chosen], sizes[chosen])
+            theirs = [families[int(i)] for i in chosen] * len(errors)
+            low, high = family_interval(np.concatenate(errors), theirs)
+            training = np.mean([run.training for run in found], axis=0).tolist()
             lines.append(
-                (
-                    label,
-                    subject,
-                    group,
-                    len(chosen),
-                    len(rmse),
-                    float(np.mean(rmse)),
-                    spread,
-                    float(np.mean(errors)),
-                    low,
-                    high,
-                    noise,
-                    *np.mean([run.training for run in found], axis=0).tolist(),
-                    published(table, label, subject) if group == ALL else math.nan,
-                    _undertrained(found),
-                )
+                {
+                    "row": label,
+                    "subject": subject,
+                    "group": group,
+                    "sets": len(chosen),
+                    "seeds": len(rmse),
+                    "rmse": float(np.mean(rmse)),
+                    "sd": float(np.std(rmse, ddof=1)) if len(rmse) > 1 else math.nan,
+                    "bias": float(np.mean(errors)),
+                    "low": low,
+                    "high": high,
+                    "noise": noise_floor(truth[chosen], sizes[chosen]),
+                    **dict(zip(TRAINING, training, strict=True)),
+                    "paper": published(table, label, subject) if group == ALL else math.nan,
+                    "undertrained": _undertrained(found),
+                }
             )
     return lines
 
@@ -211,7 +211,7 @@ def _write_csv(path: Path, lines: Sequence[Line]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
-    writer.writerows([_cell(value) for value in line] for line in lines)
+    writer.writerows([_cell(value) for value in line.values()] for line in lines)
     write_text(path, text.getvalue())
 
 
@@ -227,18 +227,16 @@ def _plot(path: Path, table: str, lines: Sequence[Line]) -> None:
     The line in it is the 95 % interval, or the deviation over seeds if that is unknown; a diamond is the
     paper's number; hatched bars have a network that failed to learn.
     """
-    rows = [line for line in lines if line[2] == ALL]
-    labels = list(dict.fromkeys(str(line[0]) for line in rows))
-    subjects = list(dict.fromkeys(str(line[1]) for line in rows))
+    rows = [line for line in lines if line["group"] == ALL]
+    labels, subjects = (list(dict.fromkeys(str(line[name]) for line in rows)) for name in ("row", "subject"))
     drawn = new_figure(1.6 + 0.9 * len(labels), 3.6)
     axes, width = drawn.subplots(), 0.8 / len(subjects)
     for number, subject in enumerate(subjects):
-        mine = [line for line in rows if line[1] == subject]
+        mine = [line for line in rows if line["subject"] == subject]
         places = np.arange(len(mine)) + width * (number - (len(subjects) - 1) / 2)
-        heights = np.array([float(str(line[5])) for line in mine])
-        spread, low, high, paper = (
-            np.array([float(str(line[HEADER.index(name)])) for line in mine])
-            for name in ("sd", "low", "high", "paper")
+        heights, spread, low, high, paper = (
+            np.array([line[name] for line in mine], np.float64)
+            for name in ("rmse", "sd", "low", "high", "paper")
         )
         below, above = (np.where(np.isnan(low), spread, end) for end in (heights - low, high - heights))
         errors = np.nan_to_num([below, above]).clip(0)
@@ -246,7 +244,7 @@ def _plot(path: Path, table: str, lines: Sequence[Line]) -> None:
             places, heights, width, yerr=errors if errors.any() else None, label=subject, capsize=3
         )
         for bar, line in zip(bars, mine, strict=True):
-            bar.set_hatch("//" if line[-1] else None)
+            bar.set_hatch("//" if line["undertrained"] else None)
         if np.isfinite(paper).any():
             label = "paper" if number == 0 else None
             axes.plot(places, paper, "D", color="black", markerfacecolor="white", markersize=5, label=label)

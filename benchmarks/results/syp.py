@@ -185,10 +185,7 @@ def lines(stage: Stage, competition: Competition) -> list[dict[str, object]]:
     number = "1" if stage.table == "rotation" else stage.table
     made = lines_of(competition, runs, keys_of(competition), number)
     told = {"table": stage.table, "classifier": stage.classifier, "variant": stage.variant}
-    return [
-        {**told, **{name: value for name, value in zip(HEADER, line, strict=True) if name != "subject"}}
-        for line in made
-    ]
+    return [{**told, **{name: line[name] for name in HEADER if name != "subject"}} for line in made]
 
 
 def page_tables(lines: Sequence[Mapping[str, str]], told: Mapping[str, str]) -> None:

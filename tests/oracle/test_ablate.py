@@ -85,7 +85,7 @@ def test_networks_that_did_not_learn_are_named(contest, methods, monkeypatch):
     monkeypatch.setattr(OraA, "_says_one_thing", lambda oracle, *_: oracle.normalisation == "none")
     methods["ora-a"].set_params(iterations=1)
     found = ablate(contest, "5", methods, seeds=2, progress=False)
-    rows = {(line[0], line[2]): line[-1] for line in found.lines}
+    rows = {(line["row"], line["group"]): line["undertrained"] for line in found.lines}
     assert (rows["set", "all"], rows["none", "all"]) == ("", "one answer 2 of 2")
     monkeypatch.setattr(OraA, "_says_one_thing", says)
     assert str(ablate(contest, "5", methods, seeds=2, progress=False)) == str(found)
