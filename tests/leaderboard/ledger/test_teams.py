@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.ledger.teams import check_team, plain, team_id, team_key
+from leaderboard.ledger.teams import alike, check_team, plain, team_id, team_key
 from submission import UnusableInput
 
 
@@ -160,3 +160,9 @@ def test_ids_are_stable_and_tell_teams_apart() -> None:
 def test_names_that_differ_in_marks_or_case_read_alike(one: str, other: str) -> None:
     assert plain(one) == plain(other)
     assert plain(one) != plain(other + "2")
+
+
+@given(st.lists(st.text("ab 12.-", min_size=1, max_size=5).filter(plain), max_size=12), st.integers(0, 12))
+def test_later_names_change_no_group_of_earlier_ones(names: list[str], count: int) -> None:
+    earlier = set(names[:count])
+    assert [group & earlier for group in alike(names) if group & earlier] == alike(names[:count])
