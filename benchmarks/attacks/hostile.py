@@ -85,7 +85,7 @@ NOT_NUMBERS = (
     *("e5", ".", "", "-", "+-1", "--0", "0,5", "0.5f", "0.5%", "50 %", "1/2", "½", "０.５", "٠.٥", "०.५"),
     *("−0.5", "0·5", "1 0", "0.5\u200b", "\u202e0.5", "0.5\x1b[2J", "None", "null", "true", "=0.5", "@A1"),
     *("NA", "#N/A", "1j", "0.5 # no", "'0.5'", "$0.5", "0.5.5", "1e1e1", "∞", "ⅷ", "\x0b0.5", "0.5\x85"),
-    *("0.5\xa0", "𝟎.𝟓", "1" * 100_000 + "x"),
+    *("0.5\xa0", "𝟎.𝟓", "1" * 100_000 + "x", "nan(0x1)", "1,000", "TRUE", "1e400", "1e" + "9" * 100_000),
 )
 OUTSIDE = ("-0.001", "1.0000001", "-1e-9", "2", "12", "100.5", "1e300", "-1", "1e2", "9" * 300)
 NOT_CSV = (
@@ -100,7 +100,10 @@ MEMBERS = (
     *("answer", "answer.txt.exe", "ANSWER", "metadata", "a.npy", "a.csv/", "answer.txt/", "\u202evsc.a"),
     "x" * 300,
 )
-HEADERS = ("id;prediction", "ID,Prediction", "id,prediction,", "id", "prediction", "id,target", "id,id", "")
+HEADERS = (
+    *("id;prediction", "ID,Prediction", "id,prediction,", "id", "prediction", "id,target", "id,id", ""),
+    *("sep=,", "=cmd(),prediction", "id,prediction,prediction", "\x1b[2Jid,prediction"),
+)
 LINES = (
     *("\n", ",\n", "x\n", ",,\n", '"\n', '"a"b,0.5\n', "a,b,c\n", "\t\n", "\x00\n", "\x0c\n"),
     "a" * 200_000 + "\n",
