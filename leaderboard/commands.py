@@ -3,7 +3,7 @@
 import json
 from datetime import timezone
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option, echo
 
@@ -23,6 +23,9 @@ from submission.options import (
     now,
     tell_next,
 )
+
+if TYPE_CHECKING:
+    from leaderboard.entry.submit import Receipt
 
 
 def score(
@@ -66,15 +69,32 @@ def score(
 
 def _enter(competition: Competition, file: Path, team: str, note: str, as_json: bool, quiet: bool) -> None:
     """Enter a team's file, tell what the team hears, and bring the leaderboard up to date."""
-    from leaderboard import left_text, publish, submit
-    from leaderboard.entry.receipts import receipt_file
+    from leaderboard import publish, submit
 
     receipt = submit(competition, file, team, now, note)
-    if as_json or quiet:
-        record = {"team": team, **receipt.record(competition.decimals), "note": note}
-        echo(json.dumps(record) if as_json else f"{team}: {record['told']}")
-        publish(competition)
-        return
+    try:
+        if as_json or quiet:
+            record = {"team": team, **receipt.record(competition.decimals), "note": note}
+            echo(json.dumps(record) if as_json else f"{team}: {record['told']}")
+            publish(competition)
+            return
+        _tell(competition, team, receipt)
+        board = publish(competition)
+        for warning in board.warnings:
+            echo(f"warning: {warning}", err=True)
+        echo(f"updated {board.csv} and {board.html}")
+    except BrokenPipeError:
+        raise
+    except (OSError, UnusableInput) as error:
+        raise UnusableInput(f"submission {receipt.number} is entered, but then: {error}") from error
+    tell_next("leaderboard", competition.root)
+
+
+def _tell(competition: Competition, team: str, receipt: "Receipt") -> None:
+    """Print what a team hears about its submission."""
+    from leaderboard import left_text
+    from leaderboard.entry.receipts import receipt_file
+
     of = len(competition.ids("test"))
     echo(f"{team}: {receipt.text(competition.decimals)}")
     echo(f"computed from the {receipt.rows} of {of} predictions that are public before the end")
@@ -83,11 +103,6 @@ def _enter(competition: Competition, file: Path, team: str, note: str, as_json: 
         echo(f"note: the same file as submission {receipt.same}; it still counts as a submission")
     if (written := receipt_file(competition, receipt.number)).exists():
         echo(f"receipt for the team: {written}")
-    board = publish(competition)  # whatever stops it, the team knows by now that its file is entered
-    for warning in board.warnings:
-        echo(f"warning: {warning}", err=True)
-    echo(f"updated {board.csv} and {board.html}")
-    tell_next("leaderboard", competition.root)
 
 
 def select(

@@ -160,6 +160,7 @@ def test_a_team_learns_that_its_file_is_entered_whatever_stops_the_board(competi
     result = run("score", competition.root, halves, "--team", "A", check=False)
     assert result.code == 2
     assert "entered as submission 1\n" in result.text
+    assert "error: submission 1 is entered, but then: " in result.text
 
 
 def test_whoever_interrupts_a_submission_looks_before_it_is_handed_in_again(competition, halves, monkeypatch):
