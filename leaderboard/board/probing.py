@@ -14,6 +14,8 @@ from submission.arrays import FloatArray, IntArray
 
 FEW_ROWS = 0.1
 """Share of all rows up to which a change is suspicious; an honest change of a method changes most rows."""
+SMALL = 0.1
+"""Share of the largest change of a row below which another row counts as unchanged."""
 SUSPICIOUS = 5
 """Number of near copies from which on the organizer is warned."""
 DIRECTIONS = 0.5
@@ -25,8 +27,9 @@ _SHOWN = 5
 def near_copies(predictions: FloatArray) -> list[int]:
     """Returns the indices of a team's submissions (k, n) that differ from an earlier one in only a few rows.
 
-    Each is compared with the 200 submissions before it, so decoys in between do not help. Exact copies do not
-    count.
+    Each is compared with the 200 submissions before it, so decoys in between do not help. Rows that change by
+    less than `SMALL` of the largest change do not count, so that small changes elsewhere hide no probe. Exact
+    copies do not count.
 
     >>> base = np.full(40, 0.6)
     >>> probes = np.where(np.eye(3, 40) > 0, 1.0, base)
@@ -37,7 +40,8 @@ def near_copies(predictions: FloatArray) -> list[int]:
     found = []
     for number in range(1, len(predictions)):
         earlier = predictions[max(0, number - _LOOK_BACK) : number]
-        differing = (earlier != predictions[number]).sum(axis=1)
+        changes = np.abs(earlier - predictions[number])
+        differing = (changes > SMALL * changes.max(axis=1, keepdims=True)).sum(axis=1)
         if ((differing > 0) & (differing <= few)).any():
             found.append(number)
     return found

@@ -40,6 +40,12 @@ def test_decoys_in_between_hide_nothing() -> None:
     assert "differ from an earlier one" in warnings(mixed)[0]
 
 
+def test_small_changes_of_all_other_rows_hide_nothing() -> None:
+    rng = np.random.default_rng(0)
+    jittered = probes(8) + rng.uniform(-0.01, 0.01, (9, ROWS))
+    assert near_copies(jittered) == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
 def test_methods_that_move_most_rows_and_copies_are_no_probes() -> None:
     rng = np.random.default_rng(0)
     honest = 0.6 + 0.001 * rng.normal(size=(30, ROWS))
