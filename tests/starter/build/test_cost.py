@@ -179,11 +179,12 @@ def test_what_a_build_would_refuse_is_refused(settings, changes, message):
         cost(accuracy_settings(**{**settings.values(), **changes}))
 
 
+@pytest.mark.parametrize("engine", ["", "openvino"])
 @pytest.mark.parametrize("classifier", [0, "small"])
-def test_a_device_that_is_not_there_is_named(settings, classifier):
+def test_a_device_that_is_not_there_is_named(settings, classifier, engine):
     classifiers = ("small",) if classifier == "small" else settings.classifiers[:1]
     with pytest.raises(UnusableInput, match="device 'abacus' cannot be used here"):
-        cost(accuracy_settings(**{**settings.values(), "classifiers": classifiers}), device="abacus")
+        cost(changed(settings, classifiers=classifiers, engine=engine), device="abacus")
 
 
 def test_referees_look_at_what_they_learn_from_too(settings):
