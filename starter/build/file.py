@@ -32,7 +32,7 @@ def read_file(path: Path) -> dict[str, Any]:
     for name, value in _document(path).items():
         given = tuple(value) if isinstance(value, list) else value
         if name == "track":
-            if given not in PLANS:
+            if given not in tuple(PLANS):  # a table and a list of lists have no hash
                 raise UnusableInput(f"{path}: track must be {' or '.join(PLANS)}, got {given!r}")
         elif name not in known:
             close = get_close_matches(name, [*known, "track"], 1)

@@ -64,6 +64,7 @@ def test_the_help_names_every_setting():
         ("seed = true", "seed must be a whole number, got True"),
         ("track = 'x'", "track must be accuracy or ood, got 'x'"),
         ("track = 3", "track must be accuracy or ood, got 3"),
+        ("track = [['ood']]", "track must be accuracy or ood, got (['ood'],)"),
         ("track = 'ood'\ngroup = 'a'", "group is not of the ood track"),
         ("a = ", "cannot be read as TOML"),
         ("\udcff", "cannot be read as TOML"),
