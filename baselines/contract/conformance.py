@@ -121,19 +121,19 @@ def example_mix(name: str, n: int, gap: float, seed: int) -> tuple[ScoredMix, np
     return ScoredMix(seen, "msp", "fpr95", rng.normal(size=n) + gap * is_ood), is_ood
 
 
-def example_mixes(sets: int = 24, n: int = 120) -> MetaTrain:
+def example_mixes() -> MetaTrain:
     """Returns artificial meta-train mixes, from indistinguishable OOD images to perfectly detected ones."""
     from starter.detectors.metrics import fpr
 
     plain = example_meta_train().source
     scores = np.random.default_rng(4).normal(size=len(plain.labels))
-    pairs = [example_mix(f"train_{i}", n, 4 * i / sets, seed=10 + i) for i in range(sets)]
+    pairs = [example_mix(f"train_{i}", 120, i / 6, seed=10 + i) for i in range(24)]
     return MetaTrain(
         dataclasses.replace(plain, scores=scores),
         [mix for mix, _ in pairs],
         np.array([fpr(mix.scores[~is_ood], mix.scores[is_ood]) for mix, is_ood in pairs]),
         (),
-        [frozenset({f"family_{i % 6}"}) for i in range(sets)],
+        [frozenset({f"family_{i % 6}"}) for i in range(24)],
         [is_ood for _, is_ood in pairs],
     )
 

@@ -10,6 +10,9 @@ from baselines.contract.families import Fold, subset
 from starter.observing.observation import MetaTrain
 from submission.arrays import FloatArray
 
+TESTED = 0.25
+"""Share of the OOD sets on which a random split tests."""
+
 
 def family_folds(meta: MetaTrain, test: MetaTrain) -> list[Fold]:
     """Returns one fold per family, which tests on the mixes of `test` with OOD images of that family.
@@ -27,36 +30,23 @@ def family_folds(meta: MetaTrain, test: MetaTrain) -> list[Fold]:
     ]
 
 
-def random_folds(
-    meta: MetaTrain, test: MetaTrain, splits: int, share: float = 0.25, seed: int = 0
-) -> list[Fold]:
+def random_folds(meta: MetaTrain, splits: int) -> list[Fold]:
     """Returns the Gscore paper's random splits (sec. 6.1: 150 sets to 50), each testing on some OOD sets.
 
     OOD sets of one source may be on both sides. If the names of OOD sets are unknown, families are used.
 
     Args:
-        meta: Mixes to train on.
-        test: Mixes to test on.
+        meta: Mixes to divide.
         splits: Number of splits.
-        share: Share of the OOD sets to test on.
-        seed: Seed of the splits.
     """
-    of, tested_of = (
-        [frozenset({name}) for name in each.ood_sets] or list(each.families) for each in (meta, test)
-    )
-    every = sorted(frozenset().union(*tested_of))
+    of = [frozenset({name}) for name in meta.ood_sets] or list(meta.families)
+    every = sorted(frozenset().union(*of))
     found = []
     for split in range(splits):
-        order = np.random.default_rng([seed, split]).permutation(len(every))
-        tested = {every[i] for i in order[: max(round(share * len(every)), 1)]}
-        train = np.flatnonzero([tested.isdisjoint(each) for each in of])
-        found.append(
-            Fold(
-                f"split {split + 1}",
-                train,
-                np.flatnonzero([not tested.isdisjoint(each) for each in tested_of]),
-            )
-        )
+        order = np.random.default_rng([0, split]).permutation(len(every))
+        left_out = {every[i] for i in order[: max(round(TESTED * len(every)), 1)]}
+        tested = np.array([not left_out.isdisjoint(each) for each in of])
+        found.append(Fold(f"split {split + 1}", np.flatnonzero(~tested), np.flatnonzero(tested)))
     return found
 
 

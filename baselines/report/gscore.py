@@ -147,7 +147,7 @@ def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
             low, high = family_interval(100 * errors, families)
             rows.append((name, method, FAMILY, _rmse(errors), np.nan, low, high))
             if splits:
-                found = [_rmse(each) for each in _errors(prototype, meta, random_folds(meta, meta, splits))]
+                found = [_rmse(each) for each in _errors(prototype, meta, random_folds(meta, splits))]
                 mean, deviation = float(np.mean(found)), float(np.std(found))
                 rows.append((name, method, RANDOM, mean, deviation, np.nan, np.nan))
         chance = deviations(meta, TRACKS["ood"].metric(name))
@@ -194,7 +194,7 @@ def correlations_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
         rows.append((name, FAMILY, *found, np.nan, np.nan))
         if splits:
             meta = subjects[str(name)]
-            each = [_tested_correlation(meta, fold) for fold in random_folds(meta, meta, splits)]
+            each = [_tested_correlation(meta, fold) for fold in random_folds(meta, splits)]
             rows.append((name, RANDOM, *np.mean(each, axis=0), *np.std(each, axis=0)))
     numbers = ["pearson", "spearman"]
     return pd.DataFrame(
@@ -216,7 +216,7 @@ def backbones_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
     """
     rows = []
     for name, meta in subjects.items():
-        for split, parts in ((FAMILY, family_folds(meta, meta)), (RANDOM, random_folds(meta, meta, splits))):
+        for split, parts in ((FAMILY, family_folds(meta, meta)), (RANDOM, random_folds(meta, splits))):
             if not parts:
                 continue
             predicted = held_out(METHODS["gscore-ude-w"], meta, meta, parts)

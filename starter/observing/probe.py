@@ -9,33 +9,30 @@ from starter.observing.temperature import likeliest_temperature
 from submission.arrays import FloatArray
 
 STRENGTH = 0.007
-"""Inverse weight of the squared norm, like scikit-learn's C: the likelihood is summed over images."""
+"""Inverse weight C of the squared norm, like scikit-learn's: the likelihood is summed over images."""
 STEPS = 300
 TOLERANCE = 1e-5
 """Mean gradient of the likelihood below which fitting stops."""
+BINS = 15
+"""Number of bins of the calibration error."""
 
 Linear = tuple[FloatArray, FloatArray]
 """Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
 
 
 def fit_linear(
-    features: FloatArray,
-    labels: NDArray[np.int64],
-    classes: int,
-    strength: float = STRENGTH,
-    start: Linear | None = None,
+    features: FloatArray, labels: NDArray[np.int64], classes: int, start: Linear | None = None
 ) -> Linear:
     """Returns a multinomial logistic regression, fitted by L-BFGS on standardised features.
 
-    It minimises |W|^2 / 2 + C * (sum over images of the negative log-likelihood) without a penalty on the
-    bias, like scikit-learn's LogisticRegression. The standardisation is folded into the returned weights, so
-    these apply to raw features. The fit is deterministic.
+    It minimises |W|^2 / 2 + `STRENGTH` * (sum over images of the negative log-likelihood), no penalty on the
+    bias, like scikit-learn's LogisticRegression. The standardisation is folded into the returned weights,
+    so these apply to raw features. The fit is deterministic.
 
     Args:
         features: Features, float32 (n, d).
         labels: Class indices, int64 (n,), in 0..k - 1.
         classes: Number of classes k.
-        strength: Inverse weight C of the squared norm, a float > 0.
         start: Initial probe; it saves steps and does not change the optimum.
     """
     n, d = features.shape
@@ -51,8 +48,8 @@ def fit_linear(
         weight, bias = flat[:-classes].reshape(classes, d), flat[-classes:]
         logs = log_softmax((rows @ weight.T.astype(np.float32)).astype(np.float64) + bias, axis=1)
         error = np.exp(logs).astype(np.float32) - hits
-        loss = -logs[np.arange(n), labels].mean() + (weight**2).sum() / (2 * strength * n)
-        slope = (error.T @ rows).astype(np.float64) / n + weight / (strength * n)
+        loss = -logs[np.arange(n), labels].mean() + (weight**2).sum() / (2 * STRENGTH * n)
+        slope = (error.T @ rows).astype(np.float64) / n + weight / (STRENGTH * n)
         return float(loss), np.concatenate([slope.ravel(), error.sum(axis=0, dtype=np.float64) / n])
 
     first = np.zeros(classes * (d + 1))
@@ -71,9 +68,9 @@ def calibrated(linear: Linear, features: FloatArray, labels: NDArray[np.int64]) 
     return weight / temperature, bias / temperature
 
 
-def calibration_error(probabilities: FloatArray, labels: NDArray[np.int64], bins: int = 15) -> float:
-    """Returns the expected calibration error, in [0, 1], over bins of equal width (Guo et al., ICML 2017)."""
+def calibration_error(probabilities: FloatArray, labels: NDArray[np.int64]) -> float:
+    """Returns the expected calibration error, in [0, 1], with bins of equal width (Guo et al., ICML 2017)."""
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
-    place = np.minimum((confidence * bins).astype(int), bins - 1)
+    place = np.minimum((confidence * BINS).astype(int), BINS - 1)
     gaps = [abs(right[place == each].sum() - confidence[place == each].sum()) for each in np.unique(place)]
     return float(sum(gaps) / len(labels))

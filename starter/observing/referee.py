@@ -46,16 +46,16 @@ Unseen = tuple[int, frozenset[int]]
 """The half of `train_ref` (0, 1; -1 for none) and the blocks of operations left out of a probe's training."""
 
 
-def operation_blocks(families: Iterable[frozenset[str]], count: int = BLOCKS) -> tuple[frozenset[str], ...]:
-    """Returns all operations, dealt out in alphabetical order to `count` blocks.
+def operation_blocks(families: Iterable[frozenset[str]]) -> tuple[frozenset[str], ...]:
+    """Returns all operations, dealt out in alphabetical order to `BLOCKS` blocks.
 
     There are fewer blocks if there are fewer operations.
 
-    >>> [sorted(block) for block in operation_blocks([frozenset("abc"), frozenset("ade")], 2)]
-    [['a', 'c', 'e'], ['b', 'd']]
+    >>> [sorted(block) for block in operation_blocks([frozenset("abc"), frozenset("ade")])]
+    [['a', 'e'], ['b'], ['c'], ['d']]
     """
     operations = sorted(frozenset[str]().union(*families) - NO_OPERATIONS)
-    return tuple(frozenset(operations[start::count]) for start in range(min(count, len(operations))))
+    return tuple(frozenset(operations[start::BLOCKS]) for start in range(min(BLOCKS, len(operations))))
 
 
 def touched(families: frozenset[str], blocks: Iterable[frozenset[str]]) -> frozenset[int]:

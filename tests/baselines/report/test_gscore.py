@@ -34,9 +34,9 @@ def test_a_fold_leaves_a_family_out_of_what_it_learns_from():
 
 
 def test_random_splits_keep_ood_sets_together_and_repeat():
-    parts = random_folds(META, META, 5)
+    parts = random_folds(META, 5)
     assert len(parts) == 5
-    for fold, again in zip(parts, random_folds(META, META, 5), strict=True):
+    for fold, again in zip(parts, random_folds(META, 5), strict=True):
         assert {META.ood_sets[i] for i in fold.train}.isdisjoint(META.ood_sets[i] for i in fold.test)
         assert (len(fold.train), len(fold.test)) == (30, 10)
         assert (fold.test == again.test).all()
@@ -46,7 +46,7 @@ def test_random_splits_keep_ood_sets_together_and_repeat():
 
 def test_random_splits_are_of_families_where_ood_sets_have_no_names():
     unnamed = replace(META, ood_sets=())
-    for fold in random_folds(unnamed, unnamed, 3):
+    for fold in random_folds(unnamed, 3):
         assert {META.families[i] for i in fold.train}.isdisjoint(META.families[i] for i in fold.test)
 
 
@@ -95,7 +95,7 @@ def test_the_papers_random_splits_stand_beside_the_families(monkeypatch):
     assert found.split.tolist() == ["family", "random", "family"] * 2
     errors = [
         Ude().fit(subset(META, fold.train)).predict(subset(META, fold.test).sets) - META.targets[fold.test]
-        for fold in random_folds(META, META, 5)
+        for fold in random_folds(META, 5)
     ]
     each = [100 * np.sqrt(np.mean(one**2)) for one in errors]
     assert found.loc[1, ["rmse", "rmse_deviation"]].tolist() == pytest.approx([np.mean(each), np.std(each)])

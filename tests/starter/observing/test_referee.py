@@ -66,10 +66,10 @@ def test_operations_stand_in_blocks():
         frozenset({"b", "identity"}),
         frozenset({"a", "c"}),
         frozenset({"class_prior"}),
-        frozenset({"d"}),
+        frozenset({"d", "e"}),
     ]
-    blocks = operation_blocks(families, 3)
-    assert blocks == (frozenset({"a", "d"}), frozenset({"b"}), frozenset({"c"}))
+    blocks = operation_blocks(families)
+    assert blocks == (frozenset({"a", "e"}), *map(frozenset, "bcd"))
     assert touched(frozenset({"a", "c"}), blocks) == {0, 2}
     assert operation_blocks([frozenset({"identity"})]) == ()
 
