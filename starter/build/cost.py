@@ -117,26 +117,32 @@ def cost(settings: Settings, device: str = "cpu") -> Cost:
         disk += 4 * k * observed + (sets.number + 2) * (8 * d + 4 * d * (d + 1) // 2)
         disk += sum(tensor.nbytes for tensor in classifier.network.state_dict().values())
         seconds += observed * _seconds_per_image(partial(_logits, classifier), source.size)
-    refereed, packed = _referees(settings, device, source, observed)
+    refereed, packed = _referees(settings, device, source, sets.train, observed)
     made = candidates(settings) if settings.grid else 0
     return Cost(observed, seconds, disk + packed, made, refereed, sets.room)
 
 
-def _referees(settings: Settings, device: str, source: _Source, observed: int) -> tuple[float, int]:
-    """Returns the time of referees' encoders in seconds, and the size of their archives in bytes."""
+def _referees(
+    settings: Settings, device: str, source: _Source, train: int, observed: int
+) -> tuple[float, int]:
+    """Returns the time of referees' encoders in seconds, and the size of their archives in bytes.
+
+    There are `train` meta-train sets, from whose operations the probes learn.
+    """
     if not isinstance(settings.plan, AccuracyPlan):
         return 0.0, 0
     encoders = load_referees(settings.plan.referees, device, of_encoders(settings.precision), trained=False)
-    looked = observed + source.reference + learnt_images(settings.train_sets)
+    looked = observed + source.reference + learnt_images(train)
     seconds = sum(_seconds_per_image(partial(_features, each), source.size) for each in encoders.values())
     return looked * seconds, 2 * 4 * len(source.classes) * observed * len(settings.plan.referees)
 
 
 @dataclass(frozen=True)
 class _Sets:
-    """The numbers of sets, of their images that are observed, and of those stored beside the base."""
+    """The numbers of sets, of meta-train sets, of observed images, and of those stored beside the base."""
 
     number: int
+    train: int
     observed: int
     stored: int
     room: Room | None = None
@@ -154,7 +160,8 @@ def _accuracy_sets(plan: AccuracyPlan, settings: Settings, source: _Source) -> _
     made = settings.val_sets + settings.test_sets
     stored = settings.set_size * made + sum(natural)
     rendered = sum(recipe.ops[0][1]["n"] if recipe.selection else source.base for recipe in recipes)
-    return _Sets(len(recipes) + made + len(natural), rendered + stored, stored)
+    number = len(recipes) + made + len(natural)
+    return _Sets(number, len(recipes), rendered + stored, stored)
 
 
 def _mixes(plan: OodPlan, settings: Settings, source: _Source) -> _Sets:
@@ -170,7 +177,8 @@ def _mixes(plan: OodPlan, settings: Settings, source: _Source) -> _Sets:
     train = ood["train"].values()
     mixes = (settings.val_sets + room.count) * (room.sizes.low + room.sizes.high) // 2
     observed = 2 * source.base + sum(train) + mixes
-    return _Sets(len(train) + settings.val_sets + room.count + 3, observed, mixes + sum(train), room)
+    number = len(train) + settings.val_sets + room.count + 3
+    return _Sets(number, settings.train_sets, observed, mixes + sum(train), room)
 
 
 COUNTS: dict[type, Callable[[Any, Settings, _Source], _Sets]] = {

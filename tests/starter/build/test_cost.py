@@ -14,6 +14,7 @@ from starter.build.folder import TRAIN_REF
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.networks.small import Small
 from starter.observing import observe as observe_module
+from starter.sets.recipe import Recipe
 from starter.sources import sources
 from starter.sources.glyphs.digits import CLASSES
 from submission import UnusableInput
@@ -196,6 +197,15 @@ def test_referees_look_at_what_they_learn_from_too(settings):
     assert found.disk - plain.disk == 2 * 4 * plain.images * 3
     assert "\nreferee about " in str(found)
     assert "referee" not in str(plain)
+
+
+def test_what_referees_learn_from_is_counted_by_recipe(settings, tmp_path, monkeypatch):
+    monkeypatch.setattr(cost_module, "_seconds_per_image", lambda look, size: 1.0)
+    lines = [Recipe(f"set{i}", i, (("sample", {"n": 20}), ("color", {}))).to_json() for i in range(2)]
+    (tmp_path / "own.jsonl").write_text("\n".join(lines))
+    asked = {"referees": ("referees:blind",), "recipes": str(tmp_path / "own.jsonl")}
+    few, many = (cost(changed(settings, train_sets=sets, **asked)) for sets in (2, 100))
+    assert few.refereed == many.refereed
 
 
 def test_a_referee_that_takes_other_sizes_is_refused(settings):
