@@ -68,9 +68,20 @@ class Url:
         return self._asked(self.files.cat_file, self.url)
 
     def write_bytes(self, data: bytes) -> None:
-        """Write the object, replacing an earlier one."""
-        self._asked(self.files.pipe_file, self.url, data)
+        """Write the object, replacing an earlier one; its folder is made, none above that, and no bucket."""
+        folder = self.url.rpartition("/")[0]
+        try:
+            self._asked(self.files.pipe_file, self.url, data)
+        except FileNotFoundError:
+            if "/" not in folder.partition("://")[2]:
+                raise
+            self._asked(self._make, folder)  # for stores such as SFTP's, where an object does not imply it
+            self._asked(self.files.pipe_file, self.url, data)
         self.known.add(self.url)
+
+    def _make(self, folder: str) -> None:
+        with suppress(FileExistsError):
+            self.files.mkdir(folder, create_parents=False)
 
     def unlink(self, missing_ok: bool = True) -> None:
         """Remove the object if there is one.

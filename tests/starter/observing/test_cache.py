@@ -11,7 +11,7 @@ import torch
 from bucket import BUCKET, s3_server
 from safetensors.torch import save_file
 
-from starter.observing.cache import ELSEWHERE, Cache, cache_of, keep_elsewhere, open_url
+from starter.observing.cache import ELSEWHERE, Cache, at, cache_of, keep_elsewhere, open_url
 from submission import UnusableInput
 from submission.files import digest_of
 
@@ -171,6 +171,18 @@ def test_gives_back_what_was_written(place):
     path.unlink(missing_ok=True)
 
 
+def test_a_store_with_folders_gets_the_one_that_an_object_needs(tmp_path):
+    cache = at(tmp_path.as_uri())
+    for key in "ab":
+        cache.store("logits", key, arrays())
+        assert cache.load("logits", key, LAYOUT) is not None
+    at(f"{tmp_path.as_uri()}/new").put("probe", b"x")
+    assert (tmp_path / "new/probe").read_bytes() == b"x"
+    with pytest.raises(OSError, match="none/logits"):
+        at(f"{tmp_path.as_uri()}/none").store("logits", "a", arrays())
+    assert not (tmp_path / "none").exists()
+
+
 def test_looking_learns_what_is_there(place):
     (place / "c" / "d").write_bytes(b"")
     other = type(place)(place.url, place.files, set())
@@ -188,10 +200,11 @@ def test_what_another_process_writes_is_seen(s3):
     assert path.exists()
 
 
-def test_a_failure_names_the_address(s3):
-    place = open_url("s3://no-such-bucket/x")
-    with pytest.raises(OSError, match="s3://no-such-bucket/x/y"):
-        (place / "y").write_bytes(b"x")
+@pytest.mark.parametrize("place", ["s3://no-such-bucket/x", "s3://no-such-bucket"])
+def test_a_failure_names_the_address_and_makes_no_bucket(s3, place):
+    for _ in range(2):
+        with pytest.raises(OSError, match=place):
+            (open_url(place) / "y").write_bytes(b"x")
 
 
 def test_an_unknown_kind_of_address_is_refused():
