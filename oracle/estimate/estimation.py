@@ -100,13 +100,28 @@ class Estimation:
 
     @property
     def warning(self) -> str:
-        """A sentence if the labelled accuracy is no better than chance, within 3 standard errors; else ""."""
-        if self.accuracy > self.chance + 3 * math.sqrt(self.chance * (1 - self.chance) / self.images):
-            return ""
-        return (
-            f"accuracy on the labelled images is {100 * self.accuracy:.1f} %, no better than chance "
-            f"({100 * self.chance:.3g} %): are the classes in the model's order?"
-        )
+        """A sentence if the labelled images show that no estimate can be trusted; else "".
+
+        That is so if their accuracy is no better than chance, within 3 standard errors; if no image is wrong;
+        or if the true accuracies of both halves are below, or both above, the intervals estimated for them.
+        """
+        if self.accuracy <= self.chance + 3 * math.sqrt(self.chance * (1 - self.chance) / self.images):
+            return (
+                f"accuracy on the labelled images is {100 * self.accuracy:.1f} %, no better than chance "
+                f"({100 * self.chance:.3g} %): are the classes in the model's order?"
+            )
+        if self.accuracy == 1:
+            return (
+                "no labelled image is wrong, so nothing tells how sure the model is where it errs: label "
+                "more images, none of which it was trained on"
+            )
+        sides = {(true > half.high) - (true < half.low) for half, true in self.halves}
+        if sides in ({-1}, {1}):
+            return (
+                f"the check fails, both halves are {'less' if -1 in sides else 'more'} accurate than their "
+                "intervals say: the model's confidences do not tell its errors (are many the same?)"
+            )
+        return ""
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ class Fitted:
         own = {LEARNT: learnt.method} if learnt else {}
         outside = learnt.sets if learnt else Labelled(source)
         centres = (*own, THRESHOLD, *(gated or (TRANSPORT,)), *second)
-        called = tuple(classes) or tuple(map(str, range(k)))
+        called = tuple(map(str, classes)) or tuple(map(str, range(k)))
         return cls(source, {**own, **methods}, centres, learnt, outside, called)
 
     @property

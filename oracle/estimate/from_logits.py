@@ -10,6 +10,7 @@ from oracle.estimate.fitted import CENTRES, Fitted, Learnt
 from oracle.estimate.inputs import (
     Array,
     Sets,
+    check_order,
     check_rules,
     comparable,
     each_beside,
@@ -47,8 +48,8 @@ def estimate(
     (['today', 'harder'], True)
 
     Args:
-        logits: Logits of the labelled images, (n, k), numbers or an .npy file. The model must not have been
-            trained on these images.
+        logits: Logits of the labelled images, (n, k): an array, a tensor of PyTorch, a table of pandas, or an
+            .npy file. The model must not have been trained on these images.
         labels: Class of each labelled image, a column of its logits, (n,).
         unlabelled: Logits of one set, (m, k); of several sets in a list; or of sets by name.
         second: Logits of a second model, of the labelled images and of the sets, in the form of `unlabelled`;
@@ -70,7 +71,8 @@ def estimate(
     """
     known = read_logits(logits, "logits", probabilities)
     truth = read_labels(labels, known)
-    if classes and len(classes) != known.shape[1]:
+    check_order(labels, logits)
+    if len(classes) and len(classes) != known.shape[1]:
         raise UnusableInput(
             f"{len(classes)} classes are named, but the logits have {known.shape[1]} columns: name each"
         )

@@ -1,11 +1,13 @@
 """The input of an estimate: logits, labels and features, each checked."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from starter.images.arrays import read_npy
 from submission.arrays import FloatArray, IntArray
@@ -22,8 +24,10 @@ WIDEST = 256
 distances."""
 TINY = 1e-12
 TEXT = (".csv", ".tsv", ".txt")
-Array = NDArray[Any] | Path | str
-"""Numbers, or an .npy file of them."""
+ROUNDED = 0.05
+"""Largest difference of a row's sum from 1 that rounding of probabilities explains."""
+Array = ArrayLike | Path
+"""Numbers (an array, a tensor of PyTorch, a table of pandas, lists), or an .npy file of them."""
 Sets = Array | Sequence[Array] | Mapping[str, Array]
 """One set, several in a list, or several by name."""
 
@@ -34,8 +38,8 @@ def check_rules(margin: float, level: float, window: int | None) -> None:
         raise UnusableInput(f"--level must lie between 0 and 1, got {level:g}")
     if not 0 <= margin <= 1:
         raise UnusableInput(f"--margin must be a fraction in [0, 1], got {margin:g}")
-    if window is not None and window < SMALLEST:
-        raise UnusableInput(f"--window must be {SMALLEST} images or more, got {window}")
+    if window is not None and not (isinstance(window, Integral) and window >= SMALLEST):
+        raise UnusableInput(f"--window must be a whole number, {SMALLEST} images or more, got {window}")
 
 
 def read_classes(path: Path) -> tuple[str, ...]:
@@ -72,16 +76,15 @@ def read_logits(given: Array, what: str, probabilities: bool = False) -> FloatAr
     if values.dtype.kind not in "fiu":
         raise UnusableInput(f"{name} holds {values.dtype}, not numbers: give a row of logits an image")
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
-        raise UnusableInput(f"{name} must be (images, classes), two or more of each, got {values.shape}")
+        single = (
+            "; of one output z for two classes make the columns 0 and z" if values.shape[1:] == (1,) else ""
+        )
+        raise UnusableInput(
+            f"{name} must be (images, classes), two or more of each, got {values.shape}{single}"
+        )
     _check_finite(name, values)
     values = values.astype(np.float64)
-    sums_to_one = bool((values >= 0).all() and np.allclose(values.sum(axis=1), 1, atol=1e-2))
-    if sums_to_one and not probabilities:
-        raise UnusableInput(f"{name} holds probabilities, not logits: say so with --probabilities")
-    if probabilities and not sums_to_one:
-        raise UnusableInput(
-            f"{name} holds no probabilities (rows from 0 up, of sum 1): leave --probabilities out"
-        )
+    _check_kind(name, values, probabilities)
     return (np.log(np.maximum(values, LEAST)) if probabilities else values).astype(np.float32)
 
 
@@ -148,7 +151,7 @@ def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[st
     if isinstance(given, Mapping):
         named: list[tuple[str, Array]] = [(str(name), each) for name, each in given.items()]
     else:
-        several = [given] if isinstance(given, np.ndarray | Path | str) else list(given)
+        several = _several(given)
         called = iter(set_names([Path(each) for each in several if isinstance(each, Path | str)]))
         named = [
             (next(called) if isinstance(each, Path | str) else f"set {i}", each)
@@ -181,13 +184,15 @@ def each_beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> d
     Raises:
         UnusableInput: A set has no array, or there are too many.
     """
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise UnusableInput(f"{what} must be a pair: those of the labelled images, and those of the sets")
     labelled, sets = given
     if isinstance(sets, Mapping):
         named = {str(name): each for name, each in sets.items()}
         if odd := sorted(named.keys() ^ set(names)):
             raise UnusableInput(f"{what} and logits are of other sets: {odd[0]!r} has not both")
         return {"": labelled, **named}
-    several = [sets] if isinstance(sets, np.ndarray | Path | str) else list(sets)
+    several = _several(sets)
     if len(several) != len(names):
         raise UnusableInput(
             f"{what} are given for {len(several)} unlabelled sets in place of {len(names)}: give those of "
@@ -238,6 +243,43 @@ def windows(images: int, size: int) -> list[IntArray]:
     return [np.arange(start, end) for start, end in zip(starts, [*starts[1:], images], strict=True)]
 
 
+def check_order(labels: Array, logits: Array) -> None:
+    """Raise UnusableInput if two tables of pandas name the same rows in another order."""
+    if isinstance(labels, pd.Series | pd.DataFrame) and isinstance(logits, pd.DataFrame):
+        one, other = labels.index, logits.index
+        if not one.equals(other) and one.is_unique and set(one) == set(other):
+            raise UnusableInput(
+                "the indexes of labels and logits name the same rows in another order: give labels as "
+                "labels.loc[logits.index], or, if they are already row by row, as labels.to_numpy()"
+            )
+
+
+def _several(given: Any) -> list[Any]:
+    """Returns the sets that are given in a list, or the only one, in a list."""
+    one = isinstance(given, np.ndarray | Path | str) or getattr(given, "ndim", 0) > 1
+    return [given] if one else list(given)
+
+
+def _check_kind(name: str, values: FloatArray, probabilities: bool) -> None:
+    """Raise UnusableInput if values (n, k) are probabilities in place of logits, or the other way round."""
+    low, high, sums = values.min(), values.max(), values.sum(axis=1)
+    if low >= 0 and np.allclose(sums, 100, rtol=ROUNDED) and low < 1:
+        raise UnusableInput(f"{name} holds percentages: divide by 100, and say so with --probabilities")
+    sums_to_one = bool(low >= 0 and np.allclose(sums, 1, rtol=ROUNDED))
+    if sums_to_one and not probabilities:
+        raise UnusableInput(f"{name} holds probabilities, not logits: say so with --probabilities")
+    if probabilities and not sums_to_one:
+        raise UnusableInput(
+            f"{name} holds no probabilities (rows from 0 up, of sum 1): divide each row by its sum, or leave "
+            "--probabilities out if these are logits"
+        )
+    if not probabilities and low >= 0 and high <= 1 and high - low > 0.9:
+        raise UnusableInput(
+            f"{name} holds numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give "
+            "the logits"
+        )
+
+
 def _check_finite(name: str, values: NDArray[Any]) -> None:
     with np.errstate(over="ignore"):
         finite = np.isfinite(values.astype(np.float32, copy=False))
@@ -261,4 +303,13 @@ def _named(given: Array, what: str) -> tuple[str, NDArray[Any]]:
         if path.suffix in TEXT and path.is_file():
             raise UnusableInput(f"{path} is no .npy: read its numbers and save them with numpy.save")
         return str(path), read_npy(path)
-    return what, np.asarray(given)
+    if hasattr(given, "detach"):  # PyTorch's: of any device and precision, with or without gradient
+        given = given.detach().cpu().double()
+    try:
+        values = np.asarray(given)
+        return what, values.astype(np.float64) if values.dtype == object else values
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UnusableInput(
+            f"{what}: no numbers that make one array ({why(error)}): join batches by numpy.concatenate or "
+            "torch.cat"
+        ) from error

@@ -191,6 +191,26 @@ def test_accuracy_at_chance_level_is_told(found, tmp_path):
     assert found.warning == ""
 
 
+def test_a_notebook_shows_the_warning_and_the_remarks(found):
+    ties = 9.0 * np.eye(K)[LOGITS.argmax(axis=1)]
+    wrong = unseen.estimate(
+        ties, LABELS, {"ties": 9.0 * np.eye(K)[HARD.argmax(axis=1)]}, classes=np.arange(K)
+    )
+    assert wrong.sets[0].low > accuracy(HARD, HARD_LABELS)
+    assert wrong.warning.startswith("the check fails, both halves are less accurate than their intervals say")
+    assert "<b>Warning:</b> the check fails, both halves are less accurate" in wrong._repr_html_()
+    assert wrong.sets[0].remarks[0] in wrong._repr_html_()
+    assert "Warning" not in found._repr_html_()
+    assert wrong.classes[0] == "0"
+
+
+def test_labelled_images_without_errors_are_told():
+    right = LOGITS.argmax(axis=1) == LABELS
+    sure = unseen.estimate(LOGITS[right], LABELS[right], HARD)
+    assert sure.sets[0].low > accuracy(HARD, HARD_LABELS)
+    assert sure.warning.startswith("no labelled image is wrong, so nothing tells how sure the model is where")
+
+
 def test_an_interval_of_all_accuracies_is_not_printed(found):
     learnt = replace(found.sets[0], learnt=(0.0, 1.0), methods={"unseen-best": 0.5})
     text = str(replace(found, sets=(learnt,)))

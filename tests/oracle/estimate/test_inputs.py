@@ -3,9 +3,21 @@
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 
-from oracle.estimate.inputs import comparable, read_features, read_labels, read_logits, read_sets, windows
+from oracle.estimate.inputs import (
+    check_order,
+    check_rules,
+    comparable,
+    each_beside,
+    read_features,
+    read_labels,
+    read_logits,
+    read_sets,
+    windows,
+)
 from submission import UnusableInput
 
 RNG = np.random.default_rng(0)
@@ -27,11 +39,25 @@ def refused(function, *arguments):
     ("values", "probabilities", "message"),
     [
         (PROBABILITIES, False, "x holds probabilities, not logits: say so with --probabilities"),
-        (LOGITS, True, "x holds no probabilities (rows from 0 up, of sum 1): leave --probabilities out"),
+        (LOGITS, True, "x holds no probabilities (rows from 0 up, of sum 1): divide each row by its sum, or"),
+        (PROBABILITIES.round(2), False, "x holds probabilities, not logits: say so with --probabilities"),
+        (100 * PROBABILITIES, True, "x holds percentages: divide by 100, and say so with --probabilities"),
+        (100 * PROBABILITIES, False, "x holds percentages: divide by 100, and say so with --probabilities"),
+        (
+            1 / (1 + np.exp(-3 * LOGITS)),
+            False,
+            "x holds numbers from 0 to 1 whose rows have other sums than 1",
+        ),
+        ([LOGITS[:40], LOGITS[40:]], False, "x: no numbers that make one array (setting an array element"),
+        ([["a", None]], False, "x: no numbers that make one array (could not convert string to float: 'a')"),
         (NAN, False, "x holds NaN, infinite or too large values (above 3e38), first in row 7: leave"),
         (LARGE, False, "x holds NaN, infinite or too large values (above 3e38), first in row 9: leave"),
         (LOGITS[0], False, "x must be (images, classes), two or more of each, got (4,)"),
-        (LOGITS[:, :1], False, "x must be (images, classes), two or more of each, got (60, 1)"),
+        (
+            LOGITS[:, :1],
+            False,
+            "x must be (images, classes), two or more of each, got (60, 1); of one output z for two classes",
+        ),
         (LOGITS[:0], False, "x must be (images, classes), two or more of each, got (0, 4)"),
         (np.full((60, 4), "a"), False, "x holds <U1, not numbers: give a row of logits an image"),
     ],
@@ -119,6 +145,37 @@ def test_sets_are_named_after_their_files(tmp_path):
     assert refused(read_sets, {"": LOGITS}, 4) == "an unlabelled set has an empty name: give it one"
     assert refused(read_sets, [], 4) == "no unlabelled set is given: name one or more"
     assert refused(read_sets, tmp_path / "none.npy", 4) == f"{tmp_path / 'none.npy'}: no such file"
+
+
+def test_tensors_and_tables_are_read_as_arrays_are():
+    tensor = torch.tensor(LOGITS, requires_grad=True)
+    table = pd.DataFrame(LOGITS, index=range(60, 0, -1))
+    for given in (tensor, table, table.astype(object), table.astype("Float32"), LOGITS.tolist()):
+        np.testing.assert_array_equal(read_logits(given, "x"), LOGITS)
+    np.testing.assert_allclose(read_logits(tensor.bfloat16(), "x"), LOGITS, rtol=0.01)
+    for given in (tensor, table):
+        assert [each.shape for each in read_sets(given, 4).values()] == [(60, 4)]
+        assert list(each_beside((given, given), ["today"], "features")) == ["", "today"]
+    assert refused(each_beside, LOGITS, ["today"], "features").startswith("features must be a pair: those of")
+
+
+def test_labels_in_another_order_than_the_logits_are_refused():
+    logits = pd.DataFrame(LOGITS, index=RNG.permutation(60))
+    labels = pd.Series(np.arange(60) % 4, index=logits.index)
+    check_order(labels, logits)
+    check_order(labels.reset_index(drop=True).set_axis(range(100, 160)), logits)
+    check_order(labels.sort_index().to_numpy(), logits)
+    assert refused(check_order, labels.sort_index(), logits).startswith(
+        "the indexes of labels and logits name the same rows in another order: give labels as labels.loc["
+    )
+
+
+def test_a_window_is_a_whole_number():
+    check_rules(0.05, 0.9, np.int64(20))
+    for window in (19, 100.0):
+        assert refused(check_rules, 0.05, 0.9, window) == (
+            f"--window must be a whole number, 20 images or more, got {window}"
+        )
 
 
 def test_windows_hold_every_image_once():
