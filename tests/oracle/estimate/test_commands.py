@@ -104,7 +104,7 @@ def test_a_job_can_go_by_the_exit_code(files):
             "error: val.csv is no .npy: read its numbers and save them with numpy.save",
         ),
         (("--logits", "."), "error: . is a folder: use `unseen estimate --model"),
-        (("--window", "3"), "error: --window must be 20 images or more, got 3"),
+        (("--window", "3"), "error: --window must be a whole number, 20 images or more, got 3"),
     ],
 )
 def test_mistakes_get_one_line(files, arguments, message):
