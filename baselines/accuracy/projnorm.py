@@ -106,4 +106,4 @@ class ProjNorm(Measured):
                 loss.backward()
                 optimiser.step()
                 decay.step()
-        return torch.cat([each.detach().flatten() for each in network.parameters()]).double().cpu()
+        return torch.cat([each.detach().flatten() for each in network.parameters()]).cpu().double()

@@ -57,5 +57,5 @@ def moved_logits(
             network, inputs, eps=eps, temperature=temperature, norm_std=list(classifier.std)
         )
         with torch.inference_mode():
-            found.append(network(moved).double().cpu())
+            found.append(network(moved).cpu().double())
     return torch.cat(found)

@@ -63,4 +63,4 @@ class OODL(Detector):
         batches = torch.from_numpy(observation.images()).movedim(-1, 1).split(BATCH)
         maps = [self.classifier_.stages(images)[self.stage] for images in batches]
         cells = torch.cat([adaptive_avg_pool2d(each, GRID).flatten(1) for each in maps])
-        return cells.double().cpu().numpy()
+        return cells.cpu().double().numpy()

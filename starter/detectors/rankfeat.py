@@ -56,7 +56,7 @@ class RankFeat(Detector):
             else:
                 with module.register_forward_hook(lambda *call: without_rank_one(call[-1])):
                     found.append(network(inputs))
-        return torch.stack(found).mean(dim=0).double().cpu()
+        return torch.stack(found).mean(dim=0).cpu().double()
 
 
 def without_rank_one(maps: Tensor) -> Tensor:
