@@ -91,11 +91,11 @@ def load_classifier(
     check_device(device)
     wanted = _Wanted(name, tuple(classes), precision, device, engine, size)
     if not weights:
-        return _librarys(known, wanted)
+        return _from_library(known, wanted)
     if own_network(spec):
         if name in ARCHITECTURES:
             raise UnusableInput(f"classifier {spec!r}: {name} is a network of the kit; name yours otherwise")
-        return _users(weights, wanted)
+        return _from_user(weights, wanted)
     path = Path(weights) if weights != "official" else _official(spec, name)
     file = WeightsFile.read(path)
     arch = file.arch or known or name
@@ -107,7 +107,7 @@ def load_classifier(
         made, asked = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
         raise OtherClasses(f"{path} was made for the classes {made}, not for {asked}")
     try:
-        return _of_file(file, arch, wanted)
+        return _from_file(file, arch, wanted)
     except OtherClasses as error:
         fitted = f"unseen train --arch {arch} --start {path} fits it to yours"
         raise OtherClasses(f"{error}: {fitted}") from error
@@ -140,7 +140,7 @@ def read_classifier(
             f"{path} does not tell its architecture and classes: load it as NAME=PATH instead"
         )
     wanted = _Wanted(name or path.stem, file.classes, precision, device, engine)
-    return _of_file(file, file.arch, wanted)
+    return _from_file(file, file.arch, wanted)
 
 
 def save_classifier(classifier: Classifier, path: Path) -> None:
@@ -300,7 +300,7 @@ class _Wanted:
             raise UnusableInput(f"{where}: {error}") from error
 
 
-def _of_file(file: WeightsFile, arch: str, wanted: _Wanted) -> Classifier:
+def _from_file(file: WeightsFile, arch: str, wanted: _Wanted) -> Classifier:
     """Returns a network with the weights of a file."""
     try:
         # The kit's networks need no memory and no random numbers for weights that are replaced at once.
@@ -312,7 +312,7 @@ def _of_file(file: WeightsFile, arch: str, wanted: _Wanted) -> Classifier:
     return wanted.of(network, arch, file.path, file.normalisation(*_normalisation(network)))
 
 
-def _librarys(arch: str, wanted: _Wanted) -> Classifier:
+def _from_library(arch: str, wanted: _Wanted) -> Classifier:
     """Returns a library's network with the library's weights."""
     check_pretrained(arch, len(wanted.classes))
     network = new_network(arch, len(wanted.classes))
@@ -320,7 +320,7 @@ def _librarys(arch: str, wanted: _Wanted) -> Classifier:
     return wanted.of(network, arch, arch, _normalisation(network))
 
 
-def _users(arch: str, wanted: _Wanted) -> Classifier:
+def _from_user(arch: str, wanted: _Wanted) -> Classifier:
     """Returns the user's own network, with its weights and its normalisation."""
     spec = arch.partition("@")[0]
     use_network(spec)
