@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from starter.build.cells import candidates
 from starter.build.folder import TRAIN_REF
 from starter.build.lesson import learnt_images
-from starter.build.ood import SHIFTED
 from starter.build.plan import check_sizes, plan_train
+from starter.build.pools import SHIFTED
 from starter.build.referees import load_referees
 from starter.build.room import Images, Room, count_ood, fit
 from starter.build.settings import AccuracyPlan, OodPlan, Settings
