@@ -1,8 +1,8 @@
-"""Referees of a build: loading encoders, fitting and checking probes, packing observations."""
+"""Referees of a build: encoders loaded, referees written and compared, observations packed. See also `probes`."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import softmax
-from tqdm import tqdm
 
-from starter.build.folder import train_ref
 from starter.build.lesson import Lesson
-from starter.classifiers import Classifier, read_classifier, use_network
+from starter.build.probes import check_classes, encoded, fit_probes
+from starter.classifiers import read_classifier, use_network
 from starter.competition.referees import encoder_file, know, open_referees, packed_file, probes_file
 from starter.competition.sets import PublicSets
-from starter.encoders import Encoder, ImageEncoder, TwoTowerEncoder
+from starter.encoders import ImageEncoder, TwoTowerEncoder
 from starter.encoders.choose import (
     EMBEDDED,
     LITE0,
@@ -27,10 +26,8 @@ from starter.encoders.choose import (
     is_own_code,
     load_image_encoder,
 )
-from starter.encoders.clip import ClipEncoder, clip_templates
 from starter.images.imageset import ImageSet
-from starter.observing.probe import Linear, calibrated, calibration_error, fit_linear
-from starter.observing.referee import WHOLE, Probes, half_features, packed_name, touched, write_packed
+from starter.observing.referee import Probes, packed_name, write_packed
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe, Rendering
 from starter.sources.download import cache_folder
@@ -38,13 +35,10 @@ from starter.sources.splits import Splits
 from submission import Competition, UnusableInput
 from submission.arrays import FloatArray
 
-DEVIATIONS = 3.0
-"""Margin above the largest class frequency, in standard deviations, of a probe that is better than chance."""
 SAME = 0.995
 """Fraction of agreement from which on a referee is regarded as equal to the classifier."""
 SETS, COMPARED = 10, 50
 """Numbers of meta-train sets, and of images of each, on which referee and classifier are compared."""
-CHUNK = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +62,7 @@ class Fitted:
 
     def look(self, images: NDArray[np.uint8]) -> tuple[FloatArray, FloatArray]:
         """Returns features (n, d) of images (n, h, w, 3), and the first probe's confidence in each (n,)."""
-        features = _encoded(self.encoder, images, f"meta-base as {self.name} sees it")
+        features = encoded(self.encoder, images, f"meta-base as {self.name} sees it")
         logits = self.probes.logits(features, np.zeros(len(features), np.int64))
         return features, softmax(logits.astype(np.float64), axis=1).max(axis=1)
 
@@ -148,14 +142,14 @@ def fit_referees(
     if not encoders:
         return []
     lesson = Lesson.of(splits, recipes, seed)
-    _check_classes(lesson, splits)
+    check_classes(lesson, splits)
     found = []
     for spec, encoder in encoders.items():
         name = referee_name(spec)
         if public and (public / probes_file(name)).is_file():
             probes = Probes.load(public / probes_file(name), len(splits.classes))
         else:
-            probes = _fit(name, spec, encoder, splits, lesson, recipes, seed)
+            probes = fit_probes(name, spec, encoder, splits, lesson, recipes, seed)
         found.append(Fitted(name, encoder, probes))
         print(_summary(name, probes))
     return found
@@ -229,75 +223,15 @@ def check_differs(
     for name in draft.classifiers:
         weights = draft.file(f"classifiers/{name}.safetensors")
         mine = read_classifier(weights, name, draft.precision, engine=draft.engine)
-        predicted = _predicted(mine, shown)
+        predicted = mine(shown)[0].argmax(dim=1).cpu().numpy()
         for each in fitted:
-            judged = each.probes.logits(_encoded(each.encoder, images), np.zeros(len(images), int))
+            judged = each.probes.logits(encoded(each.encoder, images), np.zeros(len(images), int))
             same = int((judged.argmax(axis=1) == predicted).sum())
             if same >= SAME * len(images):
                 raise UnusableInput(
                     f"--referee {each.probes.spec} gives {same} of {len(images)} images the class that the "
                     f"classifier {name} gives: name an encoder that learnt from other images"
                 )
-
-
-def _fit(
-    name: str,
-    spec: str,
-    encoder: ImageEncoder,
-    splits: Splits,
-    lesson: Lesson,
-    recipes: Sequence[Recipe],
-    seed: int,
-) -> Probes:
-    reference, k = splits.reference, len(splits.classes)
-    assert reference.labels is not None
-    known = _encoded(encoder, reference.images, f"reference as {name} sees it")
-    zero_shot = spec.startswith(ZERO_SHOT)
-    shown = None if zero_shot else _encoded(encoder, lesson.images, f"training images as {name} sees them")
-    unseen = (WHOLE,) if shown is None else lesson.left_out(recipes)
-    found: list[Linear] = []
-    for each in tqdm(unseen, desc=f"fit {name}", unit="probe"):
-        if shown is None:
-            linear = _of_names(encoder, splits.classes)
-        else:
-            rows = lesson.seen(each)
-            linear = fit_linear(
-                shown[rows].astype(np.float32), lesson.labels[rows], k, start=found[0] if found else None
-            )
-        if not found:
-            _check_chance(spec, linear, known, reference.labels)
-        found.append(calibrated(linear, known, reference.labels))
-    weight, bias = (np.stack(each).astype(np.float32) for each in zip(*found, strict=True))
-    public = splits.meta_base.digest, train_ref(splits, seed).digest
-    blocks = () if shown is None else lesson.blocks
-    probes = Probes(told_spec(spec), encoder.name, weight, bias, unseen, blocks, *public, {})
-    figures = _figures(probes, known, reference.labels, shown, lesson)
-    return replace(probes, figures=figures)
-
-
-def _figures(
-    probes: Probes,
-    known: NDArray[np.float16],
-    labels: NDArray[np.int64],
-    shown: NDArray[np.float16] | None,
-    lesson: Lesson,
-) -> dict[str, float]:
-    """Returns accuracy and calibration error on the reference, plain and under left-out operations."""
-    numbers = np.zeros(len(known), np.int64)
-    plain = softmax(probes.logits(known, numbers).astype(np.float64), axis=1)
-    figures = {
-        "accuracy": float((plain.argmax(axis=1) == labels).mean()),
-        "calibration_error": calibration_error(plain, labels),
-    }
-    distorted = np.array([bool(family) for family in lesson.families])
-    if shown is None or not distorted.any():
-        return figures
-    numbers = np.array([probes.number((-1, touched(f, probes.blocks))) for f in lesson.families])
-    judged = softmax(probes.logits(shown[distorted], numbers[distorted]).astype(np.float64), axis=1)
-    truth = lesson.labels[distorted]
-    figures["accuracy_distorted"] = float((judged.argmax(axis=1) == truth).mean())
-    figures["calibration_error_distorted"] = calibration_error(judged, truth)
-    return figures
 
 
 def _summary(name: str, probes: Probes) -> str:
@@ -313,61 +247,3 @@ def _summary(name: str, probes: Probes) -> str:
         f"{text}; of training images under operations that it has not learnt "
         f"{figures['accuracy_distorted']:.1%}, {figures['calibration_error_distorted']:.1%}"
     )
-
-
-def told_spec(spec: str) -> str:
-    """Returns the spec of an encoder without the organizer's folders.
-
-    >>> told_spec("clip:ViT-B-32=/home/ada/vit.pt"), told_spec("photos/own.safetensors"), told_spec("lite0")
-    ('clip:ViT-B-32=vit.pt', 'own.safetensors', 'lite0')
-    >>> told_spec("timm:resnet18=/home/ada/resnet18.pt")
-    'timm:resnet18=resnet18.pt'
-    """
-    before, mark, after = spec.partition("=" if ":" in spec else "\0")
-    return f"{before}={Path(after).name}" if mark else spec if ":" in spec else Path(spec).name
-
-
-def _encoded(encoder: ImageEncoder, images: NDArray[np.uint8], shown: str = "") -> NDArray[np.float16]:
-    parts = np.split(images, range(CHUNK, len(images), CHUNK))
-    bar = tqdm(parts, desc=shown, unit=f"{CHUNK} images", disable=None if shown else True)
-    return np.concatenate(
-        [half_features(encoder, torch.from_numpy(part).permute(0, 3, 1, 2)) for part in bar]
-    )
-
-
-def _predicted(classifier: Classifier, images: torch.Tensor) -> NDArray[np.int64]:
-    return np.concatenate([classifier(part)[0].argmax(dim=1).cpu().numpy() for part in images.split(CHUNK)])
-
-
-def _of_names(encoder: ImageEncoder, classes: Sequence[str]) -> Linear:
-    """Returns a zero-shot probe: the nearest class name, averaged over CLIP's 80 prompts, is predicted."""
-    texts: Encoder = encoder  # type: ignore[assignment]
-    prompts = clip_templates() if isinstance(encoder, ClipEncoder) else ("{}",)
-    names = [name.replace("_", " ") for name in classes]
-    rows = np.mean(
-        [texts.encode_texts([prompt.format(name) for name in names]) for prompt in prompts], axis=0
-    )
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return 100.0 * rows.astype(np.float64), np.zeros(len(classes))
-
-
-def _check_classes(lesson: Lesson, splits: Splits) -> None:
-    assert splits.reference.labels is not None
-    for where, labels in (("training", lesson.labels), ("reference", splits.reference.labels)):
-        missing = np.setdiff1d(np.arange(len(splits.classes)), labels)
-        if len(missing):
-            raise UnusableInput(
-                f"--referee: class {splits.classes[missing[0]]!r} has no image among the {where} images "
-                "that a probe needs: give more images of it"
-            )
-
-
-def _check_chance(spec: str, linear: Linear, known: NDArray[np.float16], labels: NDArray[np.int64]) -> None:
-    weight, bias = linear
-    right = float(((known.astype(np.float32) @ weight.T + bias).argmax(axis=1) == labels).mean())
-    share = float(np.bincount(labels).max() / len(labels))
-    if right <= share + DEVIATIONS * np.sqrt(share * (1 - share) / len(labels)):
-        raise UnusableInput(
-            f"--referee {spec} is at chance: right for {right:.1%} of {len(labels)} reference images, and "
-            f"the commonest class has {share:.1%}: name an encoder that can tell these classes"
-        )

@@ -229,7 +229,7 @@ def test_an_interrupted_build_takes_the_probes_that_are_there(refereed, asked, t
     root = linked(refereed.root, tmp_path / "contest")
     (root / "public/competition.json").unlink()
     (root / "public/referees/edges.seen.safetensors").unlink()
-    monkeypatch.delattr("starter.build.referees.fit_linear")
+    monkeypatch.delattr("starter.build.probes.fit_linear")
     assert build(root, asked(), 11).files == refereed.files
     assert "; of training images under operations that it has not learnt " in capsys.readouterr().out
 
