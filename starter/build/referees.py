@@ -1,4 +1,4 @@
-"""Referees of a build: encoders loaded, referees written and compared, observations packed. See also `probes`."""
+"""Referees of a build: loading encoders, checking referees, packing observations; see also `probes`."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
