@@ -79,7 +79,7 @@ class Estimator(BaseEstimator):
                 set.
         """
         if not getattr(self, "fitted_", False):
-            raise ValueError(f"{type(self).__name__}: call fit before predict")
+            raise self._unfitted("predict")
         values = np.empty(len(observations))
         for i, observation in enumerate(observations):
             self._check_needs(observation)
@@ -119,14 +119,14 @@ class Estimator(BaseEstimator):
             raise ValueError(f"level must lie between 0 and 1, got {level}")
         points = self.predict(observations)
         if not hasattr(self, "_meta"):
-            raise ValueError(f"{type(self).__name__}: call fit before predict_interval")
+            raise self._unfitted("predict_interval")
         if self._conformal is None:
             self._conformal = self._make_conformal(self._meta)
         ends = [self._conformal.interval(observation, level) for observation in observations]
         low, high = np.array(ends).reshape(-1, 2).T
         return np.clip(np.column_stack([np.minimum(low, points), np.maximum(high, points)]), 0.0, 1.0)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the fitted method to one file, atomically: its parameters and fitted state, without pickle.
 
         Raises:
@@ -134,10 +134,10 @@ class Estimator(BaseEstimator):
             UnusableInput: an attribute has a type that cannot be saved; the message names it.
         """
         if not getattr(self, "fitted_", False):
-            raise ValueError(f"{type(self).__name__}: call fit before save")
-        write_saved(path, self._kind, self._parameters(), self._state())
+            raise self._unfitted("save")
+        write_saved(Path(path), self._kind, self._parameters(), self._state())
 
-    def load(self, path: Path) -> "Estimator":
+    def load(self, path: Path | str) -> "Estimator":
         """Read the parameters and the fitted state of the same method from a file that `save` wrote.
 
         It then predicts like the saved method; for `predict_interval` it has to be fitted again.
@@ -146,6 +146,7 @@ class Estimator(BaseEstimator):
             UnusableInput: the file is missing or damaged, holds another method, or lacks a value that this
                 version of the kit needs.
         """
+        path = Path(path)
         parameters, state = read_saved(path, self._kind)
         self.__dict__.pop("_meta", None)  # of an earlier fit, on which the intervals of `path` do not depend
         try:
@@ -157,6 +158,11 @@ class Estimator(BaseEstimator):
             raise misfit(path, error) from error
         self.fitted_, self._loaded = True, path
         return self
+
+    def _unfitted(self, asked: str) -> ValueError:
+        """Returns the error of a method that is asked for something before it is fitted."""
+        own = "" if type(self).fit is Estimator.fit else ": a method defines _fit and _predict, not fit"
+        return ValueError(f"{type(self).__name__}: call fit before {asked}{own}")
 
     def _predict_named(self, observation: Seen) -> float:
         """Returns the prediction of `_predict`; an error about a missing attribute names the loaded file."""

@@ -113,7 +113,7 @@ def predict_one(method: Estimator, seen: Seen) -> float:
 def fractions_problem(values: object, m: int) -> str:
     """Returns the problem with the predictions of m sets; "" if they are m finite numbers in [0, 1]."""
     if not isinstance(values, np.ndarray) or values.shape != (m,):
-        got = getattr(values, "shape", type(values).__name__)
+        got = values.shape if isinstance(values, np.ndarray) else type(values).__name__
         return f"predict must return an array ({m},), got {got}"
     if values.dtype.kind not in "fiu":
         return f"predict must return numbers, got an array of {values.dtype}"

@@ -1,6 +1,6 @@
 """Methods as arguments of Python functions: the accepted types, and the names of methods."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from sklearn.base import BaseEstimator
@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from baselines.contract.estimator import Direct, Estimator
 from baselines.run.choose import check_name, choose
 from baselines.run.tabular import Tabular, described, is_tabular
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, why
 
 Given: TypeAlias = str | BaseEstimator
 """A name (of the kit, or ``module:Class``), a method, or a scikit-learn regressor."""
@@ -33,12 +33,15 @@ def methods_given(
             check_name(name, each if isinstance(each, str) else "", kit)
             found[name] = method_of(each, kit, track)
         return found
-    for each in [given] if isinstance(given, str | BaseEstimator) else given:
+    several = [given] if isinstance(given, str | BaseEstimator) or not isinstance(given, Iterable) else given
+    for each in several:
         method = method_of(each, kit, track)
         name = each if isinstance(each, str) else name_of(method)
         if name in found:
             raise UnusableInput(f'two methods are called {name}: give names, as in {{"one": ...}}')
         found[name] = method
+    if not found:
+        raise UnusableInput("no method is given: name one or more")
     return found
 
 
@@ -72,4 +75,9 @@ def name_of(method: Estimator) -> str:
         return described(method.regressor)
     if type(method) is Direct:
         return method.indicator.__name__
-    return " ".join(repr(method).split()).removesuffix("()")
+    try:
+        return " ".join(repr(method).split()).removesuffix("()")
+    except AttributeError as error:  # what scikit-learn raises for a parameter that is not kept
+        raise UnusableInput(
+            f"{type(method).__name__}: {why(error)}: store each argument of __init__ under its own name"
+        ) from error

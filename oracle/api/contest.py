@@ -11,7 +11,8 @@ from starter.build.build import build as make
 from starter.build.presets import preset as settings_of_preset
 from starter.build.settings import settings_of
 from starter.competition.subjects import Subject, open_subjects
-from starter.observing.observation import MetaTrain, Seen
+from starter.observing.observation import NEEDS as NAMES
+from starter.observing.observation import MetaTrain, Seen, unmet
 from submission import Competition, UnusableInput, make_id
 from submission.competition import PARTS, VISIBILITIES
 from submission.page import templates
@@ -89,7 +90,7 @@ class Contest(Competition):
             progress: True to show progress bars.
 
         Raises:
-            UnusableInput: the part or the subject does not exist.
+            UnusableInput: the part, the subject or a field does not exist.
         """
         self._check(part)
         return self._seen(self._subject(subject, needs, device), part, progress)
@@ -147,7 +148,12 @@ class Contest(Competition):
     def _subject(self, name: str | None, needs: Sequence[str] | None, device: str) -> Subject:
         if needs is None:
             needs = () if self.logits_alone else READ
-        subjects = open_subjects(self, tuple(needs), device)
+        needs = (needs,) if isinstance(needs, str) else tuple(needs)
+        if unknown := sorted(set(needs) - set(NAMES)):
+            raise UnusableInput(f"there is no field {unknown[0]!r}: ask for any of {', '.join(NAMES)}")
+        if problem := unmet(needs, self):
+            raise UnusableInput(problem)
+        subjects = open_subjects(self, needs, device)
         chosen = name or (next(iter(subjects)) if len(subjects) == 1 else "")
         if chosen not in subjects:
             raise UnusableInput(f"name a subject: one of {', '.join(subjects)}")

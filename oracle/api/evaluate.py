@@ -29,7 +29,7 @@ class Evaluation(pd.DataFrame):
     table are plain DataFrames.
     """
 
-    _metadata = ("report",)
+    _metadata = ["report"]  # noqa: RUF012 a list, to which pandas adds when it pickles
     report: Report
 
     @classmethod

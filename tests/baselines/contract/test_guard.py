@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from baselines import Constant, Estimator
@@ -102,7 +103,8 @@ def test_a_fraction_is_a_prediction():
         (np.array([0, 1]), ""),
         (np.array([0.5]), "predict must return an array (2,), got (1,)"),
         (np.array([[0.5, 0.5]]), "predict must return an array (2,), got (1, 2)"),
-        (np.float64(0.5), "predict must return an array (2,), got ()"),
+        (np.float64(0.5), "predict must return an array (2,), got float64"),
+        (pd.Series([0.5, 0.5]), "predict must return an array (2,), got Series"),
         ([0.5, 0.5], "predict must return an array (2,), got list"),
         (None, "predict must return an array (2,), got NoneType"),
         ("0.5", "predict must return an array (2,), got str"),

@@ -105,6 +105,26 @@ def test_saving_needs_a_fit(tmp_path: Path) -> None:
         Keeps().save(tmp_path / "m")
 
 
+def test_a_path_may_be_text(tmp_path: Path) -> None:
+    method = clone(BASELINES["fd"]).fit(example_meta_train())
+    method.save(str(tmp_path / "m"))
+    sets = example_meta_train().sets
+    np.testing.assert_array_equal(
+        clone(BASELINES["fd"]).load(str(tmp_path / "m")).predict(sets), method.predict(sets)
+    )
+
+
+def test_a_method_with_a_fit_of_its_own_is_told_what_to_define(tmp_path: Path) -> None:
+    class Own(Keeps):
+        def fit(self, meta: MetaTrain) -> "Own":
+            return self
+
+    with pytest.raises(
+        ValueError, match="Own: call fit before save: a method defines _fit and _predict, not"
+    ):
+        Own().fit(example_meta_train()).save(tmp_path / "m")
+
+
 def test_a_file_of_another_method_is_refused(tmp_path: Path) -> None:
     BASELINES["fd"].fit(example_meta_train()).save(tmp_path / "m")
     with pytest.raises(UnusableInput, match=r"m holds Regressed\(fd\), not Regressed\(entropy\)"):

@@ -18,6 +18,11 @@ class Mine(Estimator):
         return self.margin
 
 
+class Lost(Mine):
+    def __init__(self, margin=0.1):
+        self.kept = margin
+
+
 def given(methods):
     return methods_given(methods, BASELINES, "accuracy")
 
@@ -40,6 +45,10 @@ def test_settings_stand_side_by_side():
     [
         ([Mine(), Mine()], 'two methods are called Mine: give names, as in {"one": ...}'),
         ([Mine], "Mine is a class: give an instance, Mine()"),
+        (Mine, "Mine is a class: give an instance, Mine()"),
+        (3, "int is not a method: give a name, an unseen.Estimator, or a regressor"),
+        ([], "no method is given: name one or more"),
+        (Lost(2), "Lost: 'Lost' object has no attribute 'margin': store each argument of __init__ under its"),
         (
             [StandardScaler()],
             "StandardScaler is not a method: give a name, an unseen.Estimator, or a regressor",

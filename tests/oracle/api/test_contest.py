@@ -43,6 +43,14 @@ def test_observations_hold_what_was_asked_for(opened):
     assert opened.meta_train().source.accuracy > 0.3
 
 
+def test_a_field_that_is_not_there_is_named(opened):
+    assert opened.observations("test", needs="features")[0].features is not None
+    with pytest.raises(UnusableInput, match="there is no field 'feature': ask for any of moments, features"):
+        opened.observations("test", needs=["feature"])
+    with pytest.raises(UnusableInput, match="`peers` needs a second classifier, and the competition has one"):
+        opened.meta_train(needs=["peers"])
+
+
 def test_of_several_subjects_one_is_named(ood_contest):
     several = unseen.open(ood_contest.root)
     with pytest.raises(UnusableInput, match="name a subject: one of tiny:msp:fpr95, "):

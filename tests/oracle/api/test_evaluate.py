@@ -1,6 +1,7 @@
 """Methods beside each other: the report's numbers as a table, the figure, and the log."""
 
 import csv
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -54,6 +55,7 @@ def test_a_table_has_the_reports_numbers(opened):
 def test_what_is_predicted_can_be_had_and_plotted(opened):
     scores = unseen.evaluate(opened, "constant")
     predictions = scores.predictions()
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(scores)).predictions(), predictions)
     assert tuple(predictions.index) == opened.ids("val")
     assert np.sqrt(((predictions.constant - predictions.target) ** 2).mean()) * 100 == pytest.approx(
         scores[scores.group == "all"].rmse.item()
