@@ -81,6 +81,7 @@ def archive_readme(competition: Competition) -> str:
         asks=TRACKS[competition.track].asks,
         version=version("unseen"),
         method=EXAMPLES[competition.track],
+        track="" if competition.track == "accuracy" else f" --track {competition.track}",
         example="\n".join(lines[1 : SHOWN + 1]),
         scored=PARTS_SCORED,
         rules="\n".join(f"- {rule}" for rule in rules(competition)),

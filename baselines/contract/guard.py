@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from baselines.contract.estimator import PERCENTAGES, Estimator
-from starter.observing.observation import NEEDS, MetaTrain, Seen
+from starter.observing.observation import NEEDS, MetaTrain, ScoredMix, Seen
 from submission import make_id
 from submission.errors import UnusableInput
 
@@ -24,8 +24,10 @@ TOGETHER = "each set must be predicted by itself, but predictions of two sets to
 
 
 @contextmanager
-def guarded(name: str, step: str, method: Estimator) -> Iterator[None]:
+def guarded(name: str, step: str, method: Estimator, track: str = "accuracy") -> Iterator[None]:
     """Run a step of the method called `name`, and turn every exception except Ctrl-C into UnusableInput.
+
+    The message says how to check the method for the competition's track.
 
     Raises:
         UnusableInput: the step raised any exception, SystemExit included.
@@ -36,9 +38,8 @@ def guarded(name: str, step: str, method: Estimator) -> Iterator[None]:
         raise UnusableInput(f"{name}: {error}") from error
     except (Exception, SystemExit) as error:
         problem = told(error, folder_of(type(method))) + undeclared(method, error)
-        raise UnusableInput(
-            f"{name} fails in {step}: {problem}; run `unseen check-method {name}` for details"
-        ) from error
+        check = f"unseen check-method {name}" + (" --track ood" if track == "ood" else "")
+        raise UnusableInput(f"{name} fails in {step}: {problem}; run `{check}` for details") from error
 
 
 @contextmanager
@@ -65,7 +66,7 @@ def fitted(name: str, prototype: Estimator, subject: str, meta: MetaTrain) -> Es
     Raises:
         UnusableInput: the method fails.
     """
-    with guarded(name, f"fit for {subject}", prototype):
+    with guarded(name, f"fit for {subject}", prototype, "ood" if meta.ood else "accuracy"):
         method = clone(prototype)
         method.fit(meta.only(method.reads))
     return method
@@ -85,17 +86,22 @@ def predict_each(name: str, method: Estimator, subject: str, sets: Sequence[Seen
     values: dict[str, float] = {}
     for seen in sets:
         set_id = make_id(subject, seen.set_name)
-        with guarded(name, f"predict for {set_id}", method):
+        with guarded(name, f"predict for {set_id}", method, track_of(seen)):
             values[set_id] = predict_one(method, seen)
     if type(method).predict is not Estimator.predict and len(sets) > 1:
         first = np.array(list(values.values())[:2])
-        with guarded(name, f"predict for {subject}", method):
+        with guarded(name, f"predict for {subject}", method, track_of(sets[0])):
             again = method.predict([seen.only(method.reads) for seen in sets[:2]])
             if problem := fractions_problem(again, len(first)):
                 raise ValueError(problem)
             if not np.allclose(again, first, rtol=0, atol=SAME):
                 raise ValueError(f"{TOGETHER}: {again}, not {first}")
     return values
+
+
+def track_of(seen: Seen) -> str:
+    """Returns the track of a set."""
+    return "ood" if isinstance(seen, ScoredMix) else "accuracy"
 
 
 def predict_one(method: Estimator, seen: Seen) -> float:

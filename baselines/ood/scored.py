@@ -9,7 +9,9 @@ from baselines.contract.estimator import Indicator
 from starter.observing.observation import Observation, ScoredMix, Source
 from submission.errors import UnusableInput
 
-WRONG_TRACK = "this method is of the OOD track: it reads an OOD detector's scores, which {} has none of"
+WRONG_TRACK = (
+    "this method is of the OOD track (--track ood): it reads an OOD detector's scores, which {} has none of"
+)
 
 
 def scored_mix(seen: Observation | ScoredMix) -> ScoredMix:

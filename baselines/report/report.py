@@ -255,7 +255,7 @@ def _run(
         predicted = np.array(list(predict_each(name, method, subject, observed).values()))
     around = None
     if (intervals or not method.refits) and len(meta.sets) > FEWEST:
-        with guarded(name, f"predict intervals for {subject}", method):
+        with guarded(name, f"predict intervals for {subject}", method, "ood" if meta.ood else "accuracy"):
             around = method.predict_interval(observed, LEVEL)
     return Run(name, subject, predicted, _curve(method, meta, observed), around)
 

@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from baselines.contract.estimator import MADE_OF, Direct, Estimator
 from baselines.contract.regressors import check_regressor
+from baselines.named import OOD_BASELINES
 from baselines.run.tabular import Tabular
 from baselines.run.user_method import class_name, load_method
 from starter.observing.observation import unmet
@@ -124,7 +125,7 @@ def choose(
     chosen: dict[str, Estimator] = {}
     for name, own in zip(names, called or names, strict=True):
         if name not in kit and ":" not in name:
-            raise UnusableInput(_unknown(name, kit))
+            raise UnusableInput(_unknown(name, kit, track))
         if called:
             check_name(own, name, kit)
         if called and own in chosen:
@@ -184,11 +185,14 @@ def impossible(competition: Competition, methods: Mapping[str, Estimator]) -> di
     return {name: reason for name, reason in reasons.items() if reason}
 
 
-def _unknown(name: str, kit: Mapping[str, Estimator]) -> str:
-    """Returns the message about an unknown method, with the name that was probably meant."""
+def _unknown(name: str, kit: Mapping[str, Estimator], track: str) -> str:
+    """Returns the message about an unknown method, with its track or the name that was probably meant."""
     none, module = f"there is no method {name!r}", name.removesuffix(".py")
     if module.isidentifier() and Path(f"{module}.py").is_file():
         return f"{none}: name the class in {module}.py too, as {module}:{class_name(module)}"
+    its = "ood" if name in OOD_BASELINES else "accuracy"
+    if name in SUMMARIES and its != track:
+        none = f"{name!r} is of the {its} track (check-method takes --track {its}), this is the {track} track"
     alike = get_close_matches(name.lower(), kit, 1)
     meant = f": did you mean {alike[0]}?" if alike else ";"
     return f"{none}{meant} the kit has {', '.join(kit)} for this track, or give module:Class"

@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 from importlib.metadata import version
 
+import pytest
+
 from submission import Competition
 from submission.card import archive_readme, croissant, data_card
 
@@ -43,3 +45,10 @@ def test_the_readme_has_the_rules_the_format_and_whom_to_ask(competition: Compet
     assert f"Install version {version('unseen')} of the kit" in text
     assert text.endswith("## Contact\nada@example.org\n")
     assert "Ask the person who gave you this archive." in archive_readme(competition)
+
+
+@pytest.mark.parametrize(
+    ("made", "command"), [("competition", "my_method  "), ("ood_competition", "my_method --track ood  ")]
+)
+def test_the_readme_has_the_command_for_a_method_of_its_track(request, made, command) -> None:
+    assert f"\nunseen new-method {command}" in archive_readme(request.getfixturevalue(made))

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from baselines import Constant, Estimator
-from baselines.contract.conformance import example_meta_train
+from baselines.contract.conformance import example_meta_train, example_mixes
 from baselines.contract.guard import (
     LONGEST,
     fitted,
@@ -77,6 +77,16 @@ def test_what_a_step_raises_names_method_and_step(error):
         raise error
     assert str(told_error.value).startswith(f"mine:M fails in fit for tiny: {type(error).__name__}")
     assert str(told_error.value).endswith("; run `unseen check-method mine:M` for details")
+
+
+def test_a_method_that_fails_on_mixes_is_to_be_checked_for_their_track():
+    class ReadsLogits(Constant):
+        def _predict(self, mix):
+            return mix.logits
+
+    mixes = example_mixes(sets=2)
+    with pytest.raises(UnusableInput, match="run `unseen check-method mine:M --track ood` for details"):
+        predict_each("mine:M", ReadsLogits().fit(mixes), "a:msp:auroc", mixes.sets)
 
 
 def test_an_error_that_is_clear_by_itself_gets_the_methods_name():

@@ -175,6 +175,16 @@ def test_a_method_that_is_not_there_is_named_with_those_that_are():
         choose(["ATC"], [], KIT)
 
 
+@pytest.mark.parametrize(
+    ("name", "kit", "track", "other"),
+    [("gscore-ude-w", BASELINES, "accuracy", "ood"), ("atc", OOD_BASELINES, "ood", "accuracy")],
+)
+def test_a_method_of_the_other_track_is_told_as_one(name, kit, track, other):
+    told = rf"'{name}' is of the {other} track \(check-method takes --track {other}\), this is the {track} track;"
+    with pytest.raises(UnusableInput, match=told):
+        choose([name], [], kit, track)
+
+
 @pytest.mark.parametrize("name", ["own_way", "own_way.py"])
 def test_a_file_without_its_class_is_told_as_one(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
