@@ -180,4 +180,5 @@ def train(
     same += ["--resize", resize] if resize != "crop" else []
     same += ["--skip-unreadable", skip_unreadable] if skip_unreadable != 0.01 else []
     same += ["--seed", seed] if seed else []
+    same += ["--data-root", data_root] if data_root else []
     tell_next("build", "DIR", *same, "--classifier", named, *repeated("--network", network))
