@@ -148,7 +148,7 @@ def _shortage(room: Room, settings: Settings, plan: OodPlan) -> str:
 
 
 def _of_all(room: Room, size: str) -> str:
-    """Returns such a line for the images that all mixes of a test need together."""
+    """Returns such a line for the images that a test's mixes lack together; "" if there are enough."""
     ind, needed, most = room.images.ind["test"], room.sizes.needed(room.count), room.sizes.most[1]
     places = sum(pool // most for pool in room.images.ood["test"].values())
     mixes = f"{room.count} test mixes of {room.sizes.high} images, no image in two of them,"

@@ -50,8 +50,17 @@ OFFICIAL = {
 
 
 def cache_folder() -> Path:
-    """Returns the folder of downloads: `unseen` in $XDG_CACHE_HOME, or in ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unseen"
+    """Returns the folder of downloads: `unseen` in $XDG_CACHE_HOME, or in ~/.cache.
+
+    Raises:
+        UnusableInput: the variable is not set, and the user has no home folder.
+    """
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unseen"
+    except RuntimeError as error:
+        raise UnusableInput(
+            "there is no home folder to keep downloads in: set XDG_CACHE_HOME to a folder"
+        ) from error
 
 
 def fetch(release: Release, folder: Path) -> Path:

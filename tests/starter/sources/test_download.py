@@ -1,4 +1,5 @@
 import hashlib
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -102,3 +103,12 @@ def test_published_names_carry_the_start_of_their_hash() -> None:
     for release in OFFICIAL.values():
         assert release.url.startswith("https://")
         assert release.filename.endswith(f"-{release.sha256[:8]}.pt")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="other systems ask nobody for the home folder")
+def test_a_user_without_a_home_folder_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)
+    with pytest.raises(UnusableInput, match="no home folder to keep downloads in: set XDG_CACHE_HOME"):
+        cache_folder()
