@@ -1,5 +1,6 @@
 """The plan of mixes: the OOD sets of each part, the sizes of mixes, and their draw."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -40,14 +41,25 @@ class Sizes:
     ratio: str = HIDDEN
 
     def __post_init__(self) -> None:
-        least = 1 if self.ratio == ANY else 2
-        if not least * LEAST <= self.low <= self.high:
+        if not self.least <= self.low <= self.high:
+            named = "" if self.ratio in (HIDDEN, ANY) else f" of {self.ratio}"
             raise UnusableInput(
-                f"--sizes (or --set-size) must be LOW HIGH with {least * LEAST} <= LOW <= HIGH, since a mix "
-                f"has {LEAST} images of each kind at least; got {self.low} {self.high}"
+                f"--sizes (or --set-size) must be LOW HIGH with {self.least} <= LOW <= HIGH, since a mix"
+                f"{named} has {LEAST} images of each kind at least; got {self.low} {self.high}"
             )
-        if self.ratio not in (HIDDEN, ANY):
-            self._share()
+
+    @property
+    def least(self) -> int:
+        """Smallest size for which every mix has `LEAST` images of either kind in its ratio."""
+        if self.ratio in (HIDDEN, ANY):
+            return LEAST if self.ratio == ANY else 2 * LEAST
+        share = self._share()
+        return math.ceil(round(LEAST / min(share, 1 - share), 6))
+
+    @property
+    def counted(self) -> str:
+        """What a size is the number of."""
+        return "images of each kind" if self.ratio == ANY else "images"
 
     def _share(self) -> float:
         ind, colon, ood = self.ratio.partition(":")

@@ -49,8 +49,9 @@ class Room:
         sizes = sorted({self.sizes.low, self.sizes.high})
         ind, ood, most = self.images.ind["test"], self.images.ood["test"], self.sizes.most[1]
         there, room = sum(ood.values()), sum(pool // most for pool in ood.values())
+        of = f"{' to '.join(map(str, sizes))} {self.sizes.counted}"
         lines = [
-            f"mixes   {self.count} of {' to '.join(map(str, sizes))} images in the test, none of them in two",
+            f"mixes   {self.count} of {of} in the test, none of them in two",
             f"IND     {self.sizes.needed(self.count):,} images needed, {ind:,} there",
             f"OOD     {self.count * most:,} images needed, {there:,} there, with room for {room} mixes",
         ]
@@ -119,7 +120,7 @@ def count_ood(settings: Settings, plan: OodPlan, classes: Sequence[str]) -> dict
 def _smaller(asked: Room, settings: Settings, plan: OodPlan) -> Iterator[Room]:
     """Yield rooms with fewer or smaller mixes, best first, unless their size and number were given."""
     by_default = settings.at_default("set_size") and not plan.sizes
-    low = min(FULL, asked.sizes.low) if by_default else asked.sizes.low
+    low = min(max(FULL, asked.sizes.least), asked.sizes.low) if by_default else asked.sizes.low
     for size in range(asked.sizes.low - 1, low - 1, -1):
         yield replace(asked, sizes=replace(asked.sizes, low=size, high=size))
     least = replace(asked, sizes=replace(asked.sizes, low=low, high=low)) if by_default else asked
@@ -151,7 +152,7 @@ def _of_all(room: Room, size: str) -> str:
     """Returns such a line for the images that a test's mixes lack together; "" if there are enough."""
     ind, needed, most = room.images.ind["test"], room.sizes.needed(room.count), room.sizes.most[1]
     places = sum(pool // most for pool in room.images.ood["test"].values())
-    mixes = f"{room.count} test mixes of {room.sizes.high} images, no image in two of them,"
+    mixes = f"{room.count} test mixes of {room.sizes.high} {room.sizes.counted}, no image in two of them,"
     if needed > ind:
         fewer = next((count for count in range(room.count, 0, -1) if room.sizes.needed(count) <= ind), 0)
         change = f"--test-sets {fewer}, or " if fewer > 1 else ""

@@ -39,6 +39,7 @@ def test_the_defaults_fit_cifar_and_the_embedded_sets():
         (images(), {"test_sets": 48}, 48, 100),
         (images(), {"set_size": 500}, 8, 500),
         (images(), {"sizes": (125, 125), "ratio": "1:1"}, 40, 125),
+        (images(3600), {"ratio": "5:1"}, 36, 120),
     ],
 )
 def test_what_nobody_asked_for_gives_way(found, asked, count, size):
@@ -93,4 +94,5 @@ def test_a_dry_run_says_what_is_needed_and_what_is_there():
         "OOD     4,000 images needed, 4,400 there, with room for 44 mixes",
     ]
     assert "8 of 100 to 200 images" in str(Room(8, Sizes(100, 200), images()))
+    assert "8 of 100 images of each kind" in str(Room(8, Sizes(100, 100, "any"), images()))
     assert len(str(Room(40, Sizes(125, 125), images(tested={}))).splitlines()) == 2
