@@ -130,6 +130,9 @@ class Observation:
     render: Callable[[], NDArray[np.uint8]] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.logits, np.ndarray):
+            found = type(self.logits).__name__
+            raise ValueError(f"{self._label}: logits must be a NumPy array (n, k), got {found}")
         n = len(self.logits)
         if self.logits.ndim != 2 or n < 1 or self.logits.shape[1] < 2:
             raise ValueError(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy.special import softmax
 
 from starter.observing.observation import (
@@ -31,6 +32,11 @@ def test_probabilities_and_predictions():
         ({"logits": np.zeros((0, 3), np.float32)}, "n >= 1"),
         ({"logits": np.zeros((2, 1), np.float32)}, "k >= 2"),
         ({"logits": np.zeros(3, np.float32)}, r"\(n, k\)"),
+        (
+            {"logits": LOGITS.tolist()},
+            r"^set 's' seen by 'c': logits must be a NumPy array \(n, k\), got list",
+        ),
+        ({"logits": torch.zeros(2, 3)}, r"^set 's' seen by 'c': logits must be a NumPy array .* got Tensor"),
         ({"logits": np.array([[np.nan, 0.0]], np.float32)}, "logits hold NaN"),
         ({"features": np.zeros((3, 4), np.float16)}, "features does not fit 2 logits"),
         ({"image_stats": np.zeros((2, 2), np.float32)}, "image_stats does not fit"),
