@@ -22,7 +22,10 @@ from oracle.estimate.inputs import (
 )
 from starter.observing.observation import PEER, Moments, Observation
 from submission.arrays import IntArray
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, tell_once
+
+MANY = 150_000
+"""Largest number of images whose transport takes less than about a minute."""
 
 
 def estimate(
@@ -119,6 +122,12 @@ def estimate_seen(
             for name, whole in seen.items()
             for rows in windows(len(whole), window)
         }
+    for name, each in {"the labelled set": source, **seen}.items():
+        if len(each) > MANY:
+            tell_once(
+                f"{name} has {len(each):,} rows, and the time grows with the square of their number: draw "
+                "30,000 at random, or cut a set by --window"
+            )
     fitted = Fitted.of(source, labels, learnt=learnt, classes=classes)
     return Estimation(
         fitted.accuracy,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import unseen
+from oracle.estimate import from_logits
 from oracle.estimate.page import as_json, chart, write_estimation
 from submission import UnusableInput
 
@@ -209,6 +210,16 @@ def test_labelled_images_without_errors_are_told():
     sure = unseen.estimate(LOGITS[right], LABELS[right], HARD)
     assert sure.sets[0].low > accuracy(HARD, HARD_LABELS)
     assert sure.warning.startswith("no labelled image is wrong, so nothing tells how sure the model is where")
+
+
+def test_sets_that_take_long_are_told_once(monkeypatch, capsys):
+    monkeypatch.setattr(from_logits, "MANY", 950)
+    for _ in range(2):
+        unseen.estimate(LOGITS[:900], LABELS[:900], {"long": SAME, "short": HARD[:900]})
+    assert capsys.readouterr().err.splitlines() == [
+        "long has 1,000 rows, and the time grows with the square of their number: draw 30,000 at random, or "
+        "cut a set by --window"
+    ]
 
 
 def test_an_interval_of_all_accuracies_is_not_printed(found):
