@@ -95,9 +95,10 @@ def _tell(competition: Competition, team: str, receipt: "Receipt") -> None:
     from leaderboard import left_text
     from leaderboard.entry.receipts import receipt_file
 
-    of = len(competition.ids("test"))
+    of = len(competition.by_metric(competition.ids("test"))[competition.metrics[0]])
+    kind = f" of {competition.titles[0]}" if len(competition.metrics) > 1 else ""
     echo(f"{team}: {receipt.text(competition.decimals)}")
-    echo(f"computed from the {receipt.rows} of {of} predictions that are public before the end")
+    echo(f"computed from the {receipt.rows} of {of} predictions{kind} that are public before the end")
     echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
     if receipt.same:
         echo(f"note: the same file as submission {receipt.same}; it still counts as a submission")

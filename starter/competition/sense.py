@@ -29,6 +29,8 @@ SPREAD = 2.0
 """Smallest standard deviation of the truths, as a multiple of their sampling noise."""
 FEWEST_ROWS = 10
 """Fewest public rows for a meaningful public score; with fewer, no baseline is shown."""
+VARIED = {"accuracy": "stronger or more varied shifts", "ood": "more varied OOD sets (--ood)"}
+"""What makes the true values of a track's sets differ more."""
 DIGIT = 0.01
 """Smallest useful step of published scores, as a fraction of a score's standard error."""
 
@@ -86,7 +88,7 @@ def _narrow(competition: Competition) -> Iterator[str]:
         yield (
             f"the true values of the test sets hardly differ by more than their sampling noise for "
             f"{', '.join(found.values())}: ranks would follow the noise; build with larger sets (--set-size) "
-            f"or stronger shifts, so that the spread is at least {SPREAD:g} times the noise"
+            f"or {VARIED[competition.track]}, so that the spread is at least {SPREAD:g} times the noise"
         )
 
 
@@ -146,7 +148,7 @@ def _no_skill(competition: Competition) -> Iterator[str]:
         yield (
             f"on the validation sets the best method, {best} ({scores[best]:.1f} points), is not ahead of "
             f"`constant` ({constant:.1f}) by the sampling noise ({noise:.1f}): methods cannot show their "
-            "worth; build with stronger or more varied shifts, or larger sets (--set-size)"
+            f"worth; build with {VARIED[competition.track]}, or larger sets (--set-size)"
         )
 
 

@@ -115,9 +115,13 @@ def measure(
     source: Annotated[
         str, Option(help="For a folder: the source whose training images are the ID images.")
     ] = "glyphs",
-    images: Annotated[int, Option(help="Largest number of images from each folder.")] = 1000,
-    neighbour: Annotated[int, Option(help="k: a shift is the distance to the k-th nearest ID image.")] = 10,
-    seed: Annotated[int, Option(help="Seed of the draw of images.")] = 0,
+    images: Annotated[
+        int, Option(min=1, help="For a folder: largest number of images from each of its folders.")
+    ] = 1000,
+    neighbour: Annotated[
+        int, Option(min=1, help="k: a shift is the distance to the k-th nearest ID image.")
+    ] = 10,
+    seed: Annotated[int, Option(help="For a folder: seed of the draw of images.")] = 0,
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:

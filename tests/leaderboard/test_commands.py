@@ -89,7 +89,9 @@ def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
     for name, wrong in (("Good", "auroc"), ("Bad", "fpr95")):
         spoilt = {key: 0.0 if f":{wrong}/" in key else value for key, value in right.items()}
         write_predictions(Path("mine.csv"), spoilt)
-        run("score", "comp", "mine.csv", "--team", name)
+        text = run("score", "comp", "mine.csv", "--team", name).text
+        half = len(ood_competition.ids("test")) // 2
+        assert re.search(f"of {half} predictions of FPR@95 that are public", text)
     with Path("comp/leaderboard.csv").open() as file:
         lines = {row["TeamName"]: row for row in csv.DictReader(file)}
     assert (lines["Good"]["Rank"], lines["Good"]["Score"]) == ("1", "0.00")

@@ -94,6 +94,16 @@ def test_one_source_and_few_families(sensible):
         told(sensible)
 
 
+def test_truths_of_mixes_that_hardly_spread_ask_for_other_ood_sets(ood_competition):
+    rows = [
+        SolutionRow(name, 0.5, ("Public", "Private")[i % 2], name.split("/")[0], name[-9:], "balanced")
+        for i, name in enumerate(ood_competition.ids("test"))
+    ]
+    write_solution(ood_competition.private / "solution.csv", rows)
+    ood_competition.save()
+    assert "or more varied OOD sets (--ood), so that" in told(ood_competition)[0]
+
+
 def test_truths_that_hardly_spread(competition):
     rows = [
         SolutionRow(

@@ -35,6 +35,8 @@ def test_a_matrix_comes_with_its_table_and_degrees_with_it(folder, monkeypatch):
     text = run("shift", "measure", "laid", "contest", "--out", "degrees.csv", "--seed", 3).text
     assert "test_0001" in text
     assert Path("degrees.csv").read_text().startswith("set,row,semantic,covariate\nval_0001,0,")
+    for option in ("--neighbour", "--images"):
+        assert run("shift", "measure", "laid", "contest", "--out", "d.csv", option, 0, check=False).code == 2
     for path in Path("laid").glob("laid*"):
         Laid(np.eye(LENGTH, dtype=np.float32), "another").save(path)
     wrong = run("shift", "measure", "laid", "contest", "--out", "degrees.csv", check=False)
