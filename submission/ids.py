@@ -88,6 +88,8 @@ def foreign(ids: Sequence[str], own: Sequence[str], own_track: str) -> str:
     if not subjects or not subjects.keys().isdisjoint(own):
         return ""
     named = _shown(list(subjects))
+    if not {name.casefold() for name in subjects}.isdisjoint(name.casefold() for name in own):
+        return f"its ids differ in capitals: they are about {named}, and this one is about {_shown(own)}"
     track = "ood" if all(map(_of_a_detector, subjects)) else "accuracy"
     if track != own_track:
         return f"its ids are of the {track} track ({named}), this competition is of the {own_track} track"

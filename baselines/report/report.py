@@ -197,17 +197,18 @@ def family_interval(errors: FloatArray, families: Sequence[object]) -> tuple[flo
     """Returns the 95 % interval of the RMSE over families of sets, by `submission.intervals.rmse_interval`.
 
     Args:
-        errors: Error of each set (v,).
+        errors: Error of each set (v,), in points.
         families: Family of each set (v,).
 
     Returns:
-        Low and high, in the unit of `errors`; nan for fewer than `FEWEST_FAMILIES` families.
+        Low and high in points, at most the 100 that an error of fractions can have; nan for fewer than
+        `FEWEST_FAMILIES` families.
     """
     names = list(dict.fromkeys(families))
     member = np.array([names.index(family) for family in families])
     sums, sizes = (np.bincount(member, weights).astype(np.float64) for weights in (errors**2, None))
     low, high = rmse_interval(sums, sizes)
-    return float(low), float(high)
+    return float(low), min(float(high), 100.0)
 
 
 def run_report(

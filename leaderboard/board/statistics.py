@@ -123,7 +123,7 @@ def uncertainty(
     for values, found in zip(full, (best, worst, first), strict=True):
         values[ranked] = found
     above = np.concatenate([[np.nan], sign_test(np.diff(sums, axis=0), rng)])
-    return Uncertainty(low, high, *full, above, lines_together(sums, rng))
+    return Uncertainty(low, np.minimum(high, 100.0), *full, above, lines_together(sums, rng))
 
 
 def resampled_rmse(sums: FloatArray, families: Families, draws: int, rng: np.random.Generator) -> FloatArray:

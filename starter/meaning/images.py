@@ -83,7 +83,7 @@ def source_tree(root: Path, source: str) -> Iterator[Tree]:
     with open_tree(place) as tree:
         if not tree.holds_images(1) and not tree.holds_images(2):
             raise unusable(
-                place, f"no class folders of images; those of {source} may be in {places[0]} or .zip"
+                place, f"no class folders of images; those of {source} may be in {places[0]} or {places[1]}"
             )
         yield tree.below("test") if tree.holds_images(2) and "test" in tree.folders(2) else tree
 

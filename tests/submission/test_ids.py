@@ -73,6 +73,11 @@ def test_a_file_about_other_classifiers_is_of_another_competition(competition):
     )
 
 
+def test_a_file_in_other_letters_is_not_of_the_other_track(ood_competition):
+    ids, own = [name.upper() for name in ood_competition.ids("test")], ood_competition.subjects
+    assert foreign(ids, own, "ood").startswith("its ids differ in capitals: they are about VIT:B:MSP:AUROC, ")
+
+
 @pytest.mark.parametrize("ids", [[], ["", "x", "a b/c"], ["cnn/test_9", *OOD], ["vit:b/train_0001"]])
 def test_a_file_that_names_one_of_its_subjects_or_none_is_not(competition, ids):
     assert foreign(ids, competition.subjects, competition.track) == ""

@@ -88,6 +88,12 @@ def test_copies_of_a_family_do_not_narrow_the_interval():
     assert all(math.isnan(end) for end in family_interval(errors, [0, 1, 2, 3, 4, 4, 4, 4]))
 
 
+def test_an_interval_ends_at_the_largest_error_that_there_is():
+    low, high = family_interval(np.array([1.0, 1, 1, 1, 1, 90]), list(range(6)))
+    assert 0 < low < 90
+    assert high == 100
+
+
 def test_files_hold_every_line_and_the_same_bytes_each_time(report, tmp_path):
     html, table = write_report(report, tmp_path)
     rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))))
