@@ -329,6 +329,12 @@ class Competition:
         return rules
 
 
+def check_opened(given: object) -> None:
+    """Raise UnusableInput if what a user gives for a competition is none, such as the path of its folder."""
+    if not isinstance(given, Competition):
+        raise UnusableInput(f"{given!r} is no competition: unseen.open(folder) returns one")
+
+
 def _require(fits: bool, field: str, expected: str, value: object) -> None:
     if not fits:
         raise ValueError(f"{field}: must be {expected}, got {reprlib.repr(value)}")

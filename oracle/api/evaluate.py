@@ -14,6 +14,7 @@ from baselines.run.log import log_run
 from oracle.api.kit import methods_of
 from starter.images.figure import Drawn, new_figure
 from submission import Competition, make_id
+from submission.competition import check_opened
 
 WIDTH = 3.4
 """Width and height of a panel in inches."""
@@ -104,6 +105,7 @@ def evaluate(
         UnusableInput: there are no validation sets, or a method fails or breaks the contract; the message
             names the method.
     """
+    check_opened(contest)
     chosen = methods_given(methods, methods_of(contest.track), contest.track)
     report = run_report(contest, chosen, device, progress)
     for name, method in chosen.items():

@@ -7,6 +7,7 @@ from baselines.run.given import Given, methods_given
 from baselines.run.predict import predict as run
 from oracle.api.kit import methods_of
 from submission import Competition, UnusableInput, validate
+from submission.competition import check_opened
 from submission.files import replacing
 
 
@@ -42,6 +43,7 @@ def predict(
     Raises:
         UnusableInput: the method fails or breaks the contract, or `out` is not a possible path.
     """
+    check_opened(contest)
     chosen = methods_given(method, methods_of(contest.track), contest.track)
     if len(chosen) != 1:
         raise UnusableInput(f"a submission is made by one method, not by {len(chosen)}")

@@ -1,6 +1,6 @@
 """The input of an estimate: logits, labels and features, each checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -256,8 +256,13 @@ def check_order(labels: Array, logits: Array) -> None:
 
 def _several(given: Any) -> list[Any]:
     """Returns the sets that are given in a list, or the only one, in a list."""
-    one = isinstance(given, np.ndarray | Path | str) or getattr(given, "ndim", 0) > 1
-    return [given] if one else list(given)
+    if isinstance(given, np.ndarray | Path | str) or getattr(given, "ndim", 0) > 1:
+        return [given]
+    if not isinstance(given, Iterable):
+        raise UnusableInput(
+            f"the unlabelled sets are an array, a file, or several in a list or by name, not {given!r}"
+        )
+    return list(given)
 
 
 def _check_kind(name: str, values: FloatArray, probabilities: bool) -> None:

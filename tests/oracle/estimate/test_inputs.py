@@ -144,6 +144,9 @@ def test_sets_are_named_after_their_files(tmp_path):
     assert refused(read_sets, LOGITS, 5) == "set 1 has 4 classes, the labelled logits 5: give one model's"
     assert refused(read_sets, {"": LOGITS}, 4) == "an unlabelled set has an empty name: give it one"
     assert refused(read_sets, [], 4) == "no unlabelled set is given: name one or more"
+    assert refused(read_sets, None, 4).endswith(
+        "are an array, a file, or several in a list or by name, not None"
+    )
     assert refused(read_sets, tmp_path / "none.npy", 4) == f"{tmp_path / 'none.npy'}: no such file"
 
 
