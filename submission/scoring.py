@@ -245,9 +245,10 @@ def _metric_report(competition: Competition, path: Path, metric: str) -> str:
     found, targets = score_validation(competition, path, metric), _validation_targets(competition, metric)
     constant = score(constant_predictions(competition, "val"), targets, _subject)
     floor = noise_floor_of(competition, "val", targets)
+    gained = round(skill(found.rmse, constant.rmse), 3) + 0.0  # no -0.000
     lines = [
         f"RMSE         {found.rmse:.2f} points over {found.n} predictions",
-        f"skill        {skill(found.rmse, constant.rmse):.3f} (constant: RMSE {constant.rmse:.2f})",
+        f"skill        {gained:.3f} (constant: RMSE {constant.rmse:.2f})",
         f"MAE          {found.mae:.2f} points",
         f"Spearman     {found.spearman:.3f}",
         f"noise floor  {floor:.2f} points: the sampling noise of the true values",
