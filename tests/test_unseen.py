@@ -276,7 +276,7 @@ def test_a_participants_copy_predicts_the_same(mixes):
 
 
 def test_methods_of_the_other_track_are_unknown(mixes):
-    assert "there is no method 'atc'" in run("predict", "mixes", "atc", check=False).text
+    assert "'atc' is of the accuracy track" in run("predict", "mixes", "atc", check=False).text
     assert "gscore-ude-w" in run("methods", "--track", "ood").text
     assert run("methods", "--track", "x", check=False).code == 2
 

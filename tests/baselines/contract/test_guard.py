@@ -84,7 +84,7 @@ def test_a_method_that_fails_on_mixes_is_to_be_checked_for_their_track():
         def _predict(self, mix):
             return mix.logits
 
-    mixes = example_mixes(sets=2)
+    mixes = example_mixes()
     with pytest.raises(UnusableInput, match="run `unseen check-method mine:M --track ood` for details"):
         predict_each("mine:M", ReadsLogits().fit(mixes), "a:msp:auroc", mixes.sets)
 
