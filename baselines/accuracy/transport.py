@@ -7,30 +7,34 @@ from submission.arrays import FloatArray, IntArray
 
 
 @njit(cache=True)
-def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArray:
+def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray, price: FloatArray) -> IntArray:
     """Returns the plan, int64 (m, k) >= 0, with the largest sum of gain * plan and these row and column sums.
 
     Uses shortest augmenting paths with column prices (Jonker & Volgenant, "A Shortest Augmenting Path
     Algorithm for Dense and Sparse Linear Assignment Problems", Computing 1987), here with masses of more than
     one unit. Each row's mass goes to the column with the largest gain under the prices. If that column is
-    full, rows there are moved along the cheapest path to a column with room (Dijkstra). The time is O(m k^2)
-    at worst, and near O(m k) if few rows compete.
+    full, rows there are moved along the cheapest path to a column with room (Dijkstra). That takes O(m k) for
+    each row whose column is full, and few are if the prices at the start are near those at the end.
 
     Args:
         gain: Gain per unit of mass, float64 (m, k), finite.
         supply: Row sums, int64 (m,), >= 0.
         demand: Column sums, int64 (k,), >= 0, with the same total as `supply`.
+        price: Prices of the columns at the start, float64 (k,); afterwards those at the end. Any prices lead
+            to a plan with the largest sum.
     """
     m, k = gain.shape
     plan = np.zeros((k, m), np.int64)  # a column's rows lie side by side
-    price, room = np.zeros(k), demand.copy()
+    room = demand.copy()
     distance, scanned = np.empty(k), np.empty(k, np.bool_)
-    by, came, reached = np.empty(k, np.int64), np.empty(m, np.int64), np.empty(m, np.bool_)
+    by, came, reached = np.empty(k, np.int64), np.empty(m, np.int64), np.zeros(m, np.int64)
+    search = 0  # the number of the search that reached a row
     for first in range(m):
         left = supply[first]
         while left > 0:
-            scanned[:], reached[:] = False, False
-            reached[first], came[first] = True, -1
+            search += 1
+            scanned[:] = False
+            reached[first], came[first] = search, -1
             for j in range(k):
                 distance[j], by[j] = price[j] - gain[first, j], first
             while True:
@@ -42,9 +46,9 @@ def augmented_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntA
                 if room[near] > 0:
                     break
                 for i in range(m):
-                    if plan[near, i] == 0 or reached[i]:
+                    if plan[near, i] == 0 or reached[i] == search:
                         continue
-                    reached[i], came[i] = True, near
+                    reached[i], came[i] = search, near
                     shift = distance[near] - (price[near] - gain[i, near])
                     for j in range(k):
                         through = shift + price[j] - gain[i, j]

@@ -24,8 +24,8 @@ from starter.observing.observation import PEER, Moments, Observation
 from submission.arrays import IntArray
 from submission.errors import UnusableInput, tell_once
 
-MANY = 150_000
-"""Largest number of images whose transport takes less than about a minute."""
+MANY = 500_000
+"""Largest number of images whose estimate takes about a minute, with ten classes."""
 
 
 def estimate(
@@ -125,7 +125,7 @@ def estimate_seen(
     for name, each in {"the labelled set": source, **seen}.items():
         if len(each) > MANY:
             tell_once(
-                f"{name} has {len(each):,} rows, and the time grows with the square of their number: draw "
+                f"{name} has {len(each):,} rows, and the time grows faster than their number: draw "
                 "30,000 at random, or cut a set by --window"
             )
     fitted = Fitted.of(source, labels, learnt=learnt, classes=classes)

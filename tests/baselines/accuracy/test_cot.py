@@ -50,6 +50,15 @@ def test_the_plan_against_linear_programming(n, k, seed, levels):
     assert (gain * plan).sum() / plan.sum() == pytest.approx(-best.fun, abs=1e-8)
 
 
+def test_the_plan_is_the_same_if_parts_of_the_rows_are_planned_before(monkeypatch):
+    rng = np.random.default_rng(0)
+    gain, supply = softmax(rng.normal(size=(300, 5)), axis=1), rng.integers(1, 4, size=300)
+    demand = rng.integers(1, 100, size=5)
+    expected = optimal_plan(gain, supply, demand)
+    monkeypatch.setattr("baselines.accuracy.cot.MANY", 2)
+    np.testing.assert_array_equal(optimal_plan(gain, supply, demand), expected)
+
+
 def test_cot_scales_by_the_sources_temperature():
     source = source_of(LOGITS["random"], np.random.default_rng(0).integers(7, size=50))
     target, classes = seen(LOGITS["random"][:30] * 2), np.bincount(source.labels, minlength=7)

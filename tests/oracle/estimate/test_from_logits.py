@@ -217,7 +217,7 @@ def test_sets_that_take_long_are_told_once(monkeypatch, capsys):
     for _ in range(2):
         unseen.estimate(LOGITS[:900], LABELS[:900], {"long": SAME, "short": HARD[:900]})
     assert capsys.readouterr().err.splitlines() == [
-        "long has 1,000 rows, and the time grows with the square of their number: draw 30,000 at random, or "
+        "long has 1,000 rows, and the time grows faster than their number: draw 30,000 at random, or "
         "cut a set by --window"
     ]
 
