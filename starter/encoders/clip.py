@@ -1,8 +1,6 @@
 """CLIP models by open_clip, an optional library (`pip install "unseen[clip]"`)."""
 
-import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
+from starter.classifiers.networks.zoo import unlogged
 from starter.encoders.encoder import unit_rows
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
@@ -80,7 +79,7 @@ def clip_encoder(model: str, weights: str, device: str = "cpu") -> ClipEncoder:
     mark = weights if weights in tags else sha256(path)[:12]
     chosen = weights if weights in tags else str(path)
     try:
-        with _unlogged():
+        with unlogged():
             network, _, preprocess = open_clip.create_model_and_transforms(model, chosen, device=device)
     except Exception as error:  # a damaged file or a broken download can raise anything
         raise UnusableInput(
@@ -101,17 +100,6 @@ def clip_templates() -> tuple[str, ...]:
     except ImportError as error:
         raise UnusableInput('CLIP\'s templates need open_clip: pip install "unseen[clip]"') from error
     return tuple(dict.fromkeys(["a photo of a {}.", *(make("{}") for make in OPENAI_IMAGENET_TEMPLATES)]))
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Keep the libraries from logging what their error says again."""
-    before = logging.root.manager.disable
-    logging.disable(logging.ERROR)
-    try:
-        yield
-    finally:
-        logging.disable(before)
 
 
 def _line(error: Exception) -> str:

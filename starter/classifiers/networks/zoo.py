@@ -5,7 +5,8 @@ is downloaded unless the user asks for the library's own weights.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -53,13 +54,8 @@ def pretrained_state(arch: str) -> dict[str, Tensor]:
         UnusableInput: As for `LibraryNetwork`; or there are no such weights, or they cannot be downloaded.
     """
     tell_once(f"{arch}: reading the library's weights, which are downloaded if they are not here yet")
-    if arch.startswith("timm:"):
-        _timm()  # importing it sets the level that is set below
-    hub = logging.getLogger("huggingface_hub")
-    level = hub.level
-    hub.setLevel(logging.ERROR)  # it prints two lines for each of a dozen attempts
     try:
-        with torch.random.fork_rng(devices=[]):
+        with unlogged(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)  # of a last layer that the weights lack: they may be for other classes
             state = _module(arch, pretrained=True).state_dict()
     except UnusableInput:
@@ -70,9 +66,18 @@ def pretrained_state(arch: str) -> dict[str, Tensor]:
             f"{arch}: the library's weights cannot be downloaded ({reason}): check the connection, or name a "
             f"file that holds them ({arch}=PATH; for training --start PATH)"
         ) from error
-    finally:
-        hub.setLevel(level)
     return with_body(state)
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Keep libraries that download from logging each of their attempts, and what their error says again."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def pretrained_classes(arch: str) -> int:

@@ -136,7 +136,7 @@ class KeepsInPrivate(Base):
         return self._mean
 
 
-class SavesOnceOnly(Base):
+class KeepsInFitAlone(Base):
     """What is saved stands where only a fit puts it."""
 
     def _fit(self, meta):
@@ -164,7 +164,7 @@ class SavesOnceOnly(Base):
         (ReadsMoreViews, "needs declares every field that is read"),
         (KeepsAFunction, "save and load change nothing"),
         (KeepsInPrivate, "save and load change nothing"),
-        (SavesOnceOnly, "save and load change nothing"),
+        (KeepsInFitAlone, "save and load change nothing"),
     ],
 )
 def test_the_suite_catches(method, rule):
