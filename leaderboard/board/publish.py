@@ -1,5 +1,6 @@
 """Functions that publish the leaderboard."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -174,8 +175,9 @@ def _after_end(
     """Returns the private and the public board after the end, with the kit's methods that may be shown."""
     decimals, further, solution = competition.decimals, competition.titles[1:], solution_of(competition)
     public, private = (Part.of(competition, solution, usage) for usage in ("Public", "Private"))
+    errors, unknown = np.full(len(public), np.nan), (math.nan,) * len(further)
     seen = [
-        Contender(line.name, "baseline", line.score, np.full(len(public), np.nan))
+        Contender(line.name, "baseline", line.score, errors, further=unknown)
         for line in running.standings
         if line.kind == "baseline"
     ]

@@ -33,13 +33,14 @@ def large_competition(root: Path, **rules: object) -> Competition:
     rng = np.random.default_rng(0)
     rows = [
         SolutionRow(
-            id=f"cnn/{name}",
+            id=f"{subject}/{name}",
             prediction=round(float(rng.uniform(0.3, 0.95)), 3),
             usage="Public" if name in PUBLIC else "Private",
-            subject="cnn",
+            subject=subject,
             set=name,
             group="seen" if number % 2 else "unseen",
         )
+        for subject in draft.subjects
         for number, name in enumerate(SETS)
     ]
     write_solution(draft.private / "solution.csv", rows)

@@ -15,6 +15,7 @@ from leaderboard.entry.select import select
 from leaderboard.entry.submit import submit
 from leaderboard.ledger.ledger import Entry, Ledger
 from submission import Competition, UnusableInput, write_predictions
+from submission.seal import DEVIATIONS
 from submission.solution import solution_of
 
 Clock = Callable[[], datetime]
@@ -270,6 +271,23 @@ def test_private_scores_come_after_the_deadline_with_the_finals(
     assert publish(competition, deadline).warnings == ()
 
 
+def test_baselines_that_are_shown_have_no_numbers_of_the_other_metric(tmp_path: Path, clock: Clock) -> None:
+    """In the OOD track, after the end, while the kit's other methods stay hidden."""
+    subjects, end = ("cnn:msp:fpr95", "cnn:msp:auroc"), datetime(2026, 3, 1, tzinfo=timezone.utc)
+    mixes = large_competition(tmp_path / "mixes", track="ood", subjects=subjects, deadline=end)
+    deviations = dict.fromkeys(mixes.ids("test"), 0.02)
+    write_predictions(mixes.root / DEVIATIONS, deviations, column="deviation")
+    mixes.save()
+    write_predictions(mixes.root / "submissions/confident.csv", dict.fromkeys(mixes.ids("test"), 0.6))
+    as_predicted(mixes)
+    write_predictions(tmp_path / "file.csv", dict.fromkeys(mixes.ids("test"), 0.5))
+    submit(mixes, tmp_path / "file.csv", "Ada", clock)
+    published = publish(mixes, end)
+    with published.csv.open(newline="") as stream:
+        lines = {row["TeamName"]: row["Score AUROC"] for row in csv.DictReader(stream)}
+    assert (float(lines["Ada"]) > 0, lines["confident"]) == (True, "")
+
+
 def test_private_scores_without_a_deadline_are_warned_of(large: Competition) -> None:
     now = datetime(2026, 1, 1, tzinfo=timezone.utc)
     (warning,) = publish(large, now).warnings
@@ -285,7 +303,7 @@ def test_probing_is_told_to_the_organizer_alone(large: Competition, tmp_path: Pa
     published = publish(large)
     (warning,) = published.warnings
     assert warning.startswith(
-        "team 'Prober': 6 of 7 submissions differ from an earlier one in at most 6 of 60"
+        "team 'Prober': 6 of 7 submissions differ from an earlier one, but for small changes, in at most 6 of 60"
     )
     assert not any("differ from an earlier" in text for text in everything(published))
 
