@@ -1,4 +1,4 @@
-"""The columns of a board on the page: their titles, cells and order; empty columns are left out."""
+"""The columns of a board on the page and in Markdown: titles, cells, order; empty ones are left out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,22 +4,9 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from leaderboard.board.columns import columns
+from leaderboard.board.columns import Column, columns
 from leaderboard.board.statistics import DRAWS, MOST
-from leaderboard.board.table import (
-    FEW,
-    Board,
-    Standing,
-    shown,
-    shown_count,
-    shown_groups,
-    shown_interval,
-    shown_p,
-    shown_ratio,
-    shown_score,
-    shown_shake_up,
-    shown_share,
-)
+from leaderboard.board.table import FEW, Board, shown, shown_interval
 from submission.competition import FEEDBACKS, VISIBILITIES, Competition
 from submission.intervals import FEWEST_FAMILIES
 from submission.page import escaped, templates
@@ -82,12 +69,15 @@ def _steps(history: Sequence[tuple[str, float]]) -> str:
     )
 
 
-DETAILS = ("95 % interval", "ranks", "P(first)", "p, above", "group", "skill")
 PARTS = {"public": "the public part", "private": "the private part", "validation": "the validation sets"}
+PAGE_ALONE = ("bar", "date", "history")
+"""Kinds of columns that the Markdown leaves out: bars, lines of scores, and times."""
 
 
 def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head: str) -> str:
     """Returns Markdown with the competition's name, a table per board, and the ledger's head.
+
+    The tables have the columns of the page, except those of `PAGE_ALONE`.
 
     Args:
         competition: The competition, with name, visibility and decimals.
@@ -96,46 +86,26 @@ def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head
     """
     blocks = [f"**{escaped(competition.name)}** ({competition.visibility})"]
     for board in boards:
-        header = [
-            *("Rank", "Team", "RMSE"),
-            *(DETAILS if board.detailed else ()),
-            "submissions",
-            *(f"RMSE {title}" for title in board.further),
-            *(("public rank", "shake-up") if board.part == "private" else ()),
-        ]
-        rows = [header, ["---:", "---", *["---:"] * (len(header) - 2)]]
-        rows += [_cells(line, competition.decimals, board) for line in board.standings]
-        table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
         floor = shown(board.noise_floor, competition.decimals)
         noise = f"; noise floor {floor}" if board.detailed else ""
         told = f" {board.decided}".rstrip()
-        blocks.append(
-            f"RMSE of {competition.titles[0]} in points on {PARTS[board.part]}{noise}.{told}\n\n{table}"
-        )
+        blocks.append(f"RMSE of {competition.titles[0]} in points on {PARTS[board.part]}{noise}.{told}")
+        blocks.append(_table(board, competition.decimals))
     blocks.append(f"Ledger: `{head}`")
     return "\n\n".join(blocks) + "\n"
 
 
-def _cells(line: Standing, decimals: int, board: Board) -> list[str]:
-    team = line.kind == "team"
-    after = ["" if line.public is None else shown_count(line.public.rank), shown_shake_up(line)]
-    return [
-        shown_count(line.rank),
-        escaped(line.name) + ("" if team else " (baseline)"),
-        shown_score(line, decimals, board.detailed),
-        *(_details(line, decimals) if board.detailed else ()),
-        str(line.submissions) if team else "",
-        *(shown(value, decimals) for value in line.further),
-        *(after if board.part == "private" else ()),
-    ]
+def _table(board: Board, decimals: int) -> str:
+    found = [column for column in columns(board, decimals) if column.kind not in PAGE_ALONE]
+    if not found:
+        return "No submission yet."
+    heads = [(column.title, "---" if column.kind == "name" else "---:") for column in found]
+    whole = [(*head, *_cells(column, board)) for head, column in zip(heads, found, strict=True)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in zip(*whole, strict=True))
 
 
-def _details(line: Standing, decimals: int) -> list[str]:
-    return [
-        shown_interval(line, decimals),
-        "" if line.best is None else f"{line.best}–{line.worst}",
-        shown_share(line.first),
-        shown_p(line.above),
-        shown_groups(line.groups),
-        shown_ratio(line.skill, decimals),
-    ]
+def _cells(column: Column, board: Board) -> Sequence[str]:
+    """Returns the cells of a column; names are escaped, and say which of them are baselines."""
+    if column.kind != "name":
+        return column.cells
+    return [escaped(line.name) + ("" if line.kind == "team" else " (baseline)") for line in board.standings]

@@ -1,4 +1,4 @@
-""""""
+"""The page and the Markdown of a leaderboard: what they hold of its lines, and in which columns."""
 
 import base64
 import hashlib
@@ -188,10 +188,10 @@ def test_the_table_stands_between_name_and_ledger(competition: Competition) -> N
     ) == (
         "**Two classifiers** (practice)\n\n"
         "RMSE of accuracy in points on the public part; noise floor 1.25.\n\n"
-        "| Rank | Team | RMSE | 95 % interval | ranks | P(first) | p, above | group | skill | submissions |\n"
-        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-        "| 1 | Team | 2.50 | 2.1–3.0 | 1–2 |  |  |  | 0.94 | 3 |\n"
-        "|  | fd (baseline) | 5.00 |  |  |  |  |  |  |  |\n\n"
+        "| Rank | Team | Public score | 95 % interval | Rank interval | MAE | Spearman | Skill | Submissions |\n"
+        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        "| 1 | Team | 2.50 | 2.1–3.0 | 1–2 | 2.00 | 0.90 | 0.94 | 3 |\n"
+        "|  | fd (baseline) | 5.00 |  |  | 4.00 |  |  |  |\n\n"
         "Ledger: `c0ffee`\n"
     )
 
@@ -209,7 +209,7 @@ def test_while_it_runs_the_page_and_the_table_hold_rank_team_score_and_count(
     assert leaderboard_markdown(competition, [running], "c0ffee") == (
         "**Two classifiers** (practice)\n\n"
         "RMSE of accuracy in points on the public part.\n\n"
-        "| Rank | Team | RMSE | submissions |\n"
+        "| Rank | Team | Public score | Submissions |\n"
         "| ---: | --- | ---: | ---: |\n"
         "| 1 | Team | 2.50 | 3 |\n"
         "|  | fd (baseline) | 5.0 |  |\n\n"
@@ -219,6 +219,9 @@ def test_while_it_runs_the_page_and_the_table_hold_rank_team_score_and_count(
 
 def test_the_validation_sets_have_a_table_of_methods_alone(competition: Competition) -> None:
     boards = [Board("public", (), detailed=False), Board("validation", (KIT,), 1.5)]
+    _, _, empty, _, table, _ = leaderboard_markdown(competition, boards, HEAD).split("\n\n")
+    assert empty == "No submission yet."
+    assert table.splitlines()[0] == "| Method | Validation score | 95 % interval | Group | MAE |"
     page = Page(leaderboard_html(competition, boards, HEAD))
     assert page.text["h2"][:2] == ["Hand in the first submission", "On the validation sets"]
     assert page.text["button"] == ["Method", "Validation score", "95 % interval", "Group", "MAE"]
