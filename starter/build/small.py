@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from starter.classifiers import Classifier, read_classifier, save_classifier
-from starter.classifiers.networks import small
+from starter.classifiers.networks import network, small
 from starter.classifiers.networks.network import Network
 from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, train_small
 from starter.images.imageset import ImageSet
@@ -34,14 +34,14 @@ def kept_small(train: ImageSet, classes: Sequence[str], seed: int) -> Network:
     if path.is_file():
         with suppress(UnusableInput):
             return read_classifier(path, "small").network
-    network = train_small(train, len(classes), seed)
+    trained = train_small(train, len(classes), seed)
     with suppress(OSError):
-        save_classifier(Classifier("small", "small", network, tuple(classes), SMALL_MEAN, SMALL_STD), path)
-    return network
+        save_classifier(Classifier("small", "small", trained, tuple(classes), SMALL_MEAN, SMALL_STD), path)
+    return trained
 
 
 def _key(train: ImageSet, classes: Sequence[str], seed: int) -> str:
     """Returns a hash of everything that the weights depend on, with the code and the settings of PyTorch."""
-    code, threads = sha256(Path(small.__file__)), torch.get_num_threads()
-    computes = (torch.__version__, torch.backends.cpu.get_cpu_capability(), threads)
-    return digest_of(train.digest, *classes, seed, code, *computes)
+    code = [sha256(Path(each.__file__)) for each in (network, small)]
+    computes = (torch.__version__, torch.backends.cpu.get_cpu_capability(), torch.get_num_threads())
+    return digest_of(train.digest, *classes, seed, *code, *computes)

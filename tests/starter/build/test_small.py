@@ -55,6 +55,15 @@ def test_other_images_classes_or_seeds_are_trained_for(train, cache):
     assert len(list(cache.iterdir())) == 4
 
 
+@pytest.mark.parametrize("module", ["network", "small"])
+def test_other_code_of_the_network_is_trained_for(train, cache, tmp_path, monkeypatch, module):
+    kept_small(train, CLASSES, 0)
+    (tmp_path / "changed.py").write_text("changed")
+    monkeypatch.setattr(f"starter.classifiers.networks.{module}.__file__", str(tmp_path / "changed.py"))
+    kept_small(train, CLASSES, 0)
+    assert len(list(cache.iterdir())) == 2
+
+
 def test_a_damaged_file_is_made_again_and_a_folder_that_cannot_be_written_is_no_matter(
     train, cache, monkeypatch
 ):
