@@ -286,5 +286,4 @@ def sanity(
         arch, splits.classes, shown(splits, others, images, seed), detectors, initialisations, seed, device
     )
     write_text(out, found.to_csv(index=False))
-    echo(f"AUROC, mean and standard deviation over {initialisations} random networks; 0.5 is chance level\n")
     echo(f"{sanity_table(found)}\n\n{out}")

@@ -141,12 +141,15 @@ def sanity(
 
 
 def sanity_table(found: pd.DataFrame) -> str:
-    """Returns mean AUROC per detector and kind, with its standard deviation over initialisations."""
+    """Returns mean AUROC per detector and kind below a heading, with its standard deviation over networks."""
     each = found.groupby(["detector", "kind", "initialisation"], sort=False)["auroc"].mean()
     parts = each.groupby(level=["detector", "kind"], sort=False)
-    cells = parts.mean().map("{:.2f}".format) + " ± " + parts.std(ddof=0).map("{:.2f}".format)
+    cells, of = parts.mean().map("{:.2f}".format), "of one random network"
+    if (count := found.initialisation.nunique()) > 1:
+        cells += " ± " + parts.std(ddof=0).map("{:.2f}".format)
+        of = f"mean and standard deviation over {count} random networks"
     detectors, kinds = (list(dict.fromkeys(found[column])) for column in ("detector", "kind"))
-    return str(cells.unstack().loc[detectors, kinds].to_string())
+    return f"AUROC, {of}; 0.5 is chance level\n\n{cells.unstack().loc[detectors, kinds].to_string()}"
 
 
 def _source(classifier: Classifier, images: Shown) -> Source:

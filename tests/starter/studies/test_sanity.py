@@ -100,7 +100,15 @@ def test_the_table_gives_mean_and_deviation_over_initialisations(found):
     table = sanity_table(found)
     row = next(line for line in table.splitlines() if line.startswith("energy"))
     assert f"{energy.mean():.2f} ± {energy.std(ddof=0):.2f}" in row
-    assert table.splitlines()[0].split() == ["kind", "noise", "blur", "ood"]
+    heading, _, kinds, *_ = table.splitlines()
+    assert heading == "AUROC, mean and standard deviation over 2 random networks; 0.5 is chance level"
+    assert kinds.split() == ["kind", "noise", "blur", "ood"]
+
+
+def test_the_table_of_one_network_has_no_deviation(found):
+    table = sanity_table(found[found.initialisation == 0])
+    assert table.startswith("AUROC, of one random network; 0.5 is chance level\n")
+    assert "±" not in table
 
 
 def test_the_same_seed_gives_the_same_rows(images):
