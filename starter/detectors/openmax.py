@@ -51,9 +51,10 @@ class OpenMax(Detector):
             members = logits[classes == c]
             self.means_[c] = members.mean(axis=0)
             largest = np.sort(np.linalg.norm(members - self.means_[c], axis=1))[-self.tail :]
-            if largest[0] < largest[-1]:
+            shifted = largest - largest[0] + SHIFT
+            if shifted[0] < shifted[-1]:  # equal up to rounding counts as equal
                 self.least_[c] = largest[0]
-                self.shape_[c], self.scale_[c] = likeliest_weibull(largest - largest[0] + SHIFT)
+                self.shape_[c], self.scale_[c] = likeliest_weibull(shifted)
 
     def _score(self, observation: Observation) -> Scores:
         logits = observation.logits.astype(np.float64)

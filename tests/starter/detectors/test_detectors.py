@@ -371,3 +371,13 @@ def test_openmax_fits_the_likeliest_weibull(spread):
     assert best > likelihood(fitted, width) - 1e-9
     if spread >= 1:
         assert (shape, scale) == pytest.approx((fitted, width), rel=1e-6)
+
+
+def test_openmax_takes_distances_that_differ_by_rounding_for_equal():
+    """SHIFT makes them equal, and equal distances have no distribution to fit."""
+    logits = np.float32([[5, 1, 0, 0], [5, -1, 0, 0], [5, 0, 1, 1e-6], [5, 0, -1, -1e-6]])
+    distances = np.linalg.norm(logits - logits.mean(axis=0, dtype=np.float64), axis=1)
+    assert 0 < np.ptp(distances) < 1e-12
+    seen = Observation("s", "c", logits)
+    source = Source(seen, np.zeros(4, np.int64), seen, np.zeros((4, 0), np.float32), np.zeros(4, np.float32))
+    assert np.isfinite(DETECTORS["openmax"].fit(source).score(seen)).all()
