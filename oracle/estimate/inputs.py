@@ -1,6 +1,7 @@
 """The input of an estimate: logits, labels and features, each checked."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -312,9 +313,12 @@ def _named(given: Array, what: str) -> tuple[str, NDArray[Any]]:
         given = given.detach().cpu().double()
     try:
         values = np.asarray(given)
-        return what, values.astype(np.float64) if values.dtype == object else values
     except (TypeError, ValueError, RuntimeError) as error:
         raise UnusableInput(
             f"{what}: no numbers that make one array ({why(error)}): join batches by numpy.concatenate or "
             "torch.cat"
         ) from error
+    if values.dtype == object:
+        with suppress(TypeError, ValueError):  # of texts, and of missing numbers
+            values = values.astype(np.float64)
+    return what, values

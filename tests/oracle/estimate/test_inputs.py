@@ -49,7 +49,7 @@ def refused(function, *arguments):
             "x holds numbers from 0 to 1 whose rows have other sums than 1",
         ),
         ([LOGITS[:40], LOGITS[40:]], False, "x: no numbers that make one array (setting an array element"),
-        ([["a", None]], False, "x: no numbers that make one array (could not convert string to float: 'a')"),
+        ([["a", None]], False, "x holds object, not numbers: give a row of logits an image"),
         (NAN, False, "x holds NaN, infinite or too large values (above 3e38), first in row 7: leave"),
         (LARGE, False, "x holds NaN, infinite or too large values (above 3e38), first in row 9: leave"),
         (LOGITS[0], False, "x must be (images, classes), two or more of each, got (4,)"),
@@ -79,6 +79,10 @@ def test_probabilities_become_logits():
         (
             np.full(60, "cat"),
             "labels holds <U3, not numbers: give the column of each image's class in the logits",
+        ),
+        (
+            pd.Series(["cat"] * 60, dtype=object),
+            "labels holds object, not numbers: give the column of each image's class in the logits",
         ),
         (np.arange(60) % 5, "labels holds 4, but the logits have 4 columns: labels are 0 to 3"),
         (np.arange(60) % 4 - 1, "labels holds -1, but the logits have 4 columns"),
