@@ -1,6 +1,7 @@
 """The commands of the organizer, from a submission to the leaderboard; most of them run on a scoring host."""
 
 import json
+import shlex
 from datetime import timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,7 +58,7 @@ def score(
             _enter(competition, file, team, note, as_json, quiet)
         except KeyboardInterrupt as stopped:
             raise Interrupted(
-                f"hand the file in again only if `unseen history {folder}` does not list it"
+                f"hand the file in again only if `unseen history {shlex.quote(str(folder))}` does not list it"
             ) from stopped
     elif as_json:
         echo(json.dumps(submission.validation_scores(competition, file)))

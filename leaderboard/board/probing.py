@@ -87,8 +87,9 @@ def probing_warnings(
         more = ", ..." if len(near) > _SHOWN else ""
         few = max(2, int(FEW_ROWS * predictions.shape[1]))
         found.append(
-            f"{who}{len(near)} of {len(entries)} submissions differ from an earlier one in at most {few} of "
-            f"{predictions.shape[1]} rows (numbers {numbers}{more}), a way to find out labels"
+            f"{who}{len(near)} of {len(entries)} submissions differ from an earlier one, but for small "
+            f"changes, in at most {few} of {predictions.shape[1]} rows (numbers {numbers}{more}), a way to "
+            "find out labels"
         )
     rank = directions(predictions[:, public], step) if len(entries) > DIRECTIONS * len(public) else 0
     if rank >= max(DIRECTIONS * len(public), 2):

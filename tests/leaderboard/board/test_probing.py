@@ -28,8 +28,8 @@ def warnings(predictions: np.ndarray) -> list[str]:
 
 def test_one_row_at_a_time_is_told_with_the_numbers() -> None:
     assert warnings(probes(8)) == [
-        "team 'Team': 8 of 9 submissions differ from an earlier one in at most 6 of 60 rows "
-        "(numbers 20, 30, 40, 50, 60, ...), a way to find out labels"
+        "team 'Team': 8 of 9 submissions differ from an earlier one, but for small changes, in at most 6 of 60 "
+        "rows (numbers 20, 30, 40, 50, 60, ...), a way to find out labels"
     ]
 
 
