@@ -24,9 +24,9 @@ OF_PART = {"atc": "atc", "variance": "deviation", "laplacian": "laplacian"}
 POWER = 0.9
 """Power of the learning rate's decay in the released code."""
 RATE, RATE_B = 0.1, 0.05
-"""The paper's learning rate, and the released one of ORA-B for a RepVGG."""
+"""The default learning rate, and the released one of ORA-B for a RepVGG."""
 WEIGHT = 3.0
-"""The paper's weight of right images in sets of low accuracy."""
+"""The default weight of right images in sets of low accuracy, the paper's."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Variant:
         return not ("biases" in self.parts and is_repvgg(source))
 
     def rate(self, given: float, attention: bool, source: Source) -> float:
-        """Returns the learning rate of ORA-B (`attention`) or ORA-A; one other than the paper's stays."""
+        """Returns the learning rate of ORA-B (`attention`) or ORA-A; one other than the default stays."""
         released = "rate" in self.parts and given == RATE and attention and is_repvgg(source)
         return RATE_B if released else given
 
     def weight(self, given: float, source: Source) -> float:
-        """Returns the weight of right images in sets of low accuracy; one other than the paper's stays."""
+        """Returns the weight of right images in sets of low accuracy; one other than the default stays."""
         released = "weight" in self.parts and given == WEIGHT and not is_repvgg(source)
         return 1.0 if released else given
 
