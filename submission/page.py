@@ -1,7 +1,7 @@
 """Jinja templates of all pages and texts: an unknown name is an error, and values are escaped.
 
-Text written by other people is also escaped for Markdown. All pages share the style in ``page.css``;
-``sort.js`` sorts their tables.
+Text written by other people is also escaped for Markdown and for spreadsheets. All pages share the style in
+``page.css``; ``sort.js`` sorts their tables.
 """
 
 import base64
@@ -39,6 +39,16 @@ def templates(folder: Path, escape: bool = True) -> "Environment":
 def _source_hash(text: str) -> str:
     """Returns the hash by which a Content-Security-Policy names an inline script or style (CSP 3, 2.3.1)."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def harmless(text: str) -> str:
+    """Returns `text` as a cell of a CSV that no spreadsheet runs: one line, no formula.
+
+    >>> harmless("=1+1"), harmless("a=1")
+    ("'=1+1", 'a=1')
+    """
+    line = "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return f"'{line}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else line
 
 
 def escaped(text: str) -> str:

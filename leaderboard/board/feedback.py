@@ -5,13 +5,16 @@
   first, on the best baseline that is shown; scores are rounded to steps of a standard error. This is the
   parameter-free Ladder (Blum & Hardt, "The Ladder: A Reliable Leaderboard for Machine Learning Competitions",
   ICML 2015, arXiv 1502.04585, section 4), with independent families in place of independent points.
-- "guarded" is a ladder that answers "entered" as soon as another score could reduce the error about the
-  labels, for a team and teams with similar names, to less than `KEPT` of its value.
+- "guarded" is a ladder that answers "entered" as soon as another answer could reduce the error about the
+  labels, for a team and teams with similar names, to less than `KEPT` of its value. Answers are counted, each
+  for the most that it can tell: if those that change no public row were free, the answers would reveal which
+  rows are public.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,9 +26,11 @@ from leaderboard.ledger.ledger import Entry, Ledger
 from leaderboard.ledger.teams import alike
 from submission.arrays import FloatArray
 from submission.competition import Competition
-from submission.told import KEPT, Knowledge, coarse_step
+from submission.told import BIT, KEPT, Knowledge, coarse_step
 
 _ROUNDING = 1 + 1e-9
+_COMPARED = 1 - BIT
+"""Directions of the labels' errors that a comparison tells at most; a score tells one."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,16 @@ class Listening:
             return 10.0**-self.competition.decimals
         return coarse_step(len(self.hidden.newest.part), self.hidden.error)
 
+    @cached_property
+    def budget(self) -> float:
+        """Directions of the labels' errors that answers may tell under "guarded".
+
+        For n public rows, each direction is 1 / n of the error's square. A corrected label counts as told.
+        """
+        rows, first = self.hidden.newest.rows, self.hidden.versions[0].rows
+        left = self.hidden.left(self.everybody) / self.hidden.error
+        return float(rows.sum() * (left**2 - KEPT**2) - (rows & ~first).sum())
+
     def answers(self, entries: Sequence[Entry], predictions: FloatArray) -> dict[int, Answer]:
         """Returns the answer to every scored submission, by number, under the newest version of the solution.
 
@@ -98,13 +113,14 @@ class Listening:
         """
         known = self.everybody.copy()
         answers: dict[int, Answer] = {}
+        costs: dict[int, float] = {}
         for version in self.hidden.versions:
             told = [entry for entry in entries if entry.number <= version.last]
             if self.competition.feedback == "rounded":
                 answers = _rounded(told, self.competition.decimals)
                 self._hear_scores(known, version, told, predictions)
             else:
-                answers = self._climb(known, version, told, predictions)
+                answers = self._climb(known, costs, version, told, predictions)
         return answers, known
 
     def hear_all(self, entries: Sequence[Entry], predictions: FloatArray) -> Knowledge:
@@ -145,41 +161,47 @@ class Listening:
                 known.number(self.hidden.added(values), score, self.step, version.rows)
 
     def _climb(
-        self, known: Knowledge, version: Version, entries: Sequence[Entry], predictions: FloatArray
+        self,
+        known: Knowledge,
+        costs: dict[int, float],
+        version: Version,
+        entries: Sequence[Entry],
+        predictions: FloatArray,
     ) -> dict[int, Answer]:
-        """Returns the answers of a ladder, which keeps the best submission of each team."""
+        """Returns the answers of a ladder, which keeps the best submission of each team.
+
+        `known` is updated, and so are the directions `costs` that the answer to each submission tells.
+        """
         standing: dict[str, Answer] = {}
         found: dict[int, Answer] = {}
         for entry in entries:
             before = standing.get(entry.team_id, Answer(None, None))
             reference = self.anchor if before.stands is None else predictions[before.stands - 1]
-            values = predictions[entry.number - 1]
-            if not np.isfinite(values[0]) or not self._may_hear(known, version, values, reference):
+            values, cost = predictions[entry.number - 1], _COMPARED
+            if not np.isfinite(values[0]) or not self._may_hear(costs, entry.number):
                 found[entry.number] = Answer(before.stands, before.score, silent=True)
                 continue
             old, new = version.part.errors(reference), version.part.errors(values)
             known.bit(self.hidden.added(values), self.hidden.added(reference), version.rows)
             if betters(new, old, version.part.families):
-                score = round(round(_rmse(new) / self.step) * self.step, 9)
+                score, cost = round(round(_rmse(new) / self.step) * self.step, 9), 1.0
                 known.number(self.hidden.added(values), score, self.step, version.rows)
                 before = standing[entry.team_id] = Answer(entry.number, score)
             found[entry.number] = before
+            costs[entry.number] = max(cost, costs.get(entry.number, 0.0))
         return found
 
-    def _may_hear(
-        self, known: Knowledge, version: Version, values: FloatArray, reference: FloatArray
-    ) -> bool:
-        """Returns True if a comparison, and the score that may follow, leave enough of the labels' error.
+    def _may_hear(self, costs: Mapping[int, float], number: int) -> bool:
+        """Returns True if a score for the submission `number` leaves enough of the labels' error.
 
-        The result depends only on earlier answers, so that a refusal reveals nothing.
+        The result depends on earlier answers alone, and not on the predictions, of which only those of public
+        rows tell something: so a refusal reveals neither labels nor which rows are public. The direction of a
+        comparison with an earlier submission is that of both scores, so that a score costs one in all.
         """
         if self.competition.feedback != "guarded":
             return True
-        tried, added = known.copy(), self.hidden.added(values)
-        tried.bit(added, self.hidden.added(reference), version.rows)
-        expected = math.hypot(self.hidden.error, _rmse(added[version.rows]))
-        tried.number(added, expected, self.step, version.rows)
-        return self.hidden.left(tried) >= KEPT * self.hidden.error
+        more = 1 - costs.get(number, 0.0)
+        return not more or sum(costs.values()) + more <= self.budget
 
 
 def together(entries: Sequence[Entry]) -> list[list[Entry]]:

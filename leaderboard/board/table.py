@@ -16,6 +16,7 @@ from leaderboard.board.statistics import Families, Uncertainty, uncertainty
 from leaderboard.ledger.teams import team_id
 from submission.arrays import FloatArray
 from submission.metrics import Score, skill
+from submission.page import harmless
 
 COLUMNS = (
     *("Rank", "TeamId", "TeamName", "LastSubmissionDate", "Score", "SubmissionCount"),  # Kaggle's
@@ -323,7 +324,7 @@ def _cells(line: Standing, decimals: int, detailed: bool) -> list[object]:
     return [
         shown_count(line.rank),
         team_id(line.name) if team else "",
-        _harmless(line.name),
+        harmless(line.name),
         line.last_submission,
         shown_score(line, decimals, detailed),
         line.submissions if team else "",
@@ -353,9 +354,3 @@ def _before(line: Standing, decimals: int) -> list[str]:
         shown_count(line.public.rank),
         shown_count(line.shake_up),
     ]
-
-
-def _harmless(text: str) -> str:
-    """Returns `text` so that a spreadsheet does not run it: one line, no formula."""
-    line = "".join(character if character.isprintable() else "\ufffd" for character in text)
-    return f"'{line}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else line

@@ -15,6 +15,11 @@ import pandas as pd
 
 IDS = ""
 """The `digest` of all ids of the competition; "" to require only the ids of the solution."""
+RULES = (
+    "It must have exactly the ids of the sample submission, each once, and as predictions plain decimal "
+    "numbers, fractions in [0, 1]: divide percentages by 100."
+)
+"""The message about an `aligned` submission: one for each fault would reveal which part has the row."""
 
 
 class ParticipantVisibleError(Exception):
@@ -50,10 +55,13 @@ def score(
     >>> score(solution, pd.DataFrame({"id": ["a", "b"], "prediction": [0.5, 0.9]}), "id")
     0.0
     """
-    predictions = _checked(submission, row_id_column_name)
-    complete = aligned or not IDS or digest(predictions.index) == IDS
-    if not complete or not solution[row_id_column_name].isin(predictions.index).all():
-        raise ParticipantVisibleError("It must have exactly the ids of the sample submission.")
+    try:
+        predictions = _checked(submission, row_id_column_name)
+        complete = aligned or not IDS or digest(predictions.index) == IDS
+        if not complete or not solution[row_id_column_name].isin(predictions.index).all():
+            raise ParticipantVisibleError("It must have exactly the ids of the sample submission.")
+    except ParticipantVisibleError as fault:
+        raise ParticipantVisibleError(RULES if aligned else str(fault)) from None
     predicted = predictions.loc[solution[row_id_column_name]].to_numpy(np.float64)
     error = 100 * (predicted - solution["target"].to_numpy(np.float64))
     return round(math.sqrt(np.mean(error**2)), decimals)

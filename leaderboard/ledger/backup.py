@@ -47,7 +47,7 @@ def backup(competition: Competition, out: Path) -> str:
         snapshot = Path(folder) / "ledger.sqlite"
         head = ledger.snapshot(snapshot)
         temporary.touch(mode=0o600, exist_ok=False)
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
             for path in sorted(path for path in private.rglob("*") if path.is_file()):
                 name = path.relative_to(private).as_posix()
                 if name not in _MADE_ANEW and not path.name.startswith("."):

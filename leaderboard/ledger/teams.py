@@ -125,7 +125,7 @@ def alike(names: Iterable[str]) -> list[frozenset[str]]:
         begins = [words[:end] for end in range(1, len(words) + 1)]
         begins.append((*words[:-1], words[-1].rstrip("0123456789")))
         like = [whole[each] for each in begins if each in whole] + [begun.get(words, len(groups))]
-        place = min(like)
+        place = whole.get(words, min(like))  # another spelling of a name stays in that name's group
         if place == len(groups):
             groups.append(set())
         groups[place].add(name)

@@ -36,7 +36,7 @@ from starter.sets.recipe import draw_recipes
 from starter.sets.rendering import FromRecipe
 from starter.sources.splits import Splits
 from submission.arrays import IntArray
-from submission.errors import UnusableInput, unusable
+from submission.errors import UnusableInput, printable, unusable
 
 GROUP = "wide"
 """Group of the operations that make meta-train sets."""
@@ -143,7 +143,7 @@ def read_unlabelled(path: Path, fit: Fit) -> Pictures:
         if not (files := tree.every_image()):
             raise unusable(path, "no images in it")
         read = read_images(tree, files, fit)
-        return Pictures(read.images, [files[row] for row in read.rows])
+        return Pictures(read.images, [printable(files[row]) for row in read.rows])
 
 
 def cut(pictures: Mapping[str, Pictures], window: int) -> dict[str, Pictures]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from starter.images.arrays import read_npy
 from submission.arrays import FloatArray, IntArray
-from submission.errors import UnusableInput, unusable, why
+from submission.errors import UnusableInput, printable, unusable, why
 
 FEWEST = 50
 """Smallest number of labelled images: with fewer, thresholds and calibration are too uncertain."""
@@ -122,6 +122,8 @@ def read_labels(given: Array, logits: FloatArray) -> IntArray:
 def set_names(paths: Sequence[Path]) -> list[str]:
     """Returns the names of sets in files and folders, or their paths if two have the same name.
 
+    Characters that cannot be printed are escaped.
+
     Raises:
         UnusableInput: A path is given twice.
 
@@ -131,9 +133,9 @@ def set_names(paths: Sequence[Path]) -> list[str]:
     ['monday/photos', 'tuesday/photos']
     """
     whole = [path.absolute() for path in paths]
-    names = [path.stem if path.suffix.lower() in (".npy", ".zip") else path.name for path in whole]
+    names = [printable(path.stem if path.suffix.lower() in (".npy", ".zip") else path.name) for path in whole]
     if len(set(names)) < len(names):
-        names = [path.as_posix() for path in paths]
+        names = [printable(path.as_posix()) for path in paths]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UnusableInput(f"the unlabelled set {twice[0]} is given twice")
     return names

@@ -13,7 +13,7 @@ from PIL import Image
 
 from oracle.estimate.estimation import Estimation, SetEstimate
 from submission.files import write_text
-from submission.page import templates
+from submission.page import harmless, templates
 
 THUMBNAIL = 96
 """Largest length of the longer side of a picture on the page, in pixels."""
@@ -82,7 +82,7 @@ def write_estimation(
         if pictures and each.name in pictures
     }
     write_text(page, template.render(found=found, chart=chart(found), shown=shown))
-    write_text(table, found.table.to_csv(float_format="%.6f", lineterminator="\n"))
+    write_text(table, found.table.rename(index=harmless).to_csv(float_format="%.6f", lineterminator="\n"))
     write_text(data, json.dumps(as_json(found, pictures, fail_below), indent=1, sort_keys=True) + "\n")
     return page, table, data
 

@@ -15,6 +15,7 @@ from leaderboard.board.statistics import Families
 from leaderboard.entry.submit import Receipt, submit
 from leaderboard.ledger.kept import kept_table
 from leaderboard.ledger.ledger import Ledger
+from leaderboard.ledger.rescore import rescore
 from submission import Competition, write_predictions
 from submission.solution import solution_of
 from submission.told import KEPT, coarse_step
@@ -171,6 +172,37 @@ def test_what_is_refused_does_not_depend_on_the_labels(
             found.append(submit(competition, tmp_path / "file.csv", "Team", clock).answer)
         silent.append([(answer.stands, answer.silent) for answer in found])
     assert silent[0] == silent[1]
+
+
+def test_guarded_says_the_same_of_public_and_of_private_rows(large: Competition, hand_in: HandIn) -> None:
+    """Else a change of one row, once little more may be told, would tell whether the row is public."""
+    competition = with_rules(large, feedback="guarded")
+    flat = dict.fromkeys(competition.ids("test"), 0.5)
+    for seed in range(20):
+        if hand_in(dense(competition, seed), "Team").answer.silent:
+            break
+    rows = list(flat)[20:28]
+    assert {name.split("/")[1] in PUBLIC for name in rows} == {True, False}
+    assert all(hand_in({**flat, name: 0.9}, "Team").answer.silent for name in rows)
+    early = [
+        [hand_in({**flat, name: 0.9}, f"{team} probes").answer.silent for _ in range(10)]
+        for team, name in (("one", rows[0]), ("other", rows[-1]))
+    ]
+    assert early[0] == early[1]
+    assert set(early[0]) == {True, False}
+
+
+def test_a_corrected_label_takes_no_answer_back(large: Competition, hand_in: HandIn, clock: Clock) -> None:
+    competition = with_rules(large, feedback="guarded")
+    base = noisy(competition, 10, 0)
+    before = [hand_in(values, "Team").answer for values in (base, noisy(competition, 2, 1))]
+    for seed in range(8):
+        hand_in(dense(competition, seed), "Team")
+    rescore(competition, {next(iter(base)): 0.5}, (), "wrong", clock)
+    (line,) = publish(competition).standings
+    assert [answer.stands for answer in before] == [1, 2]
+    assert (line.rank, line.submissions) == (1, 10)
+    assert hand_in(noisy(competition, 1, 2), "Team").answer.silent
 
 
 def test_a_lost_file_is_told_of_no_more(large: Competition, hand_in: HandIn) -> None:

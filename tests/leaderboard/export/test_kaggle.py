@@ -204,6 +204,18 @@ def test_a_file_without_the_ids_of_one_part_is_refused_and_none_is_named(out: Pa
         module.score(rows, part.iloc[1:], "id", aligned=True)
 
 
+def test_of_one_part_alone_every_fault_has_the_same_message(out: Path) -> None:
+    """Else two faults in two rows, or percentages in half of them, would tell which of them the part has."""
+    module, solution = loaded(out / "host/metric.py"), pd.read_csv(out / "host/solution.csv")
+    part = solution[solution["Usage"] == "Public"][["id"]].assign(prediction=0.5).reset_index(drop=True)
+    faults = [part.assign(prediction=[value, *part["prediction"][1:]]) for value in (math.nan, 2.0, 50.0)]
+    faults += [part.assign(prediction=50.0), part.iloc[1:], part.assign(id=part["id"][0])]
+    for fault in faults:
+        with pytest.raises(module.ParticipantVisibleError) as caught:
+            module.score(solution[solution["Usage"] == "Public"], fault, "id", aligned=True)
+        assert str(caught.value) == module.RULES
+
+
 def test_two_ids_in_one_field_are_not_both_ids(out: Path) -> None:
     """Else a score would say that neither is in the part that counts."""
     module, solution = loaded(out / "host/metric.py"), pd.read_csv(out / "host/solution.csv")

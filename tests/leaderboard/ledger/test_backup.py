@@ -1,5 +1,6 @@
 """A backup restores what was there, and one that is too old is told."""
 
+import os
 import shutil
 import stat
 import zipfile
@@ -49,6 +50,19 @@ def test_what_was_there_is_there_again(
     assert submit(entered, halves, "C", clock).number == 3
     assert [line.name for line in publish(entered).standings] == ["A", "C", "B"]
     assert verify(entered).problems == ()
+
+
+@pytest.mark.parametrize("year", [1970, 2200])
+def test_a_file_from_before_or_after_what_zips_can_date_is_in_it(
+    entered: Competition, tmp_path: Path, year: int
+) -> None:
+    """As archives without times, and clocks that were wrong, leave them."""
+    time = (year - 1970) * 365 * 86_400
+    os.utime(entered.private / "solution.csv", (time, time))
+    before = verify(entered)
+    backup(entered, tmp_path / "backup.zip")
+    restore(entered, tmp_path / "backup.zip")
+    assert verify(entered) == before
 
 
 def test_rows_in_the_write_ahead_log_are_in_it(

@@ -162,6 +162,11 @@ def test_names_that_differ_in_marks_or_case_read_alike(one: str, other: str) -> 
     assert plain(one) != plain(other + "2")
 
 
+def test_another_spelling_of_a_name_stays_in_its_group() -> None:
+    """Else a team would have two accounts, or that of a stranger who took the first word of its name."""
+    assert alike(["A B", "A C", "A", "a c"]) == [{"A B", "A"}, {"A C", "a c"}]
+
+
 @given(st.lists(st.text("ab 12.-", min_size=1, max_size=5).filter(plain), max_size=12), st.integers(0, 12))
 def test_later_names_change_no_group_of_earlier_ones(names: list[str], count: int) -> None:
     earlier = set(names[:count])

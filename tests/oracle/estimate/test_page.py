@@ -1,12 +1,18 @@
 """The page of an estimate in a browser: nothing that axe-core objects to, and tables that sort."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from browser import DARK, needs_chromium, run_in_page, violations
 from browser import axe as axe
+from PIL import Image
 
 import unseen
+from oracle.estimate.images import read_unlabelled
 from oracle.estimate.page import Pictures, as_json, write_estimation
+from starter.images.reading import Fit
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +39,28 @@ def test_the_json_names_the_files_of_the_least_sure_images():
     mon, tue = as_json(found, pictures)["sets"]
     assert mon["least_sure_files"] == [f"{row}.png" for row in mon["least_sure"]]
     assert tue["least_sure_files"] is None
+
+
+def test_names_of_strange_files_do_no_harm(tmp_path, monkeypatch):
+    """A formula, an escape of terminals, and bytes that are no UTF-8."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    logits, labels = rng.normal(size=(200, 3)), rng.integers(3, size=200)
+    names = ("=1+1.npy", "\x1b[31mred.npy", os.fsdecode(b"\xe9t\xe9.npy"))
+    for name in names:
+        np.save(name, logits)
+    found = unseen.estimate(logits, labels, [Path(name) for name in names])
+    page, table, _ = write_estimation(found, tmp_path)
+    lines = table.read_text().splitlines()
+    assert [line.split(",")[0] for line in lines[1:]] == ["'=1+1", r"\x1b[31mred", r"\udce9t\udce9"]
+    assert r"\udce9t\udce9" in page.read_text()
+    assert "\x1b" not in str(found)
+
+
+def test_pictures_of_strange_names_are_shown(tmp_path):
+    image = Image.fromarray(np.zeros((4, 4, 3), np.uint8))
+    image.save(os.fsencode(tmp_path) + b"/\xe9.png", format="PNG")
+    assert read_unlabelled(tmp_path, Fit()).files == [r"\udce9.png"]
 
 
 def test_pictures_are_small_and_names_escaped(page):
