@@ -67,7 +67,7 @@ def check_team(name: str) -> str:
         accents = accents + 1 if unicodedata.category(character)[0] == "M" else 0
         if accents > _STACKED or (accents and previous in _MARKS):
             raise UnusableInput(f"team name {shown!r}: up to {_STACKED} accents may follow a letter")
-    if not any(character.isalnum() for character in shown):
+    if not plain(shown):
         raise UnusableInput(f"team name {shown!r}: at least one letter or digit is needed")
     _check_scripts(shown)
     return shown

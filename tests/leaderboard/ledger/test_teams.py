@@ -60,6 +60,7 @@ def test_names_are_shown_in_one_form(name: str, shown: str) -> None:
         "",
         "   ",
         "...",
+        "\u02bb\u02bc",  # letters that are drawn like marks
         "a\n",
         "a\tb",
         "<b>",
