@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from oracle.estimate.arrays import Array, check_order
 from oracle.estimate.estimation import Estimation, SetEstimate
 from oracle.estimate.fitted import CENTRES, Fitted, Learnt
 from oracle.estimate.inputs import (
-    Array,
     Sets,
-    check_order,
     check_rules,
     comparable,
     each_beside,

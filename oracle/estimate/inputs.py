@@ -1,16 +1,13 @@
 """The input of an estimate: logits, labels and features, each checked."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
-from starter.images.arrays import read_npy
+from oracle.estimate.arrays import Array, check_finite, read_array
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput, printable, unusable, why
 
@@ -24,11 +21,8 @@ WIDEST = 256
 """Largest number of features: more are projected on this many random directions, which nearly keeps their
 distances."""
 TINY = 1e-12
-TEXT = (".csv", ".tsv", ".txt")
 ROUNDED = 0.05
 """Largest difference of a row's sum from 1 that rounding of probabilities explains."""
-Array = ArrayLike | Path
-"""Numbers (an array, a tensor of PyTorch, a table of pandas, lists), or an .npy file of them."""
 Sets = Array | Sequence[Array] | Mapping[str, Array]
 """One set, several in a list, or several by name."""
 
@@ -73,7 +67,7 @@ def read_logits(given: Array, what: str, probabilities: bool = False) -> FloatAr
         UnusableInput: The values are not finite numbers (n, k), or are probabilities where logits are
             expected, or the other way round.
     """
-    name, values = _named(given, what)
+    name, values = read_array(given, what)
     if values.dtype.kind not in "fiu":
         raise UnusableInput(f"{name} holds {values.dtype}, not numbers: give a row of logits an image")
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
@@ -83,7 +77,7 @@ def read_logits(given: Array, what: str, probabilities: bool = False) -> FloatAr
         raise UnusableInput(
             f"{name} must be (images, classes), two or more of each, got {values.shape}{single}"
         )
-    _check_finite(name, values)
+    check_finite(name, values)
     values = values.astype(np.float64)
     _check_kind(name, values, probabilities)
     return (np.log(np.maximum(values, LEAST)) if probabilities else values).astype(np.float32)
@@ -95,7 +89,7 @@ def read_labels(given: Array, logits: FloatArray) -> IntArray:
     Raises:
         UnusableInput: The labels do not fit the logits, are too few, or are all of one class.
     """
-    name, values = _named(given, "labels")
+    name, values = read_array(given, "labels")
     n, k = logits.shape
     if values.dtype.kind not in "fiu":
         raise UnusableInput(
@@ -210,7 +204,7 @@ def read_features(given: Array, of: str, images: int) -> FloatArray:
     Raises:
         UnusableInput: The features are not finite numbers (n, d), or of another number of images.
     """
-    name, values = _named(given, f"the features of {of}")
+    name, values = read_array(given, f"the features of {of}")
     if values.dtype.kind not in "fiu":
         raise UnusableInput(f"{name} holds {values.dtype}, not numbers: give a row of features an image")
     if values.ndim != 2 or len(values) != images or not values.shape[1]:
@@ -218,7 +212,7 @@ def read_features(given: Array, of: str, images: int) -> FloatArray:
             f"{name} must be ({images}, d), a row of features for each row of the logits of {of}, "
             f"got {values.shape}"
         )
-    _check_finite(name, values)
+    check_finite(name, values)
     return values.astype(np.float32)
 
 
@@ -244,17 +238,6 @@ def windows(images: int, size: int) -> list[IntArray]:
     if len(starts) > 1 and images - starts[-1] < size / 2:
         starts.pop()
     return [np.arange(start, end) for start, end in zip(starts, [*starts[1:], images], strict=True)]
-
-
-def check_order(labels: Array, logits: Array) -> None:
-    """Raise UnusableInput if two tables of pandas name the same rows in another order."""
-    if isinstance(labels, pd.Series | pd.DataFrame) and isinstance(logits, pd.DataFrame):
-        one, other = labels.index, logits.index
-        if not one.equals(other) and one.is_unique and set(one) == set(other):
-            raise UnusableInput(
-                "the indexes of labels and logits name the same rows in another order: give labels as "
-                "labels.loc[logits.index], or, if they are already row by row, as labels.to_numpy()"
-            )
 
 
 def _several(given: Any) -> list[Any]:
@@ -286,41 +269,3 @@ def _check_kind(name: str, values: FloatArray, probabilities: bool) -> None:
             f"{name} holds numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give "
             "the logits"
         )
-
-
-def _check_finite(name: str, values: NDArray[Any]) -> None:
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(values.astype(np.float32, copy=False))
-    if not finite.all():
-        row = int((~finite).any(axis=1).argmax())
-        raise UnusableInput(
-            f"{name} holds NaN, infinite or too large values (above 3e38), first in row {row}: leave such "
-            "images out"
-        )
-
-
-def _named(given: Array, what: str) -> tuple[str, NDArray[Any]]:
-    """Returns the name for the numbers in messages, and the numbers."""
-    if isinstance(given, Path | str):
-        path = Path(given)
-        if path.is_dir():
-            raise UnusableInput(
-                f"{path} is a folder: use `unseen estimate --model NAME=WEIGHTS --labelled DIR "
-                "--unlabelled DIR`"
-            )
-        if path.suffix in TEXT and path.is_file():
-            raise UnusableInput(f"{path} is no .npy: read its numbers and save them with numpy.save")
-        return str(path), read_npy(path)
-    if hasattr(given, "detach"):  # PyTorch's: of any device and precision, with or without gradient
-        given = given.detach().cpu().double()
-    try:
-        values = np.asarray(given)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise UnusableInput(
-            f"{what}: no numbers that make one array ({why(error)}): join batches by numpy.concatenate or "
-            "torch.cat"
-        ) from error
-    if values.dtype == object:
-        with suppress(TypeError, ValueError):  # of texts, and of missing numbers
-            values = values.astype(np.float64)
-    return what, values

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from oracle.estimate.inputs import (
-    check_order,
     check_rules,
     comparable,
     each_beside,
@@ -164,17 +163,6 @@ def test_tensors_and_tables_are_read_as_arrays_are():
         assert [each.shape for each in read_sets(given, 4).values()] == [(60, 4)]
         assert list(each_beside((given, given), ["today"], "features")) == ["", "today"]
     assert refused(each_beside, LOGITS, ["today"], "features").startswith("features must be a pair: those of")
-
-
-def test_labels_in_another_order_than_the_logits_are_refused():
-    logits = pd.DataFrame(LOGITS, index=RNG.permutation(60))
-    labels = pd.Series(np.arange(60) % 4, index=logits.index)
-    check_order(labels, logits)
-    check_order(labels.reset_index(drop=True).set_axis(range(100, 160)), logits)
-    check_order(labels.sort_index().to_numpy(), logits)
-    assert refused(check_order, labels.sort_index(), logits).startswith(
-        "the indexes of labels and logits name the same rows in another order: give labels as labels.loc["
-    )
 
 
 def test_a_window_is_a_whole_number():
