@@ -22,8 +22,18 @@ def test_the_size_is_in_inches(tmp_path):
 def test_a_figure_that_cannot_be_drawn_leaves_the_old_file(tmp_path):
     path = save_png(drawn(), tmp_path / "a.png", dpi=50)
     before, broken = path.read_bytes(), drawn()
-    broken.axes[0].set_title("$no \\such$")
-    with pytest.raises(ValueError, match="such"):
+    broken.axes[0].xaxis.set_major_formatter(lambda value, place: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
         save_png(broken, path, dpi=50)
     assert [each.name for each in tmp_path.iterdir()] == ["a.png"]
     assert path.read_bytes() == before
+
+
+def test_a_name_is_no_formula_and_a_logarithm_is(tmp_path):
+    figure = drawn()
+    (axes,) = figure.axes
+    axes.set(title="$no \\such$", xscale="log", xlim=(1, 100))
+    axes.set_yticks([0, 1], ["from_$5_to_$6", "a$b"])
+    assert png(figure, dpi=50)
+    assert [label.get_parse_math() for label in axes.get_yticklabels()] == [False, False]
+    assert axes.get_xticklabels()[0].get_parse_math()
