@@ -25,7 +25,8 @@ def select(
         clock: Function that returns the present time, with its time zone.
 
     Raises:
-        UnusableInput: the deadline has passed, or a number is not that of a valid submission of the team.
+        UnusableInput: the deadline has passed, the team has not submitted anything, or a number is not that
+            of a valid submission of the team.
     """
     team = check_team(team)
     if len(set(numbers)) != len(numbers) or len(numbers) > FINALS:
@@ -37,7 +38,7 @@ def select(
         now = transaction.now(clock())
         check_before_deadline(competition, now)
         scored = transaction.scored(team)
-        if numbers and not transaction.times(team):
+        if not transaction.times(team):
             raise UnusableInput(f"team {team!r} has not submitted anything: {_known(transaction.teams())}")
         for number in numbers:
             if number not in scored:

@@ -64,8 +64,9 @@ def test_the_choice_is_frozen_at_the_deadline(entered: Competition, clock: Clock
     assert finals(limited, "A") == [4]
 
 
-def test_a_team_without_submissions_is_told(entered: Competition, clock: Clock) -> None:
+@pytest.mark.parametrize("numbers", [[1], []])
+def test_a_team_without_submissions_is_told(entered: Competition, clock: Clock, numbers: list[int]) -> None:
     with pytest.raises(
         UnusableInput, match="team 'C' has not submitted anything: the teams with submissions are A, B"
     ):
-        select(entered, "C", [1], clock)
+        select(entered, "C", numbers, clock)
