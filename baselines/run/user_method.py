@@ -47,7 +47,7 @@ def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool =
     path = folder / f"{name}.py"
     if path.exists():
         raise UnusableInput(f"{path} exists already; choose another name, or remove the file")
-    if keyword.iskeyword(name):
+    if keyword.iskeyword(name) or keyword.iskeyword(class_name(name)):
         raise UnusableInput(f"{name!r} is a keyword of Python; choose another name")
     if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
         raise UnusableInput(f"{name!r} would hide an installed module of that name; choose another name")
