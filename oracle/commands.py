@@ -284,14 +284,14 @@ def _gscore_table(
     workers: "Cluster | None",
 ) -> str:
     """Returns the text of a table of the Gscore paper, with the paths of its files."""
-    from baselines.report.gscore import ablate
+    from baselines.report.gscore import ablate, table_text
 
     if settings or seeds != 1:
         raise UnusableInput(
             "--set and --seeds are for the SYP paper's tables: this competition is of the OOD track"
         )
     frame, paths = ablate(competition, table, splits, device, subjects, workers)
-    return "\n".join([frame.to_string(index=False, float_format="{:.3f}".format), "", *map(str, paths)])
+    return "\n".join([table_text(table, frame), "", *map(str, paths)])
 
 
 PAPERS = {"accuracy": _syp_table, "ood": _gscore_table}

@@ -31,7 +31,7 @@ from baselines.ood.kmeans import two_means
 from baselines.ood.mixture_proportion import detection_metric
 from baselines.ood.scored import mix_scores, reference_scores
 from baselines.ood.ude import Ude
-from baselines.report.near_far import FLOOR, deviations, near_far_table
+from baselines.report.near_far import FLOOR, correlate, deviations, near_far_table
 from baselines.report.report import family_interval
 from starter.competition.cluster import Cluster
 from starter.competition.ood import open_detectors
@@ -103,7 +103,10 @@ def _draw_bars(axes: Axes, rows: pd.DataFrame) -> None:
         axes.barh(places, rows[name], height=height, xerr=_whiskers(rows, name), label=name)
     axes.set_yticks([row + 0.4 - height / 2 for row in range(len(rows))], names.tolist(), fontsize=6)
     axes.invert_yaxis()
-    axes.legend(fontsize=7)
+    if numbers == ["rmse"]:
+        axes.set_xlabel("RMSE (points)")
+    else:
+        axes.legend(fontsize=7)
 
 
 def _whiskers(rows: pd.DataFrame, name: str) -> FloatArray | None:
@@ -308,6 +311,21 @@ TABLES: dict[str, Callable[..., pd.DataFrame]] = {
 """Functions by the table's number in the paper; 1 includes table 6, 9 figure 6; "near-far" is ours."""
 SPLIT = ("1", "2", "4")
 """Tables whose functions take `splits`."""
+_SPLITS = "\nsplit: each family left out in turn (family), or the mean over random splits (random)."
+_PEARSON = "pearson: |r| of Gscore with the metric, 0 to 1, higher is better"
+EXPLAINED = {
+    "1": f"rmse: points, lower is better; low, high: its 95 % interval over families.{_SPLITS}",
+    "2": f"accuracy: on the reference images; true, predicted: the metric, mean over mixes.{_SPLITS}",
+    "4": f"pearson, spearman: correlation of Gscore (UDE, Wasserstein) with the metric.{_SPLITS}",
+    "fig3": "gscore: of each mix (UDE, Wasserstein); target: the mix's true metric, 0 to 1.",
+    "fig7": "target: the metric, mean over the family's mixes, 0 to 1; families from easy to hard.",
+    "fig9-ratio": f"{_PEARSON}; ratio: IND images per OOD image.",
+    "fig9-size": f"{_PEARSON}; size: images of a mix.",
+    "fig10": f"{_PEARSON}; size: reference images.",
+    "near-far": """rmse: points, lower is better; rmse_deviation: over draws of families; pearson: of
+predictions with the truth; kind: near or far OOD, ood where the name of an OOD set has neither.""",
+}
+"""Descriptions of the tables' columns: units, and the better direction."""
 
 
 def pooled(meta: MetaTrain) -> Pools:
@@ -367,7 +385,7 @@ def best_correlation(
 
 def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     """Returns Pearson's and Spearman's correlation of x (n,) and y (n,); nan if they are undefined."""
-    if len(x) < 3 or not (np.ptp(x) > 0 and np.ptp(y) > 0):
+    if not correlate(x, y):
         return float("nan"), float("nan")
     return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
 
@@ -410,6 +428,14 @@ def ablate(
     subjects = {name: opened[name].meta_train() for name in only or opened}
     frame = TABLES[table](subjects, splits) if table in SPLIT else TABLES[table](subjects)
     return frame, write_table(table, frame, competition.root / "ablation")
+
+
+def table_text(name: str, frame: pd.DataFrame) -> str:
+    """Returns a table as text, without deviations that it lacks, and a description of its columns."""
+    lacking = [column for column in frame if column.endswith("_deviation") and frame[column].isna().all()]
+    shown = frame.drop(columns=lacking)
+    body = shown.to_string(index=False, float_format="{:.3f}".format, na_rep="")
+    return f"{body}\n\n{EXPLAINED[name]}"
 
 
 def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:

@@ -36,6 +36,8 @@ def deviations(meta: MetaTrain, metric: str) -> FloatArray:
 
 
 DRAWS, FOLDS = 1000, 5
+ALIKE = 1e-9
+"""Largest range of values that count as equal, as a share of the largest of them."""
 
 
 def near_far_table(subjects: Mapping[str, MetaTrain]) -> pd.DataFrame:
@@ -94,4 +96,9 @@ def _spread(errors: FloatArray, families: NDArray[np.str_]) -> float:
 
 
 def _correlation(x: FloatArray, y: FloatArray) -> float:
-    return float(pearsonr(x, y)[0]) if len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0 else float("nan")
+    return float(pearsonr(x, y)[0]) if correlate(x, y) else float("nan")
+
+
+def correlate(x: FloatArray, y: FloatArray) -> bool:
+    """Returns True if x (n,) and y (n,) have a correlation: n > 2, and both differ by more than rounding."""
+    return len(x) > 2 and all(np.ptp(each) > ALIKE * np.abs(each).max() for each in (x, y))

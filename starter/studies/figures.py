@@ -15,7 +15,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from numpy.typing import NDArray
 
-from starter.images.figure import new_figure, png, save_png
+from starter.images.figure import Drawn, new_figure, png, save_png
 from starter.shift.grid import AXES, Grid, along
 from starter.studies.confusions import PredictionGraph
 from submission.arrays import FloatArray
@@ -28,16 +28,22 @@ WHISKERS = {"whislo": "q05", "q1": "q25", "med": "q50", "q3": "q75", "whishi": "
 
 
 def plot_failure(frame: pd.DataFrame, path: Path) -> None:
-    """Write a PNG with a panel for each classifier and pair of kinds, and a row for each detector.
+    """Write `failure_figure` as a PNG."""
+    save_png(failure_figure(frame), path, dpi=100)
 
-    The table `matched` has a panel for each detector, `intercepts` one for each classifier.
+
+def failure_figure(frame: pd.DataFrame) -> Drawn:
+    """Returns a figure with a panel for each classifier and pair of kinds, and a row for each detector.
+
+    The table `matched` has a panel for each detector, `intercepts` one for each classifier. All panels have
+    one legend, beside them.
     """
     keys = [key for key in ("classifier", "ind", "ood", "goal") if key in frame]
     keys += ["detector"] * ("distance" in frame)
     panels = list(frame.groupby(keys, sort=False))
     down, across = -(-len(panels) // ACROSS), min(len(panels), ACROSS)
     height = 1.4 + 0.3 * frame.detector.nunique()
-    figure = new_figure(4 * across, height * down)
+    figure = new_figure(4 * across + 1, height * down)
     axes = figure.subplots(down, across, squeeze=False).ravel()
     for axis, (names, rows) in zip(axes, panels, strict=False):
         draw = next((DRAW[column] for column in DRAW if column in rows), _draw_bars)
@@ -45,7 +51,10 @@ def plot_failure(frame: pd.DataFrame, path: Path) -> None:
         axis.set_title(" / ".join(map(str, names)), fontsize=8)
     for empty in axes[len(panels) :]:
         empty.set_axis_off()
-    save_png(figure, path, dpi=100)
+    named = [zip(*axis.get_legend_handles_labels(), strict=True) for axis in axes]
+    if handles := {name: handle for pairs in named for handle, name in pairs}:
+        figure.legend(handles.values(), handles, loc="outside right upper", fontsize=6)
+    return figure
 
 
 def _draw_bars(axis: Axes, rows: pd.DataFrame) -> None:
@@ -55,7 +64,6 @@ def _draw_bars(axis: Axes, rows: pd.DataFrame) -> None:
         axis.barh(np.arange(len(rows)) + (i + 0.5) * height, rows[name], height=height, label=name)
     axis.set_yticks(np.arange(len(rows)) + 0.4, rows.detector, fontsize=7)
     axis.invert_yaxis()
-    axis.legend(fontsize=6)
 
 
 def _draw_intervals(axis: Axes, rows: pd.DataFrame) -> None:
@@ -80,7 +88,6 @@ def _draw_boxes(axis: Axes, rows: pd.DataFrame) -> None:
     axis.set_yticks(range(len(names)), names, fontsize=7)
     axis.set_xlabel("share of OOD images that look more OOD", fontsize=7)
     axis.invert_yaxis()
-    axis.legend(fontsize=6)
 
 
 def _draw_matched(axis: Axes, rows: pd.DataFrame) -> None:
@@ -92,7 +99,6 @@ def _draw_matched(axis: Axes, rows: pd.DataFrame) -> None:
             axis.plot(ends, line(ends), color=points.get_color())
     axis.set_xlabel("distance to the nearest training image", fontsize=7)
     axis.set_ylabel("AUROC", fontsize=7)
-    axis.legend(fontsize=6)
 
 
 def _draw_levels(axis: Axes, rows: pd.DataFrame) -> None:
@@ -104,7 +110,6 @@ def _draw_levels(axis: Axes, rows: pd.DataFrame) -> None:
     axis.set_yticks(range(len(names)), names, fontsize=7)
     axis.set_xlabel("AUROC at the mean distance", fontsize=7)
     axis.invert_yaxis()
-    axis.legend(fontsize=6)
 
 
 DRAW = {"group": _draw_boxes, "low": _draw_intervals, "distance": _draw_matched, "level": _draw_levels}
