@@ -18,7 +18,7 @@ def encoder(
         ),
     ],
     out: Annotated[Path, Option(help="The .safetensors file to write.")],
-    seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed of everything random.")] = 0,
     data_root: DataRoot = None,
 ) -> None:
     """Train a small encoder of photographs for shift laid.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from starter.meaning.manifest import ClassEntry
     from starter.meaning.wordnet import WordNet
 
-ManifestFile = Annotated[Path, Option("--out", help="The manifest to write, a CSV file.")]
+ManifestFile = Annotated[Path, Option("--out", dir_okay=False, help="The manifest to write, a CSV file.")]
 Candidates = Annotated[
     list[str], Option(help="Classes to assign: the name of a list, a file or class folders. Repeatable.")
 ]
@@ -23,7 +23,10 @@ OverridesFile = Annotated[
 ]
 MatchesFile = Annotated[
     Path | None,
-    Option(help="Also write the match of every label, with its other senses; edit it for --overrides."),
+    Option(
+        dir_okay=False,
+        help="Also write the match of every label, with its other senses; edit it for --overrides.",
+    ),
 ]
 
 
@@ -117,7 +120,9 @@ def halves(
     images: Annotated[
         Path, Option(help="The folder with SOURCE/CLASS/ or SOURCE.zip for each source in MANIFEST.")
     ],
-    out: Annotated[Path, Option(help="The folder for validation.npz, test.npz and classes.csv.")],
+    out: Annotated[
+        Path, Option(file_okay=False, help="The folder for validation.npz, test.npz and classes.csv.")
+    ],
     limit: Annotated[
         int | None, Option(min=1, help="Largest number of ID, and of OOD, images in a half. [all]")
     ] = None,

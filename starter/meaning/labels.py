@@ -78,7 +78,9 @@ class Matches:
         text = ", ".join(f"{count:,} by {how}" for how, count in counts.most_common() if how != UNMATCHED)
         missing = [match.label for match in self.matches if not match.synset]
         lines = [f"{self.source}: {len(self.matches):,} labels: {text or 'none matched'}"]
-        return "\n".join(lines + ["  unmatched: " + ", ".join(missing)] * bool(missing))
+        if missing:
+            lines.append(f"  unmatched: {', '.join(missing)} (--overrides gives a label its synset)")
+        return "\n".join(lines)
 
 
 def match_labels(
@@ -120,7 +122,10 @@ def write_matches(path: Path, wordnet: WordNet, sources: Sequence[Matches]) -> N
 
 def _match(wordnet: WordNet, label: str, override: str | None) -> Match:
     if override is not None:
-        return Match(label, (wordnet.synset(override),), "override")
+        try:
+            return Match(label, (wordnet.synset(override),), "override")
+        except UnusableInput as error:
+            raise UnusableInput(f"the synset of {label!r} in the overrides: {error}") from error
     if SYNSET_ID.fullmatch(label) and label in wordnet:
         return Match(label, (label,), "id")
     for how, words in _readings(label):

@@ -1,5 +1,6 @@
 """Images for a shift grid: ID images and OOD sets under operations of growing strength."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -85,8 +86,10 @@ def shifted(
     budgets = {name: images * share / len(known) for name in known}
     budgets |= {name: images * (1 - share) / len(others) for name in others}
     if (least := min(budgets.values())) < len(STRENGTHS):
+        needed = math.ceil(images * len(STRENGTHS) / least)
         raise UnusableInput(
-            f"{images} images of {len(budgets)} sets are {least:.1f} of some: ask for more, or fewer sets"
+            f"{images:,} shifted images of {len(budgets)} sets are too few: ask for {needed:,} or more, "
+            "or leave sets out"
         )
     return [
         Joined(f"{name}_{number}", tuple(parts))

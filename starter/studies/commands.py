@@ -18,12 +18,13 @@ def graph(
         Path, Option(help="The folder with SOURCE/CLASS/ or SOURCE.zip for each source in MANIFEST.")
     ],
     classifier: Annotated[str, Option(help="NAME=WEIGHTS of a classifier of the ID classes, as for build.")],
-    out: Annotated[Path, Option(help="The folder for the tables and pictures.")],
+    out: Annotated[Path, Option(file_okay=False, help="The folder for the tables and pictures.")],
     known: Annotated[
         str, Option("--id", help="The source in MANIFEST that has the classifier's classes.")
     ] = "cifar10",
     least_share: Annotated[
-        float, Option(help="Leave out edges with a smaller share than this of a class's images.")
+        float,
+        Option(min=0, max=1, help="Leave out edges with a smaller share than this of a class's images."),
     ] = 0.25,
     wordnet: WordNetFolder = None,
     network: Network = None,
@@ -53,7 +54,7 @@ def graph(
 
 
 def laid(
-    folder: Annotated[Path, Argument(metavar="LAID", help="The folder to write to.")],
+    folder: Annotated[Path, Argument(metavar="LAID", file_okay=False, help="The folder to write to.")],
     encoder: EncoderSpec = "embedded",
     source: Annotated[
         str, Option(help="A source, as for build, whose test images are classified.")
@@ -68,8 +69,8 @@ def laid(
     natural: Annotated[
         Many, Option(help="Labelled natural-shift sets, as build's --val-from. Repeatable.")
     ] = None,
-    steps: Annotated[int, Option(help="Number of training steps.")] = 1000,
-    seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
+    steps: Annotated[int, Option(min=1, help="Number of training steps.")] = 1000,
+    seed: Annotated[int, Option(min=0, help="Seed of everything random.")] = 0,
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:
@@ -110,7 +111,7 @@ def laid(
 def measure(
     laid: Annotated[Path, Argument(metavar="LAID", help="The folder that shift laid wrote.")],
     path: Annotated[Path, Argument(metavar="PATH", help="A competition, or a folder of folders of images.")],
-    out: Annotated[Path, Option(help="The CSV file to write.")],
+    out: Annotated[Path, Option(dir_okay=False, help="The CSV file to write.")],
     encoder: EncoderSpec = "embedded",
     source: Annotated[
         str, Option(help="For a folder: the source whose training images are the ID images.")
@@ -121,7 +122,7 @@ def measure(
     neighbour: Annotated[
         int, Option(min=1, help="k: a shift is the distance to the k-th nearest ID image.")
     ] = 10,
-    seed: Annotated[int, Option(help="For a folder: seed of the draw of images.")] = 0,
+    seed: Annotated[int, Option(min=0, help="For a folder: seed of the draw of images.")] = 0,
     data_root: DataRoot = None,
     device: Device = "cpu",
 ) -> None:
@@ -166,7 +167,7 @@ def grid(
     levels: Annotated[int, Option(help="Number of levels of each axis.")] = 8,
     least: Annotated[int, Option(help="Smallest number of images of a cell that is evaluated.")] = 10,
     seed: Annotated[int, Option(help="Seed of the shifted images and of all training.")] = 0,
-    out: Annotated[Path | None, Option(help="The folder to write to. [DIR/grid]")] = None,
+    out: Annotated[Path | None, Option(file_okay=False, help="The folder to write to. [DIR/grid]")] = None,
     network: Network = None,
     device: Device = "cpu",
 ) -> None:
@@ -257,7 +258,8 @@ def sanity(
     initialisations: Annotated[int, Option(min=1, help="Number of random networks.")] = 5,
     seed: Annotated[int, Option(min=0, help="Seed of everything random.")] = 0,
     out: Annotated[
-        Path, Option(help="The CSV file to write, with a row for each detector, set and network.")
+        Path,
+        Option(dir_okay=False, help="The CSV file to write, with a row for each detector, set and network."),
     ] = Path("sanity.csv"),
     data_root: DataRoot = None,
     network: Network = None,

@@ -89,10 +89,17 @@ def random_classifier(
 
     The head is scaled so that the logits of `images` have standard deviation 1. In deep networks they would
     reach thousands, the softmax of every image would be 1, and MSP would pass without separating anything.
+
+    Raises:
+        UnusableInput: as for `new_network`, or the network has no last linear layer.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = new_network(arch, len(classes))
+        if network.head is None:
+            raise UnusableInput(
+                f"--arch {arch} gives logits alone: a network with a last linear layer is needed"
+            )
         for module in network.modules():
             if isinstance(module, nn.Conv2d | nn.Linear):
                 nn.init.kaiming_normal_(module.weight)
@@ -100,7 +107,6 @@ def random_classifier(
                     nn.init.zeros_(module.bias)
     name, scaling = f"random {arch} {seed}", ((0.5,) * 3, (0.25,) * 3)
     spread = _seen(FromRecipe.whole(images), Classifier(name, arch, network, classes, *scaling)).logits.std()
-    assert network.head is not None, "the kit's networks have one"
     network.head.weight.data /= float(spread) or 1.0
     return Classifier(name, arch, network, classes, *scaling, device=device)
 

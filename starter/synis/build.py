@@ -7,6 +7,7 @@ Datasheets for Datasets (2021). An interrupted run can be continued.
 import csv
 import hashlib
 import io
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -251,12 +252,15 @@ def build_grid(
         The grid of the prompts.
 
     Raises:
-        UnusableInput: There are no labels, or a label is given twice; the folder holds something else; a text
-            cannot be encoded; or the generator's output is not images.
+        UnusableInput: There are no labels, or a label is given twice; a range is none; the folder holds
+            something else; a text cannot be encoded; or the generator's output is not images.
     """
     labels, styles = prompts
     if not labels or len(set(labels)) < len(labels):
         raise UnusableInput("--labels: give each label once, at least one")
+    for option, end in zip(("--semantic", "--covariate"), ends, strict=True):
+        if end and not -math.inf < end[0] < end[1] < math.inf:
+            raise UnusableInput(f"{option} {end[0]:g} {end[1]:g}: the first number must be below the second")
     grid = measure.grid(collect(labels, styles), ends, device)
     images = plan(labels, styles, np.column_stack([grid.semantic, grid.covariate]), per_cell, seed)
     if not images:

@@ -9,7 +9,9 @@ from submission.options import DataRoot, Device, EncoderSpec
 
 
 def generate(
-    out: Annotated[Path, Argument(metavar="OUT", help="A new folder, or one of an interrupted run.")],
+    out: Annotated[
+        Path, Argument(metavar="OUT", file_okay=False, help="A new folder, or one of an interrupted run.")
+    ],
     laid: Annotated[Path, Option(metavar="LAID", help="The folder that shift laid wrote.")],
     generator: Annotated[
         str,

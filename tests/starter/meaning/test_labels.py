@@ -66,7 +66,10 @@ def test_overrides_win(wordnet):
 
 def test_what_is_unmatched_is_listed(wordnet):
     matches = Matches("zoo", tuple(match_labels(wordnet, ["dog", "unicorn", "cat", "griffin"])))
-    assert matches.describe() == "zoo: 4 labels: 2 by label\n  unmatched: unicorn, griffin"
+    assert (
+        matches.describe()
+        == "zoo: 4 labels: 2 by label\n  unmatched: unicorn, griffin (--overrides gives a label its synset)"
+    )
     assert list(matches.by_synset) == [synset_id("dog"), synset_id("cat")]
     assert (
         Matches("none", tuple(match_labels(wordnet, ["x"])))

@@ -94,8 +94,11 @@ def test_embedded_families_have_labels_where_asked():
 
 
 def test_too_few_images_are_told(sets):
-    with pytest.raises(UnusableInput, match=r"4 images of 5 sets are 0\.5 of some"):
+    with pytest.raises(UnusableInput, match="4 shifted images of 5 sets are too few: ask for 32 or more"):
         shifted(*sets, 4, "a", 0)
+    with pytest.raises(UnusableInput, match="31 shifted images of 5 sets are too few: ask for 32 or more"):
+        shifted(*sets, 31, "a", 0)
+    assert shifted(*sets, 32, "a", 0)
 
 
 def test_a_set_smaller_than_its_share_is_shown_whole():

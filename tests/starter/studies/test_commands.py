@@ -60,11 +60,22 @@ def test_failure_detection(mixes):
     assert "mixes/failure/auroc.csv" in text
 
 
+GRAPH = ["classes", "graph", "nowhere.csv", "--images", ".", "--classifier", "y"]
+
+
+@pytest.mark.parametrize(
+    "command", [("laid", "x"), ("measure", "x", "y", "--out", "z"), ("encoder", "x", "--out", "y")]
+)
+def test_a_seed_is_not_negative(command):
+    result = run("shift", *command, "--seed", -1, check=False)
+    assert (result.code, "--seed" in result.text) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (
-            ["classes", "graph", "nowhere.csv", "--images", ".", "--out", "x", "--classifier", "y"],
+            [*GRAPH, "--out", "x"],
             2,
             "nowhere",
         ),
@@ -89,6 +100,13 @@ def test_failure_detection(mixes):
             "nothing is no LAID matrix",
         ),
         (["shift", "grid", "contest", "--levels", "1"], 2, "--levels must be"),
+        (["shift", "grid", "contest", "--out", "contest/public/competition.json"], 2, "is a file"),
+        (["shift", "laid", "laid", "--steps", 0], 2, "--steps"),
+        (["shift", "laid", "contest/public/competition.json"], 2, "is a file"),
+        (["shift", "measure", "laid", "contest", "--out", "contest"], 2, "is a directory"),
+        (["detectors", "sanity", "--out", "contest"], 2, "is a directory"),
+        ([*GRAPH, "--out", "x", "--least-share", 7], 2, "--least-share"),
+        ([*GRAPH, "--out", "contest/public/competition.json"], 2, "is a file"),
         (["shift", "grid", "nowhere"], 2, "nowhere"),
     ],
 )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from starter.classifiers import use_network
 from starter.detectors import DETECTORS, Detector
 from starter.images.imageset import ImageSet
 from starter.sources.glyphs.digits import CLASSES, glyph_splits
@@ -77,6 +78,15 @@ def test_a_detector_of_nothing_passes_and_vim_does_not(found):
 def test_a_detector_without_finite_scores_is_told_as_nan(found):
     assert found.loc[found.detector == "infinite", "auroc"].isna().all()
     assert found.loc[found.detector != "infinite", "auroc"].between(0, 1).all()
+
+
+def test_a_network_of_logits_alone_is_refused(images, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    text = "from torch import nn\n\n\ndef mean(k):\n    return nn.Sequential("
+    (tmp_path / "alone.py").write_text(f"{text}nn.Conv2d(3, k, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())\n")
+    use_network("alone:mean")
+    with pytest.raises(UnusableInput, match="--arch alone:mean gives logits alone"):
+        random_classifier("alone:mean", CLASSES, 0, images.reference)
 
 
 def test_random_classifiers_come_from_their_seed_and_do_not_saturate(images):

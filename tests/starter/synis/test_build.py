@@ -57,6 +57,8 @@ def test_only_prompts_inside_the_ranges_are_drawn(tmp_path: Path):
         build_grid(tmp_path / "none", measure(), prompts, generator, 2, ((1.5, 2), None))
     with pytest.raises(UnusableInput, match="give each label once"):
         build_grid(tmp_path / "none", measure(), (("near", "near"), PLAIN_AND_ODD), generator, 2)
+    with pytest.raises(UnusableInput, match=r"--covariate 1 0\.5: the first number must be below the second"):
+        build_grid(tmp_path / "none", measure(), prompts, generator, 2, (None, (1, 0.5)))
     assert not (tmp_path / "none").exists()
 
 
