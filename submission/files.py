@@ -101,14 +101,29 @@ def claim_folder(folder: Path, content: str) -> None:
     Raises:
         UnusableInput: the folder holds anything else.
     """
-    stamp = folder.with_name(f".{folder.name}.unseen")
-    begun = stamp.is_file() and stamp.read_bytes() == content.encode()
-    if not begun and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise UnusableInput(f"{folder} holds other files, or another layout: name another folder")
+    check_folder(folder, content)
     folder.mkdir(parents=True, exist_ok=True)
     for stray in folder.glob(".*.tmp"):
         shutil.rmtree(stray) if stray.is_dir() else stray.unlink()
-    write_text(stamp, content)
+    write_text(_stamp(folder), content)
+
+
+def check_folder(folder: Path, content: str) -> None:
+    """Refuse a folder that `claim_folder` refuses, and change nothing.
+
+    Raises:
+        UnusableInput: the folder holds anything else.
+    """
+    stamp = _stamp(folder)
+    begun = stamp.is_file() and stamp.read_bytes() == content.encode()
+    if not begun and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise UnusableInput(
+            f"{folder} holds other files, or was made with other settings: name another folder"
+        )
+
+
+def _stamp(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.unseen")
 
 
 def read_head(path: Path, count: int, follow: bool = True) -> bytes:

@@ -71,11 +71,15 @@ def zero_shot_table(
 
 
 def describe(table: pd.DataFrame) -> str:
-    """Returns the table in the paper's form: a row per part and method, two columns per set, in percent."""
+    """Returns the table in the paper's form: a row per part and method, two columns per set, in percent.
+
+    The first line says what the columns are.
+    """
     shown = table.assign(method=table["method"].replace("", "-"))
     wide = shown.pivot_table(index=["part", "method"], columns="set", values=["acc1", "acc5"], sort=False)
     wide = (100 * wide).swaplevel(axis=1)[list(dict.fromkeys(table["set"]))]
-    return str(wide.to_string(float_format="{:.1f}".format))
+    title = "Zero-shot accuracy in %: acc1 of the first answer, acc5 of the first five"
+    return f"{title}\n\n{wide.to_string(float_format='{:.1f}'.format)}"
 
 
 def shown_sets(

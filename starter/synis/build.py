@@ -24,7 +24,7 @@ from starter.shift.laid import Laid
 from starter.synis.generators import ImageGenerator, generated
 from starter.synis.prompts import PlannedImage, Style, collect, plan
 from submission.errors import UnusableInput
-from submission.files import claim_folder, replacing, write_text
+from submission.files import check_folder, claim_folder, replacing, write_text
 
 
 @dataclass(frozen=True)
@@ -147,14 +147,16 @@ def write_grid(
     """
     table = _table(images)
     digest = hashlib.sha256(f"{batch}\n{generator.name}\n{table}".encode()).hexdigest()
-    claim_folder(out, f"Syn-IS {digest}\n")
-    write_text(out / PROMPTS, table)
+    check_folder(out, f"Syn-IS {digest}\n")
     batches = [images[start : start + batch] for start in range(0, len(images), batch)]
     missing = [each for each in batches if not all((out / image.file).is_file() for image in each)]
     with tqdm(total=len(images), unit="image", desc="Syn-IS") as bar:
         bar.update(len(images) - sum(map(len, missing)))
-        for each in missing:
+        for number, each in enumerate(missing):
             arrays = generated(generator, [image.prompt for image in each])
+            if not number:  # a generator that fails at once leaves nothing behind
+                claim_folder(out, f"Syn-IS {digest}\n")
+                write_text(out / PROMPTS, table)
             for image, array in zip(each, arrays, strict=True):
                 _write_png(out / image.file, array)
             bar.update(len(each))

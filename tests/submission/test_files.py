@@ -131,7 +131,7 @@ def test_a_folder_is_claimed_for_one_content(tmp_path: Path) -> None:
     (folder / ".folder.tmp").mkdir()
     claim_folder(folder, "one")
     assert [path.name for path in folder.iterdir()] == ["a"]
-    told = "sets holds other files, or another layout: name another folder"
+    told = "sets holds other files, or was made with other settings: name another folder"
     with pytest.raises(UnusableInput, match=told):
         claim_folder(folder, "two")
     (tmp_path / "sets").write_text("a file")

@@ -66,7 +66,7 @@ def test_what_lies_there_already_stays(competition: Competition, tmp_path: Path)
     (tmp_path / "file").write_text("mine")
     for place in ("out", "file"):
         with pytest.raises(
-            UnusableInput, match=f"{place} holds other files, or another layout: name another"
+            UnusableInput, match=f"{place} holds other files, or was made with other settings: name another"
         ):
             export(competition, "kaggle", tmp_path / place, START)
     export(competition, "kaggle", tmp_path / "kaggle", START)

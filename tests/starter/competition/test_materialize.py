@@ -250,7 +250,9 @@ def test_what_cannot_be_done_is_refused_before_anything_is_written(competition, 
 def test_a_folder_with_something_else_is_left_alone(competition, whole, tmp_path):
     (tmp_path / "mine/train").mkdir(parents=True)
     (tmp_path / "mine/train/thesis.txt").write_text("mine")
-    with pytest.raises(UnusableInput, match=r"mine/train holds other files, or another layout: name"):
+    with pytest.raises(
+        UnusableInput, match=r"mine/train holds other files, or was made with other settings: name"
+    ):
         materialize(competition, tmp_path / "mine")
     materialize(competition, tmp_path / "sets", "npz", "val")
     before = contents(tmp_path / "sets")

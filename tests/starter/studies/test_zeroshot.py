@@ -51,6 +51,7 @@ def test_the_table_has_a_row_for_each_part_method_and_set():
     assert table["acc1"].tolist()[:2] == [1, 1]
     assert (table["acc5"] == 1).all()
     assert "100.0" in describe(table)
+    assert "acc1 of the first answer" in describe(table)
 
 
 @pytest.mark.slow
