@@ -75,7 +75,7 @@ def archive_readme(competition: Competition) -> str:
     Raises:
         UnusableInput: the sample submission is missing or was changed.
     """
-    lines = competition.file("sample_submission.csv").read_text(encoding="utf-8").splitlines()
+    lines = competition.text("sample_submission.csv").splitlines()
     return Template(README_TEMPLATE.read_text(encoding="utf-8")).substitute(
         name=escaped(competition.name),
         asks=TRACKS[competition.track].asks,
@@ -113,7 +113,7 @@ def licence_lines(competition: Competition) -> list[str]:
     """Returns a line for each source of the images, with its licence as the organizer states it."""
     if LICENCES not in competition.files:
         return [f"{competition.source}: not stated"]
-    return competition.file(LICENCES).read_text(encoding="utf-8").splitlines()
+    return competition.text(LICENCES).splitlines()
 
 
 def data_card(competition: Competition) -> str:

@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import TypeGuard
 
 from submission.description import description_text, read_description
-from submission.errors import UnusableInput
-from submission.files import sha256, write_text
+from submission.errors import UnusableInput, printable
+from submission.files import read_text, sha256, write_text
 from submission.ids import check_set_name, check_subject, make_id, split_id
 from submission.seal import DESCRIPTION, SOLUTION, check_sealed, write_seal
 from submission.tracks import TRACKS
@@ -25,6 +25,8 @@ ENGINES = ("torch", "openvino")
 PRECISIONS = ("float32", "float16", "bfloat16")
 MOST_IDS = 1_000_000
 """Largest number of ids of one part."""
+LARGEST_TEXT = 1 << 30
+"""Largest size in bytes of a text file below ``public/``."""
 MOST_IMAGES = 1_000_000_000
 """Largest number of images of one set."""
 FEEDBACKS = {
@@ -235,6 +237,14 @@ class Competition:
             )
         return path
 
+    def text(self, relative: str) -> str:
+        """Returns the text of a file below ``public/``, after the check of `file`.
+
+        Raises:
+            UnusableInput: as :meth:`file`; or the file is not UTF-8.
+        """
+        return read_text(self.file(relative), LARGEST_TEXT)
+
     @property
     def computes(self) -> str:
         """The precision and, where it is not PyTorch, the engine: "float32 by openvino"."""
@@ -310,7 +320,7 @@ class Competition:
             self.visibility: VISIBILITIES[self.visibility],
             **self._rules(),
         }
-        return "\n".join([self.name, *(f"  {name:<11}  {fact}" for name, fact in facts.items())])
+        return "\n".join([self.name, *(f"  {name:<11}  {printable(fact)}" for name, fact in facts.items())])
 
     def _rules(self) -> dict[str, str]:
         """Returns the rules for submissions that differ from the default, by their heading."""
@@ -394,7 +404,8 @@ def _check_sizes(sizes: object, subjects: int) -> None:
 def _check_settings(settings: object) -> None:
     try:
         plain = (
-            isinstance(settings, Mapping) and json.loads(json.dumps(settings, allow_nan=False)) == settings
+            isinstance(settings, Mapping)
+            and json.loads(json.dumps(settings, allow_nan=False, ensure_ascii=False).encode()) == settings
         )
     except (TypeError, ValueError, RecursionError):
         plain = False

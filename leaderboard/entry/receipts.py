@@ -72,6 +72,7 @@ def _read(path: Path, name: str) -> dict[str, object]:
     try:
         record = json.loads(read_text(path))
         whole = all(type(record[field]) is kind for field, kind in FIELDS.items())
+        json.dumps(record, ensure_ascii=False).encode()  # half a character has no bytes
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise unusable(path, "not a receipt of a submission: remove it") from error
     if not whole or record["competition"] != name:

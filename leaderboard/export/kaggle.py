@@ -33,7 +33,7 @@ def write_kaggle(competition: Competition, out: Path, start: datetime) -> None:
     with replacing(host / "solution.csv") as temporary:
         temporary.touch(mode=0o600, exist_ok=False)
         temporary.write_text(_solution(competition), encoding="utf-8", newline="")
-    write_text(data / SAMPLE, competition.file(SAMPLE).read_text(encoding="utf-8"))
+    write_text(data / SAMPLE, competition.text(SAMPLE))
     pack(competition, data / "participants.zip")
 
 

@@ -60,7 +60,7 @@ def filled(name: str, competition: Competition, **times: datetime) -> bytes:
         competition=competition,
         method=EXAMPLES[competition.track],
         rules=rules(competition),
-        licences=competition.file(LICENCES).read_text(encoding="utf-8").rstrip() if listed else "Not stated.",
+        licences=competition.text(LICENCES).rstrip() if listed else "Not stated.",
         **times,
     )
     return text.encode()

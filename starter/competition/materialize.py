@@ -15,7 +15,7 @@ import io
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from starter.competition.sets import read_labelled
 from starter.competition.subjects import SETS
 from starter.images.arrays import read_npz, write_npz
 from starter.images.imageset import ImageSet
@@ -167,7 +168,10 @@ def _sets(competition: Competition, part: str) -> dict[str, Callable[[], ImageSe
         return {each.name: each.labelled for each in SETS[competition.track](competition).train}
 
     def read(name: str) -> ImageSet:
-        return read_npz(competition.file(f"{part}/{name}.npz"), name)
+        path = competition.file(f"{part}/{name}.npz")
+        if part == "val":
+            return read_labelled(path, name, len(competition.labels))
+        return replace(read_npz(path, name), labels=None)
 
     return {name: partial(read, name) for name in competition.sets(part)}
 

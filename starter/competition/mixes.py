@@ -39,9 +39,9 @@ class MixSets(PublicSets):
     @cached_property
     def mixes(self) -> tuple[Mix, ...]:
         """The meta-train mixes."""
-        path = self.competition.file(MIXES_FILE)
-        mixes = tuple(map(Mix.from_json, path.read_text(encoding="utf-8").splitlines()))
+        mixes = tuple(map(Mix.from_json, self.competition.text(MIXES_FILE).splitlines()))
         if tuple(mix.name for mix in mixes) != self.competition.sets("train"):
+            path = self.competition.public / MIXES_FILE
             raise UnusableInput(f"{path} names other sets than competition.json")
         return mixes
 

@@ -47,7 +47,7 @@ class PublicSets:
     @cached_property
     def train(self) -> tuple[FromRecipe, ...]:
         """The meta-train sets."""
-        lines = self.competition.file("train/recipes.jsonl").read_text(encoding="utf-8").splitlines()
+        lines = self.competition.text("train/recipes.jsonl").splitlines()
         recipes = [Recipe.from_json(line) for line in lines]
         if tuple(recipe.name for recipe in recipes) != self.competition.sets("train"):
             raise UnusableInput(
@@ -96,10 +96,24 @@ class PublicSets:
         )
 
     def _read(self, file: str, labelled: bool) -> ImageSet:
-        images = read_npz(self.competition.file(file), Path(file).stem)
-        if labelled and images.labels is None:
-            raise UnusableInput(f"{self.competition.public / file} holds no labels")
-        return images
+        path = self.competition.file(file)
+        if labelled:
+            return read_labelled(path, Path(file).stem, len(self.competition.classes))
+        return read_npz(path, Path(file).stem)
+
+
+def read_labelled(path: Path, name: str, classes: int) -> ImageSet:
+    """Returns a set with a label of each image.
+
+    Raises:
+        UnusableInput: as for `read_npz`; or labels are missing, or not below `classes`.
+    """
+    images = read_npz(path, name)
+    if images.labels is None:
+        raise UnusableInput(f"{path} holds no labels")
+    if images.labels.max() >= classes:
+        raise UnusableInput(f"{path} holds the label {images.labels.max()}: labels are 0 to {classes - 1}")
+    return images
 
 
 GROUPS_FILE = "val/groups.csv"
@@ -121,9 +135,11 @@ def read_groups(competition: Competition) -> dict[str, tuple[str, str]]:
     Raises:
         UnusableInput: the file is missing, was changed, or names other sets.
     """
-    path = competition.file(GROUPS_FILE)
-    with path.open(encoding="utf-8", newline="") as stream:
-        header, *rows = list(csv.reader(stream)) or [[]]
+    path = competition.public / GROUPS_FILE
+    try:
+        header, *rows = list(csv.reader(io.StringIO(competition.text(GROUPS_FILE)), strict=True)) or [[]]
+    except csv.Error as error:
+        raise UnusableInput(f"{path} is damaged: it is not CSV ({error})") from error
     if header != HEADER or any(len(row) != len(HEADER) for row in rows):
         raise UnusableInput(f"{path} is damaged: its columns must be {','.join(HEADER)}")
     groups = {name: (group, family) for name, group, family in rows}

@@ -1,12 +1,14 @@
 import contextlib
 import json
 import shutil
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
 from submission import Competition, UnusableInput
+from submission.files import sha256
 from submission.scoring import read_targets
 from submission.solution import solution_of
 
@@ -268,6 +270,7 @@ TWO = {"a": 1, "b": 1}
             "sizes: at least two test sets are needed, for the public and the private score",
         ),
         ("settings", [], "settings: must be plain JSON (no tuples, no NaN), got []"),
+        ("settings", {"a": "\ud800"}, "settings: must be plain JSON (no tuples, no NaN), got"),
         ("files", [], "files: must be {path below public/: SHA-256}, got []"),
         ("files", {"../a": "0" * 64}, "files: must be paths below public/, got '../a'"),
         ("files", {"a": "G"}, "files: must be 64 hexadecimal digits for 'a', got 'G'"),
@@ -283,6 +286,20 @@ def test_what_is_wrong_with_a_field_is_told(
         Competition.open(competition.root)
     assert str(caught.value).startswith(f"{path} is damaged: {message}")
     assert str(caught.value).endswith("; unpack or restore it")
+
+
+def test_what_it_is_described_by_can_be_printed(competition: Competition) -> None:
+    told = replace(competition, settings={"referees": [{"name": "\x1b[31mred\n"}]}).describe()
+    assert r"referees     \x1b[31mred\n" in told.splitlines()[-5]
+    assert "\x1b" not in told
+
+
+def test_a_text_that_is_no_utf_8_is_named(competition: Competition) -> None:
+    path = competition.public / "sample_submission.csv"
+    path.write_bytes(b"\xe9")
+    changed = replace(competition, files={**competition.files, path.name: sha256(path)})
+    with pytest.raises(UnusableInput, match=r"sample_submission\.csv: not UTF-8 text"):
+        changed.text(path.name)
 
 
 @pytest.mark.parametrize("depth", [*range(100, 1100, 5), 100_000])

@@ -105,6 +105,13 @@ def test_a_receipt_of_another_competition_is_refused(mine: Competition) -> None:
         read_receipts(mine)
 
 
+def test_a_receipt_of_half_a_character_is_refused(mine: Competition) -> None:
+    path = mine.root / "receipts/0001.json"
+    path.write_text(path.read_text().replace('"team": "', r'"team": "\ud800'))
+    with pytest.raises(UnusableInput, match=r"0001\.json: not a receipt of a submission: remove it"):
+        read_receipts(mine)
+
+
 @pytest.mark.parametrize("note", ["two\nlines", "\x1b[2J", "\u202eeman", "x" * 201, "\udc80"])
 def test_a_note_is_a_short_printable_line(
     competition: Competition, halves: Path, clock: Clock, note: str

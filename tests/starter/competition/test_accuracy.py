@@ -160,6 +160,7 @@ def test_names_with_commas_and_quotes_come_back(contest):
         ("set,group\n", "its columns"),
         ("set,group,family\nx,y\n", "its columns"),
         ("set,group,family\nx,y,z\n", "other sets"),
+        (f"set,group,family\nx,{'y' * 200_000},z\n", "it is not CSV"),
     ],
 )
 def test_a_file_that_does_not_fit_is_told(contest, text, message):

@@ -280,6 +280,20 @@ def test_a_damaged_set_is_named(competition, tmp_path):
     assert listed(tmp_path / "out/test") == ["test_0001.npz"]
 
 
+@pytest.mark.parametrize(
+    ("change", "message"), [({"labels": [3] * 50}, "holds the label 3: labels are 0 to 2"), ({}, "no labels")]
+)
+def test_a_set_with_labels_of_no_class_is_named(competition, tmp_path, change, message):
+    shutil.copytree(competition.public, tmp_path / "copy/public")
+    path = tmp_path / "copy/public/val/val_0001.npz"
+    np.savez(path, images=read_npz(path).images, **change)
+    files = {**competition.files, "val/val_0001.npz": sha256(path)}
+    changed = replace(competition, root=tmp_path / "copy", files=files)
+    for layout in ("folders", "datacv"):
+        with pytest.raises(UnusableInput, match=message):
+            materialize(changed, tmp_path / layout, layout, "val")
+
+
 def test_the_competition_itself_is_no_place_to_write_to(built):
     for out in (built.root, built.public / "sets"):
         with pytest.raises(UnusableInput, match="is inside the competition"):
