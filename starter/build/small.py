@@ -42,6 +42,6 @@ def kept_small(train: ImageSet, classes: Sequence[str], seed: int) -> Network:
 
 def _key(train: ImageSet, classes: Sequence[str], seed: int) -> str:
     """Returns a hash of everything that the weights depend on, with the code and the settings of PyTorch."""
-    code = [sha256(Path(each.__file__)) for each in (network, small)]
+    code = sha256(Path(network.__file__)), sha256(Path(small.__file__))
     computes = (torch.__version__, torch.backends.cpu.get_cpu_capability(), torch.get_num_threads())
     return digest_of(train.digest, *classes, seed, *code, *computes)
