@@ -22,6 +22,7 @@ from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray
 from submission.intervals import rmse_interval
 from submission.metrics import RANKED, skill, spearman
+from submission.page import harmless
 from submission.scoring import noise_floor_of, read_targets
 from submission.tracks import TRACKS
 
@@ -141,7 +142,7 @@ class Report:
         writer.writerow(names)
         for line in self.lines():
             values = [getattr(line, name) for name in names]
-            writer.writerow([_cell(value) if isinstance(value, float) else value for value in values])
+            writer.writerow([_cell(value) for value in values])
         return text.getvalue()
 
     def rmse(self, method: str) -> float:
@@ -273,5 +274,8 @@ def _curve(method: Estimator, meta: MetaTrain, observed: Sequence[Seen]) -> Curv
     return Curve(train, val, grid, np.clip(line, 0.0, 1.0))
 
 
-def _cell(value: float) -> str:
+def _cell(value: object) -> str:
+    """Returns a number or a name as a cell of the CSV; groups are named by whoever made the archive."""
+    if not isinstance(value, float):
+        return harmless(str(value))
     return "" if math.isnan(value) else f"{value:.4f}"

@@ -35,17 +35,9 @@ def write_codabench(competition: Competition, out: Path, start: datetime) -> Non
 
     Raises:
         UnusableInput: this is a participant's copy, one of its files was changed, or `start` is not before
-            the deadline.
+            the deadline, or the final phase would end after the year 9999.
     """
-    end = competition.deadline or start + timedelta(days=DAYS)
-    if end <= start:
-        raise UnusableInput(f"--start {start:%Y-%m-%d} is not before the deadline, {end:%Y-%m-%d %H:%M:%S}")
-    times = {
-        "start": start,
-        "end": end,
-        "final_start": end + timedelta(seconds=1),
-        "final_end": end + timedelta(days=FINAL_DAYS),
-    }
+    times = _times(competition.deadline, start)
     files: Files = {
         "competition.yaml": filled("competition.yaml", competition, **times),
         "logo.png": Path(__file__).with_name("logo.png").read_bytes(),
@@ -57,6 +49,23 @@ def write_codabench(competition: Competition, out: Path, start: datetime) -> Non
     with tempfile.TemporaryDirectory(dir=out) as folder:
         archive = pack(competition, Path(folder) / "participants.zip")
         _write_zip(out / BUNDLE, files, {"participants.zip": archive})
+
+
+def _times(deadline: datetime | None, start: datetime) -> dict[str, datetime]:
+    """Returns the first and the last second of both phases."""
+    try:
+        end = deadline or start + timedelta(days=DAYS)
+        final_end = end + timedelta(days=FINAL_DAYS)
+    except OverflowError as error:
+        raise UnusableInput("a final phase after the year 9999 has no date: choose an earlier one") from error
+    if end <= start:
+        raise UnusableInput(f"--start {start:%Y-%m-%d} is not before the deadline, {end:%Y-%m-%d %H:%M:%S}")
+    return {
+        "start": start,
+        "end": end,
+        "final_start": end + timedelta(seconds=1),
+        "final_end": final_end,
+    }
 
 
 def _below(folder: str, files: Files) -> Files:

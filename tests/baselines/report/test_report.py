@@ -115,6 +115,15 @@ def test_names_are_escaped(report, tmp_path):
     assert "alert(1)</script>" not in page
 
 
+def test_a_group_of_the_table_is_no_formula(competition):
+    true = np.array([0.2, 0.4])
+    run = Run("atc", "cnn", true + 0.1, None)
+    named = Report(competition, (("=1+1", "a"), ("seen", "b")), {"cnn": true}, {"cnn": true}, (run,))
+    rows = list(csv.DictReader(io.StringIO(named.csv())))
+    assert [row["group"] for row in rows] == [ALL, "'=1+1", "seen"]
+    assert [row["rmse"] for row in rows] == ["10.0000"] * 3
+
+
 def test_without_the_constant_skill_is_unknown(report):
     left = Report(report.competition, report.groups, report.train, report.val, report.runs[1:])
     assert all(math.isnan(line.skill) for line in left.lines())

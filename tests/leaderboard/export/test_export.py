@@ -3,7 +3,7 @@
 import stat
 import zipfile
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -94,6 +94,15 @@ def test_a_start_after_the_deadline_is_refused(competition: Competition, tmp_pat
         UnusableInput, match="--start 2027-01-04 is not before the deadline, 2027-01-04 00:00:00"
     ):
         export(closing, "codabench", tmp_path / "out", START + timedelta(days=3))
+
+
+def test_a_deadline_at_the_end_of_all_dates_leaves_no_final_phase(
+    competition: Competition, tmp_path: Path
+) -> None:
+    last = datetime.max.replace(microsecond=0, tzinfo=timezone.utc)
+    replace(competition, deadline=last).save()
+    with pytest.raises(UnusableInput, match="a final phase after the year 9999 has no date"):
+        export(Competition.open(competition.root), "codabench", tmp_path / "out", START)
 
 
 def test_the_participants_archive_is_the_packs(competition: Competition, tmp_path: Path) -> None:
