@@ -140,7 +140,8 @@ def _shortage(room: Room, settings: Settings, plan: OodPlan) -> str:
             for name, pool in pools.items():
                 if counts[part] and pool < most:
                     whose = f"OOD set {name!r} has" if name else f"the {part} mixes have"
-                    leave = f", or leave it out: --exclude {name}" if name else ""
+                    more = ", join more classes in a set (--classes-per-set)" if plan.classes else ""
+                    leave = f"{more}, or leave it out: --exclude {name}" if name else ""
                     return (
                         f"{whose} {pool:,} {kind} images to draw from, and a mix of {room.sizes.high} has up "
                         f"to {most}: ask for smaller mixes ({size}){leave}"

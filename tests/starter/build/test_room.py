@@ -69,6 +69,11 @@ def test_what_nobody_asked_for_gives_way(found, asked, count, size):
             r"\(--set-size\), or leave it out: --exclude a$",
         ),
         (images(shown={"a": 79}), {}, "OOD set 'a' has 79 OOD images"),
+        (
+            images(shown={"apple_far_zoo": 40}),
+            {"classes": "zoo.csv", "images": "."},
+            r"mixes \(--set-size\), join more classes in a set \(--classes-per-set\), or leave it out",
+        ),
         (images(99), {}, "^the test mixes have 99 IND images to draw from"),
         (
             Images({"train": 90, "val": 1000, "test": 3000}, images().ood),
