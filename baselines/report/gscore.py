@@ -432,9 +432,9 @@ def ablate(
 
 def table_text(name: str, frame: pd.DataFrame) -> str:
     """Returns a table as text, without deviations that it lacks, and a description of its columns."""
-    lacking = [column for column in frame if column.endswith("_deviation") and frame[column].isna().all()]
-    shown = frame.drop(columns=lacking)
-    body = shown.to_string(index=False, float_format="{:.3f}".format, na_rep="")
+    spreads = frame.columns[frame.columns.str.endswith("_deviation")]
+    lacking = [column for column in spreads if frame[column].isna().all()]
+    body = frame.drop(columns=lacking).to_string(index=False, float_format="{:.3f}".format, na_rep="")
     return f"{body}\n\n{EXPLAINED[name]}"
 
 
