@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import shutil
-import signal
 import zipfile
 from pathlib import Path
 
@@ -166,7 +165,10 @@ def test_a_team_learns_that_its_file_is_entered_whatever_stops_the_board(competi
 
 
 def test_whoever_interrupts_a_submission_looks_before_it_is_handed_in_again(competition, halves, monkeypatch):
-    monkeypatch.setattr("leaderboard.commands.now", lambda: signal.raise_signal(signal.SIGINT))
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("leaderboard.commands.now", interrupted)
     result = run("score", competition.root, halves, "--team", "A", check=False)
     told = (
         f"interrupted; hand the file in again only if `unseen history {competition.root}` does not list it\n"

@@ -39,8 +39,9 @@ class Model:
         return now < END and len(times) < TOTAL and len(today) < DAY
 
     def may_select(self, team: str, numbers: list[int], now: datetime) -> bool:
-        own = [i for i, (other, _, value) in enumerate(self.made, 1) if other == team and value is not None]
-        return now < END and len(set(numbers)) == len(numbers) and set(numbers) <= set(own)
+        own = {i: value for i, (other, _, value) in enumerate(self.made, 1) if other == team}
+        valid = {i for i, value in own.items() if value is not None}
+        return now < END and bool(own) and len(set(numbers)) == len(numbers) and set(numbers) <= valid
 
     def finals(self, entries: tuple[Entry, ...]) -> set[int]:
         found: set[int] = set()
