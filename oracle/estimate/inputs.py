@@ -267,5 +267,5 @@ def _check_kind(name: str, values: FloatArray, probabilities: bool) -> None:
     if not probabilities and low >= 0 and high <= 1 and high - low > 0.9:
         raise UnusableInput(
             f"{name} holds numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give "
-            "the logits"
+            "the logits; where they are cosines, multiply them by the model's scale"
         )
