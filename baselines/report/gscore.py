@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from scipy.stats import pearsonr, spearmanr
 from sklearn.base import clone
 
 from baselines import OOD_BASELINES
@@ -31,7 +30,7 @@ from baselines.ood.kmeans import two_means
 from baselines.ood.mixture_proportion import detection_metric
 from baselines.ood.scored import mix_scores, reference_scores
 from baselines.ood.ude import Ude
-from baselines.report.near_far import FLOOR, correlate, deviations, near_far_table
+from baselines.report.near_far import FLOOR, correlation, deviations, near_far_table
 from baselines.report.report import family_interval
 from starter.competition.cluster import Cluster
 from starter.competition.ood import open_detectors
@@ -381,13 +380,6 @@ def best_correlation(
     rows = np.array([method.gscores(mix) for mix in mixes])
     gscores, usable = rows[:, : len(TAUS)], rows[:, len(TAUS) :] > 0
     return abs(correlation(gscores[:, search_tau(gscores, usable, targets)], targets)[0])
-
-
-def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Returns Pearson's and Spearman's correlation of x (n,) and y (n,); nan if they are undefined."""
-    if not correlate(x, y):
-        return float("nan"), float("nan")
-    return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
 
 
 def ablate(

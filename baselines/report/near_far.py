@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import pearsonr
+from scipy.stats import pearsonr, spearmanr
 
 from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator
@@ -61,7 +61,7 @@ def near_far_table(subjects: Mapping[str, MetaTrain]) -> pd.DataFrame:
             for method, predicted in predictions.items():
                 errors = 100 * (predicted - truth)[mine]
                 numbers = float(np.sqrt(np.mean(errors**2))), _spread(errors, families[mine])
-                rows.append((name, kind, method, *numbers, _correlation(predicted[mine], truth[mine])))
+                rows.append((name, kind, method, *numbers, correlation(predicted[mine], truth[mine])[0]))
             rows.append((name, kind, FLOOR, deviation_floor(list(chance[mine])), np.nan, np.nan))
     return pd.DataFrame(rows, columns=["subject", "kind", "method", "rmse", "rmse_deviation", "pearson"])
 
@@ -95,10 +95,11 @@ def _spread(errors: FloatArray, families: NDArray[np.str_]) -> float:
     return float(np.sqrt(squares[drawn].sum(1) / sizes[drawn].sum(1)).std())
 
 
-def _correlation(x: FloatArray, y: FloatArray) -> float:
-    return float(pearsonr(x, y)[0]) if correlate(x, y) else float("nan")
+def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Returns Pearson's and Spearman's correlation of x (n,) and y (n,).
 
-
-def correlate(x: FloatArray, y: FloatArray) -> bool:
-    """Returns True if x (n,) and y (n,) have a correlation: n > 2, and both differ by more than rounding."""
-    return len(x) > 2 and all(np.ptp(each) > ALIKE * np.abs(each).max() for each in (x, y))
+    Both are nan if n < 3, or if x or y differs by no more than rounding.
+    """
+    if len(x) < 3 or any(np.ptp(each) <= ALIKE * np.abs(each).max() for each in (x, y)):
+        return float("nan"), float("nan")
+    return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])

@@ -28,6 +28,7 @@ import real
 from cifar10 import GROUPS, TEST, TEST_SEED, VALIDATION
 from pages import record
 from sklearn.base import clone
+from syp import ORACLE, RATES
 
 import unseen
 from baselines import BASELINES, Estimator
@@ -53,9 +54,6 @@ PAPER = {
     "ora-b": (3.93, 4.34),
 }
 """RMSE of SYP's table 1 on its 40 validation sets, by classifier."""
-RATES = {"resnet56": 0.1, "repvgg_a0": 0.05}
-"""Learning rates of SYP's paper."""
-TRAINED = ("ora-a", "ora-b", "syp")
 
 
 def settings(classifier: str, engine: str, precision: str) -> Settings:
@@ -105,7 +103,7 @@ def observed(competition: Competition, names: list[str]) -> dict[str, Estimator]
         and not unmet(method.needs, competition)
         and (name in names if names else not dear[name])
     }
-    for name in methods.keys() & TRAINED:
+    for name in methods.keys() & ORACLE:
         methods[name].set_params(learning_rate=RATES[competition.subjects[0]])
     return methods
 
