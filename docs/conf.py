@@ -43,7 +43,7 @@ autodoc_default_options = {
 python_use_unqualified_type_names = True
 suppress_warnings = ["ref.python"]  # a class that a package hands on has two names
 
-TOPS = ("submission", "starter", "baselines", "oracle", "leaderboard")
+TOPS = ("submission", "starter", "baselines", "oracle", "leaderboard", "unseen")
 PACKAGES = tuple(
     sorted(
         ".".join(path.parent.relative_to(ROOT).parts)

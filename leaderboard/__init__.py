@@ -3,43 +3,32 @@
 The package needs NumPy and Jinja2 only.
 """
 
-from leaderboard.board.history import Line, history, history_table
-from leaderboard.board.publish import Published, publish
-from leaderboard.board.results import Result, Results, results, tables
-from leaderboard.board.table import Standing, leaderboard_csv, standings
-from leaderboard.entry.limits import left_text
-from leaderboard.entry.select import select
-from leaderboard.entry.submit import Receipt, submit
-from leaderboard.ledger.backup import backup
-from leaderboard.ledger.ledger import Entry, Ledger
-from leaderboard.ledger.rescore import Rescored, rescore
-from leaderboard.ledger.teams import check_team, team_id
-from leaderboard.ledger.verify import Verified, verify
+from leaderboard.history import Line, history, history_table
+from leaderboard.ledger import Entry
+from leaderboard.publish import Published, organizer_table, publish
+from leaderboard.solutions import Rescored, rescore
+from leaderboard.submissions import Receipt, left_text, select, submit
+from leaderboard.teams import add_team, check_team, team_id
+from leaderboard.verify import Verified, backup, verify
 
 __all__ = [
     "Entry",
-    "Ledger",
     "Line",
     "Published",
     "Receipt",
     "Rescored",
-    "Result",
-    "Results",
-    "Standing",
     "Verified",
+    "add_team",
     "backup",
     "check_team",
     "history",
     "history_table",
-    "leaderboard_csv",
     "left_text",
+    "organizer_table",
     "publish",
     "rescore",
-    "results",
     "select",
-    "standings",
     "submit",
-    "tables",
     "team_id",
     "verify",
 ]

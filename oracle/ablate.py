@@ -3,8 +3,6 @@
 They use the labelled validation sets. `oracle.runs` makes the fits and keeps them.
 """
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,18 +12,15 @@ import numpy as np
 from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
-from baselines.report.report import ALL, family_interval
 from oracle.indicators import SIX
-from oracle.limits import UNDERTRAINED
+from oracle.ora_a import UNDERTRAINED
 from oracle.published import published
 from oracle.runs import TRAINING, Run, Runs, fit_rows
 from starter.competition.cluster import Cluster
-from starter.competition.sets import read_groups
 from starter.images.figure import new_figure, save_png
-from submission import Competition, UnusableInput, make_id
+from submission import Competition, UnusableInput
 from submission.files import write_text
-from submission.metrics import noise_floor
-from submission.scoring import read_targets
+from submission.scoretable import ALL, Families, Targets, cell, csv_table, text_table
 
 TABLES = ("1", "2", "3", "4", "5", "fig10")
 METHODS = ("rotation", "confscore", "entropy", "atc-datacv", "atc+lr", "fd", "ora-a", "ora-b", "syp")
@@ -61,14 +56,9 @@ class Ablation:
     lines: list[Line]
 
     def __str__(self) -> str:
-        rows = [[*HEADER], *([str(_cell(value)) for value in line.values()] for line in self.lines)]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
-        table = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        told = [LEGEND[name] for name in LEGEND if any(row[HEADER.index(name)] for row in rows[1:])]
-        return "\n".join([*table, *told])
+        rows = [[_text(value) for value in line.values()] for line in self.lines]
+        notes = [LEGEND[name] for name in LEGEND if any(row[HEADER.index(name)] for row in rows)]
+        return "\n".join([text_table([HEADER, *rows]), *notes])
 
 
 def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator]:
@@ -77,9 +67,6 @@ def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator
     Args:
         table: Name of the table, one of TABLES.
         methods: Methods of the kit by name, with the parameters that are not varied.
-
-    Raises:
-        UnusableInput: the table does not exist.
     """
     ora_a = methods["ora-a"]
 
@@ -134,10 +121,6 @@ def ablate(
         device: Device that runs the classifiers.
         progress: True to show progress bars.
         cluster: Cluster that observes and fits instead of this process; the files are the same.
-
-    Raises:
-        UnusableInput: the table does not exist, the competition has no validation sets, `seeds` is not
-            positive, or a method fails.
     """
     rows = rows_of(table, methods)
     if not competition.sets("val"):
@@ -145,16 +128,14 @@ def ablate(
     if seeds < 1:
         raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
     runs = fit_rows(competition, rows, seeds, device, progress, cluster)
-    lines = lines_of(competition, runs, list(read_groups(competition).values()), table)
+    lines = lines_of(competition, runs, table)
     stem = competition.root / "ablation" / (table if table.startswith("fig") else f"table{table}")
-    _write_csv(stem.with_suffix(".csv"), lines)
+    write_text(stem.with_suffix(".csv"), csv_table([HEADER, *([*line.values()] for line in lines)]))
     _plot(stem.with_suffix(".png"), table, lines)
     return Ablation(stem.with_suffix(".csv"), stem.with_suffix(".png"), lines)
 
 
-def lines_of(
-    competition: Competition, runs: Runs, families: Sequence[tuple[str, str]], table: str
-) -> list[Line]:
+def lines_of(competition: Competition, runs: Runs, table: str) -> list[Line]:
     """Returns a line for each row, classifier and group.
 
     RMSE and bias are means over seeds, in points, and sd is the standard deviation of the RMSE over seeds.
@@ -163,35 +144,34 @@ def lines_of(
     Args:
         competition: Competition of the runs.
         runs: Result of `fit_rows`.
-        families: Group and family of each validation set.
         table: Name of the table, one of TABLES, whose numbers in the paper are given on the lines of all
             sets.
     """
-    targets, names = read_targets(competition, "val"), competition.sets("val")
-    sizes = np.array(list(competition.sizes["val"].values()))
     lines: list[Line] = []
+    everything = Targets.of_validation(competition)
     for (label, subject), found in runs.items():
-        truth = np.array([targets[make_id(subject, name)] for name in names])
-        for group in [ALL, *sorted({group for group, _ in families})]:
-            chosen = np.flatnonzero([group in (ALL, mine) for mine, _ in families])
-            errors = [100 * (run.predicted - truth)[chosen] for run in found]
-            rmse = [math.sqrt(np.mean(each**2)) for each in errors]
-            theirs = [families[int(i)] for i in chosen] * len(errors)
-            low, high = family_interval(np.concatenate(errors), theirs)
+        targets = everything.of_subject(subject)
+        methods = [dict(zip(targets.ids, run.predicted, strict=True)) for run in found]
+        for group, part in targets.by_group().items():
+            errors = np.array([part.errors(predictions) for predictions in methods])
+            rmse = np.sqrt(np.mean(errors**2, axis=1))
+            seeds = len(methods)
+            families = Families.of(part.family_names * seeds, part.groups * seeds)
+            low, high = map(float, families.interval(errors.ravel()))
             training = np.mean([run.training for run in found], axis=0).tolist()
             lines.append(
                 {
                     "row": label,
                     "subject": subject,
                     "group": group,
-                    "sets": len(chosen),
-                    "seeds": len(rmse),
+                    "sets": len(part),
+                    "seeds": seeds,
                     "rmse": float(np.mean(rmse)),
-                    "sd": float(np.std(rmse, ddof=1)) if len(rmse) > 1 else math.nan,
+                    "sd": float(np.std(rmse, ddof=1)) if seeds > 1 else math.nan,
                     "bias": float(np.mean(errors)),
                     "low": low,
                     "high": high,
-                    "noise": noise_floor(truth[chosen], sizes[chosen]),
+                    "noise": part.noise_floor,
                     **dict(zip(TRAINING, training, strict=True)),
                     "paper": published(table, label, subject) if group == ALL else math.nan,
                     "undertrained": _undertrained(found),
@@ -207,18 +187,8 @@ def _undertrained(runs: Sequence[Run]) -> str:
     return f"{told} of {len(runs)}" if told else ""
 
 
-def _write_csv(path: Path, lines: Sequence[Line]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows([_cell(value) for value in line.values()] for line in lines)
-    write_text(path, text.getvalue())
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.2f}"
-    return value
+def _text(value: object) -> str:
+    return cell(value) if isinstance(value, float) else str(value)
 
 
 def _plot(path: Path, table: str, lines: Sequence[Line]) -> None:

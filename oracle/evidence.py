@@ -58,9 +58,6 @@ class Evidence:
         source's, the set's mean of the second, the set's mean margin of the logits, and four of turned
         copies, see `_of_turned`. Columns of the referee: see `_of_referee`. Probabilities are given as
         log-odds, log(p / (1 - p)), but for those of turned copies.
-
-        Raises:
-            UnusableInput: The source was observed with a referee or turned copies, and the set without.
         """
         p = calibrated(observation, self.own)
         confidence = _log_odds(_of_predicted(p, observation))

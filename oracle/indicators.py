@@ -86,9 +86,6 @@ def laplacian_cast(target: Observation, source: Source) -> FloatArray:
     The winner's code passes the tensor (3, h, w), channels first, to OpenCV, which reads it as an image of 3
     rows, h columns and w channels: the neighbours of a pixel are the other colours and the pixels above and
     below. The cast drops the decimals and wraps modulo 256, so that -1 becomes 255.
-
-    Raises:
-        ValueError: the source was made without its classifier, which has the normalisation.
     """
     if source.classifier is None:
         raise ValueError("laplacian_cast needs the classifier's normalisation, which the source lacks")
@@ -233,9 +230,6 @@ def named(indicators: str) -> tuple[str, ...]:
 
     >>> named("entropy, fd")
     ('entropy', 'fd')
-
-    Raises:
-        UnusableInput: a name is unknown, is given twice or is empty.
     """
     names = tuple(name.strip() for name in indicators.split(","))
     for name in names:

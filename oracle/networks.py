@@ -3,7 +3,6 @@
 import torch
 from torch import nn
 
-from oracle.limits import TOKENS
 from submission.errors import UnusableInput
 
 INIT = 0.02
@@ -72,16 +71,11 @@ class Attention(nn.Module):
             the natural reading of the paper. "one" embeds all indicators in one token with a GELU, as in the
             winner's code; attention to a single token is a linear map.
         heads: Number of attention heads.
-
-    Raises:
-        UnusableInput: `tokens` is unknown, or the width, p times the ratio, is no multiple of `heads`.
     """
 
     def __init__(self, inputs: int, expansion: int, dropout: float, tokens: str, heads: int) -> None:
         super().__init__()
         width = inputs * expansion
-        if tokens not in TOKENS:
-            raise UnusableInput(f"tokens must be {' or '.join(TOKENS)}, got {tokens!r}")
         if heads < 1 or width % heads:
             raise UnusableInput(
                 f"heads must divide the width, {inputs} indicators x expansion {expansion} = {width}, "

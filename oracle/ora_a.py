@@ -5,7 +5,6 @@ Paper: Chen, Zhang & Song, "Scoring Your Prediction on Unseen Data", CVPR Worksh
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from oracle.indicators import SIX
-from oracle.limits import UNDERTRAINED, check_real, check_whole
-from oracle.oracle import Oracle
+from oracle.oracle import Oracle, check_real, check_whole
 from oracle.table import ImageTable
 from oracle.variant import Variant
 from submission.errors import UnusableInput
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from oracle.training import Training
-
+UNDERTRAINED = ("", "drawn again", "one answer")
+"""A network learnt; gave all training images one answer and was drawn again; did so however often it was."""
 DRAWS = 4
 """Largest number of attempts at training a network."""
 OTHERS = 0.1
@@ -107,11 +105,19 @@ class OraA(Oracle):
         self.seed = seed
 
     def _check(self) -> None:
+        from starter.classifiers.classifier import check_device
+
+        check_whole("iterations", self.iterations, 1, 10_000_000)
+        check_whole("batch_size", self.batch_size, 1, 100_000)
+        check_whole("seed", self.seed, 0, 2**63 - 1)
         check_whole("expansion", self.expansion, 1, 64)
+        check_real("learning_rate", self.learning_rate, 0 < self.learning_rate <= 1e6, "in (0, 1e6]")
+        check_real("momentum", self.momentum, 0 <= self.momentum < 1, "in [0, 1)")
+        check_real("weight_decay", self.weight_decay, 0 <= self.weight_decay <= 1, "in [0, 1]")
         check_real("dropout", self.dropout, 0 <= self.dropout < 1, "in [0, 1)")
         check_real("low_accuracy", self.low_accuracy, 0 <= self.low_accuracy <= 1, "in [0, 1]")
         check_real("positive_weight", self.positive_weight, 0 < self.positive_weight <= 1000, "in (0, 1000]")
-        self._training()
+        check_device(self.device)
 
     def _names(self) -> tuple[str, ...]:
         return self._variant.indicators(super()._names())
@@ -122,20 +128,6 @@ class OraA(Oracle):
     @property
     def _variant(self) -> Variant:
         return Variant.named(self.variant)
-
-    def _training(self) -> "Training":
-        from oracle.training import Training
-
-        return Training(
-            self.iterations,
-            self.batch_size,
-            self.learning_rate,
-            self.momentum,
-            self.weight_decay,
-            self.seed,
-            self.device,
-            self._variant.power,
-        )
 
     def _learn(self, table: ImageTable) -> None:
         import torch
@@ -150,45 +142,58 @@ class OraA(Oracle):
         """Returns a trained network; training that fails is repeated with the next seed."""
         import torch
 
-        from oracle.networks import Attention
-
         rows, correct = (torch.from_numpy(each).to(self.device) for each in (table.rows, table.correct))
-        weight = self._variant.weight(self.positive_weight, self.source_)
-        weighty = None if weight == 1 else self._weighty(table)
-        sizes = table.sizes.tolist() if "batches" in self._variant.parts else ()
-        training = replace(self._training(), decay_biases=self._variant.decays_biases(self.source_))
         for draw in range(DRAWS):
             seed = (int(self.seed) + draw) % 2**63
             torch.manual_seed(seed)
             network = make().to(self.device)
-            rate = self._variant.rate(self.learning_rate, isinstance(network, Attention), self.source_)
-            settings = replace(training, seed=seed, learning_rate=rate)
-            settings.train(network, rows, correct, weighty, weight, sizes)
+            self._train(network, rows, correct, table, seed)
             if not self._says_one_thing(network, rows, table.correct):
                 break
             again = "it is trained again with the next seed"
             then = again if draw + 1 < DRAWS else f"so do all {DRAWS} attempts: lower learning_rate"
-            told = (
-                f"{type(network).__name__.lower()} of seed {seed} gives all training images the same answer"
+            name = type(network).__name__.lower()
+            tqdm.write(
+                f"{name} of seed {seed} gives all training images the same answer; {then}", file=sys.stderr
             )
-            tqdm.write(f"{told}; {then}", file=sys.stderr)
             self._note(UNDERTRAINED[1])
         else:
             self._note(UNDERTRAINED[2])
         return network
 
+    def _train(
+        self,
+        network: "nn.Module",
+        rows: "torch.Tensor",
+        correct: "torch.Tensor",
+        table: ImageTable,
+        seed: int,
+    ) -> None:
+        from oracle.networks import Attention
+        from oracle.training import descent, drawn_images, train, whole_sets
+
+        variant, source, count = self._variant, self.source_, self.iterations
+        rate = variant.rate(self.learning_rate, isinstance(network, Attention), source)
+        optimiser = descent(network, self.momentum, self.weight_decay, variant.decays_biases(source))
+        rates = [rate * (1 - step / count) ** variant.power for step in range(count)]
+        by_set = "batches" in variant.parts
+        drawn = drawn_images(len(rows), self.batch_size, seed, rows.device)
+        batches = whole_sets(table.sizes.tolist()) if by_set else drawn
+        train(network, rows, correct, self._weights(table), batches, optimiser, rates)
+
     def _note(self, state: str) -> None:
         """Keep the worst state of its networks."""
         self.undertrained_ = max(self.undertrained_, state, key=UNDERTRAINED.index)
 
-    def _weighty(self, table: ImageTable) -> "torch.Tensor | None":
-        """Returns True (n,) for right images in sets of low accuracy; None if there is no such set."""
+    def _weights(self, table: ImageTable) -> "torch.Tensor | None":
+        """Returns the weights of the images in the loss, float32 (n,); None if all are 1."""
         import torch
 
-        if not (table.accuracy < self.low_accuracy).any():
+        weight = self._variant.weight(self.positive_weight, self.source_)
+        low = np.repeat(table.accuracy < self.low_accuracy, table.sizes) & table.correct
+        if weight == 1 or not low.any():
             return None
-        low = np.repeat(table.accuracy < self.low_accuracy, table.sizes)
-        return torch.from_numpy(low & table.correct).to(self.device)
+        return torch.from_numpy(np.where(low, weight, 1).astype(np.float32)).to(self.device)
 
     def _says_one_thing(self, network: "nn.Module", rows: "torch.Tensor", correct: NDArray[np.bool_]) -> bool:
         """Returns True if a network gives one answer for all images, although enough need the other one."""

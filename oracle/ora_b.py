@@ -8,11 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from oracle.indicators import SIX
-from oracle.limits import TOKENS
 from oracle.ora_a import OraA
 
 if TYPE_CHECKING:
     from torch import nn
+
+
+TOKENS = ("indicators", "one")
+"""The tokens of attention: one for each indicator, or one for all."""
 
 
 class OraB(OraA):

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle.indicators import SIX
-from oracle.limits import check_real, check_whole
-from oracle.oracle import Oracle
+from oracle.oracle import Oracle, check_real, check_whole
 from oracle.table import ImageTable
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ Parameters that a paper leaves open can be chosen by cross-validation by family 
 by labels of validation or test sets.
 """
 
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -17,7 +18,6 @@ from sklearn.base import clone
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import folds, half, root_mean_square, subset
 from oracle.indicators import indicator_table, named, needs_of, network_of
-from oracle.limits import check_real
 from oracle.table import KINDS, ImageTable, Normalisation
 from starter.observing.observation import MetaTrain, Observation, Source
 from submission.errors import UnusableInput
@@ -71,6 +71,18 @@ def cross_validate(
 ESTIMATES = ("threshold", "mean")
 
 
+def check_whole(name: str, value: object, low: int, high: int) -> None:
+    """Raise UnusableInput if `value` is not a whole number in low..high."""
+    if not isinstance(value, int | np.integer) or not low <= value <= high:
+        raise UnusableInput(f"{name} must be a whole number in {low:,}..{high:,}, got {reprlib.repr(value)}")
+
+
+def check_real(name: str, value: float, fits: bool, needed: str) -> None:
+    """Raise UnusableInput, which says what is `needed`, if `fits` is False."""
+    if not fits:
+        raise UnusableInput(f"{name} must be {needed}, got {value}")
+
+
 class Oracle(Estimator, ABC):
     """Base of oracles, which learn from an image's indicators whether the classifier is right about it.
 
@@ -81,7 +93,7 @@ class Oracle(Estimator, ABC):
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"normalisation": KINDS, "estimate": ESTIMATES}
     """Values from which "cv" chooses, by parameter."""
     undertrained_: str = ""
-    """After `fit`: how a network failed to learn, one of `oracle.limits.UNDERTRAINED`; "" if none did."""
+    """After `fit`: how a network failed to learn, one of `oracle.ora_a.UNDERTRAINED`; "" if none did."""
     learns_images: ClassVar[bool] = True
     indicators: str
     normalisation: str

@@ -21,12 +21,11 @@ from oracle.ora_a import OraA
 from oracle.ora_b import OraB
 from oracle.oracle import CV, Oracle
 from oracle.syp import Syp
-from starter.competition.accuracy import ClassifierSubject
-from starter.competition.cluster import Cluster
-from starter.competition.sets import PublicSets
-from starter.competition.worker import Work, subjects
+from starter.competition.cluster import Cluster, Work, subjects
 from starter.observing.observation import MetaTrain, Observation, Seen
-from submission import Competition, UnusableInput
+from starter.tracks.accuracy.observe import ClassifierSubject
+from starter.tracks.sets import PublicSets
+from submission import Competition
 from submission.arrays import FloatArray
 from submission.files import write_text
 
@@ -71,9 +70,6 @@ def fit_rows(
         device: Device that runs the classifiers.
         progress: True to show progress bars.
         cluster: Cluster that observes and fits instead of this process.
-
-    Raises:
-        UnusableInput: a method fails.
     """
     needs = asked(rows.values(), competition)
     if cluster:
@@ -153,18 +149,12 @@ def _fit_there(
     if not left:
         return
     jobs = [job for job, _ in left]
-    for number, done in cluster.each(competition, needs, device, fitted_there, jobs, "ablate"):
-        if done.problem:
-            raise UnusableInput(done.problem)
-        _keep(left[number][1], done.value)
+    for number, value in cluster.each(competition, needs, device, fitted_there, jobs, "ablate"):
+        _keep(left[number][1], value)
 
 
 def fitted_there(work: Work, subject: str, label: str, method: Estimator) -> Run:
-    """Returns one fit, made on a worker of a cluster.
-
-    Raises:
-        UnusableInput: the method fails.
-    """
+    """Returns one fit, made on a worker of a cluster."""
     chosen = subjects(work)[subject]
     meta, observed = chosen.meta_train(progress=False), chosen.observations("val", progress=False)
     with guarded(label, f"fit for {subject}", method):

@@ -45,9 +45,6 @@ class Normalisation:
             kind: Kind of normalisation.
             names: Names of the p indicators.
             tables: Tables of the meta-train sets, read one by one.
-
-        Raises:
-            UnusableInput: the kind is unknown.
         """
         if kind not in (*KINDS, POOLED):
             raise UnusableInput(f"normalisation must be {', '.join(KINDS)}, got {kind!r}")
@@ -95,11 +92,7 @@ class ImageTable:
 
     @classmethod
     def of(cls, meta: MetaTrain, names: tuple[str, ...], kind: str) -> "ImageTable":
-        """Returns the table of the meta-train sets, which are measured one at a time to save memory.
-
-        Raises:
-            UnusableInput: the kind of normalisation is unknown.
-        """
+        """Returns the table of the meta-train sets, which are measured one at a time to save memory."""
         sizes = np.array([len(correct) for correct in meta.correct])
         ends = np.cumsum([0, *sizes])
         rows = np.empty((ends[-1], len(names)), np.float32)

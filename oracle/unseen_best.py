@@ -18,7 +18,7 @@ from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks, side_of
 from baselines.contract.intervals import CrossConformal, CrossFit, Remoteness
 from oracle.evidence import BOTH, OWN, Evidence, agreement
-from oracle.limits import check_whole
+from oracle.oracle import check_whole
 from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray, IntArray
 

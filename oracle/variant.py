@@ -41,9 +41,6 @@ class Variant:
 
         >>> sorted(Variant.named("scaling,decay").parts)
         ['decay', 'scaling']
-
-        Raises:
-            UnusableInput: a part does not exist.
         """
         if text in ("paper", "released"):
             return cls(frozenset(PARTS if text == "released" else ()))

@@ -1,128 +1,112 @@
-"""A competition on disk: the description of its folder, checked when it is opened.
+"""A competition on disk: ``public/competition.json`` as one model, checked when it is opened."""
 
-The module is long because it has every field of the description together with its check.
-"""
-
-import json
 import os
-import reprlib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from datetime import datetime, timedelta
-from pathlib import Path, PurePosixPath
-from typing import TypeGuard
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, get_args
 
-from submission.description import description_text, read_description
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from typing_extensions import Self
+
 from submission.errors import UnusableInput, printable
-from submission.files import read_text, sha256, write_text
-from submission.ids import check_set_name, check_subject, make_id, split_id
+from submission.files import read_head, read_text, sha256, write_text
+from submission.ids import SET, SUBJECT, make_id, split_id
 from submission.seal import DESCRIPTION, SOLUTION, check_sealed, write_seal
 from submission.tracks import TRACKS
 
+VERSION: Final = 2
+"""Version of the format of a competition's folder; a folder of any other version is refused."""
 PARTS = ("train", "val", "test")
-ENGINES = ("torch", "openvino")
-PRECISIONS = ("float32", "float16", "bfloat16")
-MOST_IDS = 1_000_000
-"""Largest number of ids of one part."""
-LARGEST_TEXT = 1 << 30
-"""Largest size in bytes of a text file below ``public/``."""
-MOST_IMAGES = 1_000_000_000
-"""Largest number of images of one set."""
-FEEDBACKS = {
-    "rounded": "the public score of every submission, rounded",
-    "ladder": "a coarse score, if it beats the best baseline and the team's best by more than chance",
-    "guarded": "as ladder, but no scores at all once more of them would reveal hidden labels",
-}
-"""The kinds of feedback on a submission, each with its meaning."""
+Precision = Literal["float32", "float16", "bfloat16"]
+PRECISIONS = get_args(Precision)
+Engine = Literal["torch", "openvino"]
+ENGINES = get_args(Engine)
 VISIBILITIES = {
     "practice": "the test images are public and can be matched to their source: scores are for practice",
     "hidden": "the test images are unpublished: their labels cannot be looked up",
 }
+LARGEST_DESCRIPTION = 8 << 20
+"""Largest size of competition.json in bytes, enough for 50,000 sets with their files."""
+LARGEST_TEXT = 1 << 30
+"""Largest size in bytes of a text file below ``public/``."""
 
 
-@dataclass(frozen=True)
-class Competition:
+def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError("a name is given twice")
+    return names
+
+
+_NAME = r"[A-Za-z0-9][^/\\\p{C}]*"
+Line = Annotated[str, Field(pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$", max_length=200)]
+Subject = Annotated[str, Field(pattern=f"^{SUBJECT}$")]
+SetName = Annotated[str, Field(pattern=f"^{SET}$")]
+PublicPath = Annotated[str, Field(pattern=f"^{_NAME}(/{_NAME})*$", max_length=400)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Side = Annotated[int, Field(ge=1, le=1 << 20)]
+Limit = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Competition(BaseModel):
     """A competition: what is predicted, on which sets, and the files that participants get.
 
-    Attributes:
-        root: Path of the folder; ``public/`` is for participants, ``private/`` for the organizer.
-        name: Name, a line of text.
-        track: Track, "accuracy" or "ood", a key of `TRACKS`.
-        visibility: "practice" or "hidden", a key of `VISIBILITIES`.
-        source: Name of the source of the images, a line of text.
-        classes: Names of the classes, in the order of the labels.
-        image_size: Height and width in pixels.
-        subjects: Names of the classifiers that are evaluated; in the OOD track
-            ``<classifier>:<detector>:<metric>``.
-        sizes: Number of images by set for each of "train", "val" and "test", in the order of the sets.
-        precision: Precision of the forward pass, "float32", "float16" or "bfloat16".
-        seed: Public seed; the seed of the test sets is private.
-        settings: Settings of the build that participants see, plain JSON.
-        files: SHA-256 of every file below ``public/``, by relative path.
-        decimals: Number of decimals of published scores.
-        feedback: Kind of feedback on a submission, a key of `FEEDBACKS`.
-        daily_limit: Number of submissions that a team may make per day (UTC); None for any number.
-        total_limit: Number of submissions that a team may make in total; None for any number.
-        deadline: Time in UTC after which submissions and changes of selections are refused; None for no
-            deadline.
-        engine: Library that computes the forward pass, "torch" or "openvino".
+    Its fields are those of ``public/competition.json``, described below, and `root`, the path of its folder:
+    ``public/`` is for participants, ``private/`` for the organizer.
 
     Raises:
         ValueError: a field has the wrong type or value; the message names it.
     """
 
-    root: Path
-    name: str
-    track: str
-    visibility: str
-    source: str
-    classes: tuple[str, ...]
-    image_size: tuple[int, int]
-    subjects: tuple[str, ...]
-    sizes: Mapping[str, Mapping[str, int]]
-    precision: str
-    seed: int
-    settings: Mapping[str, object]
-    files: Mapping[str, str]
-    decimals: int = 2
-    feedback: str = "rounded"
-    daily_limit: int | None = None
-    total_limit: int | None = None
-    deadline: datetime | None = None
-    engine: str = "torch"
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    def __post_init__(self) -> None:
-        for field in ("name", "source"):
-            _require(_is_line(getattr(self, field)), field, "a line of text", getattr(self, field))
-        _require(self.track in tuple(TRACKS), "track", f"one of {', '.join(TRACKS)}", self.track)
-        choices = ", ".join(VISIBILITIES)
-        _require(self.visibility in tuple(VISIBILITIES), "visibility", f"one of {choices}", self.visibility)
-        _require(self.precision in PRECISIONS, "precision", f"one of {', '.join(PRECISIONS)}", self.precision)
-        _require(self.engine in ENGINES, "engine", f"one of {', '.join(ENGINES)}", self.engine)
-        _require(_is_count(self.seed, 0, 2**63 - 1), "seed", "a whole number, 0 to 2^63 - 1", self.seed)
-        _require(_is_count(self.decimals, 0, 9), "decimals", "0 to 9", self.decimals)
-        choices = ", ".join(FEEDBACKS)
-        _require(self.feedback in tuple(FEEDBACKS), "feedback", f"one of {choices}", self.feedback)
-        for field in ("daily_limit", "total_limit"):
-            limit = getattr(self, field)
-            _require(limit is None or _is_count(limit, 1, 1_000_000), field, "1 to 1,000,000, or none", limit)
-        _require(_is_moment(self.deadline), "deadline", "a UTC time in whole seconds, or none", self.deadline)
-        size = self.image_size
-        fits = (
-            isinstance(size, tuple) and len(size) == 2 and all(_is_count(side, 1, 1 << 20) for side in size)
-        )
-        _require(fits, "image_size", "(height, width), 1 to 2^20 pixels", size)
-        _check_names("classes", self.classes, least=2)
-        _check_names("subjects", self.subjects, least=1)
+    version: Literal[2] = VERSION
+    root: Path = Field(Path(), exclude=True)
+    name: Line
+    track: Literal["accuracy", "ood"]
+    visibility: Literal["practice", "hidden"] = Field(description="whether the test images are published")
+    source: Line = Field(description="name of the source of the images")
+    classes: Annotated[tuple[Line, ...], AfterValidator(_unique)] = Field(
+        min_length=2, description="names of the classes, in the order of the labels"
+    )
+    image_size: tuple[Side, Side] = Field(description="height and width in pixels")
+    subjects: Annotated[tuple[Subject, ...], AfterValidator(_unique)] = Field(
+        min_length=1,
+        description="names of the classifiers; in the OOD track <classifier>:<detector>:<metric>",
+    )
+    sizes: dict[str, dict[SetName, Annotated[int, Field(gt=0)]]] = Field(
+        description="number of images by set for each part, in the order of the sets"
+    )
+    precision: Precision = Field(description="precision of the forward pass")
+    engine: Engine = Field("torch", description="library that computes the forward pass")
+    seed: int = Field(ge=0, lt=1 << 63, description="public seed; the seed of the test sets is private")
+    settings: dict[str, Any] = Field(description="settings of the build that participants see")
+    files: dict[PublicPath, Digest] = Field(description="SHA-256 of every file by its path below public/")
+    decimals: int = Field(1, ge=0, le=2, description="number of decimals of published scores")
+    daily_limit: Limit | None = Field(None, description="submissions of a team per day (UTC)")
+    total_limit: Limit | None = Field(None, description="submissions of a team in total")
+    deadline: AwareDatetime | None = Field(None, description="time after which submissions are refused")
+
+    @model_validator(mode="after")
+    def _check_names_and_sizes(self) -> Self:
         for subject in self.subjects:
-            TRACKS[self.track].split(check_subject(subject))
-        _check_sizes(self.sizes, len(self.subjects))
-        _check_settings(self.settings)
-        _check_files(self.files)
+            TRACKS[self.track].split(subject)
+        if set(self.sizes) != set(PARTS) or not self.sizes["train"] or len(self.sizes["test"]) < 2:
+            raise ValueError(
+                "sizes: needs train, val and test, with at least one train set and two test sets"
+            )
+        _unique(tuple(name for part in PARTS for name in self.sizes[part]))
+        return self
 
     @classmethod
-    def open(cls, root: Path | str) -> "Competition":
+    def open(cls, root: Path | str) -> Self:
         """Returns the competition in the folder `root`.
 
         Raises:
@@ -130,35 +114,24 @@ class Competition:
                 version, or its description is damaged; the message says which, and what to do.
         """
         root = Path(root)
-        document = read_description(root)
-        names = {field.name: field.default is MISSING for field in fields(cls) if field.name != "root"}
+        path = root / DESCRIPTION
+        if not path.is_file():
+            half = (root / "public").is_dir() or (root / "private").is_dir()
+            fix = "; run the same `unseen build` again to finish it" if half else ""
+            raise UnusableInput(f"{root} is not a competition: it holds no {DESCRIPTION}{fix}")
         try:
-            for name in sorted(document.keys() - names):
-                raise ValueError(f"field {reprlib.repr(name)} is unknown")
-            for name in sorted(name for name, needed in names.items() if needed and name not in document):
-                raise ValueError(f"field {name!r} is missing")
-            if isinstance(document.get("deadline"), str):
-                document["deadline"] = _moment(document["deadline"])
-            for name in ("classes", "image_size", "subjects"):
-                if isinstance(document[name], list):
-                    document[name] = tuple(document[name])
-            return cls(root=root, **document)
-        except ValueError as error:
-            raise UnusableInput(f"{root / DESCRIPTION} is damaged: {error}; unpack or restore it") from error
+            found = cls.model_validate_json(read_head(path, LARGEST_DESCRIPTION))
+        except ValidationError as error:
+            raise UnusableInput(f"{path} {_problem(error)}") from error
+        return found.model_copy(update={"root": root})
 
     def save(self) -> None:
         """Write ``public/competition.json``, atomically: the last step of a build.
 
-        Fields, files and settings are sorted by name; the sets keep their order. If there is a solution,
-        ``private/seal.sha256`` is written first; :func:`submission.solution.solution_of` refuses any other
-        solution from then on.
+        If there is a solution, its SHA-256 is written to ``private/build.json`` first;
+        :func:`submission.solution.solution_of` refuses any other solution from then on.
         """
-        document = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "root"}
-        document["deadline"] = self.deadline and self.deadline.isoformat()
-        document["files"] = dict(sorted(self.files.items()))
-        document["settings"] = json.loads(json.dumps(self.settings, sort_keys=True))
-        document["sizes"] = {part: dict(self.sizes[part]) for part in PARTS}
-        text = description_text(document)
+        text = self.model_dump_json(indent=2) + "\n"
         if (self.root / SOLUTION).is_file():
             write_seal(self.root, text)
         write_text(self.root / DESCRIPTION, text)
@@ -174,12 +147,8 @@ class Competition:
         return self.root / "private"
 
     def require_private(self) -> Path:
-        """Returns the private folder, after checking that competition.json was not changed since the build.
-
-        Raises:
-            UnusableInput: this is a participant's copy, or competition.json was changed.
-        """
-        if os.path.lexists(self.private / "seal.sha256") and not (self.private / "solution.csv").exists():
+        """Returns the private folder, after checking that competition.json is as it was built."""
+        if (self.private / "build.json").exists() and not (self.private / "solution.csv").exists():
             raise UnusableInput(f"{self.private / 'solution.csv'} is missing: restore it from a backup")
         if not os.access(self.private / "solution.csv", os.R_OK):
             raise UnusableInput(
@@ -190,11 +159,7 @@ class Competition:
         return self.private
 
     def check_output(self, out: Path, suffix: str) -> Path:
-        """Returns `out`, after checking that a file made from the competition may be written there.
-
-        Raises:
-            UnusableInput: the path is inside ``public/`` or ``private/``, or does not end in `suffix`.
-        """
+        """Returns `out`, which must be outside ``public/`` and ``private/`` and end in `suffix`."""
         for folder in (self.public, self.private):
             if out.resolve().is_relative_to(folder.resolve()):
                 raise UnusableInput(f"{out} is inside {folder}: choose a path outside it")
@@ -229,20 +194,13 @@ class Competition:
             raise UnusableInput(
                 f"{path} is not part of the competition: public/competition.json does not list it"
             )
-        if not path.is_file():
-            raise UnusableInput(f"{path} is missing: unpack the competition again, or build it again")
-        if sha256(path) != self.files[relative]:
-            raise UnusableInput(
-                f"{path} was changed or is damaged: unpack the competition again, or build it again"
-            )
+        if not path.is_file() or sha256(path) != self.files[relative]:
+            state = "was changed or is damaged" if path.is_file() else "is missing"
+            raise UnusableInput(f"{path} {state}: unpack the competition again, or build it again")
         return path
 
     def text(self, relative: str) -> str:
-        """Returns the text of a file below ``public/``, after the check of `file`.
-
-        Raises:
-            UnusableInput: as :meth:`file`; or the file is not UTF-8.
-        """
+        """Returns the text of a file below ``public/``, after the check of `file`."""
         return read_text(self.file(relative), LARGEST_TEXT)
 
     @property
@@ -259,17 +217,12 @@ class Competition:
     @property
     def referees(self) -> tuple[str, ...]:
         """The names of the referees in order; ``public/referees/<name>.safetensors`` are their probes."""
-        told = self.settings.get("referees")
-        found = (
-            [each.get("name") for each in told if isinstance(each, dict)] if isinstance(told, list) else []
-        )
-        return tuple(name for name in found if isinstance(name, str))
+        return tuple(each["name"] for each in self.settings.get("referees", ()))
 
     @property
     def logits_alone(self) -> tuple[str, ...]:
         """The names of the classifiers that have no features, since no linear layer gives their logits."""
-        told = self.settings.get("logits_alone")
-        return tuple(name for name in told if isinstance(name, str)) if isinstance(told, list) else ()
+        return tuple(self.settings.get("logits_alone", ()))
 
     def quantity(self, subject: str) -> str:
         """Returns the title of the metric that is predicted of a subject, such as "accuracy" or "FPR@95"."""
@@ -301,8 +254,21 @@ class Competition:
             groups[track.metric(self.subject_of(name))].append(name)
         return groups
 
+    def rules(self) -> tuple[str, ...]:
+        """Returns the rules, a sentence each: feedback, limits, deadline, metrics, visibility."""
+        decimals = "1 decimal" if self.decimals == 1 else f"{self.decimals} decimals"
+        rules = [f"The answer to a submission is its public score, rounded to {decimals}."]
+        for limit, span in ((self.daily_limit, "per day (UTC)"), (self.total_limit, "in total")):
+            if limit is not None:
+                rules.append(f"Each team may make {limit:,} submissions {span}.")
+        end = self.deadline
+        rules.append(f"The deadline is {end:%Y-%m-%d %H:%M:%S} UTC." if end else "There is no deadline.")
+        if len(self.metrics) > 1:
+            rules.append(f"{self.titles[0]} ranks; the other metrics are scored separately.")
+        return (*rules, f"{self.visibility.capitalize()}: {VISIBILITIES[self.visibility]}.")
+
     def describe(self) -> str:
-        """Returns a readable summary of a few lines: track, source, classifiers, sets, visibility, rules."""
+        """Returns a readable summary of a few lines: track, source, classifiers, sets, rules."""
         height, width = self.image_size
         track = TRACKS[self.track]
         parts = zip(*(track.split(subject) for subject in self.subjects), strict=True)
@@ -314,29 +280,13 @@ class Competition:
             "source": f"{self.source}: {len(self.classes)} classes, {width} x {height} pixels",
             **named,
             "classifiers": f"{named['classifiers']} ({self.computes})",
-            **({"logits alone": ", ".join(self.logits_alone)} if self.logits_alone else {}),
-            **({"referees": ", ".join(self.referees)} if self.referees else {}),
+            "logits alone": ", ".join(self.logits_alone),
+            "referees": ", ".join(self.referees),
             **{part: _summary(tuple(self.sizes[part].values())) for part in PARTS},
-            self.visibility: VISIBILITIES[self.visibility],
-            **self._rules(),
         }
-        return "\n".join([self.name, *(f"  {name:<11}  {printable(fact)}" for name, fact in facts.items())])
-
-    def _rules(self) -> dict[str, str]:
-        """Returns the rules for submissions that differ from the default, by their heading."""
-        limits = [
-            f"{limit:,} {span}"
-            for limit, span in ((self.daily_limit, "per day (UTC)"), (self.total_limit, "in total"))
-            if limit is not None
-        ]
-        rules = {}
-        if limits:
-            rules["limits"] = f"submissions per team: {', '.join(limits)}"
-        if self.deadline is not None:
-            rules["deadline"] = f"{self.deadline:%Y-%m-%d %H:%M:%S} UTC"
-        if self.feedback != "rounded":
-            rules["feedback"] = FEEDBACKS[self.feedback]
-        return rules
+        lines = [f"{name:<11}  {printable(fact)}" for name, fact in facts.items() if fact]
+        lines += [f"{'' if number else 'rules':<11}  {rule}" for number, rule in enumerate(self.rules())]
+        return "\n  ".join([self.name, *lines])
 
 
 def check_opened(given: object) -> None:
@@ -345,84 +295,16 @@ def check_opened(given: object) -> None:
         raise UnusableInput(f"{given!r} is no competition: unseen.open(folder) returns one")
 
 
-def _require(fits: bool, field: str, expected: str, value: object) -> None:
-    if not fits:
-        raise ValueError(f"{field}: must be {expected}, got {reprlib.repr(value)}")
-
-
-def _is_line(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and bool(value.strip()) and value.isprintable() and len(value) <= 200
-
-
-def _is_count(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _moment(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"deadline: {reprlib.repr(text)} is not a time") from None
-
-
-def _is_moment(value: object) -> bool:
-    if not isinstance(value, datetime):
-        return value is None
-    return value.utcoffset() == timedelta(0) and value.microsecond == 0
-
-
-def _check_names(field: str, names: object, least: int) -> None:
-    fits = isinstance(names, tuple) and len(names) >= least and all(_is_line(name) for name in names)
-    _require(fits, field, f"a tuple of {least} or more names", names)
-    assert isinstance(names, tuple)
-    name, count = Counter(names).most_common(1)[0]
-    if count > 1:
-        raise ValueError(f"{field}: {name!r} is given twice")
-
-
-def _check_sizes(sizes: object, subjects: int) -> None:
-    if not isinstance(sizes, Mapping) or sorted(map(str, sizes)) != sorted(PARTS):
-        raise ValueError(f"sizes: must hold {', '.join(PARTS)}")
-    seen: set[str] = set()
-    for part in PARTS:
-        _require(isinstance(sizes[part], Mapping), "sizes", "{part: {set: number of images}}", sizes[part])
-        if len(sizes[part]) * subjects > MOST_IDS:
-            raise ValueError(f"sizes: more than {MOST_IDS:,} pairs of a subject and a {part} set")
-        for name, images in sizes[part].items():
-            check_set_name(name)
-            fits = _is_count(images, 1, MOST_IMAGES)
-            _require(fits, "sizes", f"1 to {MOST_IMAGES:,} images for set {name!r}", images)
-            if name in seen:
-                raise ValueError(f"sizes: two sets are named {name!r}")
-            seen.add(name)
-    if not sizes["train"]:
-        raise ValueError("sizes: at least one train set is needed")
-    if len(sizes["test"]) < 2:
-        raise ValueError("sizes: at least two test sets are needed, for the public and the private score")
-
-
-def _check_settings(settings: object) -> None:
-    try:
-        plain = (
-            isinstance(settings, Mapping)
-            and json.loads(json.dumps(settings, allow_nan=False, ensure_ascii=False).encode()) == settings
+def _problem(error: ValidationError) -> str:
+    """Returns the first problem with a description, on one line of at most 300 characters."""
+    found = error.errors(include_url=False)[0]
+    if found["loc"] == ("version",):
+        return (
+            f"has format version {found['input']!r:.20}, this kit reads {VERSION}: build the competition "
+            "again, or use the release of unseen that built it"
         )
-    except (TypeError, ValueError, RecursionError):
-        plain = False
-    _require(plain, "settings", "plain JSON (no tuples, no NaN)", settings)
-
-
-def _check_files(files: object) -> None:
-    _require(isinstance(files, Mapping), "files", "{path below public/: SHA-256}", files)
-    assert isinstance(files, Mapping)
-    for name, digest in files.items():
-        path = PurePosixPath(name if _is_line(name) else "")
-        inside = path.parts and str(path) == name and not path.is_absolute() and ".." not in path.parts
-        _require(bool(inside) and "\\" not in name, "files", "paths below public/", name)
-        hexadecimal = (
-            isinstance(digest, str) and len(digest) == 64 and not set(digest) - set("0123456789abcdef")
-        )
-        _require(hexadecimal, "files", f"64 hexadecimal digits for {name!r}", digest)
+    field = ".".join(map(str, found["loc"]))
+    return f"is damaged: {printable(f'{field}: ' + found['msg']):.300}; unpack or restore it"
 
 
 def _summary(sizes: Sequence[int]) -> str:

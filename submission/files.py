@@ -1,8 +1,4 @@
-"""Functions that write, read and hash files.
-
-Files are written completely or not at all. Text files of a user are read completely; errors name the file and
-the line.
-"""
+"""Functions that write files completely or not at all, read them up to a size, and hash them."""
 
 import csv
 import errno
@@ -34,9 +30,6 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the folder of `path`; on success that file is fsynced and replaces `path`.
 
     On an exception (no space left, an interrupt) the temporary file is removed and `path` is unchanged.
-
-    Raises:
-        UnusableInput: `path` is a folder.
     """
     if path.is_dir():
         raise UnusableInput(f"{path} is a folder: name a file")
@@ -97,47 +90,29 @@ def claim_folder(folder: Path, content: str) -> None:
 
     The content is noted in the file ``.<folder>.unseen`` next to the folder. Temporary files of a killed run
     are removed.
-
-    Raises:
-        UnusableInput: the folder holds anything else.
     """
     check_folder(folder, content)
     folder.mkdir(parents=True, exist_ok=True)
     for stray in folder.glob(".*.tmp"):
         shutil.rmtree(stray) if stray.is_dir() else stray.unlink()
-    write_text(_stamp(folder), content)
+    write_text(folder.with_name(f".{folder.name}.unseen"), content)
 
 
 def check_folder(folder: Path, content: str) -> None:
-    """Refuse a folder that `claim_folder` refuses, and change nothing.
-
-    Raises:
-        UnusableInput: the folder holds anything else.
-    """
-    stamp = _stamp(folder)
-    begun = stamp.is_file() and stamp.read_bytes() == content.encode()
+    """Refuse a folder that `claim_folder` refuses, and change nothing."""
+    note = folder.with_name(f".{folder.name}.unseen")
+    begun = note.is_file() and note.read_bytes() == content.encode()
     if not begun and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise UnusableInput(
             f"{folder} holds other files, or was made with other settings: name another folder"
         )
 
 
-def _stamp(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.unseen")
-
-
 def read_head(path: Path, count: int, follow: bool = True) -> bytes:
     """Returns the first `count` bytes of a regular file; folders, pipes and devices are refused.
 
     The check follows the opening, so that nobody can exchange the file in between, and opening never blocks.
-
-    Args:
-        path: Path of the file.
-        count: Largest number of bytes to read.
-        follow: True if `path` may be a symbolic link.
-
-    Raises:
-        UnusableInput: the file does not exist, is no regular file, or cannot be read.
+    `follow` is True if `path` may be a symbolic link.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
@@ -165,11 +140,7 @@ MAX_BYTES = 1 << 24
 
 
 def read_text(path: Path, most: int = MAX_BYTES) -> str:
-    r"""Returns the whole text of a UTF-8 file, with "\n" line ends.
-
-    Raises:
-        UnusableInput: the file cannot be read, is larger than `most` bytes or is not UTF-8.
-    """
+    r"""Returns the whole text of a UTF-8 file of at most `most` bytes, with "\n" line ends."""
     data = read_head(path, most + 1)
     if len(data) > most:
         raise unusable(path, f"more than {most >> 20} MiB of text")
@@ -180,11 +151,7 @@ def read_text(path: Path, most: int = MAX_BYTES) -> str:
 
 
 def read_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a CSV file, each with its line number and stripped fields; missing fields are "".
-
-    Raises:
-        UnusableInput: as `read_text`; or the file is not a CSV, or a required column is missing.
-    """
+    """Yield the rows of a CSV file, each with its line number and stripped fields; missing fields are ""."""
     rows = csv.DictReader(io.StringIO(read_text(path)), restval="", strict=True)
     try:
         header = [str(name).strip() for name in rows.fieldnames or ()]

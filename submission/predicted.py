@@ -1,42 +1,24 @@
-"""Record of the files that `unseen predict` wrote: a hash of each, kept in ``private/predicted/``.
+"""The files that `unseen predict` wrote, as ``runs.csv`` lists them with their SHA-256.
 
 Anybody's CSV may be in ``submissions/``, but only predictions of the kit itself may be shown as baselines.
 """
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
+import csv
+import io
+import json
 
 from submission.competition import Competition
-from submission.errors import UnusableInput
-from submission.files import read_text, sha256, write_text
+from submission.files import read_text
 
-FOLDER = "predicted"
-
-
-def keep_hash(competition: Competition, path: Path) -> None:
-    """Record that `unseen predict` wrote the present content of `path`, a file in the competition's folder.
-
-    In a participant's copy, which has no ``private/``, nothing is recorded.
-    """
-    if competition.private.is_dir() and os.access(competition.private, os.W_OK):
-        write_text(_note(competition, path), sha256(path) + "\n")
+RUNS = "runs.csv"
+"""The log of runs in the competition's folder; its column `files` is a JSON object {path: SHA-256}."""
 
 
-def is_predicted(competition: Competition, path: Path) -> bool:
-    """Returns True if `unseen predict` wrote the present content of `path`."""
-    note = _note(competition, path)
-    try:
-        return note.is_file() and read_text(note).strip() == sha256(path)
-    except (OSError, UnusableInput):
-        return False
-
-
-def predicted_names(competition: Competition) -> Sequence[str]:
-    """Returns the names of the methods with recorded predictions of the test sets whose files still exist."""
-    notes = sorted((competition.private / FOLDER / "submissions").glob("*.csv"))
-    return [note.stem for note in notes if (competition.root / "submissions" / note.name).exists()]
-
-
-def _note(competition: Competition, path: Path) -> Path:
-    return competition.private / FOLDER / path.parent.name / path.name
+def predicted_files(competition: Competition) -> dict[str, set[str]]:
+    """Returns the hashes of what `unseen predict` wrote, by path, such as submissions/fd.csv."""
+    found: dict[str, set[str]] = {}
+    path = competition.root / RUNS
+    for row in csv.DictReader(io.StringIO(read_text(path) if path.exists() else "")):
+        for name, digest in json.loads(row.get("files") or "{}").items():
+            found.setdefault(name, set()).add(digest)
+    return found

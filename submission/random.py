@@ -73,7 +73,6 @@ OOD_IMAGES = Worded("ood images")  # images of an OOD set: seed, name
 MIXES = Worded("mixes")  # the plan of a part's mixes: seed, part
 NOISE_FLOOR = Worded("noise")  # labels of the noise floor: seed, row
 BASE_IMAGES = Worded("base images")  # the order in which test sets take base images: seed, round
-CELLS = Worded("cells")  # sets of a grid: seed, part
 CAPTIONS = Worded("captions")  # the images that the embedded encoder learns from: seed, number
 PHOTOS = Worded("photos")  # photographs with styles: seed
 CONTRASTIVE = Worded("contrastive")  # batches of the embedded encoder: seed

@@ -30,9 +30,6 @@ class SolutionRow:
         subject: Name of the subject, as in the id.
         set: Name of the set, as in the id.
         group: Group of the set, such as "seen" or "natural"; organizers see scores by group.
-
-    Raises:
-        ValueError: a field is wrong; the message names it.
     """
 
     id: str
@@ -73,16 +70,18 @@ def solution_bytes(rows: Iterable[SolutionRow]) -> bytes:
 
 
 def read_solution(path: Path, ids: Sequence[str]) -> tuple[SolutionRow, ...]:
-    """Read the solution of the test sets whose ids are `ids` (each once, in any order); rows in file order.
-
-    Raises:
-        UnusableInput: the file cannot be read or does not match the ids; no message holds a target.
-    """
+    """Read the solution of the test sets with these ids (each once, in any order); rows in file order."""
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            header, *records = list(csv.reader(stream, strict=True)) or [[]]
+        return parse_solution(path.read_bytes(), str(path), ids)
     except OSError as error:
         raise UnusableInput(f"{path} cannot be read: {error.strerror}") from error
+
+
+def parse_solution(data: bytes, path: str, ids: Sequence[str]) -> tuple[SolutionRow, ...]:
+    """Returns the rows in the bytes of a solution; `path` names it in errors."""
+    try:
+        lines = io.StringIO(data.decode(), newline="")
+        header, *records = list(csv.reader(lines, strict=True)) or [[]]
     except (UnicodeDecodeError, csv.Error) as error:
         raise UnusableInput(f"{path} is damaged: it is not CSV in UTF-8") from error
     if tuple(header) != COLUMNS:
@@ -102,19 +101,12 @@ def solution_of(competition: Competition, metric: str | None = None) -> tuple[So
     """Returns the rows of the solution that count for `metric`, by default the ranking one.
 
     Corrections are included, and voided sets are left out.
-
-    Raises:
-        UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
     """
     return counting_rows(competition, whole_solution(competition), metric)
 
 
 def whole_solution(competition: Competition) -> tuple[SolutionRow, ...]:
-    """Returns the rows of the solution of all test sets, voided ones included.
-
-    Raises:
-        UnusableInput: as :func:`solution_of`.
-    """
+    """Returns the rows of the solution of all test sets, voided ones included."""
     competition.require_private()
     check_sealed(competition.root, SOLUTION)
     return read_solution(competition.root / SOLUTION, competition.ids("test"))
@@ -128,7 +120,7 @@ def counting_rows(
     return tuple(row for row in rows if row.usage in COUNTING and track.metric(row.subject) == metric)
 
 
-def _row(path: Path, line: int, record: Sequence[str]) -> SolutionRow:
+def _row(path: str, line: int, record: Sequence[str]) -> SolutionRow:
     try:
         name, target, usage, subject, set_name, group = record
         return SolutionRow(name, float(target), usage, subject, set_name, group)

@@ -1,15 +1,15 @@
 """A competition of made-up numbers, without images; the built ones are in the plugin `built`. Nothing here loads torch."""
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 import hypothesis
 import pytest
+from rules import with_fields
 
 from submission import Competition, SolutionRow, write_predictions, write_sample, write_solution
 from submission.files import sha256
-from submission.scoring import NOISE
+from submission.scoretable import NOISE
 
 # What is compiled on first use takes longer than hypothesis' deadline; a busy machine does too.
 hypothesis.settings.register_profile("unseen", deadline=None)
@@ -48,6 +48,7 @@ def fields(tmp_path: Path) -> dict[str, object]:
         "seed": 0,
         "settings": {"train_sets": 2, "classifiers": ["cnn", "vit:b"], "test_from": None},
         "files": {},
+        "decimals": 2,
     }
 
 
@@ -104,5 +105,5 @@ def _written(draft: Competition, solution: dict[str, float]) -> Competition:
     write_solution(draft.private / "solution.csv", rows)
     names = ("val/targets.csv", "sample_submission.csv", "val/noise.csv")
     files = {name: sha256(draft.public / name) for name in names if (draft.public / name).is_file()}
-    replace(draft, files=files).save()
+    with_fields(draft, files=files).save()
     return Competition.open(draft.root)

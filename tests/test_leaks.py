@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from command_line import run
 
-from starter.build.build import build
 from starter.images.arrays import read_npz
-from submission import Competition, UnusableInput, pack, score_submission, validate, write_predictions
+from starter.making.build import build
+from submission import Competition, UnusableInput, score_submission, validate, write_predictions
+from submission.pack import write_archive
 from submission.scoring import read_targets
 from submission.solution import solution_of
 
@@ -28,7 +29,7 @@ def organizer(settings, tmp_path_factory):
 def participant(organizer, tmp_path_factory):
     """What a participant has: the packed archive, unpacked elsewhere."""
     folder = tmp_path_factory.mktemp("participant")
-    with zipfile.ZipFile(pack(organizer, folder / "contest.zip")) as archive:
+    with zipfile.ZipFile(write_archive(organizer, folder / "contest.zip")) as archive:
         archive.extractall(folder)
     return Competition.open(folder / "contest")
 
@@ -81,13 +82,16 @@ def test_names_and_order_tell_nothing(organizer):
 def test_no_test_set_is_ordered_by_class(organizer):
     """Neighbouring images share a class no more often than chance would have it."""
     record = json.loads((organizer.private / "build.json").read_text())
-    from starter.build.build import load_source
-    from starter.build.plan import Planned
+    from starter.making.build import load_source
+    from starter.sets.recipe import Recipe
+    from starter.tracks.accuracy.plan import render
+    from starter.tracks.plan import PlannedSet
 
     base = load_source("glyphs", None, 0).test_base
     repeats = []
     for entry in record["test"]:
-        labels = Planned.from_record(entry).render(base).labels
+        recipe = Recipe.from_json(entry["recipe"])
+        labels = render(PlannedSet(recipe, entry["group"], entry["family"], entry["base"]), base).labels
         shares = np.bincount(labels) / len(labels)
         repeats.append((labels[1:] == labels[:-1]).mean() - (shares**2).sum())
     assert abs(np.mean(repeats)) < 0.03

@@ -22,12 +22,12 @@ from baselines.report.html import write_report
 from baselines.report.report import run_report
 from baselines.run.predict import predict
 from leaderboard import publish, submit
-from oracle.estimate.from_logits import estimate
-from oracle.estimate.page import write_estimation
-from starter.build.build import build
+from starter.making.build import build
 from submission import Competition, write_predictions
 from submission.arrays import FloatArray, IntArray
 from submission.solution import solution_of
+from unseen.estimation.from_logits import estimate
+from unseen.estimation.page import write_estimation
 
 pytestmark = [needs_chromium, pytest.mark.slow, pytest.mark.usefixtures("few_training_images")]
 

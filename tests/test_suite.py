@@ -1,9 +1,8 @@
-"""About the tests: those of a scoring host load no torch, and none is passed over."""
+"""About the tests: those of a scoring host load no torch."""
 
 import os
 import subprocess
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -27,13 +26,3 @@ def test_the_tests_of_submission_and_leaderboard_load_no_torch(tmp_path):
     assert planned.returncode == 0, planned.stdout
     assert "SETUP    F competition" in planned.stdout
     assert "SETUP    S weights" not in planned.stdout
-
-
-def test_no_folder_of_tests_is_passed_over(request):
-    """By its name, as pytest does with `build` unless it is told otherwise."""
-    config = request.config
-    left_out = config.getini("norecursedirs")
-    folders = [path for top in config.getini("testpaths") for path in (ROOT / top).rglob("*/")]
-    names = {path.name for path in folders if path.is_dir() and path.name != "__pycache__"}
-    assert {"build", "studies"} <= names
-    assert [name for name in names if any(fnmatch(name, pattern) for pattern in left_out)] == []

@@ -12,8 +12,7 @@ from scipy.special import logsumexp
 
 from baselines.accuracy.entropy import entropies
 from baselines.contract.estimator import Estimator
-from starter.observing.observation import MetaTrain, Observation, Source
-from starter.observing.once import once
+from starter.observing.observation import MetaTrain, Observation, Source, once
 from starter.observing.temperature import temperature
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput

@@ -29,7 +29,7 @@ class Codebook:
 
         There are `prototypes` centres, or fewer if there are fewer distinct images. K-means starts from the
         images that `spread_out` picks, without any random draw: with random starts a difference of 1e-6 in
-        the features, as between two engines, sent BoP elsewhere (docs/decisions/0141).
+        the features, as between two engines, sent BoP elsewhere.
         """
         from sklearn.cluster import KMeans
 

@@ -5,8 +5,7 @@ Named after `CBPE` of the library NannyML (github.com/NannyML/nannyml).
 
 from sklearn.isotonic import IsotonicRegression
 
-from starter.observing.observation import Observation, Source
-from starter.observing.once import once
+from starter.observing.observation import Observation, Source, once
 
 
 def cbpe(target: Observation, source: Source) -> float:

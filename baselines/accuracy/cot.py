@@ -8,8 +8,7 @@ import math
 
 import numpy as np
 
-from starter.observing.observation import Observation, Source
-from starter.observing.once import once
+from starter.observing.observation import Observation, Source, once
 from starter.observing.temperature import scaled_probabilities, temperature
 from submission.arrays import FloatArray, IntArray
 

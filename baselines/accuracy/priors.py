@@ -9,37 +9,23 @@ Under label shift p(x | y) is unchanged, and p(y) changes from the source's prio
   Calibration is Hard-To-Beat at Label Shift Adaptation", ICML 2020, arXiv 1901.06852.
 - BBSE: Lipton, Wang & Smola, "Detecting and Correcting for Label Shift with Black Box Predictors", ICML 2018,
   arXiv 1802.03916.
-- RLLS: Azizzadenesheli, Liu, Yang & Anandkumar, "Regularized Learning for Domain Adaptation under Label
-  Shifts", ICLR 2019, arXiv 1903.09734. Code: github.com/Angie-Liu/labelshift.
 """
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky
-from scipy.optimize import minimize, minimize_scalar, nnls
-from scipy.sparse import csr_array
+from scipy.optimize import minimize, nnls
 from scipy.special import log_softmax, softmax
 
 from baselines.contract.estimator import Estimator
-from starter.observing.observation import MetaTrain, Observation, Source
-from starter.observing.once import once
+from starter.observing.observation import MetaTrain, Observation, Source, once
 from starter.observing.temperature import LOG_RANGE, temperature
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput
 
-PRIORS = ("em", "bbse", "rlls", "referee")
-"""EM on the classifier's calibrated probabilities, BBSE, RLLS, and EM on the referee's probabilities."""
+PRIORS = ("em", "bbse", "referee")
+"""EM on the classifier's calibrated probabilities, BBSE, and EM on the referee's probabilities."""
 NEAR = 1e-6
 """EM ends when the share of no class changes by this much."""
 MOST_STEPS = 10_000
-CHANCE, SHARE = 0.05, 0.01
-"""RLLS: probability with which its error bound fails, and the share of the bound that is the penalty."""
-LOG_RIDGE = (-14.0, 4.0)
-"""Range in which the decimal logarithm of the ridge that solves RLLS is sought."""
-ZERO = 1e-10
-"""Weights of RLLS nearer to 0 than this are 0."""
-ROUNDS, REFINED = 3, 3
-"""Rounds without progress that RLLS's solver waits, and steps in which it solves a linear equation."""
 LARGEST_BIAS = 20.0
 
 
@@ -134,83 +120,6 @@ def bbse_prior(predicted: IntArray, source: Source) -> FloatArray:
     return _normalised(weights, source)
 
 
-def rlls_prior(predicted: IntArray, source: Source) -> FloatArray:
-    """Returns RLLS's prior q (k,): BBSE's, shrunk towards the source's prior, the more so for few images.
-
-    q = pi w with w = 1 + theta, where theta >= -1 minimises |C theta - (mu - C 1)| + rho |theta| with
-    Euclidean norms, and rho = 0.01 * 3 (2 L / (3 n) + sqrt(2 L / n)) with L = log(2 k / 0.05), as in the
-    authors' code. The solutions are among those of ridge regressions, so the best ridge is sought.
-    """
-    joint, gram = _equations(source)
-    k = len(gram)
-    shares = predicted_shares(predicted, k)
-    bound = 2 * np.log(2 * k / CHANCE) / len(source.labels)
-    rho = SHARE * 3 * (bound / 3 + np.sqrt(bound))
-    above = np.ones(k, np.bool_)
-
-    def weights(log_ridge: float) -> FloatArray:
-        w = ridge_weights(joint, gram, shares, 10**log_ridge, above)
-        above[:] = w > 0  # where the next ridge begins
-        return w
-
-    def objective(log_ridge: float) -> float:
-        w = weights(log_ridge)
-        return float(np.linalg.norm(joint @ w - shares) + rho * np.linalg.norm(w - 1))
-
-    best = minimize_scalar(objective, bounds=LOG_RIDGE, method="bounded", options={"xatol": 1e-4})
-    return _normalised(weights(best.x), source)
-
-
-@once
-def _equations(source: Source) -> tuple[csr_array, FloatArray]:
-    """Returns the matrix C of `confusion`, which has few entries for many classes, and C' C (k, k)."""
-    joint = csr_array(confusion(source))
-    return joint, (joint.T @ joint).toarray()
-
-
-def ridge_weights(
-    joint: csr_array, gram: FloatArray, shares: FloatArray, ridge: float, above: NDArray[np.bool_]
-) -> FloatArray:
-    """Returns the w (k,) >= 0 that minimises |C w - mu|^2 + ridge |w - 1|^2.
-
-    By block principal pivoting (Kim & Park, "Fast Nonnegative Matrix Factorization: An Active-Set-Like Method
-    and Comparisons", SIAM J. Sci. Comput. 2011): of a guess which entries are above 0, all wrong ones are
-    corrected at once; if that does not help for some rounds, only the last one is, which always ends.
-
-    Args:
-        joint: C (k, k).
-        gram: C' C (k, k).
-        shares: mu (k,).
-        ridge: Penalty, above 0.
-        above: Guess of the entries that are above 0, bool (k,).
-    """
-    scale, fewest, patience = np.diagonal(gram) + ridge, len(gram) + 1, ROUNDS
-    while True:
-        w, slope = _stationary(joint, gram, shares, ridge, above)
-        wrong = np.where(above, -w, slope / scale) > ZERO
-        if not wrong.any():
-            return np.maximum(w, 0.0)
-        patience = ROUNDS if wrong.sum() < fewest else patience - 1
-        fewest = min(fewest, int(wrong.sum()))
-        above = above ^ (wrong if patience >= 0 else np.arange(len(wrong)) == np.flatnonzero(wrong)[-1])
-
-
-def _stationary(
-    joint: csr_array, gram: FloatArray, shares: FloatArray, ridge: float, above: NDArray[np.bool_]
-) -> tuple[FloatArray, FloatArray]:
-    """Returns the best w (k,) that is 0 except where `above`, and half the objective's descent there.
-
-    Normal equations lose digits for a small ridge, which steps from the exact descent bring back.
-    """
-    rows = np.flatnonzero(above)
-    factor = cholesky(gram[np.ix_(rows, rows)] + ridge * np.eye(len(rows)), lower=True, check_finite=False)
-    w = above.astype(np.float64)
-    for _ in range(REFINED):
-        slope = joint.T @ (shares - joint @ w) + ridge * (1 - w)
-        w[rows] += cho_solve((factor, True), slope[rows], check_finite=False)
-    return w, joint.T @ (shares - joint @ w) + ridge * (1 - w)
-
-
 def _normalised(weights: FloatArray, source: Source) -> FloatArray:
     """Returns pi w, divided by its sum; pi if all entries are 0."""
     pi = source_prior(source)
@@ -243,8 +152,6 @@ class UnderPrior(Estimator):
         """Returns the estimated class prior of the set, float64 (k,)."""
         if self.prior == "bbse":
             return bbse_prior(target.predicted, self.source_)
-        if self.prior == "rlls":
-            return rlls_prior(target.predicted, self.source_)
         if self.prior == "em":
             return em_prior(calibrated(target, self.calibration_), source_prior(self.source_))
         assert target.referee is not None

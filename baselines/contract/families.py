@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.observing.lazy import Lazy
-from starter.observing.observation import MetaTrain
+from starter.observing.observation import Lazy, MetaTrain
 
 FEWEST = 2
 """Smallest number of sets to train on in a fold."""

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from baselines.contract.estimator import PERCENTAGES, Estimator
-from starter.observing.observation import NEEDS, MetaTrain, ScoredMix, Seen
+from starter.observing.observation import MetaTrain, ScoredMix, Seen
 from submission import make_id
 from submission.errors import UnusableInput
 
@@ -37,7 +37,7 @@ def guarded(name: str, step: str, method: Estimator, track: str = "accuracy") ->
     except UnusableInput as error:
         raise UnusableInput(f"{name}: {error}") from error
     except (Exception, SystemExit) as error:
-        problem = told(error, folder_of(type(method))) + undeclared(method, error)
+        problem = told(error, folder_of(type(method)))
         check = f"unseen check-method {name}" + (" --track ood" if track == "ood" else "")
         raise UnusableInput(f"{name} fails in {step}: {problem}; run `{check}` for details") from error
 
@@ -144,22 +144,6 @@ def told(error: BaseException, folder: Path | None) -> str:
         frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == folder
     ]
     return f"{text} ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else text
-
-
-def undeclared(method: Estimator, error: BaseException) -> str:
-    """Returns advice to declare the fields that a failing method reads without having them in `needs`; or "".
-
-    Field names are searched in the compiled code of the method's own classes and of the functions in the
-    traceback; attributes of the method with such a name do not count.
-    """
-    own = [each for each in type(method).__mro__ if issubclass(each, Estimator) and not of_the_kit(each)]
-    codes = [member.__code__ for each in own for member in vars(each).values() if hasattr(member, "__code__")]
-    modules = {each.__module__ for each in own}
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    codes += [frame.f_code for frame in frames if frame.f_globals.get("__name__") in modules]
-    read = {name for code in codes for name in code.co_names}
-    missing = [name for name in NEEDS if name in read - {*method.reads} and not hasattr(method, name)]
-    return f"; declare needs = {(*method.needs, *missing)!r}" if missing else ""
 
 
 def of_the_kit(method_class: type) -> bool:

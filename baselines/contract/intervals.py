@@ -1,7 +1,7 @@
 """Prediction intervals by CV+ with a fold per family.
 
 Paper: Barber, Candes, Ramdas & Tibshirani, "Predictive Inference with the Jackknife+", Annals of Statistics
-2021. Residuals are scaled up for sets that are far from the meta-train sets (docs/decisions/0089).
+2021. Residuals are scaled up for sets that are far from the meta-train sets.
 """
 
 from collections.abc import Callable, Sequence

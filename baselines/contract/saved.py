@@ -18,8 +18,6 @@ from submission.files import replacing
 FORMAT = 1
 KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, Observation, ScoredMix, Source)}
 """The dataclasses that may be saved, without their callable fields (which render the images)."""
-FORMER = {"ScoredSource": Source}
-"""Dataclasses by their names in files of earlier releases."""
 State = Mapping[str, object]
 """State of a method: numbers, text, arrays, KINDS and classifiers; lists, tuples and dicts of these."""
 
@@ -124,4 +122,4 @@ def _unpacked(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         from starter.classifiers import classifier_of
 
         return classifier_of(_unpacked(value, arrays))
-    return {**KINDS, **FORMER}[kind](**_unpacked(value, arrays))
+    return KINDS[kind](**_unpacked(value, arrays))

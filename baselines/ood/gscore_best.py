@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from scipy.spatial import KDTree
 from scipy.special import ndtri
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import Ridge
@@ -41,8 +40,6 @@ SIZE = -1
 """Index of the column with log n in `evidence`."""
 EVEN = np.full(4, 0.5)
 """Weights of the corrections if there are too few mixes to fit weights."""
-USUAL = 0.9
-"""Share of mixes of left-out families whose distance from the others counts as usual."""
 
 
 def evidence(mix: FloatArray, reference: FloatArray, metric: str) -> FloatArray:
@@ -95,9 +92,7 @@ class GscoreBest(Measured):
     """A plug-in estimate plus corrections by ridge regression and boosted trees fitted to its error.
 
     The weights of the two corrections, in small and in large mixes, are fitted on left-out families: for
-    large mixes, and for some detectors and metrics, the estimate needs little correction. Far from the
-    meta-train mixes corrections may be wrong, so they are divided by the square of the distance over the
-    usual one (docs/decisions/0089).
+    large mixes, and for some detectors and metrics, the estimate needs little correction.
 
     The regressions are fitted to the meta-train mixes and to smaller mixes drawn from them, with IND shares
     in the range of the meta-train mixes; their metrics are known, since meta-train mixes say which images are
@@ -162,40 +157,23 @@ class GscoreBest(Measured):
     def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
         errors = targets - rows[:, 0]
         self.models_ = [model.fit(rows, errors) for model in self._models()]
-        self.scale_ = rows.mean(axis=0), np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0)
-        self.known_ = KDTree(self._scaled(rows))
-        self.weights_, self.usual_ = EVEN, np.inf
-        if len(rows) > FEWEST:
-            self.weights_, self.usual_ = self._weigh(rows, errors, families)
+        self.weights_ = self._weigh(rows, errors, families) if len(rows) > FEWEST else EVEN
 
     def _models(self) -> tuple[RegressorMixin, RegressorMixin]:
         return make_pipeline(StandardScaler(), Ridge(self.alpha)), lightgbm()
 
-    def _scaled(self, rows: FloatArray) -> FloatArray:
-        """Returns the evidence (m, 27), standardised by mean and standard deviation of the training mixes."""
-        return (rows - self.scale_[0]) / self.scale_[1]
-
-    def _weigh(
-        self, rows: FloatArray, errors: FloatArray, families: Sequence[frozenset[str]]
-    ) -> tuple[FloatArray, float]:
-        """Returns the weights (4,), >= 0, of the corrections that fit the errors on left-out families best.
-
-        Also returns the usual distance: a share `USUAL` of these mixes are within it of the nearest other
-        mix.
-        """
-        found, distances, scaled = np.zeros((len(rows), 2)), np.zeros(len(rows)), self._scaled(rows)
+    def _weigh(self, rows: FloatArray, errors: FloatArray, families: Sequence[frozenset[str]]) -> FloatArray:
+        """Returns the weights (4,), >= 0, that fit the errors on left-out families best."""
+        found = np.zeros((len(rows), 2))
         for fold in blocks(families):
             for column, model in enumerate(self._models()):
                 model.fit(rows[fold.train], errors[fold.train])
                 found[fold.test, column] = model.predict(rows[fold.test])
-            distances[fold.test] = KDTree(scaled[fold.train]).query(scaled[fold.test])[0]
-        return nnls(by_size(found, rows), errors)[0], float(np.quantile(distances, USUAL))
+        return nnls(by_size(found, rows), errors)[0]
 
     def _estimate(self, rows: FloatArray) -> FloatArray:
         found = np.column_stack([model.predict(rows) for model in self.models_])
-        distances = self.known_.query(self._scaled(rows))[0]
-        far = np.maximum(distances, self.usual_) / self.usual_ if 0 < self.usual_ < np.inf else 1.0
-        return rows[:, 0] + by_size(found, rows) @ self.weights_ / far**2
+        return rows[:, 0] + by_size(found, rows) @ self.weights_
 
 
 def by_size(corrections: FloatArray, rows: FloatArray) -> FloatArray:

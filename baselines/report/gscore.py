@@ -31,17 +31,17 @@ from baselines.ood.mixture_proportion import detection_metric
 from baselines.ood.scored import mix_scores, reference_scores
 from baselines.ood.ude import Ude
 from baselines.report.near_far import FLOOR, correlation, deviations, near_far_table
-from baselines.report.report import family_interval
 from starter.competition.cluster import Cluster
-from starter.competition.ood import open_detectors
 from starter.images.figure import new_figure, save_png
 from starter.observing.observation import MetaTrain
 from starter.sets.mix import LEAST
+from starter.tracks.ood.observe import open_detectors
 from submission import Competition
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import write_text
 from submission.metrics import deviation_floor
+from submission.scoretable import ALL, Families
 from submission.tracks import TRACKS
 
 ACROSS = 4
@@ -146,7 +146,8 @@ def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
         families = ["+".join(sorted(meta.families[i])) for fold in folds for i in fold.test]
         for method, prototype in OOD_BASELINES.items():
             errors = np.concatenate(_errors(prototype, meta, folds))
-            low, high = family_interval(100 * errors, families)
+            drawn = Families.of(families, [ALL] * len(families))
+            low, high = map(float, drawn.interval(100 * errors))
             rows.append((name, method, FAMILY, _rmse(errors), np.nan, low, high))
             if splits:
                 found = [_rmse(each) for each in _errors(prototype, meta, random_folds(meta, splits))]
@@ -399,9 +400,6 @@ def ablate(
         device: Device that runs the classifiers.
         only: Names of subjects; all if empty.
         cluster: Cluster that observes instead of this process.
-
-    Raises:
-        UnusableInput: the table or a subject does not exist, or the table takes no splits.
     """
     if table not in TABLES:
         raise UnusableInput(f"--table {table!r} is unknown; the Gscore paper has {', '.join(TABLES)}")

@@ -4,12 +4,12 @@ import base64
 import math
 from pathlib import Path
 
-from baselines.report.levels import level_figures, levels_csv, on_grid
 from baselines.report.panels import indicator_panel, prediction_panel
-from baselines.report.report import ALL, Line, Report
+from baselines.report.report import Line, Report
 from starter.competition.show import pictures
 from submission.files import write_text
 from submission.page import templates
+from submission.scoretable import ALL, cell
 
 PICTURED = 8
 """Number of images shown of each validation set."""
@@ -22,28 +22,23 @@ def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
 
     A section per subject has a chart and a table of the methods by group with intervals; for each method a
     panel of predicted against true values, and a panel of the indicator for a regression on one indicator;
-    and a table of the validation sets with pictures, truths, predictions and errors. If the sets are cells of
-    a grid of shifts, errors by level and by cell come first, and ``report_levels.csv`` is written too.
+    and a table of the validation sets with pictures, truths, predictions and errors.
     """
     page = templates(Path(__file__).parent)
     lines = report.lines()
     page.filters["place"] = lambda points, end: f"{98 * points / end:.1f}"
     page.tests["number"] = lambda value: not math.isnan(value)
-    levels = {subject: level_figures(report, subject) for subject in report.val} if on_grid(report) else {}
     text = page.get_template("template.html").render(
         competition=report.competition,
         names=report.competition.sets("val"),
         groups=report.groups,
         subjects=[_section(report, subject, lines) for subject in report.val],
-        levels=levels,
         pictures=[base64.b64encode(jpeg).decode() for jpeg in pictures(report.competition, "val", PICTURED)],
         pictured=PICTURED,
-        shown=_shown,
+        shown=cell,
     )
     html, table = folder / "report.html", folder / "report.csv"
     write_text(html, text)
-    if levels:
-        write_text(folder / "report_levels.csv", levels_csv(report))
     write_text(table, report.csv())
     return html, table
 
@@ -72,10 +67,6 @@ def _section(report: Report, subject: str, lines: list[Line]) -> dict[str, objec
         "predicted": {run.method: (100 * run.predicted).tolist() for run in runs},
         "errors": {run.method: (100 * run.predicted - true).tolist() for run in runs},
     }
-
-
-def _shown(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.2f}"
 
 
 def _span(report: Report, subject: str) -> str:

@@ -14,7 +14,7 @@ from baselines.contract.held_out import held_out
 from baselines.ood.scored import mix_scores, reference_scores
 from starter.detectors.metrics import deviation
 from starter.observing.observation import MetaTrain
-from starter.studies.failure_report import ood_kind
+from starter.studies.failure_study import ood_kind
 from submission.arrays import FloatArray
 from submission.metrics import deviation_floor
 from submission.tracks import TRACKS

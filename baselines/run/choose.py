@@ -38,7 +38,6 @@ SUMMARIES = {
     "rotation": "accuracy of a four-way rotation head; linear regression (Deng, Gould & Zheng 2021)",
     "doc": "source accuracy plus the difference of mean confidences (Guillory et al. 2021)",
     "doc-ts": "doc after temperature scaling on the source (Garg et al. 2022)",
-    "doc+lr": "doc's estimate; linear regression (Guillory et al. 2021)",
     "cbpe": "mean confidence after isotonic calibration on the source (NannyML)",
     "nuclear": "nuclear norm of the softmax matrix; linear regression (Deng et al. 2023)",
     "mano": "4-norm of the normalised logits; linear regression (Xie et al. 2024)",
@@ -46,13 +45,11 @@ SUMMARIES = {
     "cott": "share of images below the transport-cost threshold of the source (Lu et al. 2023)",
     "cott-em": "cott with the class prior that EM finds in the set (Saerens et al. 2002)",
     "cott-bbse": "cott with the class prior by BBSE (Lipton et al. 2018)",
-    "cott-rlls": "cott with the class prior by RLLS (Azizzadenesheli et al. 2019)",
     "cott-referee": "cott with the class prior that EM finds in the referee's probabilities",
     "cott-gate": "mean of cott and cott-em, weighted by how much of the set's distance the prior explains",
     "mlls": "expected accuracy under label shift; prior by EM with bias-corrected temperature "
     "(Alexandari et al. 2020)",
     "bbse": "expected accuracy under label shift; prior from the confusion matrix (Lipton et al. 2018)",
-    "rlls": "bbse with the prior shrunk towards the source's (Azizzadenesheli et al. 2019)",
     "mde": "meta-distribution energy, minus log n; linear regression (Peng et al. 2024)",
     "softmaxcorr": "cosine of the class correlation with the class prior; linear regression (Tu et al. 2024)",
     "dispersion": "distance between the mean features of predicted classes; linear regression "
@@ -62,7 +59,6 @@ SUMMARIES = {
     "gde": "agreement with the competition's other classifiers (Jiang et al. 2022)",
     "gde+lr": "gde's agreement; linear regression (Jiang et al. 2022)",
     "aline": "agreement-on-the-line with the competition's other classifiers (Baek et al. 2022)",
-    "aline-heads": "agreement-on-the-line with random heads of the classifier (Saxena et al. 2024)",
     "agreement": "agreement with the referee, plus accuracy minus agreement on the source (as gde)",
     "frap": "share above a threshold, for the classifier fused with the referee (FRAP 2026)",
     "fused": "expected accuracy by classifier and referee together, with the class prior by EM",
@@ -116,9 +112,6 @@ def choose(
         kit: Methods of the kit by name.
         track: Track whose table of features a regressor learns from.
         called: Name of each method in this run, in the same order; `names` if empty.
-
-    Raises:
-        UnusableInput: a method does not exist, two methods have the same name, or a setting does not fit.
     """
     if called and len(called) != len(names):
         raise UnusableInput(f"give --as once per METHOD, in the same order: {len(names)}, not {len(called)}")
@@ -136,11 +129,7 @@ def choose(
 
 
 def check_name(own: str, name: str, kit: Collection[str]) -> None:
-    """Check the name of a method in a run, after which a file is named.
-
-    Raises:
-        UnusableInput: the name cannot be that of a file, or is that of another method of the kit.
-    """
+    """Check the name of a method in a run, after which a file is named."""
     if not re.fullmatch(r"[\w(][\w.,=()+ -]{0,99}", own):
         raise UnusableInput(f"{own!r} cannot name a method: use letters, digits and any of . , = ( ) + - _")
     if own in kit and own != name:
@@ -164,9 +153,6 @@ def choose_for(
         kit: Methods of the kit by name.
         expensive: Reason why a method runs only if it is named, by method.
         called: Name of each method in this run, in the same order; `names` if empty.
-
-    Raises:
-        UnusableInput: as `choose`, or a named method needs a field that the competition does not have.
     """
     left_out: dict[str, str] = {}
     if not names:
@@ -203,9 +189,6 @@ def parsed(settings: Iterable[str]) -> Settings:
 
     >>> parsed(["ora-a.iterations=2000", "my_method:MyMethod.kind=plain"])
     {'ora-a': {'iterations': 2000}, 'my_method:MyMethod': {'kind': 'plain'}}
-
-    Raises:
-        UnusableInput: a line is not of that form.
     """
     found: Settings = {}
     for setting in settings:
@@ -224,12 +207,7 @@ def parsed(settings: Iterable[str]) -> Settings:
 
 
 def set_parameters(methods: Mapping[str, Estimator], settings: Mapping[str, Mapping[str, object]]) -> None:
-    """Set parameters (method -> parameter -> value) in place; `fit` checks their range.
-
-    Raises:
-        UnusableInput: a method was not chosen or has no such parameter, or a value has another type or is not
-            finite.
-    """
+    """Set parameters (method -> parameter -> value) in place; `fit` checks their range."""
     for method, values in settings.items():
         if method not in methods:
             raise UnusableInput(

@@ -23,9 +23,6 @@ def methods_given(
         given: One method or several; a mapping gives their names.
         kit: Methods of the kit by name.
         track: Track whose table of features a regressor learns from.
-
-    Raises:
-        UnusableInput: a method does not exist or has another type, or two methods have the same name.
     """
     found: dict[str, Estimator] = {}
     if isinstance(given, Mapping):
@@ -46,11 +43,7 @@ def methods_given(
 
 
 def method_of(given: Given, kit: Mapping[str, Estimator], track: str) -> Estimator:
-    """Returns the argument as a method.
-
-    Raises:
-        UnusableInput: the argument is not a method.
-    """
+    """Returns the argument as a method."""
     if isinstance(given, str):
         return choose([given], [], kit, track)[given]
     if isinstance(given, Estimator):

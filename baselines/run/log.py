@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -12,15 +13,22 @@ from filelock import FileLock
 from baselines.contract.estimator import Estimator
 from baselines.run.choose import own_parameters
 from submission import Competition
-from submission.files import read_text, write_text
+from submission.files import read_text, sha256, write_text
+from submission.predicted import RUNS
 
-RUNS = "runs.csv"
-HEADER = ("time", "method", "parameters", "seed", "score", "note")
+HEADER = ("time", "method", "parameters", "seed", "score", "note", "files")
 SEEDS = ("seed", "random_state")
 MOST_BYTES = 1 << 26
 
 
-def log_run(competition: Competition, name: str, method: Estimator, score: float, note: str = "") -> Path:
+def log_run(
+    competition: Competition,
+    name: str,
+    method: Estimator,
+    score: float,
+    note: str = "",
+    files: Iterable[Path] = (),
+) -> Path:
     """Add a run to ``runs.csv``, atomically, even if several processes write at the same time.
 
     Args:
@@ -29,6 +37,7 @@ def log_run(competition: Competition, name: str, method: Estimator, score: float
         method: The method; its parameters are written as JSON, and the seed also in a column of its own.
         score: RMSE in points on the validation sets; nan, which is written as "", without such sets.
         note: Remark of the user.
+        files: Files of predictions that the run wrote, whose SHA-256 the line records.
 
     Returns:
         The path of the file.
@@ -43,6 +52,7 @@ def log_run(competition: Competition, name: str, method: Estimator, score: float
         "seed": " ".join(map(str, seeds)),
         "score": "" if math.isnan(score) else f"{score:.4f}",
         "note": " ".join(note.split()),
+        "files": json.dumps({path.relative_to(competition.root).as_posix(): sha256(path) for path in files}),
     }
     with FileLock(path.with_name(f".{RUNS}.lock")):
         before = read_text(path, MOST_BYTES) if path.exists() else ",".join(HEADER) + "\n"

@@ -10,12 +10,10 @@ from sklearn.base import clone
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.guard import fitted, of_the_kit, predict_each, unchanged
 from baselines.run.log import log_run
-from starter.competition.cluster import Cluster
-from starter.competition.subjects import open_subjects
-from starter.competition.worker import Work, subjects
+from starter.competition.cluster import Cluster, Work, subjects
 from starter.observing.observation import MetaTrain, Seen
-from submission import Competition, UnusableInput, score_validation, write_predictions
-from submission.predicted import keep_hash
+from starter.tracks.tracks import open_subjects
+from submission import Competition, score_validation, write_predictions
 
 FOLDERS = {"test": "submissions", "val": "validation"}
 """Folders for the predictions of each part, inside the competition's folder."""
@@ -40,8 +38,8 @@ def predict(
     predictions are complete. If a method fails, the files of earlier methods exist, and it has none.
 
     Args:
-        competition: An opened competition. Nothing below ``private/`` is read; in an organizer's copy the
-            hashes of the files are recorded there, so that the leaderboard recognises them.
+        competition: An opened competition. Nothing below ``private/`` is read. ``runs.csv`` records the
+            hashes of the files, so that the leaderboard recognises them.
         methods: Prototypes by name; each is cloned before it is fitted.
         device: Device that runs the classifiers.
         progress: True to show progress bars.
@@ -51,9 +49,6 @@ def predict(
 
     Returns:
         For each method, {"test": file, "val": file}; "val" is missing if there are no validation sets.
-
-    Raises:
-        UnusableInput: a method fails; the message names it, the subject or set, and the line of its code.
     """
     needs = asked(methods.values(), competition)
     written = {}
@@ -61,7 +56,7 @@ def predict(
         written[name] = _write(competition, name, found)
         on_val = written[name].get("val")
         score = score_validation(competition, on_val).rmse if on_val else math.nan
-        log_run(competition, name, methods[name], score, note)
+        log_run(competition, name, methods[name], score, note, written[name].values())
     return {name: written[name] for name in methods}
 
 
@@ -97,22 +92,16 @@ def _sent(
     sent = {name: clone(method) for name, method in methods.items()}  # without what one may have learnt
     jobs = [(name, method, subject) for name, method in sent.items() for subject in competition.subjects]
     found: dict[str, dict[str, Parts]] = {name: {} for name in methods}
-    for number, done in cluster.each(competition, needs, device, fitted_there, jobs, "predict"):
+    for number, value in cluster.each(competition, needs, device, fitted_there, jobs, "predict"):
         name, _, subject = jobs[number]
-        if done.problem:
-            raise UnusableInput(done.problem)
-        found[name][subject] = done.value
+        found[name][subject] = value
         if len(found[name]) == len(competition.subjects):
             inorder = [found[name][each] for each in competition.subjects]
             yield name, {part: {k: v for each in inorder for k, v in each[part].items()} for part in FOLDERS}
 
 
 def fitted_there(work: Work, name: str, prototype: Estimator, subject: str) -> Parts:
-    """Returns the predictions of a method for one subject, on a worker of a cluster.
-
-    Raises:
-        UnusableInput: the method fails.
-    """
+    """Returns the predictions of a method for one subject, on a worker of a cluster."""
     chosen = subjects(work)[subject]
     sets = {part: chosen.observations(part, progress=False) for part in FOLDERS}
     return predictions(name, prototype, {subject: (chosen.meta_train(progress=False), sets)})
@@ -134,11 +123,7 @@ def observe_parts(
 
 
 def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -> Parts:
-    """Returns the predictions of each part by id; the method gets one set at a time.
-
-    Raises:
-        UnusableInput: the method, called `name` on the command line, fails.
-    """
+    """Returns the predictions of each part by id; the method gets one set at a time."""
     values: Parts = {part: {} for _, parts in observed.values() for part in parts}
     for subject, (meta, parts) in observed.items():
         with unchanged(name, prototype, meta):
@@ -165,5 +150,4 @@ def _write(
         if predictions:
             paths[part] = competition.root / FOLDERS[part] / file_name(method)
             write_predictions(paths[part], predictions)
-            keep_hash(competition, paths[part])
     return paths

@@ -33,10 +33,6 @@ def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool =
     """Write ``<name>.py`` with a complete method into `folder`, and return its path.
 
     With `sklearn` the file holds a scikit-learn pipeline, ``<name>:model``.
-
-    Raises:
-        UnusableInput: `name` is not a module name in lower case, is a keyword of Python or hides another
-            module; or the file exists, or the track is unknown.
     """
     if track not in TEMPLATES:
         raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(TEMPLATES)}")
@@ -72,11 +68,6 @@ def load_method(spec: str, track: str = "accuracy") -> Estimator:
     ``module:name`` of a scikit-learn regressor, or of a pipeline that ends in one, is returned as a method on
     the track's table of features. The working folder is appended at the end of the import path, so that a
     file there cannot replace an installed module.
-
-    Raises:
-        UnusableInput: the module or class does not exist, the import fails, the class is no Estimator, its
-            constructor fails or does not store its arguments, or `needs` has a name that is no field of an
-            Observation.
     """
     module_name, _, name = spec.partition(":")
     if not module_name or not name:

@@ -73,10 +73,6 @@ def verify_entry(
         tolerance: Largest difference at which two predictions count as equal, a fraction in [0, 1).
         device: Device that runs the classifiers.
         progress: True to show progress bars.
-
-    Raises:
-        InvalidSubmission: the file breaks the format.
-        UnusableInput: the file cannot be read, the tolerance is out of range, or the method fails.
     """
     if not 0 <= tolerance < 1:
         raise UnusableInput(f"--tolerance must be a fraction, 0 or more and below 1, got {tolerance}")

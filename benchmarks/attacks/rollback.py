@@ -1,134 +1,99 @@
-"""An old, lost or half-copied ledger, and a zip that is none once it is kept: what the referee makes of them.
+"""Eight ways to put an older ledger in place of the newest: each must be refused.
 
 python benchmarks/attacks/rollback.py
 
-Rolled back: `ledger.sqlite` is put back as it was, deleted, or copied without its write-ahead log, and then
-submitted to, chosen from, corrected and published. Each must stop, name what is missing, and write nothing.
-Prefixed zip: bytes before a zip, under four names; then `rescore`, `history`, `verify` and the board must
-still read everything. Backup: what it restores must be what was there. Exit code 1 where one fails.
+Team A and Team B submit, the board is published, and the ledger is put back, in part with what was published
+removed or replaced. Every command must then stop with exit code 2 and write nothing. Exit code 1 otherwise.
 """
 
-import io
 import shutil
 import sqlite3
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from kill import make, now
+from contest import handed_in, make, now, unseen
 
-from leaderboard import Ledger, backup, history, publish, rescore, select, submit, verify
-from submission import Competition, InvalidSubmission, UnusableInput, write_predictions
+from leaderboard import backup, publish, submit
+from leaderboard.ledger import ledger_path
+from submission import Competition
 
-NAMES = ("mine.zip", "mine.csv", "answer.txt", "mine")
-Damage = Callable[[Path, bytes, bytes], None]
-"""What is done to the ledger's file, given as it was before the last rows, in whole and without its log."""
-DAMAGES: dict[str, Damage] = {
-    "rolled back": lambda path, old, unlogged: _put(path, old),
-    "deleted": lambda path, old, unlogged: _put(path, None),
-    "copied without its log": lambda path, old, unlogged: _put(path, unlogged),
+
+def without(competition: Competition, pattern: str) -> None:
+    """Remove published files."""
+    for path in competition.root.glob(pattern):
+        path.unlink()
+
+
+def cut(competition: Competition) -> None:
+    """Remove the newest rows and the record of what was published with SQL."""
+    with sqlite3.connect(ledger_path(competition)) as connection:
+        connection.executescript(
+            "DROP TRIGGER no_delete; DELETE FROM events WHERE number > 2; DELETE FROM heads;"
+        )
+
+
+def older(competition: Competition) -> None:
+    """Put the ledger of before the second submission back."""
+    shutil.copy(competition.root / "older.sqlite", ledger_path(competition))
+
+
+def restored(competition: Competition) -> None:
+    """Unpack a backup of before the second submission."""
+    shutil.unpack_archive(competition.root / "backup.zip", competition.root)
+
+
+ATTACKS: dict[str, Callable[[Competition], object]] = {
+    "an older file": older,
+    "an older backup": restored,
+    "no file": lambda competition: ledger_path(competition).unlink(),
+    "an empty file": lambda competition: ledger_path(competition).write_bytes(b""),
+    "rows cut by SQL": cut,
+    "an older file, and no board": lambda each: (older(each), without(each, "leaderboard*")),
+    "an older file, and no receipts": lambda each: (older(each), without(each, "receipts/*")),
+    "an older file, a row of another team added, its receipt kept": lambda competition: (
+        older(competition),
+        without(competition, "leaderboard*"),
+        unseen("score", competition.root, competition.root / "b.csv", "--team", "C").communicate(),
+    ),
 }
-COMMANDS: dict[str, Callable[[Competition, Path], object]] = {
-    "submit": lambda competition, file: submit(competition, file, "C", now),
-    "select": lambda competition, file: select(competition, "A", [1], now),
-    "rescore": lambda competition, file: rescore(competition, {"one/test_0001": 0.75}, (), "r", now),
-    "publish": lambda competition, file: publish(competition),
-}
 
 
-def _put(path: Path, data: bytes | None) -> None:
-    for name in ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"):
-        path.with_name(name).unlink(missing_ok=True)
-    if data is not None:
-        path.write_bytes(data)
-
-
-def entered(root: Path) -> tuple[Competition, Path, bytes, bytes]:
-    """A competition with three submissions, a file to hand in, and the ledger before the last two rows."""
-    competition, file = make(root), root.with_name("mine.csv")
-    write_predictions(file, dict.fromkeys(competition.ids("test"), 0.5))
-    path = competition.private / "ledger.sqlite"
-    submit(competition, file, "A", now)
-    old = path.read_bytes()
-    submit(competition, file, "B", now)
-    reader = sqlite3.connect(path, isolation_level=None)
-    reader.execute("BEGIN")
-    reader.execute("SELECT count(*) FROM events").fetchone()  # the log is not folded into the file meanwhile
-    submit(competition, file, "B", now)
+def refused(attack: Callable[[Competition], object], folder: Path) -> bool:
+    """Returns True if every command stops after the attack, and writes nothing."""
+    competition = make(folder / "contest", sets=24)
+    submit(competition, handed_in(competition, competition.root / "a.csv", 1), "A", now)
+    shutil.copy(ledger_path(competition), competition.root / "older.sqlite")
+    backup(competition, competition.root / "backup.zip")
+    submit(competition, handed_in(competition, competition.root / "b.csv", 2), "B", now)
     publish(competition)
-    unlogged = path.read_bytes()
-    reader.close()
-    return competition, file, old, unlogged
-
-
-def rollback(folder: Path) -> tuple[int, int]:
-    """How many commands stopped and wrote nothing, and of how many."""
-    stopped = 0
-    for index, damage in enumerate(DAMAGES.values()):
-        competition, file, old, unlogged = entered(folder / str(index) / "contest")
-        damage(competition.private / "ledger.sqlite", old, unlogged)
-        for command in COMMANDS.values():
-            before = _files(competition.root)
-            try:
-                command(competition, file)
-            except UnusableInput as error:
-                stopped += "but none for" in str(error) and _files(competition.root) == before
-        assert verify(competition).problems
-    return stopped, len(DAMAGES) * len(COMMANDS)
-
-
-def _files(root: Path) -> dict[Path, bytes]:
-    files = (path for path in root.rglob("*") if path.is_file())
-    return {path: path.read_bytes() for path in files if not path.name.endswith(("-wal", "-shm"))}
-
-
-def prefixed(folder: Path) -> int:
-    """How many names of a prefixed zip were refused, with the past readable afterwards."""
-    refused = 0
-    for index, name in enumerate(NAMES):
-        competition = make(folder / str(index) / "contest")
-        file = folder / str(index) / name
-        write_predictions(file.with_name("plain.csv"), dict.fromkeys(competition.ids("test"), 0.5))
-        stream = io.BytesIO()
-        with zipfile.ZipFile(stream, "w") as archive:
-            archive.write(file.with_name("plain.csv"), "mine.csv")
-        file.write_bytes(b"MZ" + stream.getvalue())
-        try:
-            submit(competition, file, "A", now)
-        except InvalidSubmission:
-            submit(competition, file.with_name("plain.csv"), "B", now)
-            done = rescore(competition, {"one/test_0001": 0.75}, (), "r", now)
-            statuses = [line.entry.status for line in history(competition)]
-            whole = not verify(competition).problems and len(publish(competition).standings) == 1
-            refused += whole and done.entries == 1 and statuses == ["invalid", "scored"]
-    return refused
-
-
-def restored(folder: Path) -> bool:
-    """Whether a backup gives back every row and file, and the ledger goes on."""
-    competition, file, *_ = entered(folder / "contest")
-    rows = Ledger(competition.private / "ledger.sqlite").rows()
-    backup(competition, folder / "backup.zip")
-    shutil.rmtree(competition.private)
-    with zipfile.ZipFile(folder / "backup.zip") as archive:
-        archive.extractall(competition.root)
-    same = Ledger(competition.private / "ledger.sqlite").rows() == rows and not verify(competition).problems
-    return same and submit(competition, file, "C", now).number == 4
+    attack(competition)
+    before = {path: path.read_bytes() for path in competition.root.rglob("*") if path.is_file()}
+    codes = []
+    for arguments in (
+        ("score", competition.root, competition.root / "b.csv", "--team", "C"),
+        ("select", competition.root, "--team", "A", 1),
+        ("rescore", competition.root, "--void", "test_0002", "--reason", "r"),
+        ("leaderboard", competition.root),
+        ("verify", competition.root),
+    ):
+        process = unseen(*arguments)
+        process.communicate()
+        codes.append(process.returncode)
+    after = {path: path.read_bytes() for path in competition.root.rglob("*") if path.is_file()}
+    return set(codes) == {2} and after == before
 
 
 def main() -> None:
-    """Attack and print."""
-    with tempfile.TemporaryDirectory() as name:
-        stopped, of = rollback(Path(name) / "rollback")
-        refused = prefixed(Path(name) / "prefixed")
-        (Path(name) / "backup").mkdir()
-        back = restored(Path(name) / "backup")
-    print(f"{stopped} of {of} commands on a ledger that lacks a row stopped and wrote nothing")
-    print(f"{refused} of {len(NAMES)} prefixed zips were refused and left the past readable")
-    print(f"a backup {'restored' if back else 'did not restore'} every row and file")
-    sys.exit(int(not (stopped == of and refused == len(NAMES) and back)))
+    kept = 0
+    for name, attack in ATTACKS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            stopped = refused(attack, Path(folder))
+        kept += stopped
+        print(f"{'refused ' if stopped else 'ACCEPTED'}  {name}")
+    print(f"{kept} of {len(ATTACKS)} rollbacks refused")
+    sys.exit(kept < len(ATTACKS))
 
 
 if __name__ == "__main__":

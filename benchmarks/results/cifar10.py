@@ -18,12 +18,12 @@ from sklearn.base import clone
 
 from baselines import BASELINES
 from baselines.run.predict import predict
-from leaderboard import publish, results
-from leaderboard.board.results import read_methods
+from leaderboard import organizer_table, publish
+from leaderboard.publish import read_methods
 from oracle import ORACLES
-from starter.build.build import build
-from starter.build.settings import AccuracyPlan, Settings
+from starter.making.build import build
 from starter.observing.observation import unmet
+from starter.tracks.accuracy.settings import AccuracySettings
 from submission import Competition
 from submission.scoring import read_targets, score_rows
 from submission.solution import solution_of
@@ -43,17 +43,17 @@ GROUPS = ("seen", "unseen", "natural", "natural-few")
 PEERS = ("resnet56_peer", "repvgg_a0")
 
 
-def settings(peers: bool = False) -> Settings:
+def settings(peers: bool = False) -> AccuracySettings:
     """200 meta-train sets of 1,000; 4 natural validation sets; 7 natural, 8 seen and 12 unseen test sets."""
     natural = real.data() / "natural.zip"
-    return Settings(
+    return AccuracySettings(
         source=str(real.data() / "cifar10.zip"),
         classifiers=(real.weights(), *(real.weights(name) for name in PEERS if peers)),
         train_sets=200,
         val_sets=0,
         test_sets=20,
         set_size=1000,
-        plan=AccuracyPlan(val_from=tuple(str(natural / name) for name in VALIDATION)),
+        val_from=tuple(str(natural / name) for name in VALIDATION),
         test_from=tuple(str(natural / name) for name in TEST),
         precision="bfloat16",
     )
@@ -75,7 +75,7 @@ def outside(competition: Competition) -> str:
 def by_classifier(competition: Competition) -> list[dict[str, object]]:
     """A line for each method and classifier: RMSE in points over all test sets, and over each group."""
     rows, lines = solution_of(competition), []
-    for method, predictions in read_methods(competition).predictions.items():
+    for method, predictions in read_methods(competition)[0].items():
         for subject in competition.subjects:
             own = [row for row in rows if row.subject == subject]
             groups = {group: [row for row in own if row.group == group] for group in GROUPS}
@@ -106,7 +106,7 @@ def main() -> None:
         print(*lines, sep="\n")
         return
     publish(competition)
-    table = results(competition).table(markdown=True)
+    table = organizer_table(competition, markdown=True)
     if options.write:
         record_markdown("accuracy-methods", table)
     print(table)

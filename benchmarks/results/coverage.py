@@ -22,9 +22,9 @@ from syp import competition_of, keys_of
 from baselines import BASELINES, Estimator
 from baselines.contract.families import folds, subset
 from baselines.contract.intervals import Remoteness
-from starter.competition.accuracy import ClassifierSubject
-from starter.competition.sets import PublicSets
 from starter.observing.observation import MetaTrain, Observation
+from starter.tracks.accuracy.observe import ClassifierSubject
+from starter.tracks.sets import PublicSets
 from submission import make_id
 from submission.scoring import read_targets
 

@@ -33,13 +33,13 @@ from syp import ORACLE, RATES
 import unseen
 from baselines import BASELINES, Estimator
 from baselines.run.predict import predict
-from leaderboard.board.results import read_methods
+from leaderboard.publish import read_methods
 from oracle import ORACLES
-from starter.build.accuracy import DEFAULT_NEEDS
-from starter.build.build import build
-from starter.build.presets import preset
-from starter.build.settings import AccuracyPlan, Settings
+from starter.making.build import build
+from starter.making.presets import preset
 from starter.observing.observation import unmet
+from starter.tracks.accuracy.settings import AccuracySettings
+from starter.tracks.tracks import TRACKS
 from submission import Competition
 from submission.scoring import read_targets, score_rows
 from submission.solution import solution_of
@@ -56,22 +56,19 @@ PAPER = {
 """RMSE of SYP's table 1 on its 40 validation sets, by classifier."""
 
 
-def settings(classifier: str, engine: str, precision: str) -> Settings:
+def settings(classifier: str, engine: str, precision: str) -> AccuracySettings:
     """The preset's, with images and weights from FOLDER."""
     given = dict(preset("datacv2023", "accuracy"))
     natural = real.data() / "natural.zip"
-    plan = AccuracyPlan(
-        datacv_splits=bool(given.pop("datacv_splits")),
-        val_from=tuple(str(natural / name) for name in VALIDATION),
-    )
     given |= {
         "source": str(real.data() / "cifar10.zip"),
         "classifiers": (real.weights(classifier),),
+        "val_from": tuple(str(natural / name) for name in VALIDATION),
         "test_from": tuple(str(natural / name) for name in TEST),
         "engine": engine,
         "precision": precision,
     }
-    return Settings.model_validate({**given, "plan": plan})
+    return AccuracySettings.model_validate(given)
 
 
 @contextmanager
@@ -99,7 +96,7 @@ def observed(competition: Competition, names: list[str]) -> dict[str, Estimator]
     methods = {
         name: clone(method)
         for name, method in {**BASELINES, **ORACLES}.items()
-        if set(method.needs) <= set(DEFAULT_NEEDS)
+        if set(method.needs) <= set(TRACKS["accuracy"].needs)
         and not unmet(method.needs, competition)
         and (name in names if names else not dear[name])
     }
@@ -124,8 +121,8 @@ def run(folder: Path, classifier: str, options: argparse.Namespace) -> None:
 def scores(competition: Competition) -> list[dict[str, object]]:
     """A line for each method and classifier: RMSE in points, on the validation sets and on each group."""
     rows, lines = solution_of(competition), []
-    found = read_methods(competition)
-    for method, predictions in found.predictions.items():
+    found, _ = read_methods(competition)
+    for method, predictions in found.items():
         for subject in competition.subjects:
             own = [row for row in rows if row.subject == subject]
             papers = PAPER.get(method, (None, None))[CLASSIFIERS.index(subject)]

@@ -32,12 +32,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import unseen
-from oracle.estimate.images import Asked, estimate_sets
-from starter.build.referees import load_referees
 from starter.images.imageset import ImageSet
+from starter.making.referees import load_referees
 from starter.sets.recipe import draw_recipes
 from starter.sources.oodsets import CIFAR10
 from starter.sources.sources import load_images
+from unseen.estimation.images import Asked, estimate_sets
 
 NETWORKS = ("resnet56", "repvgg_a0")
 LABELLED = 2000

@@ -25,7 +25,6 @@ from baselines.contract.families import Fold
 from baselines.contract.held_out import family_folds, held_out, random_folds
 from baselines.ood.plugin import Plugin
 from baselines.report.gscore import SPLIT, TABLES, write_table
-from starter.build.mixes import SHARES
 from starter.classifiers import load_classifier
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import DETECTION_METRICS, true_metric
@@ -37,7 +36,8 @@ from starter.sets.mix import LEAST, POOL, Mix, family
 from starter.sets.rendering import FromRecipe
 from starter.sources.oodsets import load_ood_sets, without_shared
 from starter.sources.sources import load_source
-from submission.metrics import noise_floor
+from starter.tracks.ood.settings import SHARES
+from submission.metrics import deviation_floor
 
 SIZES = (50, 100, 200, 400, 800)
 PAPER_SIZE = 800
@@ -215,7 +215,9 @@ def paper_table(pools: Pools) -> str:
             rows.setdefault(name, []).append(rmse(errors(method, meta, test, parts)))
         if pools.metric.startswith("fpr"):
             sizes = [int(ood.sum()) for ood in test.ood]
-            rows.setdefault("noise floor", []).append(noise_floor(test.targets, sizes))
+            rows.setdefault("noise floor", []).append(
+                deviation_floor(np.sqrt(test.targets * (1 - test.targets) / sizes))
+            )
     return table(
         {k: [*values, float(np.mean(values))] for k, values in rows.items()}, [*pools.scores, "mean"]
     )

@@ -4,7 +4,7 @@
 
 Errors are normal or Student's t with 5 degrees of freedom; families have 1 to 8 errors, a fifth of them three
 times as many; a share of the errors' variance is common to a family. Beside the kit's interval
-(`submission.intervals`) stands the percentile bootstrap over families, the kit's interval before. A cell is
+(`submission.metrics`) stands the percentile bootstrap over families, the kit's interval before. A cell is
 the coverage and, behind it, the median width as a multiple of the true RMSE.
 """
 
@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pages import record
 
-from submission.intervals import rmse_interval
+from submission.metrics import rmse_interval
 
 FAMILIES = (6, 10, 24, 48)
 SHARED = (0.25, 0.5, 0.75, 1.0)

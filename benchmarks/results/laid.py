@@ -12,17 +12,24 @@ than those that are reported: --first 10 --part meta_base.
 """
 
 import argparse
+import tempfile
 import time
 from pathlib import Path
 
 import pandas as pd
 
-from starter.encoders.embedded import embedded_encoder
-from starter.encoders.two_tower import TwoTowerEncoder
-from starter.shift.laid import MARGIN, STEPS, text_pca, train_laid
-from starter.shift.prompts import caption_prompts, choose_prompts
+from starter.encoders.two_tower import TwoTowerEncoder, embedded_encoder
+from starter.shift.laid import (
+    MARGIN,
+    STEPS,
+    Decompose,
+    caption_prompts,
+    choose_prompts,
+    text_pca,
+    train_laid,
+)
 from starter.sources.sources import load_source
-from starter.studies.zeroshot import Decomposition, describe, shown_sets, zero_shot_table
+from starter.studies.zeroshot import labelled_sets, zero_shot_table, zero_shot_text
 
 
 def encoder_of(options: argparse.Namespace, seed: int) -> TwoTowerEncoder:
@@ -30,7 +37,7 @@ def encoder_of(options: argparse.Namespace, seed: int) -> TwoTowerEncoder:
     if options.encoder is not None:
         return TwoTowerEncoder.load(options.encoder)
     started, busy = time.perf_counter(), time.process_time()
-    found = embedded_encoder(options.keep / f"encoder-{seed}.safetensors" if options.keep else None, seed)
+    found = embedded_encoder((options.keep or Path(tempfile.mkdtemp())) / f"encoder-{seed}.safetensors", seed)
     spent = time.process_time() - busy
     print(f"encoder: {time.perf_counter() - started:.0f} s, {spent:.0f} s of a processor's time")
     return found
@@ -43,14 +50,14 @@ def figures(options: argparse.Namespace, seed: int) -> pd.DataFrame:
     if options.all_meanings:
         prompts = caption_prompts(encoder.phrases, seed)
     texts = prompts.features(encoder)
-    parted: dict[str, Decomposition] = {"PCA": text_pca(texts)}
+    parted: dict[str, Decompose] = {"PCA": text_pca(texts)}
     for margin in options.margin:
         found = train_laid(texts, encoder.name, seed, options.steps, margin)
-        parted[f"LAID {margin:g}"] = found
+        parted[f"LAID {margin:g}"] = found.decompose
         print(f"margin {margin:g}: largest |W'W - I| {found.error:.1e}")
-    shown = shown_sets(splits, {}, seed, options.part)
-    table = zero_shot_table(encoder, prompts.plain(splits.classes), shown, parted)
-    print(f"seed {seed}, {encoder.name}\n{describe(table)}\n")
+    sets = labelled_sets(splits, {}, seed, options.part)
+    table = zero_shot_table(encoder, prompts.plain(splits.classes), sets, parted)
+    print(f"seed {seed}, {encoder.name}\n{zero_shot_text(table)}\n")
     means = table.groupby(["part", "method"], sort=False)["acc1"].mean()
     whole = means["whole", ""]
     rows = [(100 * (whole - means["semantic", name]), means["covariate", name] / whole) for name in parted]

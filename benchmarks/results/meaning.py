@@ -31,16 +31,16 @@ from tqdm import tqdm
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc, detection_error, fpr
 from starter.images.imageset import ImageSet
-from starter.meaning.assign import T40, T45, T50, prune, similarity_benchmark
-from starter.meaning.images import load_class_images
-from starter.meaning.labels import load_classes
-from starter.meaning.manifest import ClassEntry
-from starter.meaning.wordnet import load_wordnet
 from starter.observing import Observation, Source
 from starter.observing.cache import Cache
 from starter.observing.observe import Observer, observe_all
 from starter.sets.rendering import FromRecipe
 from starter.studies.failure import Scored, auroc_table, differences_table, misclassification_table
+from starter.wordnet.assign import T40, T45, T50, prune, similarity_benchmark
+from starter.wordnet.images import load_class_images
+from starter.wordnet.labels import load_classes, match_classes
+from starter.wordnet.manifest import ClassEntry
+from starter.wordnet.wordnet import load_wordnet
 
 CANDIDATES = ("tiny_imagenet", "cifar100")
 COMPARED = {"msp": "MSP", "ts": "TS", "mls": "MLV", "odin": "ODIN", "ip_ts_mls": "IP+TS+MLV", "oodl": "OODL"}
@@ -57,8 +57,8 @@ METRICS: dict[str, Metric] = {"FPR@95": fpr, "detection error": detection_error,
 def manifests(data: Path) -> dict[str, list[ClassEntry]]:
     """The candidates' classes under each benchmark, in one order."""
     wordnet = load_wordnet()
-    known = load_classes("cifar10").match(wordnet)
-    pool = [load_classes(str(data / f"{name}.zip")).match(wordnet) for name in CANDIDATES]
+    known = match_classes(wordnet, *load_classes("cifar10"))
+    pool = [match_classes(wordnet, *load_classes(str(data / f"{name}.zip"))) for name in CANDIDATES]
     found = {
         f"similarity T{round(100 * at)}": similarity_benchmark(wordnet, known, pool, at)
         for at in (T40, T45, T50)

@@ -25,12 +25,10 @@ from sklearn.base import clone
 
 from baselines import BASELINES, Estimator
 from oracle import ORACLES
-from starter.build.referees import fit_referees, load_referees
-from starter.build.subpopulations import hard_to_easy
 from starter.images.imageset import ImageSet
+from starter.making.referees import fit_referees, load_referees
 from starter.observing.cache import Cache
-from starter.observing.lazy import Lazy
-from starter.observing.observation import MetaTrain, Moments, Observation, Source
+from starter.observing.observation import Lazy, MetaTrain, Moments, Observation, Source
 from starter.observing.observe import Observer, observe_all
 from starter.observing.referee import Referee
 from starter.operations import GROUPS, OPERATIONS
@@ -39,14 +37,15 @@ from starter.sets.rendering import FromRecipe
 from starter.sources.oodsets import CIFAR10
 from starter.sources.sources import load_images
 from starter.sources.splits import Splits, split
+from starter.tracks.accuracy.plan import hard_to_easy
 
 NEEDS = ("moments", "features", "image_stats")
 WITH_REFEREE = (*NEEDS, "referee", "rotations")
 OTHERS = ("resnet56_peer", "repvgg_a0")
 """Peers, who see the reference and the natural sets alone."""
 DIRECT = (
-    *("atc", "atc-ne-ts", "doc-ts", "cbpe", "cot", "cott", "cott-em", "cott-bbse", "cott-rlls", "cott-gate"),
-    *("mlls", "bbse", "rlls", "gde", "aline", "aline-heads", "suitability"),
+    *("atc", "atc-ne-ts", "doc-ts", "cbpe", "cot", "cott", "cott-em", "cott-bbse", "cott-gate"),
+    *("mlls", "bbse", "gde", "aline", "suitability"),
 )
 LEARNING = ("constant", "confscore", "atc+lr", "nuclear", "fd", "dispersion", "ora-l")
 REFEREED = ("fused", "unseen-best")

@@ -24,11 +24,11 @@ from baselines import BASELINES, Estimator
 from baselines.accuracy.agreement import Agreement
 from baselines.accuracy.cott_gate import CottGate
 from baselines.accuracy.priors import LabelShift
-from starter.build.build import build
-from starter.build.settings import AccuracyPlan, Settings
-from starter.competition.subjects import open_subjects
 from starter.images.arrays import read_npz
+from starter.making.build import build
 from starter.observing.observation import Observation
+from starter.tracks.accuracy.settings import AccuracySettings
+from starter.tracks.tracks import open_subjects
 from submission import Competition
 
 NEEDS = ("referee", "features", "moments")
@@ -48,21 +48,19 @@ METHODS: dict[str, Estimator] = {
 }
 
 
-def settings() -> Settings:
+def settings() -> AccuracySettings:
     """A small competition with a referee."""
     natural = real.data() / "natural.zip"
-    return Settings(
+    return AccuracySettings(
         source=str(real.data() / "cifar10.zip"),
         classifiers=(real.weights(),),
         train_sets=16,
         val_sets=0,
         test_sets=2,
         set_size=300,
-        plan=AccuracyPlan(
-            group="wide+natural-like",
-            referees=("lite0",),
-            val_from=tuple(str(natural / name) for name in VALIDATION),
-        ),
+        group="wide+natural-like",
+        referees=("lite0",),
+        val_from=tuple(str(natural / name) for name in VALIDATION),
         precision="bfloat16",
     )
 

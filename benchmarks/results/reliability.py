@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
-from starter.competition.accuracy import ClassifierSubject
-from starter.competition.sets import PublicSets, read_groups
 from starter.images.arrays import read_npz
 from starter.observing import Observation
+from starter.tracks.accuracy.observe import ClassifierSubject
+from starter.tracks.sets import PublicSets
 from submission import Competition
+from submission.scoretable import validation_groups
 
 BINS = 20
 """Of equal counts of meta-train images, by entropy."""
@@ -63,7 +64,7 @@ def lines(competition: Competition, name: str) -> list[str]:
         )
 
     shown = [line("meta-train", meta.sets, meta.correct)]
-    groups = read_groups(competition)
+    groups = validation_groups(competition)
     for group in dict.fromkeys(group for group, _ in groups.values()):
         sets = [each for each in observed if groups[each.set_name][0] == group]
         shown.append(line(group, sets, [right(competition, each) for each in sets]))

@@ -9,45 +9,25 @@ network are left out.
 """
 
 import argparse
-import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import real
-from numpy.typing import ArrayLike
 
-from starter.detectors.metrics import DETECTION_METRICS
+from starter.detectors import by_name
+from starter.detectors.metrics import auroc
 from starter.images.imageset import ImageSet
 from starter.observing import Observation, Source
 from starter.observing.cache import Cache
 from starter.observing.observe import Observer, observe_all
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe
-from starter.shift.grid import Trend
-from starter.studies.sanity import SHIFTS, chosen
+from starter.shift.grid import correlation, sensitivity
+from starter.studies.sanity import OFFLINE, SHIFTS
 
 REFERENCE, TRAIN = 2000, 4000
 SEVERITIES = (1, 2, 3, 4, 5)
-
-
-def trend(ind: ArrayLike, levels: Sequence[ArrayLike], metric: str = "auroc", least: int = 10) -> Trend:
-    """A detector's metric at each level of any ordered severity.
-
-    Args:
-        ind: scores of IND images (n,), higher = more OOD.
-        levels: scores of the shifted images of each level (m_i,), the smallest shift first.
-        metric: a name in DETECTION_METRICS.
-        least: levels of fewer images are nan.
-
-    Raises:
-        ValueError: an unknown metric; the message lists those there are.
-    """
-    if metric not in DETECTION_METRICS:
-        raise ValueError(f"metric must be one of {', '.join(DETECTION_METRICS)}, got {metric!r}")
-    measure = DETECTION_METRICS[metric]
-    return Trend(np.array([measure(ind, level) if np.size(level) >= least else math.nan for level in levels]))
 
 
 def look(observer: Observer, images: ImageSet, corruption: str = "", severity: int = 0) -> Observation:
@@ -74,7 +54,7 @@ def main() -> None:
     known, train = (look(observer, each) for each in (reference, real.images("train", TRAIN)))
     labels = np.asarray(reference.labels)
     source = Source(known, labels, train, classifier.head_weight, classifier.head_bias)
-    fitted = {name: detector.fit(source) for name, detector in chosen([]).items()}
+    fitted = {name: detector.fit(source) for name, detector in by_name(OFFLINE).items()}
     clean = look(observer, images)
     shifted = {
         kind: [[look(observer, images, name, severity) for severity in SEVERITIES] for name in corruptions]
@@ -87,10 +67,11 @@ def main() -> None:
     for name, detector in fitted.items():
         shown = ""
         for levels in shifted.values():
-            found = [trend(detector.score(clean), [detector.score(at) for at in each]) for each in levels]
-            correlation = float(np.mean([each.correlation for each in found]))
-            points = 100 * float(np.mean([each.sensitivity for each in found]))
-            shown += f"{correlation:20.2f}{points:20.2f}"
+            ind = detector.score(clean)
+            found = [np.array([auroc(ind, detector.score(at)) for at in each]) for each in levels]
+            mean = float(np.mean([correlation(each) for each in found]))
+            points = 100 * float(np.mean([sensitivity(each) for each in found]))
+            shown += f"{mean:20.2f}{points:20.2f}"
         print(f"{name:12}{shown}")
 
 

@@ -38,15 +38,15 @@ from oracle import ORACLES
 from oracle.ablate import HEADER, METHODS, lines_of, rows_of
 from oracle.published import published
 from oracle.runs import fit_rows
-from starter.build.build import build
-from starter.build.settings import AccuracyPlan, Settings
-from starter.competition.sets import read_groups
 from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet
+from starter.making.build import build
 from starter.operations import OPERATIONS, unseen_operations
 from starter.sets.recipe import Recipe, draw_recipes
 from starter.sources.sources import load_source
+from starter.tracks.accuracy.settings import AccuracySettings
 from submission import Competition
+from submission.scoretable import validation_groups
 from submission.seal import DESCRIPTION
 
 SIZE = 500
@@ -159,14 +159,14 @@ def competition_of(folder: Path, arch: str) -> Competition:
         return Competition.open(folder / arch)
     sets = write_sets(folder / "sets")
     natural = [real.data() / "natural.zip" / name for name in NATURAL]
-    settings = Settings(
+    settings = AccuracySettings(
         source=str(real.data() / "cifar10.zip"),
         classifiers=(real.weights(arch),),
         train_sets=100,
         val_sets=0,
         test_sets=2,
         set_size=SIZE,
-        plan=AccuracyPlan(val_from=tuple(map(str, (*natural, *sets)))),
+        val_from=tuple(map(str, (*natural, *sets))),
         precision="bfloat16",
     )
     return build(folder / arch, settings, TEST_SEED)
@@ -175,7 +175,7 @@ def competition_of(folder: Path, arch: str) -> Competition:
 def keys_of(competition: Competition) -> list[tuple[str, str]]:
     """Group and family of each validation set; the groups are this module's."""
     found = []
-    for group, family in read_groups(competition).values():
+    for group, family in validation_groups(competition).values():
         mine = [name for name in MADE if family.rsplit("-", 1)[0] == name]
         found.append((mine[0] if mine else group, family))
     return found

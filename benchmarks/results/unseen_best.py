@@ -43,23 +43,23 @@ from sklearn.base import clone
 from baselines import BASELINES, Estimator
 from baselines.contract.estimator import asked
 from baselines.contract.families import subset
-from leaderboard.board.statistics import sign_test
+from leaderboard.standings import sign_test
 from oracle import OraA, OraB, UnseenBest
 from oracle.evidence import Evidence
 from oracle.unseen_best import Judge
-from starter.build.build import build
-from starter.build.plan import Planned
-from starter.build.settings import AccuracyPlan, Settings
-from starter.competition.accuracy import ClassifierSubject
-from starter.competition.sets import PublicSets
 from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
-from starter.observing.lazy import Lazy
-from starter.observing.observation import REFEREE, MetaTrain, Moments, Observation
+from starter.making.build import build
+from starter.observing.observation import REFEREE, Lazy, MetaTrain, Moments, Observation
 from starter.observing.referee import NO_OPERATIONS, operation_blocks
 from starter.sets.recipe import Recipe, draw_recipes
 from starter.sets.rendering import FromRecipe
 from starter.sources.sources import load_source
+from starter.tracks.accuracy.observe import ClassifierSubject
+from starter.tracks.accuracy.plan import base_images
+from starter.tracks.accuracy.settings import AccuracySettings
+from starter.tracks.plan import PlannedSet
+from starter.tracks.sets import PublicSets
 from submission import Competition
 from submission.arrays import FloatArray
 from submission.solution import solution_of
@@ -208,7 +208,7 @@ class Labelled:
         return self.of(rng.permutation(np.unique(self.labels))[: rng.integers(2, 5)])
 
 
-def settings(group: str, set_size: int, train_size: int) -> Settings:
+def settings(group: str, set_size: int, train_size: int) -> AccuracySettings:
     """What is built."""
     natural, drawn = real.data() / "natural.zip", draw_recipes(group, 120, 0, train_size, prefix=group)
     if group == "wide":
@@ -222,25 +222,23 @@ def settings(group: str, set_size: int, train_size: int) -> Settings:
         ]
     recipes = Path(tempfile.gettempdir()) / f"unseen-{group}-{train_size}.jsonl"
     recipes.write_text("".join(f"{recipe.to_json()}\n" for recipe in drawn))
-    return Settings(
+    return AccuracySettings(
         source=str(real.data() / "cifar10.zip"),
         classifiers=(real.weights(), real.weights("repvgg_a0")),
         train_sets=len(drawn),
         val_sets=0,
         test_sets=20,
         set_size=set_size,
-        plan=AccuracyPlan(
-            recipes=str(recipes),
-            val_from=tuple(str(natural / name) for name in VALIDATION),
-            referees=("lite0",),
-        ),
+        recipes=str(recipes),
+        val_from=tuple(str(natural / name) for name in VALIDATION),
+        referees=("lite0",),
         test_from=tuple(str(natural / name) for name in TEST),
         precision="bfloat16",
         decimals=2,
     )
 
 
-def cases(competition: Competition, subject: ClassifierSubject, built: Settings) -> list[Case]:
+def cases(competition: Competition, subject: ClassifierSubject, built: AccuracySettings) -> list[Case]:
     """Every set that is judged, with the truth, which only the organizer has."""
     planned = json.loads((competition.private / "build.json").read_text(encoding="utf-8"))["test"]
     by_name = {json.loads(each["recipe"])["name"]: each for each in planned}
@@ -251,8 +249,9 @@ def cases(competition: Competition, subject: ClassifierSubject, built: Settings)
         plan = by_name[seen.set_name]
         found.append(Case(plan["family"], plan["group"], plan["family"], seen, truth[seen.set_name]))
         if plan["group"] not in NATURAL:
-            planned = Planned.from_record(plan)
-            labels = FromRecipe(planned.recipe, planned.base.images_for(planned.recipe, base)).labels()
+            recipe = Recipe.from_json(plan["recipe"])
+            made = PlannedSet(recipe, plan["group"], plan["family"], plan["base"])
+            labels = FromRecipe(recipe, base_images(made, base, {})).labels()
             whole = Labelled(plan["family"], plan["family"], seen, labels)
             found.append(whole.few(rng).case(f"{plan['group']}, few classes"))
     return found + _clean(subject, base, rng) + _validation(subject, rng)
@@ -260,7 +259,7 @@ def cases(competition: Competition, subject: ClassifierSubject, built: Settings)
 
 def _clean(subject: ClassifierSubject, base: ImageSet, rng: np.random.Generator) -> list[Case]:
     """Fifteen sets of a few classes of clean test images."""
-    seen = subject.view.observe((FromRecipe.whole(replace(base, labels=None)),), False)[0]
+    seen = subject.observe((FromRecipe.whole(replace(base, labels=None)),), False)[0]
     assert base.labels is not None
     whole = Labelled("clean", "", seen, base.labels)
     few = [whole.few(rng) for _ in range(15)]
@@ -269,7 +268,7 @@ def _clean(subject: ClassifierSubject, base: ImageSet, rng: np.random.Generator)
 
 def _validation(subject: ClassifierSubject, rng: np.random.Generator) -> list[Case]:
     """The natural validation sets, their halves and class subsets, and those of high accuracy again."""
-    found, sets = [], subject.view.sets.stored("val")
+    found, sets = [], subject.sets.stored("val")
     for rendering, seen in zip(sets, subject.observations("val", False), strict=True):
         labels = read_npz(rendering.path).labels
         assert labels is not None
@@ -286,12 +285,12 @@ def _validation(subject: ClassifierSubject, rng: np.random.Generator) -> list[Ca
 def _distorted(subject: ClassifierSubject) -> list[Case]:
     """The natural validation sets under operations: 200 images of each, eight times."""
     found = []
-    for number, rendering in enumerate(subject.view.sets.stored("val")):
+    for number, rendering in enumerate(subject.sets.stored("val")):
         stored = read_npz(rendering.path)
         base = ImageSet(rendering.name, stored.images, stored.labels)
         for recipe in _recipes(number):
             made = FromRecipe(recipe, replace(base, labels=None))
-            seen = subject.view.observe((made,), False)[0]
+            seen = subject.observe((made,), False)[0]
             labels = FromRecipe(recipe, base).labels()
             whole = Labelled(f"{base.name}, {recipe.name}", base.name, seen, labels)
             found.append(whole.case("natural validation, distorted"))
@@ -586,7 +585,11 @@ def of_groups(meta: MetaTrain, groups: str) -> MetaTrain:
 
 
 def views(
-    competition: Competition, classifier: str, methods: Mapping[str, Estimator], built: Settings, group: str
+    competition: Competition,
+    classifier: str,
+    methods: Mapping[str, Estimator],
+    built: AccuracySettings,
+    group: str,
 ) -> dict[str, tuple[MetaTrain, list[Case]]]:
     """What there is to learn from, and what is judged: with the referee, without, by a peer, by both."""
 

@@ -20,10 +20,10 @@ from matplotlib.axes import Axes
 from baselines.contract.families import subset
 from oracle import UnseenBest
 from oracle.evidence import BOTH, OWN, agreement
-from starter.competition.accuracy import ClassifierSubject
-from starter.competition.sets import PublicSets
 from starter.images.arrays import read_npz
 from starter.observing.observation import Observation
+from starter.tracks.accuracy.observe import ClassifierSubject
+from starter.tracks.sets import PublicSets
 from submission import Competition
 from submission.arrays import FloatArray
 

@@ -23,10 +23,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from starter.meaning.assign import ORGANISM, T40, T45, T50, Pruning, prune, similarity_benchmark
-from starter.meaning.labels import Matches, load_classes
-from starter.meaning.similarity import mean_similarity, path_similarity, wu_palmer
-from starter.meaning.wordnet import WordNet, load_wordnet
+from starter.wordnet.assign import ORGANISM, T40, T45, T50, Pruning, prune, similarity_benchmark
+from starter.wordnet.labels import Matches, load_classes, match_classes
+from starter.wordnet.similarity import mean_similarity, path_similarity, wu_palmer
+from starter.wordnet.wordnet import WordNet, load_wordnet
 from submission.arrays import FloatArray
 
 PUBLISHED_ID = {T40: 56, T45: 90, T50: 140}
@@ -137,7 +137,13 @@ def pruning_counts(wordnet: WordNet, pruning: Pruning, known: Matches, pool: Mat
     print(f"\ncandidates: published {PUBLISHED['candidates']:,}, here {len(candidates):,}")
     other_candidates(wordnet, known, pool)
     eaten_plants(wordnet, known, pool)
-    pairs = {synset: sisters_of(wordnet, known, synset) for synset in found}
+    below, ids = hyponyms(wordnet), set(known.by_synset)
+    pairs = {
+        synset: len(
+            {sister for above in wordnet.hypernyms[synset] for sister in below[above]} & ids - {synset}
+        )
+        for synset in found
+    }
     for title, group in (
         ("of the candidates", candidates),
         ("of the pool", set(found) - set(known.by_synset)),
@@ -158,10 +164,13 @@ def pruning_counts(wordnet: WordNet, pruning: Pruning, known: Matches, pool: Mat
             print(f"  {synset} {wordnet.words[synset][0]}: {found[synset].reason}")
 
 
-def sisters_of(wordnet: WordNet, known: Matches, synset: str) -> int:
-    """How many ID classes share a direct hypernym with a synset."""
-    below = {each for hypernym in wordnet.hypernyms[synset] for each in wordnet.hyponyms[hypernym]}
-    return len((below & set(known.by_synset)) - {synset})
+def hyponyms(wordnet: WordNet) -> dict[str, list[str]]:
+    """The synsets directly below each synset."""
+    below: dict[str, list[str]] = {synset: [] for synset in wordnet.words}
+    for synset, above in wordnet.hypernyms.items():
+        for hypernym in above:
+            below[hypernym].append(synset)
+    return below
 
 
 def other_candidates(wordnet: WordNet, known: Matches, pool: Matches) -> None:
@@ -207,10 +216,10 @@ def eaten_plants(wordnet: WordNet, known: Matches, pool: Matches) -> None:
 
 def other_pairs(wordnet: WordNet, known: Matches, pool: Matches) -> None:
     """Print the sisters and pairs that other pools give, with ID classes among the sisters and without."""
-    ids = set(known.by_synset)
+    ids, below = set(known.by_synset), hyponyms(wordnet)
     pools = {
         "21K-P": set(pool.by_synset),
-        "21K": set(load_classes("imagenet-21k").match(wordnet).by_synset),
+        "21K": set(match_classes(wordnet, *load_classes("imagenet-21k")).by_synset),
         "WordNet": set(wordnet.hypernyms),
     }
     for title, group in pools.items():
@@ -218,9 +227,7 @@ def other_pairs(wordnet: WordNet, known: Matches, pool: Matches) -> None:
             pairs = [
                 (synset, sister)
                 for synset in ids
-                for sister in {
-                    each for above in wordnet.hypernyms[synset] for each in wordnet.hyponyms[above]
-                }
+                for sister in {each for above in wordnet.hypernyms[synset] for each in below[above]}
                 if sister in others and sister != synset
             ]
             count = len({sister for _, sister in pairs})
@@ -257,9 +264,11 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=2000, help="pairs compared one by one")
     args = parser.parse_args()
     wordnet = timed("reading WordNet", lambda: load_wordnet(args.wordnet))
-    imagenet, pool = (load_classes(name).match(wordnet) for name in ("imagenet-1k", "imagenet-21k-p"))
+    imagenet, pool = (
+        match_classes(wordnet, *load_classes(name)) for name in ("imagenet-1k", "imagenet-21k-p")
+    )
     pruning = timed("pruning ImageNet-21K-P", lambda: prune(wordnet, imagenet, [pool]))
-    places = load_classes(str(args.places)).match(wordnet) if args.places else None
+    places = match_classes(wordnet, *load_classes(str(args.places))) if args.places else None
     labelled = (
         [match.synset for match in places.matches if match.synset] if places else list(pool.by_synset)[:365]
     )

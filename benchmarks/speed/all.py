@@ -183,14 +183,6 @@ ROWS = (
         "--images 100 --features 128",
     ),
     Row(
-        "a leaderboard of 5,000 teams x 20 submissions, seconds of processor time: every file read; "
-        "written again after one more",
-        "publish.py",
-        tuple(rf"(?m)^{name} .*\({NUMBER} s of one core" for name in ("first", "rewritten after it")),
-        "{}; {} s",
-        "--teams 50 --each 4",
-    ),
-    Row(
         "ORA-A's steps: the kit's / with PyTorch's DataLoader; with whole batches",
         "ora_a.py",
         (r"DataLoader: .*the kit is " + NUMBER, r"whole batches: .*the kit is " + NUMBER),
@@ -203,19 +195,6 @@ ROWS = (
         tuple(rf"{name} float32 +{NUMBER} images/s" for name in ("resnet56", "lite0 96", "lite0 128")),
         "{}; {}; {}",
         "--images 50 --rounds 1",
-    ),
-    Row(
-        "a submission of 200 predictions scored, of processor time: as a process; in the library",
-        "ledger.py --part speed",
-        (r"as a process: .*of it " + NUMBER, r"in the library: .*of it " + NUMBER),
-        "{} s; {} ms",
-    ),
-    Row(
-        "1,920 submissions by 32 processes at once, 1,600 within the limits: rows; refused; problems found",
-        "ledger.py --part crowd",
-        (r"rows " + NUMBER, r"refused " + NUMBER, r"verify: " + NUMBER),
-        "{}; {}; {}",
-        "--processes 8 --each 5",
     ),
     Row(
         "start, seconds of processor time: `import unseen`; `unseen --help`; `unseen estimate` of 10,000 "

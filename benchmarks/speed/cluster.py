@@ -5,7 +5,6 @@
     python benchmarks/speed/cluster.py set [--size 1000]
     python benchmarks/speed/cluster.py tasks [--count 5000]
     python benchmarks/speed/cluster.py kill [--rounds 20]
-    python benchmarks/speed/cluster.py faults
 
 `speed` builds the same competition (CIFAR-10's test images, ResNet-56; a tenth of the sets are test sets)
 without a cluster, with one and with two local workers, in turn, each in a process of its own. Wall time is
@@ -14,15 +13,13 @@ the time that the process without a cluster computed / (that of the client + tha
 Without UNSEEN_DATA it is the embedded data and `small`. `set` measures one set's rendering, forward passes,
 statistics and writing, and its bytes. `tasks` hands out tasks that do nothing. `kill` builds small
 competitions on two workers, kills one with SIGKILL at a random time, and compares every file with a build
-without a cluster. `faults` does so where one of two workers can write no file above 1,000 bytes, as on a full
-disk, and where the cache is a store that refuses every tenth request.
+without a cluster.
 """
 
 import argparse
 import json
 import os
 import random
-import resource
 import signal
 import statistics
 import subprocess
@@ -34,17 +31,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import numpy as np
-from fsspec.implementations.local import LocalFileSystem
 
-from starter.build.accuracy import DEFAULT_NEEDS
-from starter.build.build import build
-from starter.build.settings import Settings
 from starter.classifiers import load_classifier, new_network, save_classifier
 from starter.classifiers.classifier import Classifier
 from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD
 from starter.competition.cluster import Cluster, connected
+from starter.making.build import build
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observe import Observer, compute
@@ -52,22 +45,24 @@ from starter.sets.recipe import draw_recipes
 from starter.sets.rendering import FromRecipe
 from starter.sources.glyphs.digits import CLASSES
 from starter.sources.sources import load_source
+from starter.tracks.accuracy.settings import AccuracySettings
+from starter.tracks.tracks import TRACKS
 
 ARMS = ("none", "local:1", "local:2")
 
 
-def settings(sets: int, size: int, folder: Path) -> Settings:
+def settings(sets: int, size: int, folder: Path) -> AccuracySettings:
     """On real data where UNSEEN_DATA says where it is; else on embedded data, with an untrained `small`."""
     test = max(2, sets // 10)
     counts = {"train_sets": sets - test, "val_sets": 0, "test_sets": test, "set_size": size}
     if data := os.environ.get("UNSEEN_DATA"):
         weights = f"resnet56={data}/weights/resnet56.safetensors"
-        return Settings(source=f"{data}/cifar10.zip/test", classifiers=(weights,), **counts)  # type: ignore[arg-type]
+        return AccuracySettings(source=f"{data}/cifar10.zip/test", classifiers=(weights,), **counts)  # type: ignore[arg-type]
     path = folder / "untrained.safetensors"
     if not path.exists():
         network = new_network("small", len(CLASSES))
         save_classifier(Classifier("small", "small", network, CLASSES, SMALL_MEAN, SMALL_STD), path)
-    return Settings(classifiers=(f"untrained={path}",), **counts)  # type: ignore[arg-type]
+    return AccuracySettings(classifiers=(f"untrained={path}",), **counts)  # type: ignore[arg-type]
 
 
 def arm(where: str, sets: int, size: int) -> None:
@@ -125,7 +120,7 @@ def one_set(size: int) -> None:
             chunks, rendered = clocked(lambda r=rendering: list(r.chunks()))
             _, forward = clocked(lambda c=chunks: [classifier(chunk) for chunk in c])
             _, told = clocked(lambda c=chunks: [image_stats(chunk) for chunk in c])
-            arrays = compute(rendering, classifier, ("logits", *DEFAULT_NEEDS))
+            arrays = compute(rendering, classifier, ("logits", *TRACKS["accuracy"].needs))
             _, written = clocked(
                 lambda a=arrays, r=rendering: [
                     observer.cache.store(part, observer.key(part, r), a[part]) for part in a
@@ -135,7 +130,7 @@ def one_set(size: int) -> None:
                 times[name].append(value)
         for name, values in times.items():
             print(f"{name}: {1000 * statistics.median(values[1:]):.1f} ms of computing per set of {size:,}")
-        for part in ("logits", *DEFAULT_NEEDS):
+        for part in ("logits", *TRACKS["accuracy"].needs):
             paths = (Path(folder) / part).iterdir()
             print(f"{part}: {np.mean([path.stat().st_size for path in paths]):,.0f} bytes per set")
 
@@ -205,7 +200,7 @@ def kill(rounds: int) -> None:
 
 
 def killed_build(
-    workers: Cluster, asked: Settings, root: Path, victim: int, delay: float
+    workers: Cluster, asked: AccuracySettings, root: Path, victim: int, delay: float
 ) -> tuple[float, float]:
     """Build, killing a worker `delay` seconds after the first entry; how long the build took, and when."""
     workers.client.wait_for_workers(2)
@@ -227,97 +222,11 @@ def killed_build(
     return lasted, hit[0]
 
 
-def faults() -> None:
-    """Builds where a machine or the store fails."""
-    import cluster as here  # by its name, which workers can import
-
-    os.environ.pop("UNSEEN_DATA", None)
-    with tempfile.TemporaryDirectory() as temporary, connected("local:2") as workers:
-        assert workers is not None
-        workers.client.wait_for_workers(2)
-        folder, client = Path(temporary), workers.client
-        asked = settings(20, 60, folder)
-        build(folder / "reference/contest", asked, 1)
-        expected, full = files(folder / "reference/contest"), min(client.nthreads())
-        client.run(here.limited, 1000, workers=[full])
-        build(folder / "disk/contest", asked, 1, cluster=workers)
-        same = files(folder / "disk/contest") == expected
-        print(f"a full disk on one of two workers: {'identical' if same else 'DIFFERENT'}", flush=True)
-        client.run(here.limited, resource.RLIM_INFINITY, workers=[full])
-        client.run(here.refusing)
-        here.refusing()
-        start = time.perf_counter()
-        build(folder / "store/contest", asked, 1, cluster=workers, cache=f"refusing://{folder}/cache")
-        found = files(folder / "store/contest")
-        found.pop("cache.txt")
-        kept = {name: data for name, data in files(folder).items() if name.startswith("cache/")}
-        found |= {name: data for name, data in kept.items() if "/inputs/" not in name}
-        refused = sum(client.run(here.refused_so_far).values()) + here.refused_so_far()
-        print(
-            f"a store that refused {refused} requests: {'identical' if found == expected else 'DIFFERENT'}, "
-            f"{time.perf_counter() - start:.0f} s"
-        )
-
-
-def limited(size: int) -> None:
-    """Let this process write no file beyond a number of bytes."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-
-
-class Refusing(LocalFileSystem):
-    """Local files at ``refusing:///folder``, where every tenth request fails before anything is done."""
-
-    protocol = "refusing"
-    requests = 0
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(auto_mkdir=True, **options)
-
-    @classmethod
-    def _strip_protocol(cls, path: str) -> str:
-        return super()._strip_protocol(path.removeprefix("refusing://"))
-
-    def unstrip_protocol(self, name: str) -> str:
-        """The address of a path."""
-        return f"refusing://{self._strip_protocol(name)}"
-
-    def info(self, path: str, **options: Any) -> Any:
-        """What is known of a file."""
-        _ask()
-        return super().info(path, **options)
-
-    def cat_file(self, path: str, *rest: Any, **options: Any) -> Any:
-        """A file's bytes."""
-        _ask()
-        return super().cat_file(path, *rest, **options)
-
-    def pipe_file(self, path: str, *rest: Any, **options: Any) -> Any:
-        """Write a file."""
-        _ask()
-        return super().pipe_file(path, *rest, **options)
-
-
-def _ask() -> None:
-    Refusing.requests += 1
-    if Refusing.requests % 10 == 0:
-        raise ConnectionError("503 Slow Down")
-
-
-def refusing() -> None:
-    """Have this process know ``refusing://``."""
-    fsspec.register_implementation("refusing", Refusing, clobber=True)
-
-
-def refused_so_far() -> int:
-    """Requests that this process was refused."""
-    return Refusing.requests // 10
-
-
 def main() -> None:
     """Measure and print."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("part", choices=("speed", "set", "tasks", "kill", "faults", "arm"))
+    parser.add_argument("part", choices=("speed", "set", "tasks", "kill", "arm"))
     parser.add_argument("--sets", type=int, default=40)
     parser.add_argument("--size", type=int, default=1000)
     parser.add_argument("--rounds", type=int)
@@ -329,7 +238,6 @@ def main() -> None:
         "set": lambda: one_set(options.size),
         "tasks": lambda: tasks(options.count),
         "kill": lambda: kill(options.rounds or 20),
-        "faults": faults,
         "arm": lambda: arm(options.where, options.sets, options.size),
     }
     parts[options.part]()

@@ -19,9 +19,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from starter.build.cost import NAMED
 from starter.classifiers import ARCHITECTURES, Classifier, load_classifier
 from starter.classifiers.engine import computing
+from starter.sources.oodsets import CIFAR10
 from submission.competition import ENGINES, PRECISIONS
 
 TORCH = "torch float32"
@@ -59,9 +59,9 @@ def main() -> None:
 def classifier(spec: str) -> Classifier:
     """The classifier of a spec, untrained where it names no weights."""
     if "=" in spec:
-        return load_classifier(spec, NAMED["cifar10"])
+        return load_classifier(spec, CIFAR10)
     torch.manual_seed(0)
-    return Classifier(spec, spec, ARCHITECTURES[spec](10), NAMED["cifar10"], MEAN, STD)
+    return Classifier(spec, spec, ARCHITECTURES[spec](10), CIFAR10, MEAN, STD)
 
 
 def computed() -> list[tuple[str, str]]:

@@ -28,9 +28,9 @@ from safetensors.torch import save_file
 
 import unseen
 from baselines import BASELINES
-from starter.build.accuracy import DEFAULT_NEEDS
-from starter.classifiers import Classifier, classifier_name, load_classifier, new_network
+from starter.classifiers import Classifier, Spec, load_classifier, new_network
 from starter.observing.observation import unmet
+from starter.tracks.tracks import TRACKS
 from submission import Competition
 from submission.files import replacing, write_text
 
@@ -120,7 +120,7 @@ def bare(classifier: Classifier, images: int = 4 * BATCH) -> float:
 
 def cheap(competition: Competition, features: bool) -> list[str]:
     """The methods that read what a build observes, or features besides."""
-    read = {*DEFAULT_NEEDS, *(["features"] if features else [])}
+    read = {*TRACKS["accuracy"].needs, *(["features"] if features else [])}
     dear = unseen.methods().only_by_name
     return [
         name
@@ -133,7 +133,7 @@ def rows(
     folder: Path, net: str, classes: int, sets: Sequence[int], size: int, features: bool
 ) -> list[dict[str, object]]:
     """Build and predict, and what each took."""
-    name = classifier_name(net)
+    name = Spec.parse(net).name
     source, weights, contest = folder / "pictures", folder / f"{name}.safetensors", folder / f"{name}-contest"
     draw(source, classes)
     if not weights.exists():

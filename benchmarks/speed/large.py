@@ -23,8 +23,8 @@ from sklearn.base import clone
 
 from baselines.accuracy.cot import optimal_plan
 from baselines.contract.estimator import Estimator
-from oracle.api.kit import EXPENSIVE, methods_of
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
+from unseen.api.kit import EXPENSIVE, methods_of
 
 VIEWS = ("rotate90", "rotate180", "rotate270", "grey", "peer:other", "referee:first")
 SHOWN = 0.05

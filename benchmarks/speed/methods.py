@@ -15,11 +15,11 @@ from pathlib import Path
 from sklearn.base import clone
 
 from baselines import BASELINES
-from starter.build.build import build
-from starter.build.settings import Settings
-from starter.competition.accuracy import ClassifierSubject
-from starter.competition.sets import PublicSets
+from starter.making.build import build
 from starter.observing.observation import unmet
+from starter.tracks.accuracy.observe import ClassifierSubject
+from starter.tracks.accuracy.settings import AccuracySettings
+from starter.tracks.sets import PublicSets
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1000)
     options = parser.parse_args()
     sizes = {"train_sets": options.sets, "val_sets": 0, "test_sets": 2, "set_size": options.size}
-    competition = build(options.folder, Settings(**sizes), test_seed=1)  # type: ignore[arg-type]
+    competition = build(options.folder, AccuracySettings(**sizes), test_seed=1)  # type: ignore[arg-type]
     methods = {
         name: method
         for name, method in BASELINES.items()

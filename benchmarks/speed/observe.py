@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from starter.build.accuracy import DEFAULT_NEEDS
 from starter.classifiers import ARCHITECTURES, Classifier
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache
@@ -28,6 +27,7 @@ from starter.observing.observe import Observer, observe
 from starter.observing.rotation import RotationHead
 from starter.sets.recipe import CHUNK, draw_recipes
 from starter.sets.rendering import FromRecipe
+from starter.tracks.tracks import TRACKS
 from submission.competition import ENGINES, PRECISIONS
 
 SIZE = 1000
@@ -81,8 +81,8 @@ def main() -> None:
     ready = torch.randn(options.sets * SIZE // CHUNK, CHUNK, 3, 32, 32)
     batches = [batch.to(memory_format=torch.channels_last) for batch in ready]
     for name, needs, passes in (
-        ("one pass: logits, moments, image statistics", DEFAULT_NEEDS, 1),
-        ("four passes: the same and rotation", (*DEFAULT_NEEDS, "rotation"), 4),
+        ("one pass: logits, moments, image statistics", TRACKS["accuracy"].needs, 1),
+        ("four passes: the same and rotation", (*TRACKS["accuracy"].needs, "rotation"), 4),
     ):
         bare(classifier, batches[:1], 1)
         rounds = [

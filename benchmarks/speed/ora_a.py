@@ -25,7 +25,7 @@ from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorData
 
 from oracle import OraA
 from oracle.networks import Attention, Mlp
-from oracle.training import Training
+from oracle.training import descent, drawn_images, train
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
 
 BATCH = 10_000
@@ -34,9 +34,11 @@ DATACV = 1000, 10_000
 WHOLE = "whole batches"
 
 
-def training(steps: int) -> Training:
-    """The paper's, of fewer steps."""
-    return Training(steps, BATCH, 0.1, 0.9, 5e-4, 0, "cpu")
+def trained(network: torch.nn.Module, steps: int, rows: torch.Tensor, correct: torch.Tensor) -> None:
+    """The paper's training, of fewer steps."""
+    rates = [0.1 * (1 - step / steps) for step in range(steps)]
+    batches = drawn_images(len(rows), BATCH, 0, rows.device)
+    train(network, rows, correct, None, batches, descent(network, 0.9, 5e-4, True), rates)
 
 
 def plain(batches: Iterable[list[torch.Tensor]], steps: int) -> None:
@@ -68,12 +70,12 @@ def compare(steps: int, rounds: int) -> None:
         "DataLoader": DataLoader(table, BATCH, shuffle=True, drop_last=True),
         WHOLE: DataLoader(table, None, sampler=whole),
     }
-    training(1).train(Mlp(6, 8, 0.0), rows, correct)
+    trained(Mlp(6, 8, 0.0), 1, rows, correct)
     plain(loaders[WHOLE], 1)  # PyTorch imports more of itself on the first step
     taken: dict[str, list[float]] = {"kit": [], **{name: [] for name in loaders}}
     for _ in range(rounds):
         start = time.perf_counter()
-        training(steps).train(Mlp(6, 8, 0.0), rows, correct)
+        trained(Mlp(6, 8, 0.0), steps, rows, correct)
         taken["kit"].append(time.perf_counter() - start)
         for name, loader in loaders.items():
             start = time.perf_counter()
@@ -131,9 +133,9 @@ def networks(steps: int) -> None:
         ("ora-b, one token", Attention(6, 8, 0.1, "one", 3), steps),
         ("ora-b, a token an indicator", Attention(6, 8, 0.1, "indicators", 3), max(steps // 5, 1)),
     ):
-        training(1).train(network, rows, correct)
+        trained(network, 1, rows, correct)
         start = time.process_time()
-        training(count).train(network, rows, correct)
+        trained(network, count, rows, correct)
         rate = count / (time.process_time() - start)
         print(f"{name}: {rate:.2f} steps/s of CPU time, {PAPER / rate / 3600:.2f} hours for {PAPER:,}")
 

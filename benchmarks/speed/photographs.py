@@ -25,11 +25,11 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
 import pages
 import real
 
-from oracle.estimate.images import Asked, estimate_images
 from starter.classifiers import Classifier, new_network, save_classifier
 from starter.images.imageset import ImageSet
-from starter.observing.probe import fit_linear
+from starter.observing.referee import fit_linear
 from starter.sources.oodsets import CIFAR10
+from unseen.estimation.images import Asked, estimate_images
 
 ARCH = "torchvision:resnet18"
 TRAINED = 1500

@@ -21,10 +21,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from starter.build.folder import train_ref_order
 from starter.classifiers import ARCHITECTURES, Classifier
 from starter.encoders.pretrained import PretrainedEncoder, lite0
-from starter.observing.probe import fit_linear
+from starter.making.probes import train_ref_order
+from starter.observing.referee import fit_linear
 from starter.sources.sources import load_source
 
 SIZES = (96, 128)

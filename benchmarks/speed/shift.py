@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from starter.shift.degrees import NEIGHBOUR, kth_distance
+from starter.shift.grid import NEIGHBOUR, kth_distance
 from submission.arrays import FloatArray
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import unseen
+import unseen.cli
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "results"))
 import pages
@@ -68,7 +69,7 @@ def main() -> None:
 def all_ways() -> dict[str, tuple[str, ...]]:
     """What is run, by its name: words after `python`."""
     command = ("-m", "unseen")
-    helps = {f"unseen {name} --help": (*command, *name.split(), "--help") for name in unseen.COMMANDS}
+    helps = {f"unseen {name} --help": (*command, *name.split(), "--help") for name in unseen.cli.COMMANDS}
     return {
         "python": ("-c", ""),
         "import unseen": ("-c", "import unseen"),

@@ -4,27 +4,21 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from leaderboard.export.codabench import write_codabench
-from leaderboard.export.datacv import write_datacv
-from leaderboard.export.kaggle import write_kaggle
+from leaderboard.export import codabench, datacv, kaggle
 from leaderboard.export.program import filled
+from leaderboard.solutions import counting_solution
 from submission import Competition, UnusableInput
 from submission.files import claim_folder, replacing, sha256
-from submission.solution import solution_of
 
 PLATFORMS: Mapping[str, Callable[[Competition, Path, datetime], None]] = {
-    "codabench": write_codabench,
-    "datacv": write_datacv,
-    "kaggle": write_kaggle,
+    "codabench": codabench.write_codabench,
+    "datacv": datacv.write_datacv,
+    "kaggle": kaggle.write_kaggle,
 }
+LIMITS_NOT_KEPT = {"codabench": codabench.LIMITS, "datacv": datacv.LIMITS, "kaggle": kaggle.LIMITS}
+"""For each platform, sentences about limits of the competition that it does not keep."""
 
-TELLS_ALL = """
-A platform gives the score of every submission: `--feedback {}` applies to `unseen score` only. Limit the
-number of submissions; the line `rounded` of `unseen audit` shows how accurately they reveal the public
-labels.
-"""
-
-__all__ = ["PLATFORMS", "export"]
+__all__ = ["LIMITS_NOT_KEPT", "PLATFORMS", "export"]
 
 
 def export(competition: Competition, platform: str, out: Path, start: datetime) -> Path:
@@ -49,11 +43,10 @@ def export(competition: Competition, platform: str, out: Path, start: datetime) 
         raise UnusableInput(f"platform {platform!r} is unknown; there are {', '.join(PLATFORMS)}")
     if out.resolve().is_relative_to(competition.root.resolve()):
         raise UnusableInput(f"{out} is inside the competition {competition.root}: name a folder elsewhere")
-    solution_of(competition)
+    counting_solution(competition)
     claim_folder(out, f"{platform} {sha256(competition.public / 'competition.json')}\n")
     out.chmod(0o700)
     PLATFORMS[platform](competition, out, start)
-    feedback = "" if competition.feedback == "rounded" else TELLS_ALL.format(competition.feedback)
     with replacing(out / "README.md") as temporary:
-        temporary.write_bytes(filled(f"{platform}.md", competition) + feedback.encode())
+        temporary.write_bytes(filled(f"{platform}.md", competition))
     return out

@@ -1,66 +1,65 @@
-"""The scoring program of an exported competition, its reference data, and texts of exports.
-
-The program is a copy of the kit's own code, so that messages and numbers are the same.
-
-Texts are templates that are filled in with a competition's facts.
-"""
+"""The scorer of an exported competition, its reference data, and texts of exports."""
 
 import csv
-import hashlib
 import io
 import json
 from datetime import datetime
 from pathlib import Path
 
-import submission
-from submission import Competition
-from submission.card import EXAMPLES, LICENCES, rules
+from leaderboard.solutions import counting_solution
+from submission import Competition, errors, parser
+from submission.card import EXAMPLES, licence_lines
+from submission.files import replacing
 from submission.page import templates
-from submission.seal import DESCRIPTION
-from submission.solution import solution_of
 
-TARGETS, SUMS = "targets.csv", "sha256sums"
-"""Files with the labels of one part, and with the hashes of the inputs, for ``sha256sum --check``."""
 Files = dict[str, bytes]
 """The bytes of files by their path, with "/" between folders."""
 
 
-def scoring_program() -> Files:
-    """Returns ``score.py``, the package `submission`, and ``metadata.yaml``, which says how to run it."""
-    package = Path(submission.__file__).parent
-    files = {f"submission/{path.name}": path.read_bytes() for path in sorted(package.glob("*.py"))}
-    program = Path(__file__).with_name("score.py").read_bytes()
-    return {"metadata.yaml": b"command: python3 score.py\n", "score.py": program, **files}
+def scorer(competition: Competition) -> bytes:
+    """Returns `leaderboard.export.scorer` as one file, with the kit's parser and the competition's ids."""
+    modules = [Path(str(module.__file__)) for module in (errors, parser)]
+    texts = [path.read_text(encoding="utf-8") for path in (*modules, Path(__file__).with_name("scorer.py"))]
+    lines = [line for text in texts for line in text.splitlines() if not line.startswith("from submission.")]
+    program = "\n".join(lines) + "\n"
+    ids = json.dumps(competition.ids("test"), indent=0)
+    program = program.replace("\nIDS: list[str] = []\n", f"\nIDS: list[str] = {ids}\n")
+    return program.replace("\nDECIMALS = 1\n", f"\nDECIMALS = {competition.decimals}\n").encode()
 
 
-def reference(competition: Competition, usage: str) -> Files:
-    """Returns the reference data of the program: the hidden labels of one part, "Public" or "Private".
-
-    Raises:
-        UnusableInput: this is a participant's copy, or the solution or competition.json was changed.
-    """
-    rows = [row for row in solution_of(competition) if row.usage == usage]
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows([("id", "target"), *((row.id, repr(row.prediction)) for row in rows)])
+def scoring_files(competition: Competition) -> Files:
+    """Returns the scorer as a program, and the hidden labels of both parts that it reads."""
     files = {
-        DESCRIPTION: (competition.root / DESCRIPTION).read_bytes(),
-        TARGETS: stream.getvalue().encode(),
+        "scoring_program/metadata.yaml": b"command: python3 score.py\n",
+        "scoring_program/score.py": scorer(competition),
     }
-    sums = (f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files.items())
-    return {**files, SUMS: "".join(sums).encode()}
+    for folder, usage in (("reference_public", "Public"), ("reference_final", "Private")):
+        stream = io.StringIO()
+        rows = [
+            (row.id, repr(row.prediction)) for row in counting_solution(competition) if row.usage == usage
+        ]
+        csv.writer(stream, lineterminator="\n").writerows([("id", "target"), *rows])
+        files[f"{folder}/targets.csv"] = stream.getvalue().encode()
+    return files
+
+
+def write_private(folder: Path, files: Files) -> None:
+    """Write files readable by their owner alone."""
+    for name, data in files.items():
+        with replacing(folder / name) as temporary:
+            temporary.touch(mode=0o600, exist_ok=False)
+            temporary.write_bytes(data)
 
 
 def filled(name: str, competition: Competition, **times: datetime) -> bytes:
     """Returns the text of the file `name` in ``templates/``, as UTF-8."""
     page = templates(Path(__file__).with_name("templates"), escape=False)  # YAML quotes every value
     page.filters["quoted"] = lambda value: json.dumps(str(value), ensure_ascii=False)
-    listed = LICENCES in competition.files
     text = page.get_template(name).render(
         competition=competition,
         method=EXAMPLES[competition.track],
-        rules=rules(competition),
-        licences=competition.text(LICENCES).rstrip() if listed else "Not stated.",
+        rules=competition.rules(),
+        licences="\n".join(licence_lines(competition)),
         **times,
     )
     return text.encode()

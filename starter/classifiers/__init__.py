@@ -4,11 +4,10 @@ from starter.classifiers.classifier import Classifier, check_device
 from starter.classifiers.networks import ARCHITECTURES, new_network
 from starter.classifiers.networks.network import Network
 from starter.classifiers.networks.user import use_network, used_networks
+from starter.classifiers.specs import Spec
 from starter.classifiers.weights import (
-    classifier_name,
     classifier_of,
     load_classifier,
-    own_network,
     parts_of,
     read_classifier,
     save_classifier,
@@ -18,12 +17,11 @@ __all__ = [
     "ARCHITECTURES",
     "Classifier",
     "Network",
+    "Spec",
     "check_device",
-    "classifier_name",
     "classifier_of",
     "load_classifier",
     "new_network",
-    "own_network",
     "parts_of",
     "read_classifier",
     "save_classifier",

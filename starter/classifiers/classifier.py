@@ -14,10 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from starter.classifiers.engine import Compiled, NotCompiled, Part, computing, tell_differences
-from starter.classifiers.networks.network import Network
-from submission.competition import ENGINES, PRECISIONS
-from submission.errors import UnusableInput, tell_once
+from starter.classifiers.engine import Run, compiled, computing, in_pytorch, tell_differences
+from starter.classifiers.networks.network import Network, Part
+from submission.errors import UnusableInput, tell_once, why
 
 PASS = 1 << 21
 """Largest number of pixels in one pass of a network: 500 images of 64 x 64, 41 of 224 x 224."""
@@ -50,10 +49,6 @@ class Classifier:
             "bfloat16".
         device: Device that the network runs on, named as in PyTorch.
         engine: Engine that runs the network: "torch", or "openvino" on a CPU.
-
-    Raises:
-        ValueError: A field has the wrong shape or range; the message names classifier and field.
-        UnusableInput: The device does not exist.
     """
 
     name: str
@@ -66,34 +61,28 @@ class Classifier:
     device: str = "cpu"
     engine: str = "torch"
     deployed: Network = field(init=False, repr=False)
-    _compiled: dict[tuple[str, tuple[int, ...], int], Compiled | None] = field(
+    _compiled: dict[tuple[str, tuple[int, ...], int], Run | None] = field(
         init=False, repr=False, default_factory=dict
     )
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
-            raise ValueError(
-                f"{self}: classes must be two or more different names, got {reprlib.repr(self.classes)}"
-            )
+            names = reprlib.repr(self.classes)
+            raise UnusableInput(f"{self}: classes must be two or more different names, got {names}")
         for label in self.classes:
             if not label.strip() or not label.isprintable() or len(label) > NAME_LENGTH:
-                raise ValueError(
+                raise UnusableInput(
                     f"{self}: classes must have printable names of 1 to {NAME_LENGTH} characters, "
                     f"got {reprlib.repr(label)}"
                 )
         if self.network.head and self.network.head.out_features != len(self.classes):
             outputs = self.network.head.out_features
-            raise ValueError(f"{self}: network has {outputs} outputs for {len(self.classes)} classes")
-        if len(self.mean) != 3 or not np.isfinite(self.mean).all():
-            raise ValueError(f"{self}: mean must be three finite numbers, got {self.mean}")
-        if len(self.std) != 3 or not np.isfinite(self.std).all() or min(self.std) <= 0:
-            raise ValueError(f"{self}: std must be three positive numbers, got {self.std}")
-        if self.precision not in PRECISIONS:
-            raise ValueError(
-                f"{self}: precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}"
+            raise UnusableInput(f"{self}: network has {outputs} outputs for {len(self.classes)} classes")
+        scales = *self.mean, *self.std
+        if len(self.mean) != 3 or len(self.std) != 3 or not np.isfinite(scales).all() or min(self.std) <= 0:
+            raise UnusableInput(
+                f"{self}: mean must be three numbers and std three positive ones, got {self.mean}, {self.std}"
             )
-        if self.engine not in ENGINES:
-            raise ValueError(f"{self}: engine must be one of {', '.join(ENGINES)}, got {self.engine!r}")
         check_device(self.device)
         network = copy.deepcopy(self.network).cpu().eval().requires_grad_(False)
         for form, stored in (("deployed", network.folded()), ("network", network)):
@@ -110,11 +99,6 @@ class Classifier:
         """Returns logits (n, k) and penultimate features (n, d) of the images, float32, on the device.
 
         If the network gives logits alone, d is 0.
-
-        Raises:
-            ValueError: The images are not uint8, not RGB, or there are none.
-            UnusableInput: Some logits are NaN or infinite, there is not one for each class, or the images are
-                too small for the network or too many for the memory.
         """
         step = max(3 * PASS // max(math.prod(images.shape[1:]), 1), 1)
         seen = [self._seen(images[first : first + step]) for first in range(0, max(len(images), 1), step)]
@@ -201,20 +185,19 @@ class Classifier:
         tell_differences(self.engine, self.precision, self.device)
         engine, at_hand = computing(self.engine, precision, self.device)
         part = Part(self.deployed, name)
-        if engine == "openvino" and (compiled := self._compile(part, inputs, at_hand)):
-            return compiled(inputs)
-        with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=at_hand == "bfloat16"):
-            return tuple(values.float() for values in part(inputs))
+        if engine == "openvino" and (run := self._compile(part, inputs, at_hand)):
+            return run(inputs)
+        return in_pytorch(part, inputs, at_hand)
 
-    def _compile(self, part: Part, inputs: Tensor, precision: str) -> Compiled | None:
+    def _compile(self, part: Part, inputs: Tensor, precision: str) -> Run | None:
         """Returns the part compiled for inputs of this size, once for each size; None to use PyTorch."""
         size, threads = tuple(inputs.shape[1:]), torch.get_num_threads()
         key = (part.name, size, threads)
         if key not in self._compiled:
             try:
-                self._compiled[key] = Compiled(part, size, precision, threads)
-            except NotCompiled as error:
-                tell_once(f"{self}: openvino cannot take its network ({error}): torch computes")
+                self._compiled[key] = compiled(part, size, precision, threads)
+            except Exception as error:  # the libraries raise whatever they like
+                tell_once(f"{self}: openvino cannot take its network ({why(error)}): torch computes")
                 self._compiled[key] = None
         return self._compiled[key]
 
@@ -226,16 +209,13 @@ class Classifier:
         except RuntimeError as error:
             count, _, height, width = inputs.shape
             raise UnusableInput(
-                f"{self} cannot take {count} images of {width} x {height} pixels: {_first_line(error)}"
+                f"{self} cannot take {count} images of {width} x {height} pixels: {why(error)}"
             ) from error
 
     def normalised(self, images: Images) -> Tensor:
         """Returns uint8 images of either layout as float32 (n, 3, h, w), channels last, on the device.
 
         It is the input of `network` and `deployed`, for callers that need gradients or hooks.
-
-        Raises:
-            ValueError: The images are not uint8, not RGB, or there are none.
         """
         if isinstance(images, np.ndarray):
             images = torch.from_numpy(images.copy())
@@ -252,19 +232,11 @@ class Classifier:
 
 
 def check_device(device: str) -> None:
-    """Check that tensors can be made and computed with on `device`.
-
-    Raises:
-        UnusableInput: There is no such device here, or it cannot compute.
-    """
+    """Check that tensors can be made and computed with on `device`."""
     try:
         chosen = torch.device(device)
         if chosen.type == "cpu" and chosen.index:
             raise RuntimeError("the CPU is a single device, cpu")
         (torch.ones(1, device=chosen) + 1).item()
     except (RuntimeError, AssertionError, ImportError) as error:
-        raise UnusableInput(f"device {device!r} cannot be used here: {_first_line(error)}") from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+        raise UnusableInput(f"device {device!r} cannot be used here: {why(error)}") from error

@@ -9,16 +9,18 @@ frontend called here does not.
 """
 
 import warnings
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from starter.classifiers.networks.network import Network
-from starter.classifiers.networks.user import UserNetwork
+from starter.classifiers.networks.body import BodyNetwork
+from starter.classifiers.networks.network import Part
+from starter.classifiers.specs import Spec
 from submission.competition import ENGINES, PRECISIONS
 from submission.errors import UnusableInput, tell_once, why
 
@@ -28,74 +30,35 @@ SLICE = 32
 """Number of images for each thread at a time: so few fit the CPU's cache."""
 _CAPABILITIES = {"FP32": "float32", "FP16": "float16", "BF16": "bfloat16"}
 
-
-class NotCompiled(Exception):
-    """The error that OpenVINO cannot convert a network, or computes other values than PyTorch.
-
-    Its message is the reason, one line.
-    """
+Run = Callable[[Tensor], tuple[Tensor, ...]]
+"""Function from inputs to the results of a part of a network, float32, with the shapes of `Part.forward`."""
 
 
-class Part(nn.Module):
-    """A part of a network as a module that can be traced.
-
-    Attributes:
-        network: The whole network, in evaluation mode and without gradients.
-        name: "features" or "stages", which take images (n, 3, h, w), or "head", which takes features (n, d).
-    """
-
-    def __init__(self, network: Network, name: str) -> None:
-        super().__init__()
-        self.network = network
-        self.name = name
-
-    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
-        """Returns features (n, d), the maps (n, c, h', w') of each stage, or logits (n, k)."""
-        if self.name == "stages":
-            return tuple(self.network.stages(x))
-        if self.name == "features":
-            return (self.network.features(x),)
-        assert self.network.head is not None
-        return (self.network.head(x),)
+def in_pytorch(part: Run, inputs: Tensor, precision: str) -> tuple[Tensor, ...]:
+    """Returns the results of a part of a network, or of an encoder, computed in float32 or bfloat16."""
+    with torch.autocast(inputs.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+        return tuple(values.float() for values in part(inputs))
 
 
-class Compiled:
-    """A part of a network, compiled for this CPU, one size of inputs and one number of threads.
+def compiled(part: Part, size: tuple[int, ...], precision: str, threads: int) -> Run:
+    """Returns a part of a network, compiled for this CPU, this shape of an input, and these threads."""
+    probe = torch.randn(2, *size, generator=torch.Generator().manual_seed(0))
+    expected = part(probe)
+    model = _compile(part, probe, precision, threads)
+    step = SLICE * threads
 
-    Args:
-        part: Part to compile.
-        size: Shape of one input: (3, h, w), or (d,).
-        precision: One of `precisions()`.
-        threads: Number of threads.
+    def run(inputs: Tensor) -> tuple[Tensor, ...]:
+        request, numbers, results = model.create_infer_request(), inputs.contiguous().numpy(), []
+        for start in range(0, len(numbers), step):
+            found = request.infer([numbers[start : start + step]], share_inputs=True)
+            results.append([torch.from_numpy(found[i].copy()) for i in range(len(found))])
+        return tuple(torch.cat(parts) for parts in zip(*results, strict=True))
 
-    Raises:
-        NotCompiled: The part cannot be converted, or its results for two inputs of noise differ from
-            PyTorch's by more than the precision's tolerance.
-    """
-
-    def __init__(self, part: Part, size: tuple[int, ...], precision: str, threads: int) -> None:
-        probe = torch.randn(2, *size, generator=torch.Generator().manual_seed(0))
-        expected = part(probe)
-        self.slice = SLICE * threads
-        try:
-            self._model = _compile(part, probe, precision, threads)
-            found = self(probe.flip(0))
-        except Exception as error:  # the libraries raise whatever they like
-            raise NotCompiled(why(error)) from error
-        for mine, theirs in zip(found, expected, strict=True):
-            moved, largest = float((mine.flip(0) - theirs).abs().max()), float(theirs.abs().max())
-            if not moved <= TOLERANCES[precision] * largest:
-                raise NotCompiled(f"its {precision} values of up to {largest:.2g} differ by {moved:.2g}")
-
-    def __call__(self, inputs: Tensor) -> tuple[Tensor, ...]:
-        """Returns the results for n inputs, float32, with the shapes of `Part.forward`."""
-        request = self._model.create_infer_request()
-        numbers = inputs.contiguous().numpy()
-        given = []
-        for start in range(0, len(numbers), self.slice):
-            found = request.infer([numbers[start : start + self.slice]], share_inputs=True)
-            given.append([torch.from_numpy(found[i].copy()) for i in range(len(found))])
-        return tuple(torch.cat(parts) for parts in zip(*given, strict=True))
+    for mine, theirs in zip(run(probe.flip(0)), expected, strict=True):
+        moved, largest = float((mine.flip(0) - theirs).abs().max()), float(theirs.abs().max())
+        if not moved <= TOLERANCES[precision] * largest:
+            raise ValueError(f"its {precision} values of up to {largest:.2g} differ by {moved:.2g}")
+    return run
 
 
 def chosen(engine: str, precision: str, device: str) -> tuple[str, str]:
@@ -103,14 +66,10 @@ def chosen(engine: str, precision: str, device: str) -> tuple[str, str]:
 
     The default engine is PyTorch. The default precision is float16 if OpenVINO is asked for and can compute
     in it on this machine, else float32.
-
-    Raises:
-        UnusableInput: There is no such engine or precision, or float16 is asked of PyTorch.
     """
-    if engine not in ("", *ENGINES):
-        raise UnusableInput(f"--engine must be {' or '.join(ENGINES)}, got {engine!r}")
-    if precision not in ("", *PRECISIONS):
-        raise UnusableInput(f"--precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+    for option, value, known in (("engine", engine, ENGINES), ("precision", precision, PRECISIONS)):
+        if value not in ("", *known):
+            raise UnusableInput(f"--{option} must be one of {', '.join(known)}, got {value!r}")
     engine = engine or "torch"
     if engine == "torch" and precision == "float16":
         raise UnusableInput("--precision float16 is of --engine openvino: add that, or leave it out")
@@ -159,7 +118,7 @@ def arithmetic(engine: str, precision: str, device: str) -> str:
 def precisions() -> tuple[str, ...]:
     """Returns the precisions in which OpenVINO can compute on this CPU."""
     found = _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
-    return tuple(precision for told, precision in _CAPABILITIES.items() if told in found)
+    return tuple(precision for name, precision in _CAPABILITIES.items() if name in found)
 
 
 @cache
@@ -187,13 +146,13 @@ def _compile(part: Part, probe: Tensor, precision: str, threads: int) -> Any:
     from openvino.frontend import FrontEndManager
     from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
 
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")  # tracing is deprecated, and is what OpenVINO reads fastest
         traced = torch.jit.trace(part, (probe,), check_trace=False)
         decoder = TorchScriptPythonDecoder(traced, shared_memory=False)
-    doubts = [each.message for each in told if issubclass(each.category, torch.jit.TracerWarning)]
-    if isinstance(part.network, UserNetwork) and doubts:
-        raise NotCompiled("its code decides by what it is given, which a trace does not see")
+    branches = any(issubclass(each.category, torch.jit.TracerWarning) for each in caught)
+    if branches and isinstance(part.network, BodyNetwork) and Spec.parse(part.network.spec).own_code:
+        raise ValueError("its code decides by what it is given, which a trace does not see")
     frontend = FrontEndManager().load_by_framework("pytorch")
     model = frontend.convert(frontend.load(decoder))
     model.reshape([-1, *probe.shape[1:]])
@@ -207,7 +166,7 @@ def _compile(part: Part, probe: Tensor, precision: str, threads: int) -> Any:
     }
     compiled = _core().compile_model(model, "CPU", settings)
     if compiled.get_property("INFERENCE_PRECISION_HINT") != settings["INFERENCE_PRECISION_HINT"]:
-        raise NotCompiled(f"it does not compute in {precision}")
+        raise ValueError(f"it does not compute in {precision}")
     return compiled
 
 

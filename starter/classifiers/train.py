@@ -33,8 +33,6 @@ PAD = 4
 MOMENTUM, DECAY = 0.9, 5e-4
 WARM_UP = 0.25
 """Fraction of the steps during which the learning rate rises."""
-TIMED = (3, 13)
-"""First and last step between which the time of a step is measured, for the estimate."""
 
 _Triple = tuple[float, float, float]
 _Stateful = torch.nn.Module | torch.optim.Optimizer | torch.optim.lr_scheduler.LRScheduler
@@ -59,9 +57,6 @@ class Training:
         skip_unreadable: Largest fraction of unreadable images, in [0, 1); they are left out.
         start: Initial weights, without the last layer if it is for other classes: "pretrained" for the
             library's own, or the path of a weights file; "" for random ones.
-
-    Raises:
-        UnusableInput: a field is out of range; the message names the option.
     """
 
     source: str
@@ -133,10 +128,6 @@ def train(asked: Training, out: Path, device: str | None = None, data_root: Path
         out: Path of the file to write, ending in ``.safetensors``.
         device: Name of PyTorch's device; by default a GPU, if there is one.
         data_root: Folder of a named source, or for its download.
-
-    Raises:
-        UnusableInput: `out` exists or has another suffix, its checkpoint is damaged or of another training,
-            the source or the device cannot be used, or the loss is not finite.
     """
     if out.suffix != ".safetensors":
         raise UnusableInput(f"{out}: the name must end in .safetensors")
@@ -154,54 +145,38 @@ def train(asked: Training, out: Path, device: str | None = None, data_root: Path
     if asked.start:
         mean, std = begin_with(network, asked.arch, asked.start)
     start = time.monotonic()
-    _fit(
-        network, learnt, asked, _Checkpoint(out.with_name(f"{out.name}.checkpoint"), asked), device, mean, std
-    )
+    checkpoint = out.with_name(f"{out.name}.checkpoint")
+    _fit(network, learnt, asked, checkpoint, device, mean, std)
     classifier = Classifier(asked.arch, arch, network, splits.classes, mean, std, "bfloat16", device)
     right = _right(classifier, tested)
     save_classifier(classifier, out)
-    out.with_name(f"{out.name}.checkpoint").unlink(missing_ok=True)
+    checkpoint.unlink(missing_ok=True)
     return Trained(out, right / len(tested), len(tested), where, time.monotonic() - start)
 
 
-@dataclass(frozen=True)
-class _Checkpoint:
-    """The state of a training after an epoch, in a file that is read without unpickling."""
+def _resume(path: Path, asked: Training, *parts: _Stateful) -> int:
+    """Restore the state of `parts` from a checkpoint, and return the number of finished epochs."""
+    if not path.exists():
+        return 0
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+        begun, states, done = json.loads(found["asked"]), found["states"], int(found["epochs"])
+        changed = sorted(name for name, value in asdict(asked).items() if begun.get(name) != value)
+        for part, state in zip(parts, states if not changed else (), strict=not changed):
+            part.load_state_dict(state)
+    except Exception as error:  # a damaged file can make the restricted unpickler raise anything
+        raise UnusableInput(f"{path} is damaged: take it away to begin anew") from error
+    if changed:
+        option = f"--{changed[0].replace('_', '-')} {begun.get(changed[0])}"
+        raise UnusableInput(f"{path} was begun with {option}: go on with that, or take the file away")
+    return done
 
-    path: Path
-    asked: Training
 
-    def load(self, *parts: _Stateful) -> int:
-        """Restore the state of `parts`, and return the number of finished epochs."""
-        if not self.path.exists():
-            return 0
-        try:
-            found = torch.load(self.path, map_location="cpu", weights_only=True)
-            begun, states, done = json.loads(found["asked"]), found["states"], int(found["epochs"])
-            changed = sorted(name for name, value in asdict(self.asked).items() if begun.get(name) != value)
-            if not changed:
-                for part, state in zip(parts, states, strict=True):
-                    part.load_state_dict(state)
-        except Exception as error:  # a damaged file can make the restricted unpickler raise anything
-            raise UnusableInput(f"{self.path} is damaged: take it away to begin anew") from error
-        if changed:
-            option = changed[0].replace("_", "-")
-            raise UnusableInput(
-                f"{self.path} was begun with --{option} {begun.get(changed[0])}: go on with that, or take the"
-                " file away"
-            )
-        return done
-
-    def save(
-        self,
-        epochs: int,
-        *parts: _Stateful,
-    ) -> None:
-        states = [part.state_dict() for part in parts]
-        with replacing(self.path) as temporary:
-            torch.save(
-                {"asked": json.dumps(asdict(self.asked)), "epochs": epochs, "states": states}, temporary
-            )
+def _save(path: Path, asked: Training, epochs: int, *parts: _Stateful) -> None:
+    """Write a checkpoint, which is read without unpickling."""
+    states = [part.state_dict() for part in parts]
+    with replacing(path) as temporary:
+        torch.save({"asked": json.dumps(asdict(asked)), "epochs": epochs, "states": states}, temporary)
 
 
 def _parts(splits: Splits, asked: Training) -> tuple[ImageSet, ImageSet, str]:
@@ -240,7 +215,7 @@ def _fit(
     network: Network,
     images: ImageSet,
     asked: Training,
-    checkpoint: _Checkpoint,
+    checkpoint: Path,
     device: str,
     mean: _Triple,
     std: _Triple,
@@ -255,7 +230,7 @@ def _fit(
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, asked.rate, total_steps=asked.epochs * per_epoch + 1, pct_start=WARM_UP
     )
-    done = checkpoint.load(network, optimiser, schedule)
+    done = _resume(checkpoint, asked, network, optimiser, schedule)
     pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2).contiguous().to(device)
     labels = torch.from_numpy(_labels(images)).to(device)
     scale = 1 / (255 * torch.tensor(std, device=device).view(3, 1, 1))
@@ -263,8 +238,7 @@ def _fit(
     with tqdm(total=asked.epochs * per_epoch * size, unit="image", desc=f"train {asked.arch}") as bar:
         bar.update(done * per_epoch * size)
         for epoch in range(done, asked.epochs):
-            began = 0.0
-            for step, (chosen, x) in enumerate(_batches(pixels, asked, epoch)):
+            for chosen, x in _batches(pixels, asked, epoch):
                 x = x.to(torch.float32, memory_format=torch.channels_last).mul_(scale).sub_(offset)
                 with torch.autocast(torch.device(device).type, torch.bfloat16):
                     loss = cross_entropy(network(x).float(), labels[chosen])
@@ -273,19 +247,12 @@ def _fit(
                 optimiser.step()
                 schedule.step()
                 bar.update(size)
-                if epoch == done and step == TIMED[0]:
-                    began = time.monotonic()
-                if epoch == done and step == TIMED[1]:
-                    left = (
-                        (asked.epochs - done) * per_epoch * (time.monotonic() - began) / (TIMED[1] - TIMED[0])
-                    )
-                    tqdm.write(f"about {duration(left)} on {device}")
             if not torch.isfinite(loss):
                 raise UnusableInput(
                     f"the loss is not finite after epoch {epoch + 1}: lower --rate {asked.rate}"
                 )
             bar.set_postfix(epoch=epoch + 1, loss=f"{loss.item():.3f}")
-            checkpoint.save(epoch + 1, network, optimiser, schedule)
+            _save(checkpoint, asked, epoch + 1, network, optimiser, schedule)
 
 
 def _batches(pixels: Tensor, asked: Training, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:

@@ -1,91 +1,73 @@
-"""Audit of a competition: everything that could reveal a hidden label to participants, one line each."""
+"""Audit of a competition: what could reveal a hidden label, and what makes ranks accidents, one line each.
+
+A check is a function in `LEAKS` or `ACCIDENTS`, which yields a finding for everything that it finds.
+"""
 
 import json
+import math
 import os
 import re
 import stat
-import zipfile
+import zlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
+import pandas as pd
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from starter.classifiers import read_classifier
 from starter.classifiers.engine import may_differ
-from starter.competition.copies import copied, recurring, shared_with_public
-from starter.competition.sets import PublicSets
+from starter.detectors.metrics import auroc
+from starter.images.arrays import read_npz
 from starter.observing.cache import cache_of
 from starter.observing.observe import Observer, observe_all
+from starter.sets.mix import Mix
+from starter.tracks.accuracy.plan import LEAKED_SHARE
+from starter.tracks.sets import PublicSets
 from submission import Competition, SolutionRow, UnusableInput
-from submission.metrics import spearman
+from submission.files import read_text
+from submission.metrics import FEWEST_FAMILIES, spearman
 from submission.random import AUDIT
-from submission.solution import whole_solution
+from submission.scoretable import CONSTANT, Targets, constant_error, score_validation
+from submission.solution import solution_of, whole_solution
 
-DEVIATIONS = 6.0
-"""Excess of equal neighbours, in standard deviations above chance, that indicates an order."""
+CHANCE, SHUFFLES = 0.001, 2000
+"""Probability under shuffling below which an order is reported, and number of shuffles."""
+PATCH, SHARED, CONTRAST = 8, 3, 16
+"""Side of a patch in pixels, patches that two mixes share by no accident, least range of values in one."""
+PATCHES = 625
+"""Number of patches of an image that are compared, about: all of an image of 32 x 32 pixels."""
+QUALITIES = (75, 85, 95)
+"""Qualities of JPEG with which images are compressed again: one that was compressed so changes little."""
+TELLING = 0.8
+"""Smallest AUC of IND against OOD at which a cheap statistic tells them apart."""
+SKILL = 0.2
+"""Least gain over guessing, as a fraction of a perfect classifier's, and of a method over `constant`."""
+SPREAD = 2.0
+"""Smallest standard deviation of the truths, as a multiple of their sampling noise."""
+FEWEST_ROWS = 10
+"""Fewest public rows for a meaningful public score; with fewer, no baseline is shown."""
+DIGIT = 0.01
+"""Smallest useful step of published scores, as a fraction of a score's standard error."""
+VARIED = {"accuracy": "stronger or more varied shifts", "ood": "more varied OOD sets (--ood)"}
+"""What makes the true values of a track's sets differ more."""
 
-
-def ordered_by_class(competition: Competition, device: str = "cpu") -> Iterator[str]:
-    """Yield a line for each test set in which neighbouring images are in the same class too often.
-
-    Classes are predicted by the competition's first classifier; its observations are cached.
-    """
-    weights = min(file for file in competition.files if file.startswith("classifiers/"))
-    name = weights.removeprefix("classifiers/").removesuffix(".safetensors")
-    classifier = read_classifier(
-        competition.file(weights), name, competition.precision, device, competition.engine
-    )
-    observer = Observer(classifier, cache_of(competition.root))
-    for observation in observe_all(PublicSets(competition).stored("test"), observer, ()):
-        excess = alike_neighbours(observation.predicted)
-        if excess > DEVIATIONS:
-            order = f"its images stand in the order of classes ({excess:.0f} standard deviations)"
-            yield f"test set {observation.set_name}: {order}: shuffle them, build again"
-
-
-def alike_neighbours(classes: NDArray[np.integer]) -> float:
-    """Returns the excess of equal neighbours among n classes over a shuffle, in standard deviations.
-
-    0 for n < 3.
-
-    >>> alike_neighbours(np.repeat([0, 1], 50)) > 9
-    True
-    """
-    n = len(classes)
-    counts = np.bincount(classes)
-    p = float((counts * (counts - 1)).sum() / max(n * (n - 1), 1))
-    if n < 3 or p in (0.0, 1.0):
-        return 0.0
-    found = float((classes[1:] == classes[:-1]).mean())
-    return (found - p) / float(np.sqrt(p * (1 - p) / (n - 1)))
-
-
-LEAKED_SHARE = 0.05
-"""Largest public fraction of a natural test set in a practice competition; in a hidden one it is 0."""
-GUESSABLE = 2**32
-"""Smallest test seed that cannot be guessed by trying all."""
-CHANCE = 0.001
-"""Probability under shuffling below which an order is reported."""
-_SHUFFLES = 2000
-_NEUTRAL = re.compile(r"test_\d{4,}")
 _SEED = re.compile(r'seed\\*": ?(\d{10,})')
 _NUMBER = re.compile(r"(?<![\w.])(?:0?\.\d+|[01](?:\.\d+)?)(?![\w.])")
 _TEXT = (".csv", ".html", ".json", ".jsonl", ".md", ".txt", ".yaml", "")
-_LONGEST = 64 << 20
-"""Number of bytes of a text that are searched."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that could reveal a label.
-
-    Attributes:
-        grade: "error" (to be fixed before the competition is published) or "warning".
-        text: One line with the file or set, and the remedy.
-    """
+    """A line of text on a leak or an accident, graded "error" (to be fixed first), "warning" or "note"."""
 
     grade: str
     text: str
@@ -95,66 +77,34 @@ class Finding:
 
 
 def audit(competition: Competition, device: str = "cpu") -> tuple[Finding, ...]:
-    """Returns all findings in the organizer's copy, errors first.
-
-    The audit reads the competition's folder only: it does not find images or labels published elsewhere.
-
-    Args:
-        competition: Organizer's copy of the competition.
-        device: Device that runs the classifiers.
-
-    Raises:
-        UnusableInput: this is a participant's copy, a file of the competition was changed, or its classifiers
-            cannot be read.
-    """
-    solution = whole_solution(competition)
-    record = competition.private / "build.json"
-    text = record.read_text(encoding="utf-8") if record.is_file() else ""
-    checks: list[Iterator[Finding]] = [
-        _visibility(competition, text),
-        _permissions(competition),
-        _seed(competition, text),
-        _links_and_strays(competition),
-        _secrets(competition, solution, text),
-        _members(competition),
-        _names(competition, solution, text),
-        _set_order(competition, solution),
-        _sizes(competition, solution),
-        _pixels(competition),
-        _recurrence(competition),
-        _near_copies(competition),
-        (Finding("error", line) for line in ordered_by_class(competition, device)),
-    ]
-    found = [finding for check in checks for finding in check]
-    return tuple(sorted(found, key=lambda finding: finding.grade))
+    """Returns all findings in the organizer's copy, errors first."""
+    found = [finding for check in LEAKS for finding in check(competition)]
+    found += rank_warnings(competition, device)
+    return tuple(sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.grade)))
 
 
-def rounding(competition: Competition) -> list[str]:
-    """Returns a line on what computed the logits, and how far others may be who compute with something else.
-
-    No line where PyTorch computed them.
-    """
-    if competition.engine == "torch":
-        return []
-    differing = may_differ(competition.precision)
-    return [f"note     logits in {competition.computes}; where something else computes them, {differing}"]
+def rank_warnings(competition: Competition, device: str = "cpu") -> Iterator[Finding]:
+    """Yield a warning for each reason why a competition may not rank methods by their worth."""
+    for text in chain(near_chance(competition, device), *(check(competition) for check in ACCIDENTS)):
+        yield Finding("warning", text)
 
 
-def _visibility(competition: Competition, record: str) -> Iterator[Finding]:
-    reach = _base_images(record)
+def practice(competition: Competition) -> Iterator[Finding]:
+    """Yield whether labels can be looked up, in public images or in another test set of the same images."""
     if competition.visibility == "practice":
-        known = "practice: the test images are public, so that labels can be looked up"
-        yield Finding("warning", f"{known}; {reach}" if reach else known)
-        board = competition.root / "leaderboard.html"
-        if board.is_file() and "practice" not in board.read_text(encoding="utf-8"):
-            yield Finding("error", f"{board} does not say that this is practice: run `unseen leaderboard`")
-    elif reach:
-        yield Finding("warning", f"{reach}: make fewer or smaller sets")
+        yield Finding("warning", "practice: the test images are public, so that labels can be looked up")
+    turns = re.findall(r'"turn:(\d+):(\d+):', json.dumps(_record(competition)))
+    if (most := max((1 + int(turn) // int(around) for turn, around in turns), default=1)) > 1:
+        text = (
+            f"each base image stands in {most} of {len(turns)} test sets, and a clean copy tells on a blurred"
+        )
+        yield Finding("warning", f"{text} one: make fewer or smaller sets")
 
 
-def _permissions(competition: Competition) -> Iterator[Finding]:
+def permissions(competition: Competition) -> Iterator[Finding]:
+    """Yield folders that others can read: private/, and a cache that tells IND from OOD images."""
     folders, cache = [competition.private], cache_of(competition.root).root
-    if competition.track == "ood" and isinstance(cache, Path) and cache.is_dir():  # it tells IND from OOD
+    if competition.track == "ood" and isinstance(cache, Path) and cache.is_dir():
         folders.append(cache)
     for folder in folders:
         mode = stat.S_IMODE(folder.stat().st_mode)
@@ -162,21 +112,18 @@ def _permissions(competition: Competition) -> Iterator[Finding]:
             yield Finding("error", f"{folder} is open to others (mode {mode:04o}): chmod 700 {folder}")
 
 
-def _seed(competition: Competition, record: str) -> Iterator[Finding]:
-    path = competition.private / "build.json"
-    if not record:
-        yield Finding("warning", f"{path} is missing: recipes and seeds were not looked for")
-        return
-    try:
-        seed = int(json.loads(record)["test_seed"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise UnusableInput(f"{path} is damaged: restore it from a backup") from error
-    if seed < GUESSABLE:
-        told = "the test seed is below 2^32 and can be guessed: build another folder without --test-seed"
-        yield Finding("error", told)
+def seed(competition: Competition) -> Iterator[Finding]:
+    """Yield a test seed that can be guessed, or a record without one."""
+    record = _record(competition)
+    if "test_seed" not in record:
+        path = competition.private / "build.json"
+        yield Finding("warning", f"{path} has no seed: recipes and seeds were not looked for")
+    elif record["test_seed"] < 2**32:
+        text = "the test seed is below 2^32 and can be guessed: build another folder without --test-seed"
+        yield Finding("error", text)
 
 
-def _links_and_strays(competition: Competition) -> Iterator[Finding]:
+def strays(competition: Competition) -> Iterator[Finding]:
     """Yield the files in public/ that are not from the build; `pack` omits them, but a copy has them."""
     private, listed = competition.private.resolve(), {*competition.files, "competition.json"}
     for path in sorted(competition.public.rglob("*")):
@@ -186,139 +133,303 @@ def _links_and_strays(competition: Competition) -> Iterator[Finding]:
             yield Finding("warning", f"{path} is not part of the competition: remove it")
 
 
-def _secrets(competition: Competition, solution: Sequence[SolutionRow], record: str) -> Iterator[Finding]:
+def leaked_targets(competition: Competition) -> Iterator[Finding]:
     """Yield texts in public/ with hidden targets, seeds of test sets, or the origin of their images."""
-    settings = json.loads(record).get("settings", {}) if record else {}
+    solution, settings = whole_solution(competition), _record(competition).get("settings", {})
     named = {**dict.fromkeys(settings.get("test_from", ()), "from"), settings.get("test_ind", ""): "ind"}
     sources = {source: f"--test-{option}" for source, option in named.items() if len(source) > 3}
-    seeds = {*_SEED.findall(record)} - {str(competition.seed)}
+    seeds = {*_SEED.findall(json.dumps(_record(competition)))} - {str(competition.seed)}
     for path in sorted(competition.public.rglob("*")):
         if path.suffix not in _TEXT or path.is_symlink() or not path.is_file():
             continue
         with path.open("rb") as stream:
-            text = stream.read(_LONGEST).decode("utf-8", "replace")
+            text = stream.read(64 << 20).decode("utf-8", "replace")
         if _holds_targets(text, solution):
             yield Finding("error", f"{path} holds hidden targets of test sets: remove it")
         if any(seed in text for seed in seeds):
             yield Finding("error", f"{path} holds a seed of the test sets: remove it")
-        if told := next((option for source, option in sources.items() if source in text), None):
-            yield Finding("warning", f"{path} says where test images come from ({told})")
+        if option := next((option for source, option in sources.items() if source in text), None):
+            yield Finding("warning", f"{path} says where test images come from ({option})")
 
 
 def _holds_targets(text: str, solution: Sequence[SolutionRow]) -> bool:
     """Returns True if most lines that name a test set hold its target, or a column holds all in order."""
-    targets: dict[str, list[float]] = {}
+    targets: dict[str, list[float]] = defaultdict(list)
     for row in solution:
         if row.prediction != 0.5:  # as in the sample submission
-            targets.setdefault(row.set, []).append(row.prediction)
-    told = missed = 0
-    columns: dict[int, list[float]] = {}
+            targets[row.set].append(row.prediction)
+    hits = misses = 0
+    columns: dict[int, list[float]] = defaultdict(list)
     for line in text.splitlines():
         numbers = [float(number) for number in _NUMBER.findall(line)]
         for index, number in enumerate(numbers):
-            columns.setdefault(index, []).append(number)
+            columns[index].append(number)
         named = [name for name in re.findall(r"[A-Za-z0-9][A-Za-z0-9._-]*", line) if name in targets]
         if named and numbers:
-            hit = any(abs(number - t) < 1e-6 for number in numbers for t in targets[named[0]])
-            told, missed = told + hit, missed + (not hit)
+            hit = any(abs(number - target) < 1e-6 for number in numbers for target in targets[named[0]])
+            hits, misses = hits + hit, misses + (not hit)
     truth = np.array([row.prediction for row in solution])
-    in_order = any(
-        len(column) == len(truth) and np.abs(truth - column).max() < 1e-6 for column in columns.values()
-    )
-    return in_order or told > missed
+    same = (np.abs(truth - column).max() < 1e-6 for column in columns.values() if len(column) == len(truth))
+    return any(same) or hits > misses
 
 
-def _members(competition: Competition) -> Iterator[Finding]:
-    for name in competition.sets("test"):
-        path = competition.file(f"test/{name}.npz")
-        with zipfile.ZipFile(path) as archive:
-            others = sorted({*archive.namelist()} - {"images.npy"})
-        if others:
-            yield Finding("error", f"{path} holds {', '.join(others)} besides the images: build again")
-
-
-def _names(competition: Competition, solution: Sequence[SolutionRow], record: str) -> Iterator[Finding]:
-    families = re.findall(r'"family": "([^"]+)"', record)
-    words = {word.casefold() for name in (*families, *competition.classes) for word in re.split(r"\W+", name)}
-    words |= {row.group.casefold() for row in solution}
-    for name in competition.sets("test"):
-        if _NEUTRAL.fullmatch(name):
-            continue
-        telling = sorted(word for word in words if len(word) > 2 and word in name.casefold())
-        grade = "error" if telling else "warning"
-        why = f"tells {telling[0]!r}" if telling else "is not neutral, as test_0001 is"
-        yield Finding(grade, f"test set {name!r}: its name {why}")
-
-
-def _set_order(competition: Competition, solution: Sequence[SolutionRow]) -> Iterator[Finding]:
+def order_of_sets(competition: Competition) -> Iterator[Finding]:
     """Yield orders of the test sets, by group or by target, that are improbable under shuffling."""
+    solution = whole_solution(competition)
     groups = {row.set: row.group for row in solution}
     kinds = np.unique([groups[name] for name in competition.sets("test")], return_inverse=True)[1]
     means = {name: np.mean([row.prediction for row in solution if row.set == name]) for name in groups}
     targets = np.array([means[name] for name in competition.sets("test")])
-    position = np.arange(len(targets))
-    tells = {
+    chances = {
         "group": _chance(kinds, lambda order: float((order[1:] == order[:-1]).mean())),
-        "target": _chance(targets, lambda order: abs(spearman(position, order))),
+        "target": _chance(targets, lambda order: abs(spearman(np.arange(len(order)), order))),
     }
-    for what, chance in tells.items():
-        if chance < CHANCE:
-            yield Finding(
-                "error", f"the order of the test sets tells their {what}: shuffle them, build again"
-            )
+    for what in (what for what, chance in chances.items() if chance < CHANCE):
+        yield Finding("error", f"the order of the test sets tells their {what}: shuffle them, build again")
 
 
 def _chance(values: NDArray[Any], statistic: Callable[[NDArray[Any]], float]) -> float:
     """Returns the p-value of the statistic of the values in their order, over shuffles."""
     rng = AUDIT(0)
     found = statistic(values)
-    return (1 + sum(statistic(rng.permutation(values)) >= found for _ in range(_SHUFFLES))) / (1 + _SHUFFLES)
+    return (1 + sum(statistic(rng.permutation(values)) >= found for _ in range(SHUFFLES))) / (1 + SHUFFLES)
 
 
-def _sizes(competition: Competition, solution: Sequence[SolutionRow]) -> Iterator[Finding]:
-    sizes: dict[str, set[int]] = {}
-    for row in solution:
-        sizes.setdefault(row.group, set()).add(competition.sizes["test"][row.set])
-    for group, mine in sizes.items():
-        others = set().union(*(theirs for other, theirs in sizes.items() if other != group))
-        if others and not mine & others:
-            yield Finding("warning", f"the number of images tells which test sets are {group}: use one size")
+def public_pixels(competition: Competition) -> Iterator[Finding]:
+    """Yield test sets with images that are public, pixel for pixel."""
+    files = [name for name in competition.files if name.endswith(".npz") and not name.startswith("test/")]
+    public = {file: _hashes(competition, file) for file in files}
+    for name in tqdm(competition.sets("test"), "look for public images", unit="set"):
+        mine, n = _hashes(competition, f"test/{name}.npz"), competition.sizes["test"][name]
+        count, where = max((len(mine & theirs), file) for file, theirs in public.items())
+        if count:
+            grave = competition.visibility == "hidden" or count > LEAKED_SHARE * n
+            text = f"{count} of the {n} images of test set {name} stand in public/{where}, pixel for pixel"
+            yield Finding("error" if grave else "warning", f"{text}: take them out, build again")
 
 
-def _pixels(competition: Competition) -> Iterator[Finding]:
-    for name, where, count in shared_with_public(competition):
-        n = competition.sizes["test"][name]
-        grave = competition.visibility == "hidden" or count > LEAKED_SHARE * n
-        text = f"{count} of the {n} images of test set {name} stand in public/{where}, pixel for pixel"
-        yield Finding("error" if grave else "warning", f"{text}: take them out, build again")
-
-
-def _recurrence(competition: Competition) -> Iterator[Finding]:
+def recurring_pixels(competition: Competition) -> Iterator[Finding]:
     """Yield an error if images recur: only IND images could be in mixes of several OOD sets."""
-    if competition.track == "ood" and (found := recurring(competition)):
-        sets = f"{len(found)} of {len(competition.sets('test'))} test mixes"
-        text = f"{max(found.values())} images of a mix and fewer, in {sets}, stand in other test mixes too"
+    if competition.track != "ood":
+        return
+    hashes = {name: _hashes(competition, f"test/{name}.npz") for name in competition.sets("test")}
+    mixes = Counter(digest for found in hashes.values() for digest in found)
+    counts = [sum(mixes[digest] > 1 for digest in found) for found in hashes.values()]
+    if any(counts):
+        sets = f"{np.count_nonzero(counts)} of {len(counts)} test mixes"
+        text = f"{max(counts)} images of a mix and fewer, in {sets}, stand in other test mixes too"
         yield Finding("error", f"{text}, which tells IND images from OOD images: build again")
 
 
-def _near_copies(competition: Competition) -> Iterator[Finding]:
-    """Returns grave where test images are hidden, and public ones show them."""
-    for name, where, count in copied(competition):
-        n, hidden = competition.sizes["test"][name], competition.visibility == "hidden"
-        other = "other test mixes" if where == "test" else f"public/{where}"
-        text = f"{count} of the {n} images of test set {name} are mirrored, shifted or compressed copies of"
-        yield Finding("error" if hidden and where != "test" else "warning", f"{text} images in {other}")
+def _hashes(competition: Competition, file: str) -> frozenset[bytes]:
+    """Returns the hashes of a file's images, without those of a single colour: any image can become these."""
+    images = read_npz(competition.file(file))
+    varied = (images.images != images.images[:, :1, :1]).any(axis=(1, 2, 3))
+    return frozenset(images.take(np.flatnonzero(varied)).hashes()) if varied.any() else frozenset()
 
 
-def _base_images(record: str) -> str:
-    """Returns how far the base images of the accuracy track reach, of which test sets take their turns.
+def shared_patches(competition: Competition) -> Iterator[Finding]:
+    """Yield mixes with OOD images that share patches with those of another mix: parts of one photograph."""
+    frames = [
+        pd.DataFrame({"mix": name, "image": number, "patch": _patches(image)})
+        for name, images, is_ood in _mixes(competition)
+        for number, image in enumerate(images[is_ood])
+    ]
+    if frames:
+        patches = pd.concat(frames)
+        shared = patches[patches.groupby("patch")["mix"].transform("nunique") > 1]
+        counts = shared.groupby(["mix", "image"]).size()
+        for name, count in counts[counts >= SHARED].groupby("mix").size().items():
+            text = f"{count} OOD images of test mix {name} share {PATCH} x {PATCH} pixels with another mix's"
+            yield Finding("warning", f"{text}, which tells them from IND images: take images of other scenes")
 
-    "" where no image stands in two sets.
+
+def _patches(image: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Returns hashes of the patches of several colours of an image (h, w, 3), in large images of a share."""
+    rng = AUDIT(0)
+    colour, down, right = (rng.integers(2**64, size=n, dtype=np.uint64) for n in (3, PATCH, PATCH))
+    keys = sliding_window_view(image @ colour, PATCH, axis=0) @ down
+    keys = sliding_window_view(keys, PATCH, axis=1) @ right
+    chosen = keys % max(1, keys.size // PATCHES) == 0
+    windows = sliding_window_view(image, (PATCH, PATCH), axis=(0, 1))[chosen]
+    return np.unique(keys[chosen][np.ptp(windows, axis=(1, 2, 3)) > CONTRAST])
+
+
+def telling_statistics(competition: Competition) -> Iterator[Finding]:
+    """Yield cheap statistics of single images that tell the OOD images of the test mixes from IND images."""
+    found: list[dict[str, float]] = []
+    labels: list[bool] = []
+    for _, images, is_ood in _mixes(competition):
+        found += map(_statistics, images)
+        labels += is_ood.tolist()
+    of_ood = np.array(labels, bool)
+    for name in found[0] if found else ():
+        values = np.array([statistics[name] for statistics in found])
+        auc = auroc(values[~of_ood], values[of_ood])
+        if (auc := max(auc, 1 - auc)) > TELLING:
+            text = f"{name} alone tells OOD images of the test mixes from IND images (AUC {auc:.3f})"
+            yield Finding("warning", f"{text}: give both the same formats, compression and colours")
+
+
+def _statistics(image: NDArray[np.uint8]) -> dict[str, float]:
+    """Returns the statistics of an image (h, w, 3) by name."""
+    wide, bgr = image.astype(np.int64), image[..., ::-1].copy()
+    steps = np.abs(np.diff(wide, axis=1)).mean(axis=(0, 2))
+    ghosts = {}
+    for quality in QUALITIES:
+        encoded = cv2.imencode(".jpg", bgr, (cv2.IMWRITE_JPEG_QUALITY, quality))[1]
+        again = np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR), np.int64)
+        ghosts[f"change by JPEG at quality {quality}"] = float(((again - bgr) ** 2).mean())
+    return ghosts | {
+        "blockiness": float(steps[7::8].mean() - steps.mean()),
+        "greyness": -float((wide.max(axis=2) - wide.min(axis=2)).mean()),
+        "number of colours": float(len(np.unique(wide @ (1, 256, 65536)))),
+        "size in zlib": float(len(zlib.compress(image.tobytes(), 1))),
+    }
+
+
+def _mixes(competition: Competition) -> Iterator[tuple[str, NDArray[np.uint8], NDArray[np.bool_]]]:
+    """Yield name, images (n, h, w, 3) and OOD labels (n,) of each test mix; none in the accuracy track."""
+    if competition.track == "ood":
+        for test in _record(competition).get("test", ()):
+            mix = Mix.from_json(test["recipe"])
+            images = read_npz(competition.file(f"test/{mix.name}.npz")).images
+            yield mix.name, images, mix.rows(mix.ind, mix.ood)[1]
+
+
+def computed_by(competition: Competition) -> Iterator[Finding]:
+    """Yield what computed the logits, and how far others may be, where PyTorch did not."""
+    if competition.engine != "torch":
+        text = f"logits in {competition.computes}; where something else computes them, "
+        yield Finding("note", text + may_differ(competition.precision))
+
+
+def near_chance(competition: Competition, device: str = "cpu") -> Iterator[str]:
+    """Yield classifiers near chance on the labelled reference images; their observations are cached."""
+    sets, chance = PublicSets(competition), 1 / len(competition.classes)
+    for name in competition.classifiers:
+        weights = competition.file(f"classifiers/{name}.safetensors")
+        classifier = read_classifier(weights, name, competition.precision, device, competition.engine)
+        observer = Observer(classifier, cache_of(competition.root))
+        (seen,) = observe_all([sets.find("source", "reference")], observer, (), progress=False)
+        accuracy = float((seen.predicted == sets.reference.labels).mean())
+        if accuracy < chance + SKILL * (1 - chance):
+            yield (
+                f"classifier {name} is right on {100 * accuracy:.0f} % of the labelled reference images, and "
+                f"guessing would be on {100 * chance:.0f} %: shifts can hardly lower that, so there is "
+                "little to predict; train it longer or on more images"
+            )
+
+
+def narrow_truths(competition: Competition) -> Iterator[str]:
+    """Yield subjects whose true values vary little more than by sampling noise."""
+    targets, found = Targets.of_solution(competition, whole_solution(competition)), []
+    for subject in competition.subjects:
+        truths = targets.of_subject(subject)
+        spread, noise = 100 * float(np.std(truths.values)), truths.noise_floor
+        if len(truths) > 1 and spread < SPREAD * noise:
+            found.append(f"{subject} (they spread by {spread:.1f} points, noise is {noise:.1f})")
+    if found:
+        yield (
+            f"the true values of the test sets hardly differ by more than their sampling noise for "
+            f"{', '.join(found)}: ranks would follow the noise; build with larger sets (--set-size) "
+            f"or {VARIED[competition.track]}, so that the spread is at least {SPREAD:g} times the noise"
+        )
+
+
+def few_rows(competition: Competition) -> Iterator[str]:
+    """Yield numbers of public rows, and of private families, on which a rank is an accident."""
+    rows = solution_of(competition)
+    public = [row for row in rows if row.usage == "Public"]
+    private = {row.set for row in rows if row.usage == "Private"}
+    families = {
+        test.get("family") for test in _record(competition).get("test", ()) if test["name"] in private
+    }
+    if len(public) < FEWEST_ROWS:
+        sets = len({row.set for row in rows})
+        enough = math.ceil(sets * FEWEST_ROWS / max(len(public), 1))
+        yield (
+            f"public predictions: {len(public)}, fewer than {FEWEST_ROWS}: the order on the public board is "
+            f"an accident, and no baseline is shown on it; build with more test sets (about {enough} in "
+            f"place of {sets})"
+        )
+    if 0 < len(families) < FEWEST_FAMILIES:
+        yield (
+            f"families of shift of the test sets that decide the final ranks: {len(families)}, fewer than "
+            f"{FEWEST_FAMILIES}: one shift decides alone, and scores have no interval; build with more test "
+            "sets or other sources of shift"
+        )
+
+
+def one_source(competition: Competition) -> Iterator[str]:
+    """Yield a source that all natural test sets come from."""
+    tests = [
+        test for test in _record(competition).get("test", ()) if str(test.get("group")).startswith("natural")
+    ]
+    if len(tests) > 1 and len(families := {test["family"] for test in tests}) == 1:
+        yield (
+            f"all {len(tests)} natural test sets come from one source, {families.pop()}: the ranks may hold "
+            "for that source alone; add sets of another (--test-from)"
+        )
+
+
+def no_skill(competition: Competition) -> Iterator[str]:
+    """Yield a warning if the best method that was run is not clearly better than `constant`.
+
+    It is if it is ahead by the sampling noise, or reduces the squared error by a fifth: where `constant` is
+    off by less than twice the noise, not even a perfect method is ahead by the noise.
     """
-    turns = [(int(turn), int(around)) for turn, around in re.findall(r'"turn:(\d+):(\d+):', record)]
-    if (most := max((1 + turn // around for turn, around in turns), default=1)) == 1:
-        return ""
-    return (
-        f"each base image stands in {most} of {len(turns)} test sets, since {turns[0][1]} sets use all up, "
-        "and a clean copy tells on a blurred one"
-    )
+    if not competition.sets("val"):
+        return
+    scores = {}
+    for path in sorted((competition.root / "validation").glob("*.csv")):
+        try:
+            scores[path.stem] = score_validation(competition, path).rmse
+        except (UnusableInput, ValueError, OSError):  # the board tells of such files
+            continue
+    constant = scores.pop(CONSTANT, constant_error(competition))
+    best = min(scores, key=lambda name: scores[name], default="")
+    noise = Targets.of_validation(competition).noise_floor
+    if best and constant - scores[best] < noise and 1 - (scores[best] / constant) ** 2 < SKILL:
+        yield (
+            f"on the validation sets the best method, {best} ({scores[best]:.1f} points), is not ahead of "
+            f"`constant` ({constant:.1f}) by the sampling noise ({noise:.1f}): methods cannot show their "
+            f"worth; build with {VARIED[competition.track]}, or larger sets (--set-size)"
+        )
+
+
+def too_many_decimals(competition: Competition) -> Iterator[str]:
+    """Yield a warning if every score is published with more digits than so few rows can determine."""
+    rows = sum(row.usage == "Public" for row in solution_of(competition))
+    error = constant_error(competition) / math.sqrt(2 * rows) if rows else 0.0
+    if not error:
+        return
+    allowed = max(0, math.floor(-math.log10(DIGIT * error)))
+    if competition.decimals > allowed:
+        yield (
+            f"scores are published with {competition.decimals} decimals, and their standard error is about "
+            f"{error:.1f} points: such steps tell labels and rank nobody; build with --decimals {allowed}"
+        )
+
+
+def _record(competition: Competition) -> dict[str, Any]:
+    """Returns the build's record, with the name of each test set in `test`; empty if it is missing."""
+    path = competition.private / "build.json"
+    try:
+        record: dict[str, Any] = json.loads(read_text(path)) if path.is_file() else {}
+        for test in record.get("test", ()):
+            test["name"] = json.loads(test["recipe"])["name"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnusableInput(f"{path} is damaged: restore it from a backup") from error
+    return record
+
+
+LEAKS: tuple[Callable[[Competition], Iterator[Finding]], ...] = (
+    *(leaked_targets, order_of_sets, practice, permissions, seed, strays, public_pixels, recurring_pixels),
+    *(shared_patches, telling_statistics, computed_by),
+)
+"""What could reveal a hidden label."""
+ACCIDENTS: tuple[Callable[[Competition], Iterator[str]], ...] = (
+    *(narrow_truths, few_rows, one_source, no_skill, too_many_decimals),
+)
+"""Why ranks may be accidents, besides `near_chance`."""

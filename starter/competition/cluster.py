@@ -1,47 +1,83 @@
 """Observing on a Dask cluster, with a task for each set and classifier and workers that share the cache.
 
-The cluster only fills the cache; later steps read it as on a single machine, so results are the same. Dask
-sends pickled code and data between the machines of one owner, but no data from participants.
+The cluster only fills the cache; later steps read it as on a single machine, so results are the same. A task
+is a few names; images and weights come from the competition's folder or, if its cache is elsewhere, from
+copies in that cache. So a worker may die at any time: another one repeats its task. Dask sends pickled code
+and data between the machines of one owner, but no data from participants.
 """
 
+import ctypes
+import platform
 import secrets
+import shutil
 import sys
 import tempfile
 import warnings
-from collections import Counter
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from starter.classifiers import used_networks
+from starter.classifiers import use_network, used_networks
 from starter.classifiers.engine import arithmetic
-from starter.competition.sets import REFERENCES
-from starter.competition.subjects import SETS
-from starter.competition.worker import INPUTS, Done, Work, problem, run, see, versions
-from starter.observing.cache import Cache, cache_of
+from starter.observing.cache import Cache, cache_of, place_cache
+from starter.tracks.sets import REFERENCES, PublicSets
+from starter.tracks.tracks import TRACKS, Subject, open_subjects, sets_of
 from submission import Competition, UnusableInput
-from submission.files import sha256
+from submission.files import digest_of, replacing, sha256
 
 if TYPE_CHECKING:
     from distributed import Client
 
-CONNECT = 10
-"""Seconds to wait for the scheduler's answer."""
-WORKERS = 30
-"""Seconds to wait for a worker."""
+CONNECT, WORKERS = 10, 30
+"""Seconds to wait for the scheduler's answer, and for a worker."""
 RETRIES = 3
-"""Number of repetitions of a task that failed because of its machine, such as a disk or a network."""
-DEATHS = 10
-"""Number of workers of a local cluster that may die with a task before it is given up."""
-RESTART = "10 minutes"
-"""Time allowed for restarting a dead worker, enough on a busy machine; Dask's default is 15 s."""
-BATCH = 1000
-"""Number of tasks sent to the scheduler at a time."""
+"""Number of repetitions of a task that failed."""
+PATIENCE = {
+    "distributed.scheduler.allowed-failures": 10,  # workers that may die with a task
+    "distributed.deploy.lost-worker-timeout": "10 minutes",  # to restart one on a busy machine
+}
+"""Dask's settings for a local cluster."""
 SHOWN = 20
 """Number of failed sets that a message names."""
+LIBRARIES = (
+    *("dask", "distributed", "numpy", "scipy", "opencv-python-headless", "numba", "torch", "torchvision"),
+    *("timm", "scikit-learn", "lightgbm"),
+)
+"""Libraries of observations and methods, which need the same versions on all workers."""
+PACKAGES = ("submission", "starter", "baselines", "oracle")
+"""Packages of the kit that workers run."""
+INPUTS = "inputs"
+"""Folder of a cache elsewhere with copies of public files for workers, by their SHA-256."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Settings common to all tasks of one run.
+
+    Attributes:
+        token: Identifier of the run; the cache holds a file with this name during the run.
+        competition: Competition with the absolute path of its folder.
+        cache: Place of a cache outside of the folder, with copies of the public files; "" for none.
+        needs: Names of the observed fields.
+        device: Device that runs the classifiers.
+        networks: Names (module:function) of the user's own networks.
+    """
+
+    token: str
+    competition: Competition = field(compare=False, repr=False)
+    cache: str = field(compare=False)
+    needs: tuple[str, ...] = field(compare=False)
+    device: str = field(compare=False)
+    networks: tuple[str, ...] = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -72,18 +108,12 @@ class Cluster:
             parts: Names of parts, from "train", "val" and "test".
             device: Device that runs the classifiers.
             source: True to observe the labelled source too; OOD detectors always need it.
-
-        Raises:
-            UnusableInput: a worker cannot take part, or some sets could not be observed; the message names
-                them, and all others are done.
         """
-        sets = SETS[competition.track](competition)
-        with _shared(competition, needs, device) as work:
-            self._check(work)
-            if "rotation" in needs:
+        with self._shared(competition, needs, device) as work:
+            if "rotation" in needs:  # a head is fitted once, by the first task that needs it
                 self._see("prepare", work, REFERENCES[-1:])
-            for action, found in sets.tasks(parts, source):
-                self._see(action, work, found)
+            for action, sets in sets_of(competition).tasks(parts, source):
+                self._see(action, work, sets)
             cache_of(competition.root).look()
 
     def each(
@@ -94,100 +124,95 @@ class Cluster:
         task: Callable[..., Any],
         jobs: Sequence[tuple[Any, ...]],
         title: str,
-    ) -> Iterator[tuple[int, Done]]:
-        """Run a task for each job on sets that have been observed; yield index and result as they end.
-
-        Args:
-            competition: Competition of the jobs.
-            needs: Names of the fields that methods need.
-            device: Device that runs the classifiers.
-            task: Function in a module of the workers; it is called with the work and a job.
-            jobs: Arguments of the calls.
-            title: Title of the progress bar.
-
-        Raises:
-            UnusableInput: a worker cannot take part, or the scheduler is not reachable.
-        """
-        with _shared(competition, needs, device) as work:
-            self._check(work)
-            keys = [(title, str(number), work.token) for number in range(len(jobs))]
-            yield from self._run(task, work, jobs, keys, f"{title} on {self.name}", "fit")
-
-    def _check(self, work: Work) -> None:
-        """Refuse workers that cannot take part, before any task starts."""
-        for address, found in self.client.run(problem, work, on_error="return").items():
-            if isinstance(found, OSError):  # it has just died, which is no reason to stop
-                continue
-            if isinstance(found, Exception):
-                found = f"cannot run unseen ({type(found).__name__}: {found}): install unseen[cluster] there"
-            if found:
-                raise UnusableInput(f"--cluster {self.name}: worker {address} {found}")
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield number and result of `task(work, *job)` for each job on observed sets, as they end."""
+        with self._shared(competition, needs, device) as work:
+            for number, found in self._run(task, work, jobs, title, "fit"):
+                if isinstance(found, BaseException):
+                    raise UnusableInput(_reason(found)) from found
+                yield number, found
 
     def _see(self, action: str, work: Work, sets: Sequence[tuple[str, str]]) -> None:
         """Run one task for each classifier and set, and wait for all."""
         jobs = [(action, name, *pair) for name in work.competition.classifiers for pair in sets]
-        keys = [(f"{action} {name}", f"{part}/{each}", work.token) for _, name, part, each in jobs]
         failed: dict[str, str] = {}
-        for number, done in self._run(see, work, jobs, keys, f"{action} on {self.name}", "set"):
-            if done.problem:
-                failed.setdefault(jobs[number][-1], done.problem)
+        for number, found in self._run(see, work, jobs, action, "set"):
+            if isinstance(found, BaseException):
+                failed.setdefault(jobs[number][-1], _reason(found))
         if failed:
-            raise UnusableInput(_failures(failed, len(sets)))
+            reasons = [f"{name}: {reason}" for name, reason in sorted(failed.items())]
+            raise UnusableInput(
+                f"{len(failed)} of {len(sets)} sets failed, all others are observed (once these are mended "
+                f"the same command goes on): {'; '.join(reasons[:SHOWN])}"
+            )
 
     def _run(
-        self,
-        task: Callable[..., Any],
-        work: Work,
-        jobs: Sequence[tuple[Any, ...]],
-        keys: Sequence[tuple[str, str, str]],
-        title: str,
-        unit: str,
-    ) -> Iterator[tuple[int, Done]]:
-        """Yield index and result of each job; one that fails because of its machine is repeated on another.
-
-        The progress bar counts the jobs that have ended finally.
-        """
+        self, task: Callable[..., Any], work: Work, jobs: Sequence[tuple[Any, ...]], title: str, unit: str
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield number and result, or error, of each job as they end; Dask repeats what fails."""
         from distributed import as_completed
 
         shared = self.client.submit(replace, work, key=f"competition-{work.token}")
-        common: dict[str, Any] = {"work": shared, "retries": RETRIES}
-        given = zip(*jobs, strict=True)
-        futures = self.client.map(run, [task] * len(jobs), *given, key=[*keys], batch_size=BATCH, **common)
+        futures = self.client.map(
+            task,
+            [shared] * len(jobs),
+            *zip(*jobs, strict=True),
+            key=[(f"{title} {job[1]}", str(number), work.token) for number, job in enumerate(jobs)],
+            retries=RETRIES,
+            batch_size=1000,
+        )
         numbers = {future.key: number for number, future in enumerate(futures)}
-        sent: dict[int, list[str]] = {}
-        tries, faults = Counter[int](), Counter[str]()
-        running = as_completed(futures, with_results=True, raise_errors=False)
-        with tqdm(total=len(jobs), desc=title, unit=unit) as bar:
-            for future, result in running:
-                number, done = numbers[future.key], _done(future.status, result)
-                # An idle worker may take over what was sent to another: its fault says nothing of that one.
-                tries[number] += number not in sent or done.worker in sent[number]
-                if done.worker and tries[number] <= RETRIES:
-                    faults[done.worker] += 1
-                    sent[number] = _least(list(self.client.nthreads()), faults)
-                    again = self.client.submit(
-                        run,
-                        *(task, *jobs[number]),
-                        key=(*keys[number], sum(faults.values())),
-                        workers=sent[number],
-                        allow_other_workers=True,
-                        **common,
-                    )
-                    numbers[again.key] = number
-                    running.add(again)
-                    continue
-                bar.update()
-                yield number, done
+        ended = tqdm(as_completed(futures), f"{title} on {self.name}", len(jobs), unit=unit)
+        for future in ended:
+            if future.status not in ("finished", "error"):
+                raise UnusableInput("the Dask scheduler is gone; the same command goes on where it stopped")
+            yield numbers[future.key], future.exception() or future.result()
+
+    @contextmanager
+    def _shared(self, competition: Competition, needs: tuple[str, ...], device: str) -> Iterator[Work]:
+        """Yield the work after copying everything that workers read to a cache elsewhere."""
+        root = competition.root.absolute()
+        cache, token = cache_of(root), secrets.token_hex(8)
+        elsewhere = cache.root != root / "cache"
+        if elsewhere:
+            cache.look()
+            for file, digest in tqdm(competition.files.items(), "copy files", unit="file"):
+                path = competition.public / file
+                if not cache.holds(f"{INPUTS}/{digest}") and path.is_file() and sha256(path) == digest:
+                    cache.write(f"{INPUTS}/{digest}", path.read_bytes())
+        place = str(cache.root) if elsewhere else ""
+        shared = competition.model_copy(update={"root": root})
+        work = Work(token, shared, place, needs, device, used_networks())
+        cache.write(token, b"")
+        try:
+            self._check(work)
+            yield work
+        finally:
+            cache.remove(token)
+
+    def _check(self, work: Work) -> None:
+        """Refuse workers that would compute other observations than this machine, or lose them."""
+        own = environment(work)
+        for address, found in self.client.run(environment, work, on_error="return").items():
+            if isinstance(found, OSError):  # it has just died, which is no reason to stop
+                continue
+            told = f"--cluster {self.name}: worker {address}"
+            if isinstance(found, Exception):
+                raise UnusableInput(
+                    f"{told} cannot run unseen ({_reason(found)}): install unseen[cluster] there"
+                )
+            for name in (name for name in own if own[name] != found[name]):
+                raise UnusableInput(f"{told} has {name} {found[name]}, and this machine {own[name]}")
+        if any(count > 1 for count in self.client.nthreads().values()):
+            raise UnusableInput(
+                f"--cluster {self.name}: what a worker's process keeps is for one thread; start workers with "
+                "--nthreads 1, and --nworkers N for several processes"
+            )
 
 
 @contextmanager
 def connected(where: str | None) -> Iterator[Cluster | None]:
-    """Yield the cluster at `where`: a scheduler's address, or "local:N" for N processes here; None for None.
-
-    Raises:
-        UnusableInput: Dask is not installed, `where` is neither of these, the scheduler does not answer, or
-            it has no worker.
-    """
+    """Yield the cluster at a scheduler's address, or of "local:N" for N processes here; None for None."""
     if where is None:
         yield None
         return
@@ -209,13 +234,9 @@ def _local(where: str) -> Iterator["Client"]:
     count = where.removeprefix("local:")
     if not count.isdecimal() or not 1 <= int(count) <= 1024:
         raise UnusableInput(f"--cluster {where}: give a number of processes, such as local:2")
-    patience = {
-        "distributed.scheduler.allowed-failures": DEATHS,
-        "distributed.deploy.lost-worker-timeout": RESTART,
-    }
     with (
         tempfile.TemporaryDirectory(prefix="unseen-dask-") as folder,
-        dask.config.set(patience),
+        dask.config.set(PATIENCE),
         LocalCluster(
             n_workers=int(count),
             threads_per_worker=1,
@@ -231,84 +252,120 @@ def _local(where: str) -> Iterator["Client"]:
 @contextmanager
 def _remote(where: str) -> Iterator["Client"]:
     from distributed import Client
-    from distributed import TimeoutError as NoneInTime
     from distributed.versions import VersionMismatchWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VersionMismatchWarning)  # the workers' are checked when work begins
         try:
             client = Client(where, timeout=CONNECT)
-        except (OSError, ValueError, TypeError) as error:
+            client.wait_for_workers(1, timeout=WORKERS)
+        except (OSError, ValueError, TypeError) as error:  # Dask's TimeoutError is an OSError
             raise UnusableInput(
-                f"--cluster {where}: no Dask scheduler answers there ({error}): give its address, such as "
-                "tcp://10.0.0.1:8786, or local:N for N processes here"
+                f"--cluster {where}: no Dask scheduler with workers answers there ({error}): give its "
+                "address, such as tcp://10.0.0.1:8786, or local:N for N processes here"
             ) from error
     with client:
-        try:
-            client.wait_for_workers(1, timeout=WORKERS)
-        except NoneInTime:
-            raise UnusableInput(
-                f"--cluster {where}: the scheduler has no worker; start some with: dask worker {where} "
-                "--nthreads 1"
-            ) from None
         yield client
 
 
-@contextmanager
-def _shared(competition: Competition, needs: tuple[str, ...], device: str) -> Iterator[Work]:
-    """Yield the work after copying everything that workers read to the cache."""
-    root = competition.root.absolute()
-    cache, token = cache_of(root), secrets.token_hex(8)
-    elsewhere = cache.root != root / "cache"
-    if elsewhere:
-        _copy(competition, cache)
-    at_workers = str(cache.root) if elsewhere else ""
-    cache.put(token, b"")
+def _reason(error: BaseException) -> str:
+    """Returns one line on an error of a task."""
+    text = str(error) if isinstance(error, UnusableInput) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())
+
+
+# What workers run
+
+
+def environment(work: Work) -> dict[str, str]:
+    """Returns what an observation of this process depends on, by name, and whether it sees the cache."""
+    asked = work.competition
+    cache = Cache.at(work.cache or str(asked.root / "cache"))
+    return {
+        "Python": platform.python_version(),
+        **{name: _version(name) for name in LIBRARIES},
+        "unseen's code": _code(),
+        "engine": arithmetic(asked.engine, asked.precision, work.device),
+        f"sight of {cache.root}:": str(cache.holds(work.token)),
+    }
+
+
+def _version(library: str) -> str:
+    """Returns a library's version without its build suffix; "none" if it is not installed."""
     try:
-        shared = replace(competition, root=root)
-        own = versions() | {"engine": arithmetic(competition.engine, competition.precision, device)}
-        yield Work(token, shared, at_workers, needs, device, used_networks(), own)
-    finally:
-        (cache.root / token).unlink(missing_ok=True)
+        return version(library).partition("+")[0]
+    except PackageNotFoundError:
+        return "none"
 
 
-def _copy(competition: Competition, cache: Cache) -> None:
-    """Copy the public files to the cache, each once; files that were changed are not copied."""
-    inputs = cache.root / INPUTS
-    cache.look()
-    left = {file: digest for file, digest in competition.files.items() if not (inputs / digest).exists()}
-    for file, digest in tqdm(left.items(), desc="copy files", unit="file", disable=None if left else True):
-        path = competition.public / file
-        if path.is_file() and sha256(path) == digest:
-            cache.put(f"{INPUTS}/{digest}", path.read_bytes())
+@lru_cache
+def _code() -> str:
+    """Returns a hash of the kit's code."""
+    packages = (Path(__file__).parents[2] / package for package in PACKAGES)
+    return digest_of(*map(sha256, sorted(path for package in packages for path in package.rglob("*.py"))))[
+        :12
+    ]
 
 
-def _done(status: str, result: Any) -> Done:
-    """Returns the result of a task, including one that was killed or cancelled."""
-    if status == "finished":
-        found: Done = result
-        return found
-    if status != "error":
-        raise UnusableInput("the Dask scheduler is gone; the same command goes on where it stopped")
-    error = result[1] if isinstance(result, tuple) else result
-    return Done(problem=" ".join(f"{type(error).__name__}: {error}".split()))
+class Copied(Competition):
+    """A competition in a separate folder; public files are copied there from the cache on demand."""
+
+    def file(self, relative: str) -> Path:
+        """See `Competition`."""
+        path = self.public / relative
+        if relative in self.files and not path.exists():
+            try:
+                data = cache_of(self.root).read(f"{INPUTS}/{self.files[relative]}")
+            except FileNotFoundError as error:
+                text = f"public/{relative} was changed or is damaged, where the build runs"
+                raise UnusableInput(text) from error
+            with replacing(path) as temporary:
+                temporary.write_bytes(data)
+        return super().file(relative)
 
 
-def _least(workers: Sequence[str], faults: Mapping[str, int]) -> list[str]:
-    """Returns the workers with the fewest faults.
+@lru_cache(maxsize=1)
+def _opened(work: Work) -> PublicSets:
+    """Returns the sets of the work's competition, with one thread for each task of this process."""
+    torch.set_num_threads(1)
+    threadpool_limits(1)
+    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
+        # Dask's workers return the memory of each forward pass, which makes ResNet-56 half as slow again.
+        mallopt(-1, 1 << 30)  # M_TRIM_THRESHOLD
+        mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD
+    for spec in work.networks:
+        use_network(spec)
+    competition = work.competition
+    if work.cache:
+        folder = Path(tempfile.mkdtemp(prefix="unseen-worker-"))
+        place_cache(folder, work.cache)
+        competition = Copied(**{**dict(competition), "root": folder})
+        weakref.finalize(competition, shutil.rmtree, folder, ignore_errors=True)
+    return sets_of(competition)
 
-    >>> _least(["a", "b", "c"], {"b": 2})
-    ['a', 'c']
+
+@lru_cache(maxsize=4)
+def _classifier(work: Work, name: str) -> Subject:
+    """Returns a classifier, loaded once per process; the last few are kept."""
+    sets = _opened(work)
+    return TRACKS[sets.competition.track].open(sets, name, work.needs, work.device)
+
+
+@lru_cache(maxsize=1)
+def subjects(work: Work) -> Mapping[str, Subject]:
+    """Returns the subjects of the work's competition by name; their sets have been observed."""
+    return open_subjects(_opened(work).competition, work.needs, work.device)
+
+
+def see(work: Work, action: str, classifier: str, part: str, name: str) -> None:
+    """Observe or score a set, or only prepare the classifier, which fits its rotation head.
+
+    To score needs the observed source.
     """
-    fewest = min((faults.get(worker, 0) for worker in workers), default=0)
-    return [worker for worker in workers if faults.get(worker, 0) == fewest]
-
-
-def _failures(failed: dict[str, str], count: int) -> str:
-    """Returns one line with the failed sets and the reasons."""
-    shown = [f"{name}: {reason}" for name, reason in sorted(failed.items())[:SHOWN]]
-    more = [f"and {len(failed) - SHOWN} more"] if len(failed) > SHOWN else []
-    return (
-        f"{len(failed)} of {count} sets failed, all others are observed (once these are mended the same "
-        f"command goes on): {'; '.join([*shown, *more])}"
-    )
+    sets, looker = _opened(work), _classifier(work, classifier)
+    if action == "observe":
+        looker.see(sets.find(part, name))
+    elif action == "score":
+        looker.observe([sets.find(part, name)], progress=False)
+    if work.cache:  # all sets together may exceed the disk
+        (sets.competition.public / part / f"{name}.npz").unlink(missing_ok=True)

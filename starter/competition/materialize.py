@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.competition.sets import read_labelled
-from starter.competition.subjects import SETS
 from starter.images.arrays import read_npz, write_npz
 from starter.images.imageset import ImageSet
+from starter.tracks.sets import read_labelled
+from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput, make_id
 from submission.competition import PARTS
 from submission.files import claim_folder, replacing, sha256
@@ -36,23 +36,11 @@ from submission.scoring import read_targets
 
 
 def materialize(competition: Competition, out: Path, layout: str = "npz", part: str = "train") -> Path:
-    """Write the sets of one part; the same competition gives the same bytes.
+    """Write the sets of one part ("train", "val" or "test"); the same competition gives the same bytes.
 
-    A set that is there is not written again, so an interrupted run goes on where it stopped.
-
-    Args:
-        competition: whose sets are written; nothing of its ``private/`` is read.
-        out: a folder, which may hold other parts.
-        layout: a key of `LAYOUTS`. In that of DataCV all meta-train sets share one ``labels.npy``; where they
-            show different images, each gets a folder with ``data.npy`` and ``labels.npy``, as validation sets
-            have.
-        part: "train", "val" or "test"; test sets are images only.
-
-    Returns: the part's folder in `out`.
-
-    Raises:
-        UnusableInput: an argument is unknown, there are no such sets, a file of the competition is damaged,
-            the part's folder holds something else, or the disk has no room.
+    A set that is there is not written again, so an interrupted run goes on. In DataCV's layout
+    all meta-train sets share one ``labels.npy``; where they show different images, each gets a folder with
+    ``data.npy`` and ``labels.npy``, as validation sets have. Returns the part's folder in `out`.
     """
     for option, value, known in (("--layout", layout, tuple(LAYOUTS)), ("--part", part, PARTS)):
         if value not in known:
@@ -66,7 +54,6 @@ def materialize(competition: Competition, out: Path, layout: str = "npz", part: 
     plan = LAYOUTS[layout](competition, part, out)
     claim_folder(plan.folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")
     missing = {name: path for name, path in plan.paths.items() if not path.exists()}
-    _check_room(competition, part, out, missing)
     sets = _sets(competition, part)
     for name, path in tqdm(missing.items(), f"write {part} sets", unit="set"):
         plan.write(path, sets[name]())
@@ -149,23 +136,14 @@ def _numbered(folder: Path, prefix: str, names: Sequence[str], first: int) -> di
 
 def _common_labels(competition: Competition) -> NDArray[np.int64] | None:
     """Returns the labels int64 (n,) common to all meta-train sets; None if they differ."""
-    first, *others = SETS[competition.track](competition).train
-    labels = first.labels()
-    return labels if all(np.array_equal(other.labels(), labels) for other in others) else None
-
-
-def _check_room(competition: Competition, part: str, out: Path, missing: Mapping[str, Path]) -> None:
-    height, width = competition.image_size
-    needed = 3 * height * width * sum(competition.sizes[part][name] for name in missing)
-    free = shutil.disk_usage(out).free
-    if needed > free:
-        raise UnusableInput(f"{out} has room for {free / 1e6:,.0f} MB, but {needed / 1e6:,.0f} MB are needed")
+    labels, *others = (each.labels() for each in sets_of(competition).train)
+    return labels if all(np.array_equal(other, labels) for other in others) else None
 
 
 def _sets(competition: Competition, part: str) -> dict[str, Callable[[], ImageSet]]:
     """Returns a function by name that renders or reads the set."""
     if part == "train":
-        return {each.name: each.labelled for each in SETS[competition.track](competition).train}
+        return {each.name: each.labelled for each in sets_of(competition).train}
 
     def read(name: str) -> ImageSet:
         path = competition.file(f"{part}/{name}.npz")
@@ -177,8 +155,8 @@ def _sets(competition: Competition, part: str) -> dict[str, Callable[[], ImageSe
 
 
 def _write_images(path: Path, images: ImageSet) -> None:
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        np.save(stream, images.images, allow_pickle=False)
+    with replacing(path) as temporary:
+        temporary.write_bytes(_npy(images.images))
 
 
 def _write_pair(path: Path, images: ImageSet) -> None:

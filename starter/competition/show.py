@@ -11,10 +11,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.competition.sets import PublicSets
-from starter.competition.subjects import SETS
 from starter.images.figure import new_figure, save_png
 from starter.sets.rendering import Rendering
+from starter.tracks.sets import PublicSets
+from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput
 from submission.files import replacing
 from submission.scoring import read_targets
@@ -29,16 +29,10 @@ _CELL, _CAPTION, _MARGIN = 64, 22, 8
 def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> Path:
     """Write a PNG with a row of images per set, the first 16 of each, and a caption above the row.
 
-    Args:
-        competition: Competition with the sets.
-        names: Names of sets of any part; if empty, the first sets of each part are shown.
-        out: Path of the PNG file.
-
-    Raises:
-        UnusableInput: a set does not exist, or `out` cannot be the path of a PNG.
+    Without names, the first sets of each part are shown.
     """
     competition.check_output(out, ".png")
-    sets = SETS[competition.track](competition)
+    sets = sets_of(competition)
     first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
     chosen = list(names) or first
     rows = [_row(_find(sets, name), _caption(sets, name)) for name in chosen]
@@ -54,7 +48,7 @@ def pictures(competition: Competition, part: str, count: int) -> Iterator[bytes]
 
     Images that are larger than the cells of a contact sheet are scaled down to them.
     """
-    for rendering in SETS[competition.track](competition).stored(part):
+    for rendering in sets_of(competition).stored(part):
         strip = _strip(rendering, count, min(_CELL, *competition.image_size), 0)
         done, encoded = cv2.imencode(".jpg", cv2.cvtColor(strip, cv2.COLOR_RGB2BGR))
         assert done, "OpenCV cannot encode a JPEG"
@@ -62,12 +56,11 @@ def pictures(competition: Competition, part: str, count: int) -> Iterator[bytes]
 
 
 def _find(sets: PublicSets, name: str) -> Rendering:
-    for part in ("train", "val", "test"):
-        if name in sets.competition.sizes[part]:
-            renderings: Sequence[Rendering] = sets.train if part == "train" else sets.stored(part)
-            return next(rendering for rendering in renderings if rendering.name == name)
-    known = [sets.competition.sets(part) for part in ("train", "val", "test")]
-    shown = ", ".join(f"{part[0]} ... {part[-1]}" for part in known if part)
+    for part, names in sets.competition.sizes.items():
+        if name in names:
+            return sets.find(part, name)
+    known = filter(None, map(sets.competition.sets, sets.competition.sizes))
+    shown = ", ".join(f"{part[0]} ... {part[-1]}" for part in known)
     raise UnusableInput(f"there is no set {name!r}; the competition has {shown}")
 
 
@@ -104,7 +97,7 @@ def _strip(rendering: Rendering, count: int, cell: int, margin: int) -> NDArray[
     return canvas
 
 
-PARTS = {"train": "meta-train", "val": "validation"}
+TITLES = {"train": "meta-train", "val": "validation"}
 BINS = np.arange(0, 102.5, 2.5)
 """Edges of the histogram's bars, in percent."""
 
@@ -121,7 +114,7 @@ def summary(competition: Competition) -> str:
     """Returns a line per subject and part: number of sets, and range and spread of targets in percent."""
     lines = []
     for subject in competition.subjects:
-        for part, title in PARTS.items():
+        for part, title in TITLES.items():
             values = accuracies(competition, subject, part)
             if len(values):
                 low, middle, high = np.quantile(values, (0, 0.5, 1))
@@ -138,7 +131,7 @@ def plot_accuracies(competition: Competition, out: Path) -> Path:
     figure = new_figure(7, 2.2 * len(competition.subjects) + 0.6)
     axes = figure.subplots(len(competition.subjects), 1, sharex=True, squeeze=False)[:, 0]
     for axis, subject in zip(axes, competition.subjects, strict=True):
-        parts = {title: accuracies(competition, subject, part) for part, title in PARTS.items()}
+        parts = {title: accuracies(competition, subject, part) for part, title in TITLES.items()}
         shown = {f"{title} ({len(values)})": values for title, values in parts.items() if len(values)}
         axis.hist(list(shown.values()), BINS, label=list(shown), histtype="barstacked")
         axis.set(title=subject, ylabel="sets", xlim=(0, 100))

@@ -1,5 +1,7 @@
 """OOD detectors, one in each file; `DETECTORS` holds them by name."""
 
+from collections.abc import Iterable
+
 from starter.detectors.ash import ASH
 from starter.detectors.detector import Detector
 from starter.detectors.dice import DICE
@@ -18,8 +20,9 @@ from starter.detectors.rankfeat import RankFeat
 from starter.detectors.react import ReAct
 from starter.detectors.ts import TS
 from starter.detectors.vim import ViM
+from submission.errors import UnusableInput
 
-__all__ = ["DETECTORS", "Detector"]
+__all__ = ["DETECTORS", "Detector", "by_name"]
 
 DETECTORS: dict[str, Detector] = {
     "msp": MSP(),
@@ -42,3 +45,15 @@ DETECTORS: dict[str, Detector] = {
     "oodl": OODL(),
 }
 """Unfitted detectors by name; `fit` returns a fitted copy."""
+
+
+def by_name(names: Iterable[str]) -> dict[str, Detector]:
+    """Returns the detectors with these names.
+
+    Raises:
+        UnusableInput: A name is unknown; the message lists the known ones.
+    """
+    for name in (names := list(names)):
+        if name not in DETECTORS:
+            raise UnusableInput(f"no detector is called {name!r}; there are {', '.join(DETECTORS)}")
+    return {name: DETECTORS[name] for name in names}

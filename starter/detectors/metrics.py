@@ -3,8 +3,7 @@
 Every function takes two samples of scores, `ind` (n,) and `ood` (m,), higher = more OOD, n >= 1, m >= 1, and
 returns a fraction in [0, 1]. The positive class is "ind" by default, as in the Gscore paper: at a true
 positive rate of 95 %, 95 % of the IND images are kept, and the false positives are OOD images that are kept
-too. Images with the same score are always on the same side of a threshold. `weights` are weights > 0 of the
-images, (n,) and (m,); by default all images count equally.
+too. Images with the same score are always on the same side of a threshold.
 """
 
 from collections.abc import Callable
@@ -27,32 +26,27 @@ def auroc(ind: ArrayLike, ood: ArrayLike, weights: Weights | None = None) -> flo
     """Returns the area under the ROC curve, in [0, 1]; 1 is perfect, 0.5 is chance.
 
     It is the probability that an OOD image scores higher than an IND image, with ties counting half, and the
-    same for either positive class.
+    same for either positive class. `weights` are weights > 0 of the images, (n,) and (m,); by default all
+    images count equally.
 
     >>> auroc([0, 1, 2, 3], [2, 4])
     0.8125
-
-    Raises:
-        ValueError: scores or weights have another shape, are empty or not finite, or a weight is not > 0.
     """
     true, false = _rates(ind, ood, "ind", weights)
     heights = (true + np.concatenate([[0.0], true[:-1]])) / 2
     return float(np.diff(false, prepend=0) @ heights)
 
 
-def aupr(ind: ArrayLike, ood: ArrayLike, positive: Positive = "ind", weights: Weights | None = None) -> float:
+def aupr(ind: ArrayLike, ood: ArrayLike, positive: Positive = "ind") -> float:
     """Returns the average precision, the area under the precision-recall steps, in [0, 1]; 1 is perfect.
 
-    The value of chance is the fraction of positive images (by weight). AUPR-in has IND as the positive class,
+    The value of chance is the fraction of positive images. AUPR-in has IND as the positive class,
     AUPR-out has OOD.
 
     >>> aupr([0, 1], [2]), aupr([0, 2], [1], positive="ood")
     (1.0, 0.5)
-
-    Raises:
-        ValueError: as `auroc`.
     """
-    kept, passed = _kept(ind, ood, positive, weights)
+    kept, passed = _kept(ind, ood, positive)
     return float(np.diff(kept, prepend=0) / kept[-1] @ (kept / (kept + passed)))
 
 
@@ -61,7 +55,6 @@ def fpr(
     ood: ArrayLike,
     tpr: float = 0.95,
     positive: Positive = "ind",
-    weights: Weights | None = None,
 ) -> float:
     """Returns FPR@TPR: the fraction of negatives that the strictest threshold with rate `tpr` keeps.
 
@@ -70,11 +63,8 @@ def fpr(
 
     >>> fpr([0, 1, 2, 3], [2, 4], tpr=0.75), fpr([0, 1, 2, 3], [2, 4], tpr=0.75, positive="ood")
     (0.5, 0.5)
-
-    Raises:
-        ValueError: see `auroc`; or `tpr` is outside (0, 1].
     """
-    true, false = _rates(ind, ood, positive, weights)
+    true, false = _rates(ind, ood, positive)
     return float(false[_reached(true, tpr)])
 
 
@@ -83,7 +73,6 @@ def detection_error(
     ood: ArrayLike,
     tpr: float | None = 0.95,
     positive: Positive = "ind",
-    weights: Weights | None = None,
 ) -> float:
     """Returns the error rate for equally frequent classes, (1 - TPR + FPR) / 2, in [0, 1]; lower is better.
 
@@ -92,11 +81,8 @@ def detection_error(
 
     >>> detection_error([0, 1, 2, 3], [2, 4], tpr=0.75), detection_error([0, 1, 2, 3], [2, 4], tpr=None)
     (0.375, 0.25)
-
-    Raises:
-        ValueError: see `fpr`.
     """
-    true, false = _rates(ind, ood, positive, weights)
+    true, false = _rates(ind, ood, positive)
     errors = (1 - true + false) / 2
     return float(min(errors.min(), 0.5) if tpr is None else errors[_reached(true, tpr)])
 
@@ -114,31 +100,22 @@ DETECTION_METRICS: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
 
 
 def _kept(
-    ind: ArrayLike, ood: ArrayLike, positive: Positive, weights: Weights | None
+    ind: ArrayLike, ood: ArrayLike, positive: Positive, weights: Weights | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Returns the weight of positives and of negatives kept at every threshold, the strictest first."""
-    if positive not in ("ind", "ood"):
-        raise ValueError(f"positive must be 'ind' or 'ood', got {positive!r}")
-    samples = {"ind": _sample("ind", ind), "ood": _sample("ood", ood)}
-    weighed: dict[str, FloatArray] = {name: np.ones(len(sample)) for name, sample in samples.items()}
-    if weights is not None:
-        weighed = {
-            name: _sample(f"weights of {name}", given) for name, given in zip(samples, weights, strict=True)
-        }
-        for name, given in weighed.items():
-            if given.shape != samples[name].shape or given.min() <= 0:
-                raise ValueError(f"weights of {name} must be {len(samples[name])} numbers above 0")
-    values = np.concatenate([samples["ind"], samples["ood"]])
+    known, others = _sample("ind", ind), _sample("ood", ood)
+    values = np.concatenate([known, others])
     _, place = np.unique(values if positive == "ind" else -values, return_inverse=True)
-    n = len(samples["ind"])
-    counts = {"ind": np.bincount(place[:n], weighed["ind"], place.max() + 1)}
-    counts["ood"] = np.bincount(place[n:], weighed["ood"], place.max() + 1)
-    negative = "ood" if positive == "ind" else "ind"
-    return counts[positive].cumsum(), counts[negative].cumsum()
+    first, second = weights or (None, None)
+    counts = (
+        np.bincount(place[: len(known)], first, place.max() + 1).cumsum(),
+        np.bincount(place[len(known) :], second, place.max() + 1).cumsum(),
+    )
+    return counts if positive == "ind" else counts[::-1]
 
 
 def _rates(
-    ind: ArrayLike, ood: ArrayLike, positive: Positive, weights: Weights | None
+    ind: ArrayLike, ood: ArrayLike, positive: Positive, weights: Weights | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Returns the true and the false positive rate at every threshold, the strictest first."""
     kept, passed = _kept(ind, ood, positive, weights)
@@ -147,8 +124,6 @@ def _rates(
 
 def _reached(true: FloatArray, tpr: float) -> int:
     """Returns the first threshold where the true positive rate is `tpr` or more."""
-    if not 0 < tpr <= 1:
-        raise ValueError(f"tpr must lie above 0 and at most at 1, got {tpr}")
     return int(np.argmax(true >= tpr - SLACK))
 
 

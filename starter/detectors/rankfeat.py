@@ -68,12 +68,7 @@ def without_rank_one(maps: Tensor) -> Tensor:
 
 
 def _places(classifier: Classifier, observation: Observation) -> list[nn.Module | None]:
-    """Returns the modules whose outputs are the changed maps; None stands for a last stage that is averaged.
-
-    Raises:
-        UnusableInput: every stage has a single position, or in a user's network no module that is called once
-            outputs the maps of a stage.
-    """
+    """Returns the modules whose outputs are the changed maps; None for a last stage that is averaged."""
     network, calls = classifier.deployed, []
 
     def note(module: nn.Module, inputs: object, output: object) -> None:

@@ -1,28 +1,92 @@
-"""Encoders of images, and of images and texts: user's functions, pretrained ones, the kit's small ones.
+"""Encoders of images, and of images and texts: what the kit asks of one, and encoders from any functions.
 
-Each name is imported on first use.
+A referee (`unseen build --referee`) is an ImageEncoder; a grid's LAID matrix needs an Encoder.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-from submission.lazy import lazily
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from starter.encoders.encoder import Encoder as Encoder
-    from starter.encoders.encoder import EncoderPair as EncoderPair
-    from starter.encoders.encoder import ImageEncoder as ImageEncoder
-    from starter.encoders.encoder import ImageFunction as ImageFunction
-    from starter.encoders.encoder import unit_rows as unit_rows
-    from starter.encoders.two_tower import TwoTowerEncoder as TwoTowerEncoder
+from submission.arrays import FloatArray, Pixels
+from submission.errors import UnusableInput
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "Encoder": "starter.encoders.encoder",
-        "EncoderPair": "starter.encoders.encoder",
-        "ImageEncoder": "starter.encoders.encoder",
-        "ImageFunction": "starter.encoders.encoder",
-        "TwoTowerEncoder": "starter.encoders.two_tower",
-        "unit_rows": "starter.encoders.encoder",
-    },
-)
+
+class ImageEncoder(Protocol):
+    """An encoder that maps images to features."""
+
+    @property
+    def name(self) -> str:
+        """Name that identifies the encoder and its weights; a LAID matrix or a probe belongs to it."""
+
+    def encode_images(self, images: Pixels) -> FloatArray:
+        """Returns the features, finite float32 (n, l), of uint8 RGB images (n, h, w, 3).
+
+        Each row depends on its image only.
+        """
+
+
+class Encoder(ImageEncoder, Protocol):
+    """An encoder that maps images and texts to unit vectors in a common space, near if they match."""
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """Returns the features of m texts, float32 (m, l), rows of length 1."""
+
+
+@dataclass(frozen=True)
+class EncoderPair:
+    """An encoder from any two functions; their features are checked and scaled to length 1.
+
+    Attributes:
+        name: Name of the encoder, to be changed when the weights change.
+        image_function: Function from uint8 images (n, h, w, 3) to features (n, l).
+        text_function: Function from a list of m texts to features (m, l).
+    """
+
+    name: str
+    image_function: Callable[[Pixels], NDArray[np.floating]]
+    text_function: Callable[[list[str]], NDArray[np.floating]]
+
+    def encode_images(self, images: Pixels) -> FloatArray:
+        """See `Encoder`."""
+        return unit_rows(self.image_function(images), len(images), f"{self.name}: image features")
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """See `Encoder`."""
+        return unit_rows(self.text_function(list(texts)), len(texts), f"{self.name}: text features")
+
+
+@dataclass(frozen=True)
+class ImageFunction:
+    """An image encoder from any function; its features are checked and not scaled.
+
+    Attributes:
+        name: Name of the encoder, to be changed when the weights change.
+        function: Function from uint8 images (n, h, w, 3) to features (n, l).
+    """
+
+    name: str
+    function: Callable[[Pixels], NDArray[np.floating]]
+
+    def encode_images(self, images: Pixels) -> FloatArray:
+        """See `ImageEncoder`."""
+        return finite_rows(self.function(images), len(images), f"{self.name}: image features")
+
+
+def finite_rows(features: NDArray[np.floating], n: int, what: str) -> FloatArray:
+    """Returns `features` as float32 (n, l), after checks of shape and values; the error includes `what`."""
+    rows = np.asarray(features, np.float32)
+    if rows.ndim != 2 or len(rows) != n or not rows.shape[1] or not np.isfinite(rows).all():
+        raise UnusableInput(f"{what} must be finite numbers ({n}, d), a row for each input, got {rows.shape}")
+    return rows
+
+
+def unit_rows(features: NDArray[np.floating], n: int, what: str) -> FloatArray:
+    """Returns `features` as float32 (n, l) with rows of length 1, after the checks of `finite_rows`."""
+    rows = finite_rows(features, n, what)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not lengths.all():
+        raise UnusableInput(f"{what} hold rows of zeros")
+    return rows / lengths

@@ -37,30 +37,12 @@ class Captioned:
             not apply.
         phrases: Phrases of the values, for each of the a attributes.
         easy: True for images at the beginning of the training, bool (n,).
-
-    Raises:
-        ValueError: shapes do not fit, or a value has no phrase.
     """
 
     images: NDArray[np.uint8]
     values: NDArray[np.int64]
     phrases: tuple[tuple[str, ...], ...]
     easy: NDArray[np.bool_]
-
-    def __post_init__(self) -> None:
-        n = len(self.images)
-        if self.values.shape != (n, len(self.phrases)) or self.easy.shape != (n,):
-            raise ValueError(
-                f"values must be ({n}, {len(self.phrases)}) and easy ({n},), "
-                f"got {self.values.shape}, {self.easy.shape}"
-            )
-        if (self.values < ABSENT).any() or (self.values >= [len(each) for each in self.phrases]).any():
-            raise ValueError("a value has no phrase")
-
-    def caption(self, index: int, told: Sequence[bool]) -> str:
-        """Returns the caption of an image that mentions the attributes `told` (a,)."""
-        values = zip(self.phrases, self.values[index], told, strict=True)
-        return ", ".join(phrases[value] for phrases, value, mentioned in values if mentioned and value >= 0)
 
 
 def join(parts: Sequence[Captioned]) -> Captioned:
@@ -140,36 +122,26 @@ def _group(rng: Generator, kind: int) -> Captioned:
             int(rng.integers(size if rng.random() < share else usual))
             for size, usual in zip(sizes, USUAL, strict=True)
         ]
-    meanings = _DRAWN[rng.choice(len(KINDS), p=KINDS)](rng)
+    meanings = _meanings(int(rng.choice(len(KINDS), p=KINDS)), rng)
     images = drawn(meanings, style, rng)
-    values = np.column_stack([meanings, np.broadcast_to(_shown(meanings[0], style), (GROUP, len(style)))])
+    values = np.column_stack([meanings, np.broadcast_to(_visible(meanings[0], style), (GROUP, len(style)))])
     return Captioned(shifted(images, style[3], rng), values, PHRASES, np.full(GROUP, kind == 0))
 
 
-def _digits(rng: Generator) -> NDArray[np.int64]:
-    return rng.permutation(np.arange(GROUP) % len(CLASSES))
-
-
-def _signs(rng: Generator) -> NDArray[np.int64]:
-    return np.full(GROUP, len(CLASSES) + rng.integers(len(SCRIPTS)))
-
-
-def _pictures(rng: Generator) -> NDArray[np.int64]:
+def _meanings(kind: int, rng: Generator) -> NDArray[np.int64]:
+    """Returns the meanings of a group's images: all digits in turn, or one script or kind of picture."""
+    if kind == 0:
+        return rng.permutation(np.arange(GROUP) % len(CLASSES))
+    if kind == 1:
+        return np.full(GROUP, len(CLASSES) + rng.integers(len(SCRIPTS)))
     return np.full(GROUP, len(CLASSES) + len(SCRIPTS) + rng.integers(len(PICTURES)))
-
-
-_DRAWN = (_digits, _signs, _pictures)
 
 
 def drawn(meanings: NDArray[np.int64], style: Sequence[int], rng: Generator) -> NDArray[np.uint8]:
     """Draw digits, characters of one script or one kind of picture, before any operation.
 
-    Args:
-        meanings: Indices into `PHRASES`' first attribute (n,); all digits, or all the same.
-        style: Indices of face, backdrop and look; pictures use none of them, scripts no face.
-        rng: Random generator of all draws.
-
-    Returns: Pixels, uint8 (n, 32, 32, 3).
+    `meanings` are indices into `PHRASES`' first attribute (n,), all digits or all the same; `style` those of
+    face, backdrop and look, of which pictures use none, and scripts no face. Returns uint8 (n, 32, 32, 3).
     """
     n, other = len(meanings), int(meanings[0]) - len(CLASSES)
     if other >= len(SCRIPTS):
@@ -185,7 +157,7 @@ def drawn(meanings: NDArray[np.int64], style: Sequence[int], rng: Generator) -> 
     return draw_glyphs("digits", meanings, look, [written], rng).images
 
 
-def _shown(meaning: int, style: Sequence[int]) -> list[int]:
+def _visible(meaning: int, style: Sequence[int]) -> list[int]:
     """Returns the parts of the style that an image of this meaning has."""
     face, backdrop, look, shift = style
     other = meaning - len(CLASSES)
@@ -206,14 +178,8 @@ def captioned_photos(
 ) -> Captioned:
     """Returns every image once: half of them unchanged, the others under one of 26 operations each.
 
-    Args:
-        sets: Labelled images of one size, and the names of their classes in label order; classes with the
-            same name are merged.
-        seed: Seed of the operations.
-        progress: True to show a progress bar.
-
-    Raises:
-        UnusableInput: the sets' images differ in size.
+    `sets` are labelled images of one size, and the names of their classes in label order; classes with the
+    same name are merged.
     """
     sizes = {images.images.shape[1:3] for images, _ in sets}
     if len(sizes) > 1:

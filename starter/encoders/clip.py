@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from starter.classifiers.networks.zoo import unlogged
-from starter.encoders.encoder import unit_rows
+from starter.classifiers.networks.libraries import unlogged
+from starter.encoders import unit_rows
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, why
 from submission.files import sha256
 
 _BATCH = 64
@@ -54,53 +54,39 @@ class ClipEncoder:
         return unit_rows(np.concatenate(rows), len(texts), f"{self.name}: text features")
 
 
-def clip_encoder(model: str, weights: str, device: str = "cpu") -> ClipEncoder:
-    """Returns an open_clip model.
+def clip_encoder(model: str, weights: str = "", device: str = "cpu") -> ClipEncoder:
+    """Returns an open_clip model, such as ViT-B-32, with the weights of a file, or of a tag to download.
 
-    Args:
-        model: Name in open_clip.list_models(), such as ViT-B-32.
-        weights: File, read without unpickling code; or tag of published weights, which open_clip downloads,
-            such as laion2b_s34b_b79k.
-        device: Name of PyTorch's device.
-
-    Raises:
-        UnusableInput: open_clip is not installed, has no such model or weights, or cannot read them.
+    A file is read without unpickling code. "" stands for the first tag, such as laion2b_s34b_b79k.
     """
-    try:
-        import open_clip
-    except ImportError as error:
-        raise UnusableInput('CLIP needs open_clip: pip install "unseen[clip]"') from error
-    if model not in open_clip.list_models():
-        raise UnusableInput(f"open_clip has no model {model!r}; open_clip.list_models() lists those it has")
-    path = Path(weights).expanduser()
+    open_clip = _open_clip()
     tags = open_clip.list_pretrained_tags_by_model(model)
+    weights = weights or (tags[0] if tags else "published")
+    path = Path(weights).expanduser()
     if weights not in tags and not path.is_file():
-        raise UnusableInput(f"{weights!r} is no file, nor weights of {model}: {', '.join(tags) or 'none'}")
-    mark = weights if weights in tags else sha256(path)[:12]
-    chosen = weights if weights in tags else str(path)
+        known = f"weights of {model}: {', '.join(tags) or 'none'}; open_clip.list_models() lists the models"
+        raise UnusableInput(f"{weights!r} is no file, nor {known}")
+    mark, chosen = (weights, weights) if weights in tags else (sha256(path)[:12], str(path))
     try:
         with unlogged():
             network, _, preprocess = open_clip.create_model_and_transforms(model, chosen, device=device)
     except Exception as error:  # a damaged file or a broken download can raise anything
         raise UnusableInput(
-            f"{model} cannot be made with the weights {weights} ({_line(error)}): check the connection or "
+            f"{model} cannot be made with the weights {weights} ({why(error)}): check the connection or "
             f"the file; clip:{model}=PATH names a file"
         ) from error
     return ClipEncoder(f"{model}:{mark}", network.eval(), preprocess, open_clip.get_tokenizer(model), device)
 
 
 def clip_templates() -> tuple[str, ...]:
-    """Returns the 80 prompts of CLIP's zero-shot classification, "a photo of a {}." first; "{}" is the class.
+    """Returns CLIP's 80 prompts of zero-shot classification, "a photo of a {}." first; "{}" is the class."""
+    made = (make("{}") for make in _open_clip().OPENAI_IMAGENET_TEMPLATES)
+    return tuple(dict.fromkeys(["a photo of a {}.", *made]))
 
-    Raises:
-        UnusableInput: open_clip is not installed.
-    """
+
+def _open_clip() -> Any:
     try:
-        from open_clip import OPENAI_IMAGENET_TEMPLATES
+        import open_clip
     except ImportError as error:
-        raise UnusableInput('CLIP\'s templates need open_clip: pip install "unseen[clip]"') from error
-    return tuple(dict.fromkeys(["a photo of a {}.", *(make("{}") for make in OPENAI_IMAGENET_TEMPLATES)]))
-
-
-def _line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+        raise UnusableInput('CLIP needs open_clip: pip install "unseen[clip]"') from error
+    return open_clip

@@ -6,13 +6,12 @@ Training makes each image nearest to the captions that match it, and each captio
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
-import safetensors
 import torch
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -23,15 +22,21 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
 from tqdm import tqdm
 
-from starter.classifiers.weightsfile import with_sorted_header
-from starter.encoders.captions import Captioned
+from starter.classifiers.weightsfile import WeightsFile, with_sorted_header
+from starter.encoders.captions import Captioned, captioned_glyphs, captioned_photos
+from starter.images.imageset import ImageSet
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, unusable, why
 from submission.files import replacing
 from submission.random import CONTRASTIVE
 
 LENGTH = 128
 """Number of features l."""
+IMAGES, EPOCHS = 24_000, (4, 4)
+"""Numbers of embedded glyphs, and of passes over the easy images and then over all."""
+QUICK_IMAGES, QUICK_EPOCHS = 8_000, (2, 3)
+"""The same for a referee's encoder, which need not separate meaning and style."""
+PHOTO_EPOCHS, PHOTO_WIDTHS = (2, 10), (32, 64, 128, 128)
 WIDTHS = (16, 32, 64, 64)
 STRIDES = (2, 1, 2, 2)
 WORD = 128
@@ -107,17 +112,11 @@ class TwoTowerEncoder:
 
     @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
-        """See `Encoder`. Word order and unknown words are ignored.
-
-        Raises:
-            UnusableInput: a text has no known word.
-        """
+        """See `Encoder`. Word order and unknown words are ignored; a text without a known word is refused."""
         rows = [[self.numbers[word] for word in words_of(text) if word in self.numbers] for text in texts]
         for text, row in zip(texts, rows, strict=True):
             if not row:
-                raise UnusableInput(
-                    f"the small encoder knows no word of {text!r}: it knows those of its captions"
-                )
+                raise UnusableInput(f"the small encoder knows no word of {text!r}, only its captions' words")
         return self.network.texts(padded(rows)).numpy()
 
     def save(self, path: Path) -> None:
@@ -127,18 +126,15 @@ class TwoTowerEncoder:
 
     @classmethod
     def load(cls, path: Path) -> "TwoTowerEncoder":
-        """Returns the encoder in a file of `save`. Raises UnusableInput for any other file."""
+        """Returns the encoder in a file of `save`."""
+        file = WeightsFile.read(path)
         try:
-            with safetensors.safe_open(path, framework="pt") as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                phrases = tuple(map(tuple, json.loads((file.metadata() or {})["phrases"])))
-            widths = [len(tensors[f"blocks.{block}.0.weight"]) for block in range(len(STRIDES))]
-            network = TwoTower(len(vocabulary(phrases)), len(tensors["project.weight"]), widths)
-            network.load_state_dict(tensors)
-        except KeyError as error:
-            raise UnusableInput(f"{path} is no encoder of the kit: it holds no {error}") from error
-        except (OSError, ValueError, TypeError, RuntimeError, safetensors.SafetensorError) as error:
-            raise UnusableInput(f"{path} is no encoder of the kit: {str(error).splitlines()[0]}") from error
+            phrases = tuple(map(tuple, json.loads(file.metadata["phrases"])))
+            widths = [len(file.tensors[f"blocks.{block}.0.weight"]) for block in range(len(STRIDES))]
+            network = TwoTower(len(vocabulary(phrases)), len(file.tensors["project.weight"]), widths)
+            network.load_state_dict(file.tensors)
+        except (KeyError, ValueError, TypeError, RuntimeError) as error:
+            raise unusable(path, f"no encoder of the kit ({why(error)})") from error
         return cls(network.eval(), phrases)
 
     def _bytes(self) -> bytes:
@@ -158,25 +154,18 @@ def padded(rows: Sequence[Sequence[int]]) -> Tensor:
     return torch.tensor([[*row, *[0] * (width - len(row))] for row in rows])
 
 
-EPOCHS = (4, 4)
-"""Numbers of passes over the easy images, and then over all."""
 BATCH = 64
 IMAGE_RATE, TEXT_RATE = 0.1, 3e-3
 """Peak learning rates of SGD for the image tower and of Adam for the text tower."""
-TOLD = 0.5
+MENTIONED = 0.5
 """Probability that a caption mentions a covariate."""
 
 
 def contrastive_loss(images: Tensor, texts: Tensor, fits: Tensor, scale: Tensor) -> Tensor:
-    """Returns the mean cross-entropies of images over captions and of captions over images.
+    """Returns the mean cross-entropies of images (b, l) over captions (c, l) and of captions over images.
 
-    The target of each is uniform over all matches.
-
-    Args:
-        images: Features of images, unit rows (b, l).
-        texts: Features of captions, unit rows (c, l).
-        fits: True for matching pairs, bool (b, c); every row and column has at least one.
-        scale: Factor of the cosines.
+    All are unit rows, their cosines times `scale` are the logits. The target is uniform over all matches,
+    True in `fits` (b, c), of which every row and column has at least one.
     """
     logits, wanted = scale * images @ texts.T, fits.float()
     rows = (logits.log_softmax(1) * wanted).sum(1) / wanted.sum(1)
@@ -193,14 +182,8 @@ def train_encoder(
 ) -> TwoTowerEncoder:
     """Train an encoder on captioned images; half of the loss is for captions with the meaning only.
 
-    The same seed and number of threads give the same weights on the same machine.
-
-    Args:
-        data: Images with their attributes.
-        seed: Seed of weights, order and captions.
-        epochs: Numbers of passes over the easy images, and then over all.
-        widths: Numbers of channels of the image tower's four convolutions.
-        progress: True to show a progress bar.
+    The same seed and number of threads give the same weights on the same machine. `epochs` are the numbers of
+    passes over the easy images, and then over all.
     """
     words = vocabulary(data.phrases)
     with torch.random.fork_rng(devices=[]):
@@ -212,12 +195,13 @@ def train_encoder(
     batches = list(_batches(data, epochs, rng))
     optimisers, schedules = _optimisers(network, len(batches))
     for chosen in tqdm(batches, desc="train encoder", unit="batch", disable=None if progress else True):
-        shown, here = network.images(pixels[chosen]), values[chosen]
-        told = torch.from_numpy(rng.random(here.shape) < TOLD) & (here >= 0)
-        told[:, 0] = True
-        meaning = torch.zeros_like(told)
+        features, here = network.images(pixels[chosen]), values[chosen]
+        mentioned = torch.from_numpy(rng.random(here.shape) < MENTIONED) & (here >= 0)
+        mentioned[:, 0] = True
+        meaning = torch.zeros_like(mentioned)
         meaning[:, 0] = True
-        loss = _loss(network, shown, here, meaning, tables) + _loss(network, shown, here, told, tables)
+        loss = _loss(network, features, here, meaning, tables)
+        loss = loss + _loss(network, features, here, mentioned, tables)
         network.zero_grad()
         loss.backward()
         for optimiser, schedule in zip(optimisers, schedules, strict=True):
@@ -247,9 +231,50 @@ def _optimisers(network: TwoTower, steps: int) -> tuple[list[Optimizer], list[LR
     return [sgd, adam], cycles
 
 
-def _loss(network: TwoTower, shown: Tensor, values: Tensor, told: Tensor, tables: list[Tensor]) -> Tensor:
-    """Returns the contrastive loss of images and of captions that mention the attributes `told` (b, a)."""
-    said = torch.where(told, values, -1)
-    words = torch.cat([table[column] for table, column in zip(tables, said.T, strict=True)], 1)
-    fits = ((values[:, None] == values[None]) | ~told[None]).all(2)
-    return contrastive_loss(shown, network.texts(words), fits, network.scale.exp().clamp(max=50))
+def _loss(
+    network: TwoTower, images: Tensor, values: Tensor, mentioned: Tensor, tables: list[Tensor]
+) -> Tensor:
+    """Returns the contrastive loss of images and of captions with the attributes `mentioned`, bool (b, a)."""
+    columns = torch.where(mentioned, values, -1).T
+    words = torch.cat([table[column] for table, column in zip(tables, columns, strict=True)], 1)
+    fits = ((values[:, None] == values[None]) | ~mentioned[None]).all(2)
+    return contrastive_loss(images, network.texts(words), fits, network.scale.exp().clamp(max=50))
+
+
+def embedded_encoder(path: Path, seed: int = 0, progress: bool = True) -> TwoTowerEncoder:
+    """Returns the encoder of the embedded glyphs, read from `path` if it exists, else trained and written."""
+    data = partial(captioned_glyphs, IMAGES, seed, progress)
+    return _kept(path, data, seed, EPOCHS, WIDTHS, progress)
+
+
+def quick_encoder(path: Path, seed: int = 0, progress: bool = True) -> TwoTowerEncoder:
+    """Returns an encoder of fewer embedded glyphs, read or trained like `embedded_encoder`, in seconds."""
+    data = partial(captioned_glyphs, QUICK_IMAGES, seed, progress)
+    return _kept(path, data, seed, QUICK_EPOCHS, WIDTHS, progress)
+
+
+def photo_encoder(
+    sets: Sequence[tuple[ImageSet, Sequence[str]]], path: Path, seed: int = 0, progress: bool = True
+) -> TwoTowerEncoder:
+    """Returns an encoder of labelled photographs, read or trained like `embedded_encoder`.
+
+    `sets` are training images of one size, with the names of their classes in label order.
+    """
+    data = partial(captioned_photos, sets, seed, progress)
+    return _kept(path, data, seed, PHOTO_EPOCHS, PHOTO_WIDTHS, progress)
+
+
+def _kept(
+    path: Path,
+    data: Callable[[], Captioned],
+    seed: int,
+    epochs: tuple[int, int],
+    widths: Sequence[int],
+    progress: bool,
+) -> TwoTowerEncoder:
+    """Returns the encoder in a file, or else one that is trained on `data` and written there."""
+    if path.exists():
+        return TwoTowerEncoder.load(path)
+    encoder = train_encoder(data(), seed, epochs, widths, progress)
+    encoder.save(path)
+    return encoder

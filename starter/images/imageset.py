@@ -17,9 +17,6 @@ class ImageSet:
         name: Name of the set, for file names and messages.
         images: Pixels, uint8 (n, h, w, 3), RGB, n >= 1.
         labels: Class indices from 0, int64 (n,); None if they are unknown.
-
-    Raises:
-        ValueError: a field has the wrong type, shape or range; the message names set and field.
     """
 
     name: str
@@ -28,22 +25,18 @@ class ImageSet:
 
     def __post_init__(self) -> None:
         images, labels = self.images, self.labels
-        if not isinstance(images, np.ndarray) or images.dtype != np.uint8:
-            raise ValueError(f"set {self.name!r}: images must be a uint8 array, got {_kind(images)}")
-        if images.ndim != 4 or images.shape[3] != 3 or 0 in images.shape:
+        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] != 3 or 0 in images.shape:
             raise ValueError(
-                f"set {self.name!r}: images must be (n, h, w, 3) with n, h, w >= 1, got {images.shape}"
+                f"set {self.name!r}: images must be uint8 (n, h, w, 3) with n, h, w >= 1, got {images.dtype} "
+                f"{images.shape}"
             )
-        if labels is None:
-            return
-        if not isinstance(labels, np.ndarray) or labels.dtype != np.int64:
-            raise ValueError(f"set {self.name!r}: labels must be an int64 array, got {_kind(labels)}")
-        if labels.shape != (len(images),):
+        if labels is not None and (
+            labels.dtype != np.int64 or labels.shape != (len(images),) or labels.min() < 0
+        ):
             raise ValueError(
-                f"set {self.name!r}: {len(images)} images need labels ({len(images)},), got {labels.shape}"
+                f"set {self.name!r}: labels must be int64 ({len(images)},), one of 0 or more for each image, "
+                f"got {labels.dtype} {labels.shape}"
             )
-        if labels.min() < 0:
-            raise ValueError(f"set {self.name!r}: labels must be 0 or more, got {labels.min()}")
 
     def __len__(self) -> int:
         return len(self.images)
@@ -87,7 +80,3 @@ class ImageSet:
         mine = set(self.hashes())
         counts = ((other.name, len(mine.intersection(other.hashes()))) for other in others)
         return {name: count for name, count in counts if count}
-
-
-def _kind(value: object) -> str:
-    return f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__

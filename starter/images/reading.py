@@ -5,22 +5,22 @@ import math
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
 import numpy as np
-from cv2.utils import logging as log
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 from tqdm import tqdm
 
-from starter.images.files import MAX_BYTES, Tree
+from starter.images.files import Tree
 from submission.arrays import Pixels
 from submission.errors import UnusableInput, printable, unusable, why
 
-MAX_PIXELS = 64 * 10**6  # of one image
+MAX_BYTES = 8 << 30  # of all images together
 LARGEST_SIDE = 4096  # pixels of a side that images are resized to
 RESIZES = ("crop", "pad", "stretch")
 TURNED = (5, 6, 7, 8)
@@ -40,18 +40,11 @@ class Fit:
         resize: "crop" scales an image to cover the size and takes the centre, "pad" scales it to fit inside
             and adds black borders, "stretch" does not keep the proportions.
         skip: Largest fraction of unreadable images, in [0, 1); they are named and omitted.
-
-    Raises:
-        ValueError: a field is out of range.
     """
 
     size: tuple[int, int] | None = None
     resize: str = "crop"
     skip: float = 0.01
-
-    def __post_init__(self) -> None:
-        if self.resize not in RESIZES or not 0 <= self.skip < 1:
-            raise ValueError(f"resize must be one of {RESIZES} and skip in [0, 1), got {self}")
 
     def __call__(self, image: Pixels) -> Pixels:
         """Returns the image (h, w, 3) resized to `size` by area interpolation."""
@@ -113,13 +106,7 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Rea
         files: Paths of the files in the tree.
         fit: Size of the images; if it or its size is None, images of several sizes are resized to the most
             common size, and one line on the error stream says so.
-
-    Raises:
-        UnusableInput: more images than `fit.skip` allows cannot be read or have over 64 megapixels (these are
-            not decoded), or all together take over 8 GiB; the message names the first.
     """
-    if not files:
-        raise ValueError("files must name at least one image")
     fit = fit or Fit()
     first: tuple[int, int] | None = None
     images: Pixels | None = None
@@ -127,7 +114,7 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Rea
     rows: list[int] = []
     for row, file in enumerate(tqdm(files, f"read {tree.path.name}", unit="image", delay=1)):
         try:
-            image = fit(_decode(tree.path / file, tree.read(file)))
+            image = fit(_decoded(tree, file))
         except UnusableInput as problem:
             problems.append(problem)
             if len(problems) >= fit.skip * len(files) + ENOUGH:
@@ -183,7 +170,8 @@ def _commonest(tree: Tree, files: Sequence[str], fit: Fit) -> tuple[int, int]:
     counts: Counter[tuple[int, int]] = Counter()
     for file in files:
         try:
-            counts[_size(_opened(tree.path / file, tree.read(file)))] += 1
+            with _opened(tree, file) as image:
+                counts[_size(image)] += 1
         except UnusableInput:
             continue
     (height, width), _ = max(counts.items(), key=lambda item: (item[1], item[0]))
@@ -201,54 +189,23 @@ def _size(image: Image.Image) -> tuple[int, int]:
     return (image.width, image.height) if turned else (image.height, image.width)
 
 
-def _decode(path: Path, data: bytes) -> Pixels:
-    _check_whole(path, _opened(path, data))
-    level = log.getLogLevel()
-    log.setLogLevel(log.LOG_LEVEL_SILENT)  # OpenCV writes lines of its own about a file that it cannot read
-    try:
-        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
-    except cv2.error:
-        image = None
-    finally:
-        log.setLogLevel(level)
-    if image is not None:
-        return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB), np.uint8)
-    return _decode_with_pillow(path, data)
-
-
-def _decode_with_pillow(path: Path, data: bytes) -> Pixels:
-    """Returns an image, decoded by Pillow, in a format unknown to OpenCV (animations in older versions)."""
+@contextmanager
+def _opened(tree: Tree, file: str) -> Iterator[Image.Image]:
+    """Yield an image after reading its header; an error names the file."""
+    data = tree.read(file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB"), np.uint8)
-        except Exception as error:
-            raise unusable(path, "not an image that can be read; convert it or take it away") from error
-
-
-def _opened(path: Path, data: bytes) -> Image.Image:
-    """Returns the image after reading its header only.
-
-    OpenCV reads more formats than Pillow; some do not declare a size that could be checked before memory is
-    allocated, so they are refused.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            image = Image.open(io.BytesIO(data))
-            pixels = image.width * image.height
-        except Image.DecompressionBombError:
-            pixels = MAX_PIXELS + 1
+            with Image.open(io.BytesIO(data)) as image:
+                yield image
         except Exception as error:  # unknown, or damaged in one of many ways
-            raise unusable(path, "not an image that Pillow can read; convert it or take it away") from error
-    if pixels > MAX_PIXELS:
-        raise unusable(path, f"over {MAX_PIXELS // 10**6} megapixels; make it smaller or take it away")
-    return image
+            reason = f"not an image that can be read ({why(error)}); convert it or take it away"
+            raise unusable(tree.path / file, reason) from error
 
 
-def _check_whole(path: Path, image: Image.Image) -> None:
-    """Refuse a damaged PNG, which OpenCV would read partially."""
-    try:
-        image.verify()
-    except Exception as error:
-        raise unusable(path, f"not an image that is whole ({why(error)})") from error
+def _decoded(tree: Tree, file: str) -> Pixels:
+    """Returns an image (h, w, 3)."""
+    with _opened(tree, file) as image:
+        if image.mode.startswith("I"):  # 16 bits, of which Pillow's own conversion keeps the lower ones
+            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+        return np.asarray(ImageOps.exif_transpose(image).convert("RGB"), np.uint8)

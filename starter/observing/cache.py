@@ -1,132 +1,34 @@
 """A content-addressed cache of arrays: a key is the hash of everything that the arrays depend on.
 
-The cache is a folder, or an address (`Url`) in any file system of fsspec: S3, GCS, SFTP and others.
+The cache is a folder, or an address in any file system of fsspec: S3, GCS, SFTP and others.
 """
 
 import secrets
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load, load_file, save, save_file
+from safetensors.numpy import load, load_file, save
 
 from submission.errors import UnusableInput, tell_once
 from submission.files import replacing, write_text
 
-PAUSES = (0.1, 0.4, 1.6, 6.4)
-"""Pauses, in seconds, before a failed request is repeated; the fifth failure raises an error."""
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Url:
-    """An address of an object or folder in a file system of fsspec.
-
-    It has the methods of a Path that a cache uses. Writes are atomic if those of the store are, as S3's are.
-
-    Attributes:
-        url: Address, such as ``s3://bucket/folder``.
-        files: File system of fsspec that holds it.
-        known: Addresses of objects that exist, shared by all addresses below one root; each saves a request,
-            which takes some milliseconds with S3.
-    """
-
-    url: str
-    files: Any = field(repr=False, compare=False)
-    known: set[str] = field(repr=False, compare=False)
-
-    def __str__(self) -> str:
-        return self.url
-
-    def __truediv__(self, name: str) -> "Url":
-        return Url(f"{self.url}/{name}", self.files, self.known)
-
-    def exists(self) -> bool:
-        """Returns True if there is an object at the address."""
-        if self.url in self.known:
-            return True
-        try:
-            self._asked(self.files.info, self.url)  # fsspec's exists takes any failure for absence
-        except FileNotFoundError:
-            return False
-        self.known.add(self.url)
-        return True
-
-    def read_bytes(self) -> bytes:
-        """Returns the bytes of the object.
-
-        Raises:
-            FileNotFoundError: There is no object at the address.
-        """
-        return self._asked(self.files.cat_file, self.url)
-
-    def write_bytes(self, data: bytes) -> None:
-        """Write the object, replacing an earlier one; its folder is made, none above that, and no bucket."""
-        folder = self.url.rpartition("/")[0]
-        try:
-            self._asked(self.files.pipe_file, self.url, data)
-        except FileNotFoundError:
-            if "/" not in folder.partition("://")[2]:
-                raise
-            self._asked(self._make, folder)  # for stores such as SFTP's, where an object does not imply it
-            self._asked(self.files.pipe_file, self.url, data)
-        self.known.add(self.url)
-
-    def _make(self, folder: str) -> None:
-        with suppress(FileExistsError):
-            self.files.mkdir(folder, create_parents=False)
-
-    def unlink(self, missing_ok: bool = True) -> None:
-        """Remove the object if there is one.
-
-        `missing_ok` is always True in effect: S3 does not report whether an object was there.
-        """
-        self.known.discard(self.url)
-        with suppress(FileNotFoundError):
-            self._asked(self.files.rm_file, self.url)
-
-    def look(self) -> None:
-        """List all objects below the address, so that `exists` needs no request for each."""
-        self.files.invalidate_cache()
-        found = self._asked(self.files.find, self.url)
-        self.known.update(self.files.unstrip_protocol(path) for path in found)
-
-    def _asked(self, request: Callable[..., T], *arguments: object) -> T:
-        """Returns the result of a request; a failed one is repeated after the `PAUSES`.
-
-        Repeating is safe for every request: objects are written whole, and removing one twice does no harm.
-
-        Raises:
-            FileNotFoundError: There is no such object.
-            OSError: The request failed each time, or is not allowed; the message names the address.
-        """
-        for pause in (*PAUSES, None):
-            try:
-                return request(*arguments)
-            except FileNotFoundError as error:
-                raise FileNotFoundError(f"{self.url}: {error}") from error
-            except Exception as error:
-                if pause is None or isinstance(error, PermissionError):
-                    raise OSError(f"{self.url}: {type(error).__name__}: {error}") from error
-                time.sleep(pause)
-        raise AssertionError("the last pause is none")
+Arrays = dict[str, NDArray[Any]]
+Layout = Mapping[str, tuple[type[np.generic], tuple[int, ...]]]
+"""The arrays that an entry must hold: name -> (type, shape)."""
+NOTE = "private/cache.txt"
+"""File of an organizer's copy with the place of its cache, if that was moved."""
 
 
 @lru_cache
-def open_url(url: str) -> Url:
-    """Returns the address `url`, without a request to it.
-
-    Raises:
-        UnusableInput: fsspec or the library for this kind of address is not installed, or there is no such
-            kind.
-    """
+def _store(url: str) -> tuple[Any, str, set[str]]:
+    """Returns the file system of an address, its path there, and names of objects that exist below."""
     try:
         import fsspec
 
@@ -135,141 +37,133 @@ def open_url(url: str) -> Url:
         raise UnusableInput(f'{url} needs more libraries ({error}): pip install "unseen[cluster]"') from error
     except ValueError as error:
         raise UnusableInput(f"{url} is no address that can be used: {error}") from error
-    return Url(files.unstrip_protocol(path).rstrip("/"), files, set())
-
-
-Arrays = dict[str, NDArray[Any]]
-Layout = Mapping[str, tuple[type[np.generic], tuple[int, ...]]]
-"""The arrays that an entry must hold: name -> (type, shape)."""
-ELSEWHERE = "cache.txt"
-"""Name of the file in a competition's folder that holds the place of its cache, if it was moved."""
+    return files, path.rstrip("/"), set()
 
 
 @dataclass(frozen=True)
 class Cache:
     """Arrays kept under ``root/<kind>/<key>.safetensors``, written atomically and never unpickled.
 
-    A folder `root` is made with mode 0700: in the OOD track its contents tell IND from OOD images.
+    A folder is made with mode 0700: in the OOD track its contents tell IND from OOD images. Writes to an
+    address are atomic if those of the store are, as S3's are.
 
     Attributes:
-        root: Folder or address of the cache.
+        root: Folder, or address such as ``s3://bucket/folder``, of the cache.
     """
 
-    root: Path | Url
+    root: Path | str
 
-    def path(self, kind: str, key: str) -> Any:
-        """Returns the place of the entry `key` of `kind`, a Path or a Url."""
-        return self.root / kind / f"{key}.safetensors"
+    @classmethod
+    def at(cls, place: str) -> "Cache":
+        """Returns the cache in a folder or at an address."""
+        if "://" not in place:
+            return cls(Path(place).absolute())
+        _store(place.rstrip("/"))
+        return cls(place.rstrip("/"))
+
+    @cached_property
+    def folder(self) -> Path | None:
+        """The cache's folder; None if it is at an address."""
+        return self.root if isinstance(self.root, Path) else None
+
+    def has(self, kind: str, key: str) -> bool:
+        """Returns True if there is an entry, which may be damaged."""
+        return self.holds(f"{kind}/{key}.safetensors")
 
     def load(self, kind: str, key: str, layout: Layout) -> Arrays | None:
-        """Returns the arrays of the entry; None if it is missing or does not fit the layout.
-
-        An entry fits if it has these arrays and all values are finite. A damaged or foreign file counts as
-        missing: the caller computes the entry again.
-        """
-        path = self.path(kind, key)
+        """Returns the arrays of the entry; None if it is missing, damaged or does not fit the layout."""
+        name = f"{kind}/{key}.safetensors"
         try:
-            arrays = load(path.read_bytes()) if isinstance(path, Url) else load_file(path)
-        except (FileNotFoundError, SafetensorError):
-            return None
-        except (KeyError, TypeError, AttributeError):  # a type of number that NumPy does not have
+            arrays = load_file(self.folder / name) if self.folder else load(self.read(name))
+        except (FileNotFoundError, SafetensorError, KeyError, TypeError, AttributeError):
             return None
         return dict(arrays) if fits(arrays, layout) else None
 
     def store(self, kind: str, key: str, arrays: Arrays) -> None:
         """Write the entry atomically."""
-        self.make()
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        path = self.path(kind, key)
-        if isinstance(path, Url):
-            path.write_bytes(save(contiguous))
-            return
-        with replacing(path) as temporary:
-            try:
-                save_file(contiguous, temporary)
-            except SafetensorError as error:  # a full disk, mostly
-                raise OSError(f"{self.root} cannot be written: {error}") from error
+        self.write(f"{kind}/{key}.safetensors", save(contiguous))
 
-    def put(self, name: str, data: bytes) -> None:
-        """Write bytes to ``root/name`` atomically, for others who share the cache."""
-        path = self.root / name
-        if isinstance(path, Url):
-            path.write_bytes(data)
-            return
-        self.make()
-        with replacing(path) as temporary:
-            temporary.write_bytes(data)
+    def holds(self, name: str) -> bool:
+        """Returns True if there is a file of this name; what an address holds is asked for once."""
+        if self.folder:
+            return (self.folder / name).exists()
+        files, path, known = _store(str(self.root))
+        if name not in known and files.exists(f"{path}/{name}"):
+            known.add(name)
+        return name in known
 
-    def make(self) -> None:
-        """Make the folder of the cache, readable by the owner alone, if it does not exist."""
-        if isinstance(self.root, Path):
-            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    def read(self, name: str) -> bytes:
+        """Returns the bytes of a file, or raises FileNotFoundError."""
+        if self.folder:
+            return (self.folder / name).read_bytes()
+        files, path, _ = _store(str(self.root))
+        data: bytes = files.cat_file(f"{path}/{name}")
+        return data
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file atomically; its folder is made."""
+        if self.folder:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with replacing(self.folder / name) as temporary:
+                temporary.write_bytes(data)
+            return
+        files, path, known = _store(str(self.root))
+        try:
+            files.pipe_file(f"{path}/{name}", data)
+        except FileNotFoundError:  # in stores such as SFTP's an object does not imply its folder
+            with suppress(FileExistsError):
+                files.mkdir(f"{path}/{name}".rpartition("/")[0], create_parents=False)
+            files.pipe_file(f"{path}/{name}", data)
+        known.add(name)
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        if self.folder:
+            (self.folder / name).unlink()
+        else:
+            files, path, known = _store(str(self.root))
+            files.rm_file(f"{path}/{name}")
+            known.discard(name)
 
     def look(self) -> None:
-        """List all entries at once if the cache is at an address, where a request for each takes long."""
-        if isinstance(self.root, Url):
-            self.root.look()
+        """List what an address holds at once: a request for each entry takes long."""
+        if not self.folder:
+            files, path, known = _store(str(self.root))
+            known.update(found.removeprefix(f"{path}/") for found in files.find(path))
 
 
-_chosen: dict[Path, str] = {}  # where `--cache` said in this process, by the competition's folder
+_places: dict[Path, str] = {}
+"""Places of caches that were chosen in this process, by the competition's folder."""
 
 
 def cache_of(root: Path) -> Cache:
-    """Returns the cache of the competition in `root`: its folder ``cache``, unless `keep_elsewhere` moved it.
+    """Returns the cache of the competition in `root`: its folder ``cache``, unless `place_cache` moved it."""
+    root = root.absolute()
+    note = root / NOTE
+    if root not in _places and note.is_file():
+        _places[root] = note.read_text(encoding="utf-8").strip()
+        tell_once(f"the cache is at {_places[root]}")
+    return Cache.at(_places[root]) if root in _places else Cache(root / "cache")
 
-    The note that `keep_elsewhere` wrote is ignored in a folder without ``private/``: it may have come with an
-    archive.
+
+def place_cache(root: Path, place: str) -> None:
+    """Use a folder or an address as the cache of the competition in `root`: in this process, or from now on.
+
+    An organizer's copy keeps a note of it.
     """
-    root, note = root.absolute(), root / ELSEWHERE
-    if root in _chosen:
-        return at(_chosen[root])
-    if not note.is_file():
-        return Cache(root / "cache")
-    place = note.read_text(encoding="utf-8", errors="replace").strip()
-    if not (root / "private").is_dir():
-        tell_once(
-            f"{note} is not followed, for it may have come with the archive: --cache PLACE uses a place"
-        )
-        return Cache(root / "cache")
-    tell_once(f"the cache is at {place}")
-    return at(place)
-
-
-def choose_place(root: Path, location: str) -> None:
-    """Use `location`, a folder or an address, as the cache of the competition in `root`, in this process."""
-    _chosen[root.absolute()] = location
-
-
-def at(location: str) -> Cache:
-    """Returns the cache in a folder, or at an address such as ``s3://bucket/folder``.
-
-    Raises:
-        UnusableInput: The library for such an address is not installed, or the kind is unknown.
-    """
-    return Cache(open_url(location) if "://" in location else Path(location))
-
-
-def keep_elsewhere(root: Path, location: str) -> None:
-    """Use `location`, a folder or an address, as the cache of the competition in `root` from now on.
-
-    In a participant's copy this holds for the current process alone, since notes in archives are not trusted.
-
-    Raises:
-        UnusableInput: The place cannot be written to.
-    """
-    place = location.rstrip("/") if "://" in location else str(Path(location).absolute())
-    cache, name = at(place), f".probe-{secrets.token_hex(4)}"
+    cache, name = Cache.at(place), f".probe-{secrets.token_hex(4)}"
     try:
-        cache.put(name, b"unseen")
-        (cache.root / name).unlink(missing_ok=True)
-    except OSError as error:
+        cache.write(name, b"unseen")
+        cache.remove(name)
+    except Exception as error:  # each store has errors of its own
         raise UnusableInput(
-            f"--cache {location} cannot be used ({error}): check that it exists, and your access to it"
+            f"--cache {place} cannot be used ({error}): check that it exists, and your access to it"
         ) from error
-    choose_place(root, place)
-    tell_once(f"the cache is at {place}")
+    _places[root.absolute()] = str(cache.root)
+    tell_once(f"the cache is at {cache.root}")
     if (root / "private").is_dir():
-        write_text(root / ELSEWHERE, place + "\n")
+        write_text(root / NOTE, f"{cache.root}\n")
 
 
 def fits(arrays: Arrays, layout: Layout) -> bool:

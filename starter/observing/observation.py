@@ -1,24 +1,22 @@
-"""Everything that a method sees: observations of unlabelled sets, the labelled source, the meta-train sets.
-
-The module is long because half of its lines describe the fields.
-"""
+"""Everything that a method sees: observations of unlabelled sets, the labelled source, meta-train sets."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from starter.observing.lazy import Lazy
 from submission import Competition
 from submission.arrays import FloatArray
 
 if TYPE_CHECKING:
     from starter.classifiers import Classifier
 
+Value = TypeVar("Value")
+Made = TypeVar("Made", covariant=True)
 
 #: The names that a method may have in its `needs`: the fields of an observation besides the logits.
 NEEDS = (
@@ -64,15 +62,6 @@ class Moments:
     mean: FloatArray
     covariance: FloatArray
     n: int
-
-    def __post_init__(self) -> None:
-        d = len(self.mean)
-        if self.mean.shape != (d,) or self.covariance.shape != (d, d):
-            raise ValueError(
-                f"moments need shapes (d,) and (d, d), got {self.mean.shape}, {self.covariance.shape}"
-            )
-        if not (np.isfinite(self.mean).all() and np.isfinite(self.covariance).all()):
-            raise ValueError("moments hold values that are not finite")
 
     @classmethod
     def of(cls, features: FloatArray) -> "Moments":
@@ -130,36 +119,24 @@ class Observation:
     render: Callable[[], NDArray[np.uint8]] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.logits, np.ndarray):
-            found = type(self.logits).__name__
-            raise ValueError(f"{self._label}: logits must be a NumPy array (n, k), got {found}")
-        n = len(self.logits)
-        if self.logits.ndim != 2 or n < 1 or self.logits.shape[1] < 2:
-            raise ValueError(
-                f"{self._label}: logits must be (n, k) with n >= 1 and k >= 2, got {self.logits.shape}"
-            )
-        widths = {"features": None, "referee_features": None, "image_stats": len(IMAGE_STATS), "rotation": 0}
-        for name, width in widths.items():
-            self._check_rows(name, getattr(self, name), width)
-        for name, logits in {"logits": self.logits, **self.views}.items():
-            if logits.shape != self.logits.shape:
-                raise ValueError(
-                    f"{self._label}: view {name!r} must be {self.logits.shape}, got {logits.shape}"
-                )
-            if not np.isfinite(logits).all():
-                raise ValueError(f"{self._label}: {name} hold NaN or infinite values")
+        if not isinstance(self.logits, np.ndarray) or self.logits.ndim != 2:
+            raise ValueError(f"{self._label}: logits must be a NumPy array (n, k)")
+        n, k = self.logits.shape
+        shapes = {name: (n, k) for name in ("logits", *self.views)} | {"rotation": (n,)}
+        shapes |= {"image_stats": (n, len(IMAGE_STATS))}
+        fields = ("logits", "features", "image_stats", "rotation", "referee_features")
+        for name, values in {**{name: getattr(self, name) for name in fields}, **self.views}.items():
+            if values is not None:
+                self._check(name, values, shapes.get(name, (n, values.shape[-1])))
 
     @property
     def _label(self) -> str:
         return f"set {self.set_name!r} seen by {self.classifier!r}"
 
-    def _check_rows(self, name: str, values: FloatArray | None, width: int | None) -> None:
-        if values is None:
-            return
-        n = len(self.logits)
-        expected = {None: values.ndim == 2, 0: values.shape == (n,)}.get(width, values.shape == (n, width))
-        if not expected or len(values) != n:
-            raise ValueError(f"{self._label}: {name} does not fit {n} logits, its shape is {values.shape}")
+    def _check(self, name: str, values: FloatArray, shape: tuple[int, ...]) -> None:
+        """Refuse values of another shape or that are not finite, and sets without images or classes."""
+        if values.shape != shape or 0 in shape[:1] or (name == "logits" and shape[1] < 2):
+            raise ValueError(f"{self._label}: {name} must be {shape}, got {values.shape}")
         if not np.isfinite(values).all():
             raise ValueError(f"{self._label}: {name} holds NaN or infinite values")
 
@@ -266,7 +243,7 @@ class ScoredMix:
     scores: FloatArray
 
     def __post_init__(self) -> None:
-        self.observation._check_rows("scores", self.scores, 0)
+        self.observation._check("scores", self.scores, (len(self.observation),))
 
     @property
     def set_name(self) -> str:
@@ -316,14 +293,10 @@ class Source:
 
     def __post_init__(self) -> None:
         n, k = self.observation.logits.shape
-        if self.labels.shape != (n,):
-            raise ValueError(f"source: {n} reference images need labels ({n},), got {self.labels.shape}")
-        if self.labels.min() < 0 or self.labels.max() >= k:
-            raise ValueError(
-                f"source: labels must lie in 0..{k - 1}, got {self.labels.min()}..{self.labels.max()}"
-            )
-        if self.scores is not None and not (self.scores.shape == (n,) and np.isfinite(self.scores).all()):
-            raise ValueError(f"source: scores must be finite and ({n},), got {self.scores.shape}")
+        if self.labels.shape != (n,) or self.labels.min() < 0 or self.labels.max() >= k:
+            raise ValueError(f"source: {n} reference images need labels ({n},) in 0..{k - 1}")
+        if self.scores is not None:
+            self.observation._check("scores", self.scores, (n,))
 
     @cached_property
     def correct(self) -> NDArray[np.bool_]:
@@ -331,7 +304,7 @@ class Source:
         return self.observation.predicted == self.labels
 
     @cached_property
-    def told(self) -> dict[str, Any]:
+    def computed(self) -> dict[str, Any]:
         """Values computed from logits and labels alone, by the name of the function; see `once`."""
         return {}
 
@@ -342,13 +315,59 @@ class Source:
         """
         needs = tuple(needs)
         seen = replace(self, observation=self.observation.only(needs), train_ref=self.train_ref.only(needs))
-        vars(seen)["told"] = self.told
+        vars(seen)["computed"] = self.computed
         return seen
 
     @property
     def accuracy(self) -> float:
         """The classifier's accuracy on the reference images, in [0, 1]."""
         return float(self.correct.mean())
+
+
+def once(learn: Callable[[Source], Value]) -> Callable[[Source], Value]:
+    """Returns the function with a cache: its value is computed once per source, copies by `only` included.
+
+    Therefore the function may read only logits and labels, which every method sees.
+    """
+
+    @wraps(learn)
+    def cached(source: Source) -> Value:
+        name = f"{learn.__module__}.{learn.__qualname__}"
+        if name not in source.computed:
+            source.computed[name] = learn(source)
+        value: Value = source.computed[name]
+        return value
+
+    return cached
+
+
+@dataclass(frozen=True)
+class Lazy(Sequence[Made], Generic[Made]):
+    """A sequence of the results of `make` on each of `sources`, computed again on each access.
+
+    Attributes:
+        sources: Arguments of `make`, one per member.
+        make: Function that computes a member.
+
+    >>> squares = Lazy((1, 2, 3), lambda n: n * n)
+    >>> squares[-1], list(squares[:2])
+    (9, [1, 4])
+    """
+
+    sources: Sequence[Any]
+    make: Callable[[Any], Made]
+
+    @overload
+    def __getitem__(self, index: int) -> Made: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Lazy[Made]": ...
+    def __getitem__(self, index: int | slice) -> "Made | Lazy[Made]":
+        if isinstance(index, slice):
+            return replace(self, sources=self.sources[index])
+        return self.make(self.sources[index])
+
+    def __len__(self) -> int:
+        return len(self.sources)
 
 
 @dataclass(frozen=True)
@@ -383,13 +402,10 @@ class MetaTrain:
     labels: Sequence[NDArray[np.int64]] = ()
 
     def __post_init__(self) -> None:
-        m = len(self.sets)
-        if m < 1:
-            raise ValueError("meta-train: at least one set is needed")
-        truths = self.ood or self.correct
-        if self.targets.shape != (m,) or len(truths) != m or len(self.families) != m:
+        m, truths = len(self.sets), self.ood or self.correct
+        if not m or self.targets.shape != (m,) or len(truths) != m or len(self.families) != m:
             raise ValueError(
-                f"meta-train: {m} sets need as many targets, correct (or ood) and families, got "
+                f"meta-train: {m} sets need as many targets, correct (or ood) and families, and one, got "
                 f"{self.targets.shape}, {len(truths)}, {len(self.families)}"
             )
         if not ((self.targets >= 0) & (self.targets <= 1)).all():

@@ -1,10 +1,10 @@
 """Observations: one pass of a classifier over a set gives the data that the chosen methods need.
 
-They are kept in a cache. `observe` writes the cache entries of one set and one classifier, and depends on no
-other state; `observe_all` calls it for many sets. All functions are in one module, since they share the rule
-which parts a need requires.
+A `Witness` looks at sets and keeps what it sees in a cache: an `Observer` with a classifier, or a referee.
+`observe` writes the cache entries of one set, and depends on no other state; `observe_all` calls it for many.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,19 +17,17 @@ from starter.classifiers import Classifier
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.image_stats import image_stats
-from starter.observing.lazy import Lazy
 from starter.observing.observation import (
     IMAGE_STATS,
     NEEDS,
     PEER,
     REFEREE,
-    REFEREE_NEEDS,
     ROTATED,
+    Lazy,
     Moments,
     Observation,
     mean_and_covariance,
 )
-from starter.observing.referee import Referee
 from starter.observing.rotation import ROTATIONS, RotationHead, fit_rotation_head, turned
 from starter.operations.default import luma
 from starter.sets.rendering import FromRecipe, Rendering
@@ -52,9 +50,54 @@ HALF = 65504
 """The largest number of float16."""
 
 
+class Witness(ABC):
+    """Who looks at unlabelled sets, and keeps each part of what it sees as one entry of a cache."""
+
+    name: str
+    cache: Cache
+
+    @abstractmethod
+    def key(self, part: str, rendering: Rendering) -> str:
+        """Returns the cache key of one part."""
+
+    @abstractmethod
+    def layout(self, part: str, n: int) -> Layout:
+        """Returns the type and shape of each array of one part, for n images."""
+
+    @abstractmethod
+    def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
+        """Returns the arrays of each of the parts, from one pass over the set."""
+
+    def has(self, part: str, rendering: Rendering) -> bool:
+        """Returns True if the cache has an entry for this part."""
+        return self.cache.has(part, self.key(part, rendering))
+
+    def load(self, part: str, rendering: Rendering) -> Arrays | None:
+        """Returns the arrays of the part from the cache; None if the entry is missing or damaged."""
+        return self.cache.load(part, self.key(part, rendering), self.layout(part, len(rendering)))
+
+    def see(self, rendering: Rendering, parts: Sequence[str]) -> dict[str, Arrays]:
+        """Returns the arrays of each of the parts after putting them into the cache."""
+        found = self.compute(rendering, parts)
+        for part in parts:
+            if not fits(found[part], self.layout(part, len(rendering))):
+                raise UnusableInput(
+                    f"{self.name} gives no finite {part} of {len(rendering)} images for set "
+                    f"{rendering.name!r}: check its weights, and how many images the set has"
+                )
+            self.cache.store(part, self.key(part, rendering), found[part])
+        return found
+
+    def read(self, rendering: Rendering, parts: Sequence[str]) -> dict[str, Arrays]:
+        """Returns the arrays of each of the parts from the cache; missing ones are computed first."""
+        found = {part: arrays for part in parts if (arrays := self.load(part, rendering))}
+        missing = [part for part in parts if part not in found]
+        return found | self.see(rendering, missing) if missing else found
+
+
 @dataclass(frozen=True)
-class Observer:
-    """A classifier with the cache for its observations, and the networks that some needs require.
+class Observer(Witness):
+    """A classifier with the cache for its observations, and the witnesses that some needs require.
 
     Attributes:
         classifier: Classifier whose observations these are.
@@ -68,7 +111,25 @@ class Observer:
     cache: Cache
     head: RotationHead | None = None
     peers: tuple["Observer", ...] = ()
-    referees: tuple[Referee, ...] = ()
+    referees: tuple[Witness, ...] = ()
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The classifier's name."""
+        return self.classifier.name
+
+    def witnesses(self, needs: Iterable[str]) -> list[tuple[Witness, tuple[str, ...]]]:
+        """Returns the witnesses that these needs require, itself first, each with its parts."""
+        wanted = frozenset(needs)
+        if unknown := sorted(wanted - set(NEEDS)):
+            raise ValueError(f"unknown need {unknown[0]!r}: an observation holds {', '.join(NEEDS)}")
+        own = ("logits", *(need for need in NEEDS if need in wanted & PARTS.keys()))
+        found: list[tuple[Witness, tuple[str, ...]]] = [(self, own)]
+        found += [(peer, ("logits",)) for peer in self.peers if "peers" in wanted]
+        for number, referee in enumerate(self.referees):  # the first one alone keeps features
+            kept = ("referee", "referee_features")[: 2 if number == 0 else 1]
+            found.append((referee, tuple(part for part in kept if part in wanted)))
+        return [(witness, parts) for witness, parts in found if parts]
 
     def with_rotation_head(self, train_ref: ImageSet) -> "Observer":
         """Returns this observer with a rotation head fitted on `train_ref`, or read from the cache."""
@@ -88,23 +149,12 @@ class Observer:
         return replace(self, head=RotationHead(found["weight"], found["bias"]))
 
     def key(self, part: str, rendering: Rendering) -> str:
-        """Returns the cache key of one part of an observation.
-
-        Image statistics do not depend on the classifier.
-        """
+        """Returns the cache key of one part; image statistics do not depend on the classifier."""
         common = (VERSION, part, rendering.digest)
         if part == "image_stats":
             return digest_of(*common)
         head = self.head.digest if part == "rotation" and self.head else None
         return digest_of(*common, self.classifier.digest, self.classifier.place, head)
-
-    def has(self, part: str, rendering: Rendering) -> bool:
-        """Returns True if the cache has an entry for this part."""
-        return bool(self.cache.path(part, self.key(part, rendering)).exists())
-
-    def load(self, part: str, rendering: Rendering) -> Arrays | None:
-        """Returns the arrays of the part from the cache; None if the entry is missing or damaged."""
-        return self.cache.load(part, self.key(part, rendering), self.layout(part, len(rendering)))
 
     def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
         """Returns the arrays of each of the parts, from one pass over the set."""
@@ -123,14 +173,9 @@ class Observer:
 def compute(
     rendering: Rendering, classifier: Classifier, parts: Iterable[str], head: RotationHead | None = None
 ) -> dict[str, Arrays]:
-    """Returns the arrays of each of the parts, from one pass of the classifier over the set.
-
-    Raises:
-        ValueError: "rotation" is asked for without a rotation head.
-    """
+    """Returns the arrays of each of the parts, from one pass of the classifier over the set."""
     wanted = frozenset(parts)
-    if "rotation" in wanted and head is None:
-        raise ValueError("observing `rotation` needs a rotation head: use Observer.with_rotation_head")
+    assert head or "rotation" not in wanted, "`rotation` needs Observer.with_rotation_head"
     chunks = [_see(images, classifier, wanted, head) for images in rendering.chunks()]
     rows = {name: torch.cat([chunk[name] for chunk in chunks]).numpy() for name in chunks[0]}
     found = {part: {name: rows[name] for name in PARTS[part]} for part in wanted - {"moments"}}
@@ -164,100 +209,53 @@ def _see(
     return {name: values.cpu() for name, values in rows.items()}
 
 
-def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> bool:
-    """Put every missing part of the observation into the cache.
-
-    Returns:
-        True if some part had to be computed.
-
-    Raises:
-        ValueError: A need is unknown, or "rotation" is needed without a rotation head, "peers" without peers,
-            or "referee" without referees.
-        UnusableInput: Some values are not finite, the set has another number of images than it declares, or a
-            referee cannot encode it.
-    """
-    wanted = missing(rendering, observer, needs)
-    for looking, parts in wanted:
-        found = looking.compute(rendering, parts)
-        for part in parts:
-            if not fits(found[part], looking.layout(part, len(rendering))):
-                who = f"referee {looking.name}" if isinstance(looking, Referee) else looking.classifier
-                raise UnusableInput(
-                    f"{who} gives no finite {part} of {len(rendering)} images for set "
-                    f"{rendering.name!r}: check its weights, and how many images the set has"
-                )
-            looking.cache.store(part, looking.key(part, rendering), found[part])
-    return bool(wanted)
-
-
 def missing(
     rendering: Rendering, observer: Observer, needs: Iterable[str]
-) -> list[tuple[Observer | Referee, tuple[str, ...]]]:
-    """Returns the observer, peers and referees with missing cache entries for the set, and these parts."""
-    needs = tuple(needs)
-    asked: list[tuple[Observer | Referee, tuple[str, ...]]] = [(observer, _parts(observer, needs))]
-    if "peers" in needs:
-        asked += [(peer, ("logits",)) for peer in observer.peers]
-    asked += _refereed(observer, needs)
+) -> list[tuple[Witness, tuple[str, ...]]]:
+    """Returns the witnesses with missing cache entries for the set, and these parts."""
     lacking = [
-        (each, tuple(part for part in parts if not each.has(part, rendering))) for each, parts in asked
+        (witness, tuple(part for part in parts if not witness.has(part, rendering)))
+        for witness, parts in observer.witnesses(needs)
     ]
-    return [(each, parts) for each, parts in lacking if parts]
+    return [(witness, parts) for witness, parts in lacking if parts]
+
+
+def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> bool:
+    """Put every missing part of the observation into the cache; True if some part had to be computed."""
+    wanted = missing(rendering, observer, needs)
+    for witness, parts in wanted:
+        witness.see(rendering, parts)
+    return bool(wanted)
 
 
 def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> Observation:
     """Returns the observation from the cache; missing or damaged entries are computed first."""
-    needs = tuple(needs)
-    parts = _parts(observer, needs)
-    found: Arrays = {}
-    for part in parts:
-        found |= _load(rendering, observer, observer, part, needs)
-    views = {name: found[name] for name in (*ROTATED, "grey") if name in found}
-    if "peers" in needs:
-        views |= {
-            f"{PEER}{peer.classifier.name}": _load(rendering, peer, peer, "logits", ())["logits"]
-            for peer in observer.peers
-        }
-    judged = {
-        (referee.name, part): _load(rendering, observer, referee, part, needs)
-        for referee, wanted in _refereed(observer, needs)
-        for part in wanted
-    }
-    views |= {
-        f"{REFEREE}{name}": seen["logits"] for (name, part), seen in judged.items() if part == "referee"
-    }
-    features = (seen["features"] for seen in judged.values() if "features" in seen)
+    needs, found, views = tuple(needs), {}, {}
+    for witness, parts in observer.witnesses(needs):
+        seen = witness.read(rendering, parts)
+        if witness is observer:
+            found = {name: array for part in parts for name, array in seen[part].items()}
+            views = {name: found[name] for name in (*ROTATED, "grey") if name in found}
+        elif isinstance(witness, Observer):
+            views[f"{PEER}{witness.name}"] = seen["logits"]["logits"]
+        else:
+            if "referee" in parts:
+                views[f"{REFEREE}{witness.name}"] = seen["referee"]["logits"]
+            if "referee_features" in parts:
+                found["referee_features"] = seen["referee_features"]["features"]
     moments = None
-    if "moments" in parts:
+    if "moments" in needs:
         moments = Moments(found["mean"], _square(found["covariance"]), len(rendering))
+    fields = ("features", "image_stats", "rotation", "referee_features")
     return Observation(
         rendering.name,
-        observer.classifier.name,
+        observer.name,
         found["logits"],
         moments=moments,
-        features=found.get("features"),
-        image_stats=found.get("image_stats"),
-        rotation=found.get("rotation"),
+        **{name: found.get(name) for name in fields},
         views=views,
-        referee_features=next(features, None),
         render=rendering.render,
     )
-
-
-def _load(
-    rendering: Rendering, observer: Observer, looking: Observer | Referee, part: str, needs: tuple[str, ...]
-) -> Arrays:
-    """Returns one part of the observation of the set by `looking`.
-
-    If its entry is missing or damaged, all missing entries are computed first.
-    """
-    arrays = looking.load(part, rendering)
-    if arrays is None:
-        looking.cache.path(part, looking.key(part, rendering)).unlink(missing_ok=True)
-        observe(rendering, observer, needs)
-        arrays = looking.load(part, rendering)
-        assert arrays is not None, f"the cache lost {part} of {rendering.name} at once"
-    return arrays
 
 
 def observe_all(
@@ -273,7 +271,7 @@ def observe_all(
     with tqdm(
         total=sum(map(len, left)),
         unit="img",
-        desc=f"observe {observer.classifier.name}",
+        desc=f"observe {observer.name}",
         disable=None if progress and left else True,
     ) as bar:
         for rendering in left:
@@ -285,25 +283,6 @@ def observe_all(
 def logits_alone(renderings: Sequence[Rendering], observer: Observer) -> Lazy[Observation]:
     """Returns the observations of observed sets with their logits alone, each read when it is used."""
     return Lazy(tuple(renderings), lambda rendering: read(rendering, observer))
-
-
-def _parts(observer: Observer, needs: Iterable[str]) -> tuple[str, ...]:
-    """Returns the parts that these needs require of the observer itself."""
-    wanted = frozenset(needs)
-    unknown = sorted(wanted - set(NEEDS))
-    if unknown:
-        raise ValueError(f"unknown need {unknown[0]!r}: an observation holds {', '.join(NEEDS)}")
-    if "peers" in wanted and not observer.peers:
-        raise ValueError("observing `peers` needs another classifier")
-    if wanted & REFEREE_NEEDS and not observer.referees:
-        raise ValueError("observing `referee` needs a referee")
-    return ("logits", *(need for need in NEEDS if need in wanted & PARTS.keys()))
-
-
-def _refereed(observer: Observer, needs: tuple[str, ...]) -> list[tuple[Referee, tuple[str, ...]]]:
-    """Returns the referees that these needs require, each with its parts."""
-    asked = [(each, each.parts(needs, number == 0)) for number, each in enumerate(observer.referees)]
-    return [(each, parts) for each, parts in asked if parts]
 
 
 def _moments(features: NDArray[np.float32]) -> Arrays:

@@ -23,11 +23,16 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import save
+from scipy.optimize import minimize
+from scipy.special import log_softmax
 
 from starter.classifiers.weightsfile import with_sorted_header
-from starter.encoders.encoder import ImageEncoder
+from starter.encoders import ImageEncoder
 from starter.observing.cache import Arrays, Cache, Layout, fits
+from starter.observing.observe import Witness
+from starter.observing.temperature import likeliest_temperature
 from starter.sets.rendering import FromRecipe, Rendering
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput, why
 from submission.files import digest_of, replacing
 
@@ -42,6 +47,18 @@ WHOLE = (-1, frozenset[int]())
 HALF = 65504
 """The largest number of float16."""
 
+STRENGTH = 0.007
+"""Inverse weight C of the squared norm, like scikit-learn's: the likelihood is summed over images."""
+STEPS = 300
+TOLERANCE = 1e-5
+"""Mean gradient of the likelihood below which fitting stops."""
+BINS = 15
+"""Number of bins of the calibration error."""
+
+Linear = tuple[FloatArray, FloatArray]
+"""Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
+UNREADABLE = (OSError, ArithmeticError, LookupError, ValueError, TypeError, RuntimeError)
+"""Errors of reading a damaged or foreign file."""
 Unseen = tuple[int, frozenset[int]]
 """The half of `train_ref` (0, 1; -1 for none) and the blocks of operations left out of a probe's training."""
 
@@ -77,9 +94,6 @@ class Probes:
         base: Digest of the images that meta-train sets are made of.
         train_ref: Digest of the unlabelled training images.
         figures: Measurements of the probes, JSON values by name.
-
-    Raises:
-        ValueError: Shapes do not fit, values are not finite, or the first probe leaves something out.
     """
 
     spec: str
@@ -93,16 +107,12 @@ class Probes:
     figures: dict[str, Any]
 
     def __post_init__(self) -> None:
-        p = len(self.unseen)
-        shapes = self.weight.shape, self.bias.shape
-        if self.weight.ndim != 3 or self.bias.shape != self.weight.shape[:2] or len(self.weight) != p:
+        p, k, d = len(self.unseen), self.bias.shape[-1], self.weight.shape[-1]
+        layout: Layout = {"weight": (np.float32, (p, k, d)), "bias": (np.float32, (p, k))}
+        if not fits({"weight": self.weight, "bias": self.bias}, layout) or self.unseen[:1] != (WHOLE,):
             raise ValueError(
-                f"weights of another shape: (p, k, d) and (p, k) with p = {p} are needed, got {shapes}"
+                "weights of another shape, or not finite, or without the probe that has seen all"
             )
-        if not p or self.unseen[0] != WHOLE:
-            raise ValueError("the first probe has not seen all")
-        if not (np.isfinite(self.weight).all() and np.isfinite(self.bias).all()):
-            raise ValueError("weights that are not finite")
 
     def numbers(self, rendering: Rendering) -> NDArray[np.int64]:
         """Returns the number of the probe for each image of a set, int64 (n,)."""
@@ -145,7 +155,7 @@ class Probes:
 
     def save(self, path: Path) -> None:
         """Write the probes as safetensors, atomically; the same probes give the same bytes."""
-        told = {
+        values = {
             "spec": self.spec,
             "encoder": self.encoder,
             "unseen": [[half, sorted(blocks)] for half, blocks in self.unseen],
@@ -154,50 +164,29 @@ class Probes:
             "train_ref": self.train_ref,
             "figures": self.figures,
         }
-        data = save({"weight": self.weight, "bias": self.bias}, {"referee": json.dumps(told)})
+        data = save({"weight": self.weight, "bias": self.bias}, {"referee": json.dumps(values)})
         with replacing(path) as temporary:
             temporary.write_bytes(with_sorted_header(data))
 
     @classmethod
     def load(cls, path: Path, classes: int) -> "Probes":
-        """Returns the probes that `save` wrote.
-
-        Raises:
-            UnusableInput: The file holds no probes, or probes for another number of classes than `classes`.
-        """
+        """Returns the probes that `save` wrote, of as many classes."""
         try:
             with safetensors.safe_open(path, framework="np") as file:
                 weight, bias = file.get_tensor("weight"), file.get_tensor("bias")
-                told = json.loads((file.metadata() or {})["referee"])
-            found = cls(
-                str(told["spec"]),
-                str(told["encoder"]),
-                weight,
-                bias,
-                tuple((int(half), frozenset(map(int, blocks))) for half, blocks in told["unseen"]),
-                tuple(frozenset(map(str, block)) for block in told["blocks"]),
-                str(told["base"]),
-                str(told["train_ref"]),
-                dict(told["figures"]),
-            )
-        except (
-            OSError,
-            KeyError,
-            ValueError,
-            TypeError,
-            OverflowError,
-            RecursionError,
-            SafetensorError,
-        ) as error:
+                values = json.loads((file.metadata() or {})["referee"])
+            unseen = ((int(half), frozenset(map(int, blocks))) for half, blocks in values.pop("unseen"))
+            values["blocks"] = tuple(frozenset(map(str, block)) for block in values["blocks"])
+            found = cls(weight=weight, bias=bias, unseen=tuple(unseen), **values)
+            if found.bias.shape[1] != classes:
+                raise ValueError(f"{found.bias.shape[1]} classes, and the competition has {classes}")
+        except (*UNREADABLE, SafetensorError) as error:
             raise UnusableInput(f"{path} is no referee's probe: {why(error)}") from error
-        if found.bias.shape[1] != classes:
-            shape = f"{found.bias.shape[1]} classes, and the competition has {classes}"
-            raise UnusableInput(f"{path}: weights of another shape, for {shape}")
         return found
 
 
 @dataclass(frozen=True, eq=False)
-class Referee:
+class Referee(Witness):
     """Probes with their encoder and the cache for their observations.
 
     Attributes:
@@ -216,53 +205,35 @@ class Referee:
     packed: Path | None = None
     device: str = "cpu"
 
-    def parts(self, needs: Iterable[str], first: bool) -> tuple[str, ...]:
-        """Returns the parts that `needs` require of this referee; only the first one keeps features."""
-        wanted = ("referee", "referee_features") if first else ("referee",)
-        return tuple(part for part in wanted if part in needs)
-
     def key(self, part: str, rendering: Rendering) -> str:
         """Returns the cache key of one part of its observation of a set."""
         judged = self.probes.digest if part == "referee" else self.probes.encoder
         return digest_of(VERSION, part, rendering.digest, judged, self.device)
 
     def layout(self, part: str, n: int) -> Layout:
-        """Returns the type and shape of each array of a part, for n images."""
+        """Returns the type and shape of the array of a part, for n images."""
         _, k, d = self.probes.weight.shape
-        if part == "referee":
-            return {"logits": (np.float32, (n, k))}
-        return {"features": (np.float16, (n, d))}
+        return {"logits": (np.float32, (n, k))} if part == "referee" else {"features": (np.float16, (n, d))}
 
     def has(self, part: str, rendering: Rendering) -> bool:
         """Returns True if the part of the set is packed or in the cache."""
-        packed = packed_name(part, rendering) in self._packed
-        return packed or bool(self.cache.path(part, self.key(part, rendering)).exists())
+        return packed_name(part, rendering) in self._opened[1] or super().has(part, rendering)
 
     def load(self, part: str, rendering: Rendering) -> Arrays | None:
-        """Returns the part of its observation of a set, packed or from the cache; None if there is none.
-
-        Raises:
-            UnusableInput: The packed arrays do not fit the set.
-        """
+        """Returns the part of its observation of a set, packed or from the cache; None if there is none."""
         layout, name = self.layout(part, len(rendering)), packed_name(part, rendering)
-        if self.packed is None or name not in self._packed:
-            return self.cache.load(part, self.key(part, rendering), layout)
-        (only,) = layout
-        with _opened(self.packed) as file:
-            found = {only: file.get_tensor(name)}
+        file, names = self._opened
+        if name not in names:
+            return super().load(part, rendering)
+        found = {only: file.get_tensor(name) for only in layout}
         if not fits(found, layout):
             raise UnusableInput(
-                f"{self.packed}: what it holds of set {rendering.name!r} does not fit its {len(rendering)} "
-                "images: unpack the competition again, or build it again"
+                f"{self.packed} does not fit set {rendering.name!r}: unpack the competition again"
             )
         return found
 
     def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
-        """Returns the arrays of each part; the encoder runs only if the set's features are not known yet.
-
-        Raises:
-            UnusableInput: The encoder cannot be loaded, is not the probes' one, or cannot encode the images.
-        """
+        """Returns the arrays of each part; the encoder runs only if the set's features are not known yet."""
         known = self.load("referee_features", rendering)
         features = known["features"] if known else self._features(rendering)
         found: dict[str, Arrays] = {"referee_features": {"features": features}}
@@ -274,10 +245,8 @@ class Referee:
         try:
             encoder = self.encoder()
         except UnusableInput as error:
-            raise UnusableInput(
-                f"referee {self.name} has not seen set {rendering.name!r}, and its encoder is not here: "
-                f"{error}"
-            ) from error
+            text = f"referee {self.name} has not seen set {rendering.name!r}, and its encoder is not here: "
+            raise UnusableInput(f"{text}{error}") from error
         if encoder.name != self.probes.encoder:
             raise UnusableInput(
                 f"referee {self.name}: {self.probes.spec} is {encoder.name} here, and the competition was "
@@ -286,20 +255,19 @@ class Referee:
         return np.concatenate([half_features(encoder, chunk) for chunk in rendering.chunks()])
 
     @cached_property
-    def _packed(self) -> frozenset[str]:
-        """The names of the packed arrays."""
+    def _opened(self) -> tuple[Any, frozenset[str]]:
+        """The opened file of packed arrays, and their names."""
         if self.packed is None:
-            return frozenset()
-        with _opened(self.packed) as file:
-            return frozenset(file.keys())
+            return None, frozenset()
+        try:
+            file: Any = safetensors.safe_open(self.packed, framework="np")
+            return file, frozenset(file.keys())
+        except (OSError, SafetensorError) as error:
+            raise UnusableInput(f"{self.packed} holds nothing that a referee saw: {error}") from error
 
 
 def half_features(encoder: ImageEncoder, images: torch.Tensor) -> NDArray[np.float16]:
-    """Returns the features of uint8 images (n, 3, h, w), float16 (n, d), clipped to +-65504.
-
-    Raises:
-        UnusableInput: The encoder cannot encode the images.
-    """
+    """Returns the features of uint8 images (n, 3, h, w), float16 (n, d), clipped to +-65504."""
     pixels = np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
     try:
         features = encoder.encode_images(pixels)
@@ -307,9 +275,8 @@ def half_features(encoder: ImageEncoder, images: torch.Tensor) -> NDArray[np.flo
         if isinstance(error, UnusableInput):
             raise
         height, width = pixels.shape[1:3]
-        reason = (str(error) or type(error).__name__).splitlines()[0]
         raise UnusableInput(
-            f"encoder {encoder.name} cannot encode images of {width} x {height} pixels: {reason}"
+            f"encoder {encoder.name} cannot encode images of {width} x {height} pixels: {why(error)}"
         ) from error
     return np.clip(features, -HALF, HALF).astype(np.float16)
 
@@ -326,13 +293,57 @@ def write_packed(path: Path, seen: Arrays) -> None:
         temporary.write_bytes(save(contiguous))
 
 
-def _opened(path: Path) -> Any:
-    """Returns the opened file that `write_packed` wrote.
+def fit_linear(
+    features: FloatArray, labels: NDArray[np.int64], classes: int, start: Linear | None = None
+) -> Linear:
+    """Returns a multinomial logistic regression, fitted by L-BFGS on standardised features.
 
-    Raises:
-        UnusableInput: The file cannot be opened as safetensors.
+    It minimises |W|^2 / 2 + `STRENGTH` * (sum over images of the negative log-likelihood), no penalty on the
+    bias, like scikit-learn's LogisticRegression. The standardisation is folded into the returned weights,
+    so these apply to raw features. The fit is deterministic.
+
+    Args:
+        features: Features, float32 (n, d).
+        labels: Class indices, int64 (n,), in 0..k - 1.
+        classes: Number of classes k.
+        start: Initial probe; it saves steps and does not change the optimum.
     """
-    try:
-        return safetensors.safe_open(path, framework="np")
-    except (OSError, SafetensorError) as error:
-        raise UnusableInput(f"{path} holds nothing that a referee saw: {error}") from error
+    n, d = features.shape
+    mean = features.mean(axis=0, dtype=np.float64)
+    scale = features.std(axis=0, dtype=np.float64)
+    scale[scale == 0] = 1
+    rows = ((features - mean.astype(np.float32)) / scale.astype(np.float32)).astype(np.float32)
+    hits = np.zeros((n, classes), np.float32)
+    hits[np.arange(n), labels] = 1
+
+    def objective(flat: FloatArray) -> tuple[float, FloatArray]:
+        """Returns the mean loss and its gradient."""
+        weight, bias = flat[:-classes].reshape(classes, d), flat[-classes:]
+        logs = log_softmax((rows @ weight.T.astype(np.float32)).astype(np.float64) + bias, axis=1)
+        error = np.exp(logs).astype(np.float32) - hits
+        loss = -logs[np.arange(n), labels].mean() + (weight**2).sum() / (2 * STRENGTH * n)
+        slope = (error.T @ rows).astype(np.float64) / n + weight / (STRENGTH * n)
+        return float(loss), np.concatenate([slope.ravel(), error.sum(axis=0, dtype=np.float64) / n])
+
+    first = np.zeros(classes * (d + 1))
+    if start is not None:
+        first = np.concatenate([(start[0] * scale).ravel(), start[1] + start[0] @ mean])
+    limits = {"maxiter": STEPS, "gtol": TOLERANCE, "ftol": 1e-9}
+    found = minimize(objective, first, jac=True, method="L-BFGS-B", options=limits).x
+    weight = found[:-classes].reshape(classes, d) / scale
+    return weight, found[-classes:] - weight @ mean
+
+
+def calibrated(linear: Linear, features: FloatArray, labels: NDArray[np.int64]) -> Linear:
+    """Returns the probe with its logits divided by the temperature fitted on these labelled features."""
+    weight, bias = linear
+    temperature = likeliest_temperature(features @ weight.T + bias, labels)
+    return weight / temperature, bias / temperature
+
+
+def calibration_error(probabilities: FloatArray, labels: NDArray[np.int64]) -> float:
+    """Returns the expected calibration error, in [0, 1], with bins of equal width (Guo et al., ICML 2017)."""
+    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
+    place = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    gaps = [abs(right[place == each].sum() - confidence[place == each].sum()) for each in np.unique(place)]
+    return float(sum(gaps) / len(labels))

@@ -50,9 +50,6 @@ def fit_rotation_head(features: NDArray[np.floating]) -> RotationHead:
 
     Args:
         features: Features of n images under each of the four rotations, (4, n, d).
-
-    Raises:
-        ValueError: the features have another shape.
     """
     if features.ndim != 3 or len(features) != len(ROTATIONS):
         raise ValueError(f"features of the four rotations must be (4, n, d), got {features.shape}")

@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 
-from starter.observing.observation import Observation, Source
-from starter.observing.once import once
+from starter.observing.observation import Observation, Source, once
 from submission.arrays import FloatArray
 
 LOG_RANGE = (-10.0, 10.0)

@@ -51,9 +51,6 @@ def groups_of(text: str) -> tuple[str, ...]:
 
     >>> groups_of("wide+natural-like")
     ('wide', 'natural-like')
-
-    Raises:
-        UnusableInput: a group does not exist.
     """
     names = tuple(text.split("+"))
     for name in names:

@@ -22,8 +22,7 @@ from torch import Tensor
 
 from starter.operations.default import luma
 from starter.operations.filters import gaussian, jpeg, motion_blur, read_at, shifted, take, weighted_sum, zoom
-from starter.operations.kernels import stretch_saturation
-from starter.operations.noise import add_noise
+from starter.operations.kernels import add_noise, stretch_saturation
 from starter.operations.operation import (
     Magnitudes,
     Operation,

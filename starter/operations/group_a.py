@@ -15,8 +15,7 @@ from numpy.random import Generator
 from torch import Tensor
 
 from starter.operations.filters import gaussian_each, read_at, weighted_sum
-from starter.operations.kernels import blend_with_grey
-from starter.operations.noise import add_grain
+from starter.operations.kernels import add_grain, blend_with_grey
 from starter.operations.operation import Magnitudes, Operation, Params, by_tiles, compiled, per_image
 from submission.arrays import FloatArray
 

@@ -360,3 +360,35 @@ def _frame(plane: Pixels, out: FloatArray) -> None:
         framed[y + 1, 0], framed[y + 1, w + 1] = framed[y + 1, min(2, w)], framed[y + 1, max(w - 1, 1)]
     for x in range(w + 2):
         framed[0, x], framed[h + 1, x] = framed[min(2, h), x], framed[max(h - 1, 1), x]
+
+
+# NumPy draws the noise: Numba's own draws from the same generator are faster and not always the same, since
+# one in millions rounds otherwise, and all that follow differ.
+
+
+@njit(cache=True, nogil=True)
+def add_noise(images: Pixels, drawn: FloatArray, scale: FloatArray, in_proportion: bool, out: Pixels) -> None:
+    """Add `scale` (b,) times the noise, of the images' shape; `in_proportion`, times the value as well."""
+    for i in range(len(images)):
+        values, noise, result = images[i].reshape(-1), drawn[i].reshape(-1), out[i].reshape(-1)
+        for j in range(values.size):
+            value, added = np.float32(values[j]), noise[j] * scale[i]
+            added = added * value if in_proportion else added
+            result[j] = np.uint8(np.int32(min(max(added + value, np.float32(0)), np.float32(255))))
+
+
+@njit(cache=True, nogil=True)
+def add_grain(
+    images: Pixels, drawn: FloatArray, scale: FloatArray, coloured: NDArray[np.bool_], out: Pixels
+) -> None:
+    """Add `scale` (b,) times the noise, of the images' shape, in whole numbers.
+
+    All colours get the first's noise unless the image is `coloured` (b,).
+    """
+    for i in range(len(images)):
+        for c in range(3):
+            noise = drawn[i, c if coloured[i] else 0].reshape(-1)
+            values, result = images[i, c].reshape(-1), out[i, c].reshape(-1)
+            for j in range(values.size):
+                value = np.rint(noise[j] * scale[i]) + np.float32(values[j])
+                result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))

@@ -34,9 +34,6 @@ class Mix:
         seed: Seed of the drawn images and of their order.
         ood_set: Name of the OOD set.
         ind, ood: Numbers of IND and of OOD images.
-
-    Raises:
-        ValueError: a field has the wrong type or value; the message names it.
     """
 
     name: str
@@ -76,9 +73,6 @@ class Mix:
         Args:
             ind_pool: Number of images of the IND pool.
             ood_pool: Number of images of the OOD pool.
-
-        Raises:
-            UnusableInput: a pool has too few images.
         """
         drawn = []
         for stream, wanted, pool in ((MIX_IND, self.ind, ind_pool), (MIX_OOD, self.ood, ood_pool)):

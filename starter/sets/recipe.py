@@ -90,9 +90,6 @@ class Recipe:
             "..."}` draws n of the images listed by `Rows`, a sub-population. Without a selection the set is
             the whole base in its order. The other operations are names in OPERATIONS, applied to every image.
 
-    Raises:
-        UnusableInput: a field is not as described; the message names the recipe and the field.
-
     >>> recipe = Recipe("train_0001", 7, (("sample", {"n": 500}), ("color", {})))
     >>> recipe.to_json()
     '{"name": "train_0001", "ops": [["sample", {"n": 500}], ["color", {}]], "seed": 7}'
@@ -105,62 +102,55 @@ class Recipe:
     ops: tuple[tuple[str, Params], ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise UnusableInput(f"recipe {self.name!r}: name must be letters, digits, '_', '.' and '-'")
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
-            raise UnusableInput(
-                f"recipe {self.name!r}: seed must be a non-negative integer, got {self.seed!r}"
-            )
-        if not isinstance(self.ops, tuple | list):
-            raise UnusableInput(f"recipe {self.name!r}: ops must be a list, got {self.ops!r}")
-        if len(self.ops) > MAX_OPERATIONS:
-            raise UnusableInput(
-                f"recipe {self.name!r}: at most {MAX_OPERATIONS} operations, got {len(self.ops)}"
-            )
-        for index, op in enumerate(self.ops):
-            self._check_op(index, op)
+        if problem := self._problem():
+            raise UnusableInput(f"recipe {self.name!r}: {problem}")
         object.__setattr__(self, "ops", tuple((name, dict(params)) for name, params in self.ops))
 
-    def _check_op(self, index: int, op: object) -> None:
-        where = f"recipe {self.name!r}, operation {index + 1}"
-        if not (
-            isinstance(op, tuple | list)
-            and len(op) == 2
-            and isinstance(op[0], str)
-            and isinstance(op[1], dict)
-        ):
-            raise UnusableInput(
-                f'{where} must be a name and its params, as in ["sample", {{"n": 500}}], got {op!r}'
-            )
-        name, params = op
-        if name in SELECTIONS and index > 0:
-            raise UnusableInput(f"{where}: {name!r} selects images and so must come first, once")
+    def _problem(self) -> str | None:
+        """Returns the first fault of the fields, which a user may have written; None if there is none."""
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            return "name must be letters, digits, '_', '.' and '-'"
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+            return f"seed must be a non-negative integer, got {self.seed!r}"
+        if not isinstance(self.ops, tuple | list) or len(self.ops) > MAX_OPERATIONS:
+            return f"ops must be a list of at most {MAX_OPERATIONS} operations"
+        faults = ((index, self._fault(index, op)) for index, op in enumerate(self.ops, 1))
+        return next((f"operation {index}: {fault}" for index, fault in faults if fault), None)
+
+    @staticmethod
+    def _fault(index: int, op: object) -> str | None:
+        """Returns the fault of one of the operations, the first of which is number 1."""
+        match op:
+            case [str(name), dict(params)]:
+                pass
+            case _:
+                return f'it must be a name and its params, as in ["sample", {{"n": 500}}], got {op!r}'
+        if name in SELECTIONS and index > 1:
+            return f"{name!r} selects images and so must come first, once"
         if name not in SELECTIONS and name not in OPERATIONS:
-            known = ", ".join([*SELECTIONS, *OPERATIONS])
-            raise UnusableInput(f"{where}: unknown operation {name!r}; choose from {known}")
+            return f"unknown operation {name!r}; choose from {', '.join([*SELECTIONS, *OPERATIONS])}"
         needed: Mapping[str, Parameter | Rows]
         needed = SELECTIONS[name] if name in SELECTIONS else OPERATIONS[name].parameters
         allowed = needed if name in SELECTIONS else {**needed, **OPERATIONS[name].optional}
-        for key in sorted(map(str, needed.keys() - params.keys())):
-            raise UnusableInput(f"{where}, {name!r}: {key!r} is missing")
-        for key in sorted(map(str, params.keys() - allowed.keys())):
-            known = ", ".join(allowed) or "none"
-            raise UnusableInput(f"{where}, {name!r}: {key!r} is not a parameter of it ({known})")
-        for key, value in params.items():
-            if problem := allowed[key].problem(value):
-                raise UnusableInput(f"{where}, {name!r}: {key!r} {problem}")
+        if lacking := needed.keys() - params.keys():
+            return f"{name!r}: {min(lacking)!r} is missing"
+        if strange := params.keys() - allowed.keys():
+            return f"{name!r}: {min(strange)!r} is not a parameter of it ({', '.join(allowed) or 'none'})"
+        faults = ((key, allowed[key].problem(value)) for key, value in params.items())
+        return next((f"{name!r}: {key!r} {fault}" for key, fault in faults if fault), None)
 
     @classmethod
     def from_json(cls, line: str) -> "Recipe":
-        """Returns the recipe in a line of JSON, as `to_json` writes it, or raises UnusableInput."""
-        shown = line.strip() if len(line) < 100 else line[:100].strip() + "..."
+        """Returns the recipe in a line of JSON, as `to_json` writes it."""
         try:
             fields = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise UnusableInput(f"not a recipe, which is one line of JSON ({error}): {shown}") from error
-        if not isinstance(fields, dict) or fields.keys() != {"name", "seed", "ops"}:
-            raise UnusableInput(f"not a recipe, which has the fields name, seed and ops: {shown}")
-        return cls(fields["name"], fields["seed"], fields["ops"])
+            name, seed, ops = (fields.pop(field) for field in ("name", "seed", "ops"))
+            if fields:
+                raise ValueError("it has other fields than name, seed and ops")
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            reason = f"one line of JSON with name, seed and ops ({type(error).__name__}: {error})"
+            raise UnusableInput(f"not a recipe, which is {reason}: {line[:100].strip()}") from error
+        return cls(name, seed, ops)
 
     def to_json(self) -> str:
         """Returns the recipe as one line of JSON, keys sorted."""
@@ -193,28 +183,20 @@ class Recipe:
         return self.ops[1:] if self.selection else self.ops
 
     def size(self, base: ImageSet) -> int:
-        """Returns the number of images of the set. Raises UnusableInput if the base has too few."""
-        n = self.ops[0][1]["n"] if self.selection else len(base)
-        if n > len(base):
-            raise UnusableInput(
-                f"recipe {self.name!r} draws {n} images without replacement, but the base {base.name!r} has "
-                f"only {len(base)}; ask for smaller sets or give a larger base"
-            )
+        """Returns the number of images of the set; a base with too few is refused."""
+        n, there = (self.ops[0][1]["n"] if self.selection else len(base)), len(base)
         if self.selection == "among":
             rows = Rows.unpacked(self.ops[0][1]["rows"])
-            if rows[-1] >= len(base) or n > len(rows):
-                raise UnusableInput(
-                    f"recipe {self.name!r} draws {n} of {len(rows)} images, the last of which is number "
-                    f"{rows[-1] + 1}, and the base {base.name!r} has {len(base)}"
-                )
+            there = len(rows) if rows[-1] < len(base) else 0
+        if n > there:
+            raise UnusableInput(
+                f"recipe {self.name!r} draws {n} images without replacement, but the base {base.name!r} has "
+                f"only {there} for it; ask for smaller sets or give a larger base"
+            )
         return n
 
     def indices(self, base: ImageSet) -> NDArray[np.int64]:
-        """Returns the indices of the set's images in the base, int64 (n,), in order.
-
-        Raises:
-            UnusableInput: see `size`; or the recipe resamples classes and the base has no labels.
-        """
+        """Returns the indices of the set's images in the base, int64 (n,), in order."""
         n = self.size(base)
         rng = SELECTION(self.seed, self.selection)
         if self.selection == "sample":
@@ -316,9 +298,6 @@ def draw_recipes(
     consists of neighbouring clusters, see `neighbours`. Without them these sets are plain samples, and all
     others are the same.
 
-    Raises:
-        UnusableInput: an argument is out of range; the message names it.
-
     >>> [recipe.name for recipe in draw_recipes("default", 2, seed=0, n=500)]
     ['train_0001', 'train_0002']
     """
@@ -404,12 +383,7 @@ MAX_BYTES = 1 << 26
 
 
 def read_recipes(path: Path | str) -> list[Recipe]:
-    """Returns the recipes in a file with a line of JSON each, as written by `Recipe.to_json`, or blank lines.
-
-    Raises:
-        UnusableInput: the file does not exist, is larger than 64 MiB, is not UTF-8 or has no recipe; or a
-            line is not a recipe or repeats a name; the message names the file and the line.
-    """
+    """Returns the recipes in a file with a line of JSON each, as written by `Recipe.to_json`."""
     path = Path(path)
     recipes: list[Recipe] = []
     first: dict[str, int] = {}

@@ -132,11 +132,7 @@ class FromFile:
         return lambda: self._read().images
 
     def _read(self) -> ImageSet:
-        """Returns the set without labels, even if the file has some.
-
-        Raises:
-            UnusableInput: the file cannot be read, or differs from the declaration.
-        """
+        """Returns the set without labels, even if the file has some."""
         found = replace(read_npz(self.path, self.name), labels=None)
         held = found.images.shape[:3]
         declared = (self.size, *(self.image_size or held[1:]))

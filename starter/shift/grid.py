@@ -1,104 +1,167 @@
-"""Detectors over a grid of shifts: semantic level by covariate level (Long et al., NeurIPS 2024, section 3).
+"""Shift grids: the distance of images from the ID images in meaning and in style, and detectors over them.
 
-A grid is an array [covariate level, semantic level], the smallest shift first; nan means N/A. Correlation and
-sensitivity describe the trend of a detector as a shift grows.
+Source: Long et al., NeurIPS 2024, section 3. A degree is the cosine distance to the k-th nearest ID image in
+one half of the decomposed features (eq. 4 and appendix C, with k = 10 instead of 1). A map is an array
+[covariate level, semantic level], the smallest shift first; nan means N/A. Correlation and sensitivity
+describe the trend of a detector as a shift grows.
 """
 
 import math
-import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import normalize
+from tqdm import tqdm
 
 from starter.detectors.metrics import DETECTION_METRICS
-from starter.shift.degrees import LEAST, ShiftGrid
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
+from submission.errors import UnusableInput
 
-
-@dataclass(frozen=True)
-class Trend:
-    """A detection metric at ordered levels of a shift, the smallest first.
-
-    Attributes:
-        values: Values of the metric, float64 (n,); nan for a level with too few images.
-    """
-
-    values: FloatArray
-
-    @property
-    def correlation(self) -> float:
-        """Pearson's correlation of the values with their levels 1..n (eq. 5); nan if it is undefined."""
-        levels, values = self._centred()
-        scale = math.sqrt(float(levels @ levels) * float(values @ values))
-        return float(np.clip(levels @ values / scale, -1, 1)) if scale else math.nan
-
-    @property
-    def sensitivity(self) -> float:
-        """Absolute slope of the least-squares line through the values, the change per level (eq. 6).
-
-        nan for fewer than two levels.
-        """
-        levels, values = self._centred()
-        return abs(float(levels @ values / (levels @ levels))) if levels.any() else math.nan
-
-    def _centred(self) -> tuple[FloatArray, FloatArray]:
-        """Returns levels and values minus their means, without levels that have no value."""
-        told = np.flatnonzero(~np.isnan(self.values))
-        if not len(told):
-            return np.zeros(1), np.zeros(1)
-        values = self.values[told]
-        flat = bool(np.ptp(values) == 0)
-        return told - told.mean(), np.zeros(len(told)) if flat else values - values.mean()
-
-
+NEIGHBOUR = 10
+LEVELS = 8
+LEAST = 10
+"""Smallest number of images of a measured cell; others are N/A."""
 METRICS = ("auroc", "fpr95", "aupr-in")
 """Names of the paper's three metrics; IND is the positive class."""
 AXES = ("semantic", "covariate")
-"""Names of the axes of a grid's columns and rows."""
-
-_CELL = re.compile(r"s([1-9]\d*)c([1-9]\d*)")
-
-
-def cell_name(semantic: int, covariate: int) -> str:
-    """Returns the name of a cell, with its levels counted from 1 as in the paper.
-
-    >>> cell_name(0, 7)
-    's1c8'
-    """
-    return f"s{semantic + 1}c{covariate + 1}"
+"""Names of the axes of a map's columns and rows."""
+_ROWS, _COLUMNS = 256, 1 << 17
+"""Size of a block of similarities, 128 MiB."""
 
 
-def cell_of(name: str) -> tuple[int, int] | None:
-    """Returns the levels of a cell, from 0, by its name; None if the name is not a cell's.
-
-    >>> cell_of("s1c8"), cell_of("frost")
-    ((0, 7), None)
-    """
-    found = _CELL.fullmatch(name)
-    return (int(found[1]) - 1, int(found[2]) - 1) if found else None
-
-
-def over_cells(
-    ind: ArrayLike, scores: FloatArray, shift: ShiftGrid, metric: str, least: int = LEAST
+def kth_distance(
+    queries: FloatArray,
+    reference: FloatArray,
+    k: int = NEIGHBOUR,
+    device: str = "cpu",
+    progress: bool = False,
 ) -> FloatArray:
-    """Returns a detection metric on every cell, all IND images against the cell's, float64 (count, count).
+    """Returns the exact cosine distance of each query to its k-th nearest reference: float32 (n,) in [0, 2].
+
+    A row of zeros has distance 1 from everything, as in scikit-learn.
 
     Args:
-        ind: Scores of a detector on IND images (m,), higher = more OOD.
-        scores: Scores of the detector on the shifted images (n,).
-        shift: Cells of these n images.
-        metric: Name of the metric in DETECTION_METRICS.
-        least: Smallest number of images of a measured cell; others are nan.
+        queries: Features of the images (n, l), of any norm.
+        reference: Features of the ID images (m, l).
+        k: Rank of the neighbour, 1 for the nearest.
+        device: Name of PyTorch's device for the products.
+        progress: True to show a progress bar.
     """
-    found = np.full((shift.count, shift.count), np.nan)
-    for covariate, semantic in zip(*np.nonzero(shift.told(least)), strict=True):
-        rows = shift.cell(semantic, covariate)
-        found[covariate, semantic] = DETECTION_METRICS[metric](ind, scores[rows])
-    return found
+    if not 1 <= k <= len(reference):
+        raise UnusableInput(f"the distance to ID image {k} needs that many ID images, got {len(reference)}")
+    known, found = _unit(reference, device), np.empty(len(queries), np.float32)
+    starts = range(0, len(queries), _ROWS)
+    for start in tqdm(starts, desc="distances", unit="block", disable=None if progress else True):
+        block = slice(start, start + _ROWS)
+        best = _largest(_unit(queries[block], device), known, k)
+        found[block] = 1 - best.amin(1).cpu().numpy()
+    return found.clip(0, 2)
+
+
+def _unit(rows: FloatArray, device: str) -> torch.Tensor:
+    return normalize(torch.from_numpy(np.ascontiguousarray(rows, np.float32)).to(device))
+
+
+def _largest(queries: torch.Tensor, known: torch.Tensor, k: int) -> torch.Tensor:
+    """Returns the k largest similarities (b, k) of unit rows (b, l) and (m, l), in any order."""
+    best = queries.new_empty(len(queries), 0)
+    for start in range(0, len(known), _COLUMNS):
+        similar = queries @ known[start : start + _COLUMNS].T
+        best = torch.cat([best, similar.topk(min(k, similar.shape[1]), sorted=False).values], 1)
+    return best.topk(k, sorted=False).values
+
+
+def shift_degrees(
+    queries: tuple[FloatArray, FloatArray],
+    reference: tuple[FloatArray, FloatArray],
+    k: int = NEIGHBOUR,
+    device: str = "cpu",
+) -> tuple[FloatArray, FloatArray]:
+    """Returns semantic and covariate degrees, (n,) each, from decomposed features of images and ID images.
+
+    Args:
+        queries: Semantic and covariate halves of the images' features, from `Laid.decompose`.
+        reference: Semantic and covariate halves of the ID images' features.
+        k: Rank of the neighbour, see `kth_distance`.
+        device: Name of PyTorch's device.
+    """
+    first, second = (
+        kth_distance(query, known, k, device) for query, known in zip(queries, reference, strict=True)
+    )
+    return first, second
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftGrid:
+    """Images by level of semantic and of covariate shift.
+
+    Attributes:
+        semantic, covariate: Levels of each image, int64 (n,), 0..LEVELS - 1, or -1 outside the range.
+        semantic_edges, covariate_edges: Ends of the levels, float64 (LEVELS + 1,).
+    """
+
+    semantic: IntArray
+    covariate: IntArray
+    semantic_edges: NDArray[np.float64]
+    covariate_edges: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, semantic: FloatArray, covariate: FloatArray) -> "ShiftGrid":
+        """Returns the grid of images with these degrees (n,).
+
+        The levels are equal intervals from the 1st to the 99th percentile, so that a few far images do not
+        stretch them. An interval includes its lower end and, but for the last, excludes its upper end.
+        """
+        levels, edges = [], []
+        for degrees in (semantic.astype(np.float64), covariate.astype(np.float64)):
+            low, high = np.quantile(degrees, (0.01, 0.99))
+            edges.append(np.linspace(low, high, LEVELS + 1))
+            level = np.searchsorted(edges[-1], degrees, side="right") - 1
+            level = np.where(degrees == high, LEVELS - 1, level)
+            levels.append(np.where((degrees >= low) & (degrees <= high), level, -1).astype(np.int64))
+        return cls(levels[0], levels[1], edges[0], edges[1])
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of images of each cell, int64 (LEVELS, LEVELS), rows covariate, columns semantic."""
+        inside = (self.semantic >= 0) & (self.covariate >= 0)
+        cells = self.covariate[inside] * LEVELS + self.semantic[inside]
+        return np.bincount(cells, minlength=LEVELS * LEVELS).reshape(LEVELS, LEVELS)
+
+    def cell(self, semantic: int, covariate: int) -> NDArray[np.int64]:
+        """Returns the images of a cell, ascending."""
+        return np.flatnonzero((self.semantic == semantic) & (self.covariate == covariate))
+
+
+def correlation(values: FloatArray) -> float:
+    """Returns Pearson's correlation of values (n,), nan left out, with their levels 1..n (eq. 5), or nan."""
+    levels, centred = _centred(values)
+    scale = math.sqrt(float(levels @ levels) * float(centred @ centred))
+    return float(np.clip(levels @ centred / scale, -1, 1)) if scale else math.nan
+
+
+def sensitivity(values: FloatArray) -> float:
+    """Returns the absolute slope of the least-squares line through values (n,), the change per level (eq. 6).
+
+    Values that are nan are left out; the result is nan for fewer than two levels.
+    """
+    levels, centred = _centred(values)
+    return abs(float(levels @ centred / (levels @ levels))) if levels.any() else math.nan
+
+
+def _centred(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Returns levels and values minus their means, without levels that have no value."""
+    levels = np.flatnonzero(~np.isnan(values))
+    if not len(levels):
+        return np.zeros(1), np.zeros(1)
+    values = values[levels]
+    flat = bool(np.ptp(values) == 0)
+    return levels - levels.mean(), np.zeros(len(levels)) if flat else values - values.mean()
 
 
 def along(grid: FloatArray, axis: str) -> FloatArray:
@@ -136,78 +199,75 @@ def effects(grid: FloatArray, axis: str) -> FloatArray:
     return found
 
 
-@dataclass(frozen=True)
-class Grid:
-    """The detection metrics of every cell.
+def cell_table(
+    ind: Mapping[str, FloatArray], scores: Mapping[str, FloatArray], shift: ShiftGrid
+) -> pd.DataFrame:
+    """Returns a row for each detector and cell: its levels from 1, its images, each metric of `METRICS`.
 
-    Attributes:
-        counts: Number of images of each cell, int64 (count, count).
-        values: Values on the cells, float64 (count, count), by detector and metric.
+    All IND images are compared with those of the cell; a cell with fewer than `LEAST` images is N/A.
+
+    Args:
+        ind: Scores of the IND images (m,) by detector, higher = more OOD.
+        scores: Scores of the shifted images (n,) by detector.
+        shift: Cells of these n images.
     """
-
-    counts: NDArray[np.int64]
-    values: Mapping[str, Mapping[str, FloatArray]]
-
-    def cells(self) -> pd.DataFrame:
-        """Returns a row for each detector and cell: its levels from 1, its images, each metric."""
-        covariate, semantic = (found.ravel() + 1 for found in np.indices(self.counts.shape))
-        frames = [
-            pd.DataFrame(
-                {
-                    "detector": name,
-                    "semantic": semantic,
-                    "covariate": covariate,
-                    "images": self.counts.ravel(),
-                    **{metric: found.ravel() for metric, found in metrics.items()},
-                }
+    rows = []
+    for name, found in scores.items():
+        for covariate, semantic in np.ndindex(LEVELS, LEVELS):
+            cell = found[shift.cell(semantic, covariate)]
+            measured = (
+                DETECTION_METRICS[metric](ind[name], cell) if len(cell) >= LEAST else math.nan
+                for metric in METRICS
             )
-            for name, metrics in self.values.items()
-        ]
-        return pd.concat(frames, ignore_index=True)
+            rows.append((name, semantic + 1, covariate + 1, len(cell), *measured))
+    return pd.DataFrame(rows, columns=["detector", *AXES, "images", *METRICS])
 
-    def curves(self) -> pd.DataFrame:
-        """Returns a row for each detector, metric, axis and level (from 1): the mean over the other axis."""
-        rows = [
-            (name, metric, axis, level, value)
-            for name, metrics in self.values.items()
-            for metric, found in metrics.items()
-            for axis in AXES
-            for level, value in enumerate(along(found, axis), start=1)
-        ]
-        return pd.DataFrame(rows, columns=["detector", "metric", "axis", "level", "value"])
 
-    def trends(self, metric: str) -> pd.DataFrame:
-        """Returns the correlation and the sensitivity (points per level) of each detector along either axis.
+def maps(cells: pd.DataFrame, column: str) -> dict[str, FloatArray]:
+    """Returns a column of `cell_table` as a map (LEVELS, LEVELS) of each detector."""
+    return {
+        str(name): part[column].to_numpy(np.float64).reshape(LEVELS, LEVELS)
+        for name, part in cells.groupby("detector", sort=False)
+    }
 
-        This is the paper's table for this metric (1, 2 and 4 to 7; eqs. 5 and 6). Columns that end in
-        "_fitted" have the same numbers for `effects`. High semantic and low covariate sensitivity is usually
-        desirable.
-        """
-        rows = []
-        for name, metrics in self.values.items():
+
+def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns a row for each detector, metric, axis and level (from 1): the mean over the other axis."""
+    rows = [
+        (name, metric, axis, level, value)
+        for name in dict.fromkeys(cells["detector"])
+        for metric in METRICS
+        for axis in AXES
+        for level, value in enumerate(along(maps(cells, metric)[name], axis), start=1)
+    ]
+    return pd.DataFrame(rows, columns=["detector", "metric", "axis", "level", "value"])
+
+
+def trend_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns correlation and sensitivity (points per level) of each metric and detector along either axis.
+
+    These are the paper's tables 1, 2 and 4 to 7 (eqs. 5 and 6). Columns that end in "_fitted" have the same
+    numbers for `effects`. High semantic and low covariate sensitivity is usually desirable.
+    """
+    rows = []
+    for metric in METRICS:
+        for name, found in maps(cells, metric).items():
             row: dict[str, str | float] = {"detector": name}
             for ending, levels in (("", along), ("_fitted", effects)):
                 for axis in AXES:
-                    found = Trend(levels(metrics[metric], axis))
-                    row[f"{axis}_correlation{ending}"] = found.correlation
-                    row[f"{axis}_sensitivity{ending}"] = 100 * found.sensitivity
-            rows.append(row)
-        return pd.DataFrame(rows)
+                    values = levels(found, axis)
+                    row[f"{axis}_correlation{ending}"] = correlation(values)
+                    row[f"{axis}_sensitivity{ending}"] = 100 * sensitivity(values)
+            rows.append(row | {"metric": metric})
+    return pd.DataFrame(rows)
 
 
-def measure(
-    ind: Mapping[str, FloatArray], scores: Mapping[str, FloatArray], shift: ShiftGrid, least: int = LEAST
-) -> Grid:
-    """Returns every metric of METRICS of every detector on every cell.
-
-    Args:
-        ind: Scores of IND images (m,) by detector, higher = more OOD.
-        scores: Scores of the shifted images (n,) by detector.
-        shift: Cells of these n images.
-        least: Smallest number of images of a measured cell; others are nan.
-    """
-    values = {
-        name: {metric: over_cells(ind[name], found, shift, metric, least) for metric in METRICS}
-        for name, found in scores.items()
-    }
-    return Grid(shift.counts, values)
+def edge_table(shift: ShiftGrid) -> pd.DataFrame:
+    """Returns the ends of every level of either axis, with the number of its images."""
+    rows = []
+    for number, (axis, ends) in enumerate(
+        zip(AXES, (shift.semantic_edges, shift.covariate_edges), strict=True)
+    ):
+        images = shift.counts.sum(axis=number)
+        rows += [(axis, level + 1, ends[level], ends[level + 1], images[level]) for level in range(LEVELS)]
+    return pd.DataFrame(rows, columns=["axis", "level", "low", "high", "images"])

@@ -3,25 +3,30 @@
 Source: Long et al., Rethinking the Evaluation of OOD Detection: A Sorites Paradox, NeurIPS 2024, section 2.1
 and appendix B. The matrix is fitted on texts only, each with a meaning and a covariate (style, operation).
 
-The module also has PCA of text features by meaning and by covariates, which table 3 compares with LAID.
+The module also has the texts, and PCA of their features, which table 3 compares with LAID.
 """
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import safetensors
 import torch
+from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, relu
 from tqdm import tqdm
 
 from starter.encoders import Encoder
+from starter.encoders.clip import clip_templates
+from starter.encoders.two_tower import TwoTowerEncoder
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
-from submission.files import replacing
-from submission.random import LAID
+from submission.files import read_text, replacing
+from submission.random import LAID, PROMPTS
 
 STEPS, BATCH, RATE = 1000, 256, 1e-3
 MARGIN = 0.25
@@ -30,8 +35,14 @@ ORTHOGONAL = 0.1
 LARGEST_ERROR = 1e-3
 FILE = "laid.safetensors"
 """Name of the matrix's file in the folder of `unseen shift laid`."""
-ALIKE = 1e-8
-"""Smallest mean scatter of unit features of texts that the encoder distinguishes."""
+COVARIATES = 150
+"""Largest number of templates that are drawn from an encoder's captions."""
+_TEXTS = 1000
+SHARE = 0.9
+"""Share of the variance that PCA keeps."""
+
+Decompose = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+"""A function from features (n, l) to their semantic and their covariate part, (n, p) and (n, q)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,18 +53,12 @@ class Laid:
         matrix: Orthogonal matrix W, float32 (l, l), l even; the first half of its columns is semantic, the
             second covariate.
         encoder: Name of the encoder.
-
-    Raises:
-        UnusableInput: the matrix is not square, of odd size, or not orthogonal within 1e-3.
     """
 
     matrix: FloatArray
     encoder: str
 
     def __post_init__(self) -> None:
-        shape = self.matrix.shape
-        if len(shape) != 2 or shape[0] != shape[1] or not shape[0] or shape[0] % 2:
-            raise UnusableInput(f"LAID of {self.encoder}: the matrix must be (l, l), l even, got {shape}")
         if not self.error < LARGEST_ERROR:
             raise UnusableInput(f"LAID of {self.encoder}: the matrix is not orthogonal, by {self.error:.2g}")
 
@@ -76,21 +81,15 @@ class Laid:
 
     @classmethod
     def load(cls, path: Path, encoder: Encoder | None = None) -> "Laid":
-        """Returns the matrix in a file of `save`, or in a folder of `unseen shift laid`.
-
-        Raises:
-            UnusableInput: it is another file, or the matrix belongs to another encoder than the given one.
-        """
+        """Returns the matrix in a file of `save`, or in a folder of `unseen shift laid`."""
         path = path / FILE if path.is_dir() else path
-        if not path.exists():
-            raise UnusableInput(
-                f"{path} is no LAID matrix: there is no such file; `unseen shift laid` writes one"
-            )
         try:
             with safetensors.safe_open(path, framework="np") as file:
                 found = cls(file.get_tensor("matrix"), (file.metadata() or {})["encoder"])
         except (OSError, KeyError, safetensors.SafetensorError) as error:
-            raise UnusableInput(f"{path} is no LAID matrix: {error}") from error
+            raise UnusableInput(
+                f"{path} is no LAID matrix, which `unseen shift laid` writes: {error}"
+            ) from error
         if encoder is not None:
             found.require(encoder, str(path))
         return found
@@ -147,12 +146,7 @@ def train_laid(
         margin: Margin alpha of eq. 2.
         device: Name of PyTorch's device.
         progress: True to show a progress bar.
-
-    Raises:
-        UnusableInput: there are fewer than two meanings or covariates, or l is odd.
     """
-    if features.ndim != 3 or min(features.shape[:2]) < 2 or features.shape[2] % 2:
-        raise UnusableInput(f"LAID needs texts (s >= 2, c >= 2, l even), got {features.shape}")
     meanings, covariates, _ = features.shape
     texts = torch.from_numpy(features).to(device)
     rng = LAID(seed)
@@ -183,43 +177,23 @@ def _start(features: FloatArray) -> FloatArray:
     length, scatters = features.shape[2], []
     for axis in (0, 1):
         rows = (features - features.mean(axis, keepdims=True)).reshape(-1, length).astype(np.float64)
-        if (rows**2).sum() < ALIKE * len(rows):
-            told = ("meanings", "covariates")[axis]
-            raise UnusableInput(f"LAID: the encoder tells no {told} of the texts apart: give others")
         scatters.append(rows.T @ rows / (rows**2).sum())
     return np.ascontiguousarray(np.linalg.eigh(scatters[0] - scatters[1])[1][:, ::-1], np.float32)
 
 
-SHARE = 0.9
+def text_pca(features: FloatArray, share: float = SHARE) -> Decompose:
+    """Returns the projection on principal components of either kind (Long et al. 2024, app. B).
 
-
-@dataclass(frozen=True, eq=False)
-class TextPCA:
-    """Directions of differences between texts with the same covariate, or with the same meaning.
-
-    Attributes:
-        semantic: Directions of meaning, float32 (l, p), orthonormal columns.
-        covariate: Directions of covariates, float32 (l, q), orthonormal columns.
-    """
-
-    semantic: FloatArray
-    covariate: FloatArray
-
-    def decompose(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Returns the semantic (n, p) and the covariate part (n, q) of features (n, l)."""
-        return features @ self.semantic, features @ self.covariate
-
-
-def text_pca(features: FloatArray, share: float = SHARE) -> TextPCA:
-    """Returns principal components of either kind with `share` of the variance (Long et al. 2024, app. B).
+    Components of meaning are those of texts with the same covariate, components of covariates those of texts
+    with the same meaning.
 
     Args:
         features: Features of the texts (s, c, l), of s meanings under c covariates each.
-        share: Fraction of the variance, in (0, 1].
+        share: Fraction of the variance that the components have, in (0, 1].
     """
-    meaning = features - features.mean(0, keepdims=True)
-    covariate = features - features.mean(1, keepdims=True)
-    return TextPCA(_components(meaning, share), _components(covariate, share))
+    meaning = _components(features - features.mean(0, keepdims=True), share)
+    covariate = _components(features - features.mean(1, keepdims=True), share)
+    return lambda rows: (rows @ meaning, rows @ covariate)
 
 
 def _components(deviations: FloatArray, share: float) -> FloatArray:
@@ -229,3 +203,77 @@ def _components(deviations: FloatArray, share: float) -> FloatArray:
     variances, directions = variances[::-1].clip(0), directions[:, ::-1]
     held = np.cumsum(variances) / variances.sum()
     return directions[:, : int(np.searchsorted(held, share - 1e-12)) + 1].astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Texts of all combinations of meanings and covariates.
+
+    Attributes:
+        meanings: At least 2 names of classes, such as "the digit 7"; s is their number.
+        covariates: At least 2 templates with one "{}" for the meaning, such as "a drawing of {}"; c is their
+            number.
+    """
+
+    meanings: tuple[str, ...]
+    covariates: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if min(len(self.meanings), len(self.covariates)) < 2:
+            raise UnusableInput("LAID needs two or more meanings and two or more covariates")
+        for template in self.covariates:
+            if template.count("{}") != 1:
+                raise UnusableInput(f"the template {template!r} must have {{}} once, where the meaning goes")
+
+    def plain(self, classes: Sequence[str]) -> list[str]:
+        """Returns the first template filled with each class, for zero-shot classification."""
+        return [self.covariates[0].replace("{}", name) for name in classes]
+
+    def features(self, encoder: Encoder, progress: bool = False) -> NDArray[np.float32]:
+        """Returns the encoder's features of every text, float32 (s, c, l), l their dimension."""
+        texts = [cov.replace("{}", meaning) for meaning in self.meanings for cov in self.covariates]
+        starts = tqdm(range(0, len(texts), _TEXTS), desc="texts", disable=None if progress else True)
+        rows = np.concatenate([encoder.encode_texts(texts[start : start + _TEXTS]) for start in starts])
+        return rows.reshape(len(self.meanings), len(self.covariates), -1)
+
+
+def caption_prompts(phrases: Sequence[Sequence[str]], seed: int = 0, count: int = COVARIATES) -> Prompts:
+    """Returns prompts from captions' phrases: the meanings, and `count` covariates drawn at random.
+
+    The first template is "{}", the meaning alone.
+    """
+    rng, templates = PROMPTS(seed), dict.fromkeys(["{}"])
+    while len(templates) < min(count, math.prod(len(some) + 1 for some in phrases[1:])):
+        covariates = [str(rng.choice(some)) for some in phrases[1:] if rng.random() < 0.5]
+        templates[", ".join(["{}", *covariates])] = None
+    return Prompts(tuple(phrases[0]), tuple(templates))
+
+
+def choose_prompts(
+    encoder: Encoder,
+    classes: Sequence[str],
+    labels: Path | None = None,
+    templates: Path | None = None,
+    seed: int = 0,
+) -> Prompts:
+    """Returns a command's prompts: the classes with the covariates of the encoder's captions or CLIP's 80.
+
+    Args:
+        encoder: Encoder of the texts.
+        classes: Names of the source's classes.
+        labels: File with a meaning per line, which replaces the classes.
+        templates: File with a template per line, with "{}" for the meaning, the plainest first.
+        seed: Seed of the draw of captions.
+    """
+    if templates:
+        covariates = _lines(templates)
+    elif isinstance(encoder, TwoTowerEncoder):
+        covariates = caption_prompts(encoder.phrases, seed).covariates
+    else:
+        covariates = clip_templates()
+    return Prompts(_lines(labels) if labels else tuple(classes), covariates)
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    found = (line.strip() for line in read_text(path).splitlines())
+    return tuple(dict.fromkeys(line for line in found if line))

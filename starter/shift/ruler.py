@@ -1,26 +1,23 @@
-"""Ruler: measures how far images are from a competition's ID images, in meaning and in style.
+"""Measuring how far images are from a competition's ID images, in meaning and in style.
 
-It consists of an encoder, given by name, and its LAID matrix, which is trained here if none is given.
+It takes an encoder, given by name, and its LAID matrix, which is trained here if none is given.
 """
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.encoders import Encoder, TwoTowerEncoder
+from starter.encoders import Encoder
 from starter.encoders.choose import EMBEDDED, load_encoder
+from starter.encoders.two_tower import TwoTowerEncoder
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache, Layout
 from starter.sets.rendering import FromRecipe, Rendering
-from starter.shift.degrees import NEIGHBOUR, shift_degrees
-from starter.shift.laid import MARGIN, STEPS, Laid, train_laid
-from starter.shift.prompts import choose_prompts
+from starter.shift.grid import NEIGHBOUR, shift_degrees
+from starter.shift.laid import MARGIN, STEPS, Laid, choose_prompts, train_laid
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import digest_of
@@ -29,72 +26,47 @@ VERSION = 1
 """Version of the computation, part of every key of cached degrees: raise it when the computation changes."""
 
 
-@dataclass(frozen=True, eq=False)
-class Ruler:
-    """An encoder, its LAID matrix, and the features of the ID images from which distances are measured.
+def measured_degrees(
+    renderings: Sequence[Rendering],
+    ind: ImageSet,
+    encoder: Encoder,
+    laid: Laid,
+    cache: Cache,
+    device: str = "cpu",
+    progress: bool = True,
+) -> tuple[FloatArray, FloatArray]:
+    """Returns semantic and covariate degrees of the images of all sets, float32 (n,) each, set by set.
 
-    Attributes:
+    Args:
+        renderings: Sets to measure.
+        ind: ID images from which distances are measured.
         encoder: Encoder of the images.
         laid: LAID matrix of the encoder.
-        known: Semantic and covariate halves of the ID images' features, float32 (m, l/2) each.
-        digest: Hash of encoder, matrix and features.
+        cache: Cache in which each set's degrees are kept.
         device: Device on which distances are computed.
+        progress: True to show a progress bar.
     """
-
-    encoder: Encoder
-    laid: Laid
-    known: tuple[FloatArray, FloatArray]
-    digest: str
-    device: str = "cpu"
-
-    @classmethod
-    def of(cls, encoder: Encoder, laid: Laid, ind: ImageSet, device: str = "cpu") -> "Ruler":
-        """Returns the ruler that measures distances from the ID images `ind`.
-
-        Raises:
-            UnusableInput: The encoder cannot encode the images.
-        """
-        matrix = hashlib.sha256(laid.matrix.tobytes()).hexdigest()
-        digest = digest_of(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
-        return cls(encoder, laid, _halves(FromRecipe.whole(ind), encoder, laid), digest, device)
-
-    def degrees(self, rendering: Rendering, cache: Cache | None = None) -> tuple[FloatArray, FloatArray]:
-        """Returns semantic and covariate degrees of a set's images, float32 (n,) each, kept in the cache."""
-        key = digest_of(self.digest, rendering.digest)
+    matrix = hashlib.sha256(laid.matrix.tobytes()).hexdigest()
+    digest = digest_of(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
+    known, degrees = _halves(FromRecipe.whole(ind), encoder, laid), []
+    for rendering in tqdm(renderings, "measure", unit="set", disable=None if progress else True):
+        key = digest_of(digest, rendering.digest)
         shape = (np.float32, (len(rendering),))
         layout: Layout = {"semantic": shape, "covariate": shape}
-        found = cache.load("degrees", key, layout) if cache else None
+        found = cache.load("degrees", key, layout)
         if found is None:
-            halves = _halves(rendering, self.encoder, self.laid)
-            semantic, covariate = shift_degrees(halves, self.known, device=self.device)
-            found = {"semantic": semantic, "covariate": covariate}
-            if cache:
-                cache.store("degrees", key, found)
-        return found["semantic"], found["covariate"]
-
-    def measure(
-        self, renderings: Sequence[Rendering], cache: Cache, progress: bool = True, name: str = "measure"
-    ) -> tuple[FloatArray, FloatArray]:
-        """Returns the degrees of several sets, one after the other, and shows a tqdm bar named `name`."""
-        bar = tqdm(renderings, name, unit="set", disable=None if progress else True)
-        semantic, covariate = zip(*(self.degrees(each, cache) for each in bar), strict=True)
-        return np.concatenate(semantic), np.concatenate(covariate)
+            halves = shift_degrees(_halves(rendering, encoder, laid), known, device=device)
+            found = dict(zip(layout, halves, strict=True))
+            cache.store("degrees", key, found)
+        degrees.append((found["semantic"], found["covariate"]))
+    semantic, covariate = zip(*degrees, strict=True)
+    return np.concatenate(semantic), np.concatenate(covariate)
 
 
 def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[FloatArray, FloatArray]:
     """Returns both halves of the features of a set's images, encoded chunk by chunk."""
-    features = [encoder.encode_images(_channels_last(chunk)) for chunk in rendering.chunks()]
-    return laid.decompose(np.concatenate(features))
-
-
-def _channels_last(images: torch.Tensor) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
-
-
-def kept_in(root: Path) -> Path:
-    """Make and return the folder of the competition in `root` for encoders and matrices trained for it."""
-    Cache(root / "cache").make()
-    return root / "cache/laid"
+    chunks = (np.ascontiguousarray(chunk.permute(0, 2, 3, 1).numpy()) for chunk in rendering.chunks())
+    return laid.decompose(np.concatenate([encoder.encode_images(chunk) for chunk in chunks]))
 
 
 def open_laid(
@@ -117,9 +89,6 @@ def open_laid(
         seed: Seed of the training.
         device: Device of encoder and training.
         progress: True to show tqdm bars.
-
-    Raises:
-        UnusableInput: As for `load_encoder`, `choose_prompts` and `read_laid`.
     """
     if folder:
         return read_laid(Path(folder), spec, device)
@@ -141,9 +110,6 @@ def read_laid(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, Laid
         spec: Encoder, as for `load_encoder`; "embedded" for the one that `unseen shift laid` wrote beside the
             matrix, whatever its seed.
         device: Device of the encoder, if it is CLIP.
-
-    Raises:
-        UnusableInput: Matrix or encoder cannot be read, or the matrix belongs to another encoder.
     """
     laid = Laid.load(path)
     if spec != EMBEDDED:
@@ -156,6 +122,5 @@ def read_laid(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, Laid
         if found.name == laid.encoder:
             return found, laid
     raise UnusableInput(
-        f"{path} belongs to the encoder {laid.encoder}, which is not beside it: name that encoder "
-        "(--encoder, or --grid of build)"
+        f"{path} belongs to the encoder {laid.encoder}, which is not beside it: name that encoder (--encoder)"
     )

@@ -50,11 +50,7 @@ class StoredSet:
     severity: int | None = None
 
     def __len__(self) -> int:
-        """Returns the number of images.
-
-        Raises:
-            UnusableInput: the file of images is missing or damaged, see `load_stored`.
-        """
+        """Returns the number of images."""
         return len(_rows(self))
 
 
@@ -77,11 +73,7 @@ def stored_sets(path: Path) -> tuple[StoredSet, ...]:
 
 
 def stored_set(path: Path) -> StoredSet | None:
-    """Returns the one set that `path` names; None where it leads to no .npy file.
-
-    Raises:
-        UnusableInput: it names several.
-    """
+    """Returns the one set that `path` names; None where it leads to no .npy file."""
     found = stored_sets(path)
     if len(found) > 1:
         raise unusable(path, f"holds {len(found)} sets; name one, as in {found[0].path}")
@@ -101,11 +93,6 @@ def load_stored(
         classes: Names of the classes in label order; those of CIFAR-10, as usual, for the collections above.
         rows: Indices (m,) of the images, in their order; None for all.
         fit: Size of the images; by default their own.
-
-    Raises:
-        UnusableInput: a file is missing or damaged, the images are not uint8 (n, h, w, 3), the labels are not
-            integers (n,) below the number of classes, or a file of CIFAR-10-C does not have five blocks with
-            equal labels.
     """
     chosen = np.array(_rows(stored))
     if rows is not None:

@@ -56,10 +56,6 @@ def load_ood_sets(
         limit: Largest number of images of each set, drawn uniformly by `seed`.
         seed: Seed of the draw, and of the embedded images.
         stream: Stream of random numbers for the draw.
-
-    Raises:
-        UnusableInput: the path or an image cannot be read, a folder has no image or no usable name, two have
-            the same name, or a name in `exclude` does not exist.
     """
     if not path:
         embedded = other_glyphs(seed)
@@ -73,34 +69,27 @@ def load_ood_sets(
 
 
 def load_ind_images(path: str, fit: Fit) -> ImageSet:
-    """Returns all images below `path`, a folder or zip of images of the IND classes, without labels.
-
-    Raises:
-        UnusableInput: the path or an image cannot be read, or there is no image.
-    """
+    """Returns all images below `path`, a folder or zip of images of the IND classes, without labels."""
     with open_tree(Path(path)) as tree:
-        files = tree.every_image()
-        if not files:
-            raise unusable(tree.path, "no images in it")
-        return ImageSet("ind", read_images(tree, files, fit).images)
+        return ImageSet("ind", read_images(tree, _every(tree), fit).images)
 
 
 def count_ind_images(path: str) -> int:
     """Returns the number of images of `load_ind_images` without reading them, with the same errors."""
     with open_tree(Path(path)) as tree:
-        if not (files := tree.every_image()):
-            raise unusable(tree.path, "no images in it")
-        return len(files)
+        return len(_every(tree))
+
+
+def _every(tree: Tree) -> tuple[str, ...]:
+    if not (files := tree.every_image()):
+        raise unusable(tree.path, "no images in it")
+    return files
 
 
 def count_ood_images(
     path: str, classes: Sequence[str], exclude: Iterable[str] = (), limit: int | None = None
 ) -> dict[str, int]:
-    """Returns the number of images of each set of `load_ood_sets`, for the same arguments, without reading.
-
-    Raises:
-        UnusableInput: see `load_ood_sets`; damaged images are not found.
-    """
+    """Returns the number of images of each set of `load_ood_sets`, without reading them."""
     if not path:
         return dict.fromkeys(kept_sets([*SCRIPTS, *PICTURES], classes, exclude), SIZE)
     with open_tree(Path(path)) as tree:
@@ -146,9 +135,6 @@ def kept_sets(known: Sequence[str], classes: Sequence[str], exclude: Iterable[st
         known: Names of OOD sets.
         classes: Names of the IND classes; the sets in `OVERLAPPING` for them are omitted.
         exclude: Further names to omit, in lower or upper case.
-
-    Raises:
-        UnusableInput: a name in `exclude` does not exist.
     """
     unwanted = {name.casefold() for name in exclude}
     if strange := sorted(unwanted - {name.casefold() for name in known}):
@@ -159,18 +145,15 @@ def kept_sets(known: Sequence[str], classes: Sequence[str], exclude: Iterable[st
 
 def _named(tree: Tree) -> dict[str, tuple[str, ...]]:
     """Returns the image files of every set, by the set's name."""
-    folders: dict[str, str] = {}
-    files = {}
-    empty = dict.fromkeys(tree.empty_folders(), ())
-    for folder, images in sorted({**empty, **tree.images_anywhere()}.items()):
+    files: dict[str, tuple[str, ...]] = {}
+    for folder, images in tree.images_anywhere().items():
         name = set_name(folder)
-        if not name:
-            raise unusable(tree.path / folder, "no name of a set can be made of it: rename the folder")
-        if name.casefold() in folders:
-            raise unusable(tree.path / folder, f"reads like {folders[name.casefold()]!r}: rename one of them")
+        if not name or name.casefold() in map(str.casefold, files):
+            raise unusable(
+                tree.path / folder, f"the name {name!r} of its set is used or empty: rename the folder"
+            )
         if not images:
             raise unusable(tree.path / folder, "no images in it: remove the folder, or fill it")
-        folders[name.casefold()] = folder
         files[name] = images
     tell_strays(tree.path, sorted(set(tree.files) - set(tree.every_image())))
     if not files:

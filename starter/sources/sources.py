@@ -21,8 +21,6 @@ from submission.errors import UnusableInput, printable, unusable
 from submission.random import LIMITED
 
 LEAST_SIDE = 8  # pixels: networks halve an image three times
-MAX_NAME = 200  # characters; a competition takes no longer ones
-MAX_CLASSES = 100_000
 _CIFAR10_FOLDER = "cifar-10-batches-py"
 
 
@@ -43,11 +41,6 @@ def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | N
         root: Folder of "cifar10" or for its download; by default the user's cache folder.
         seed: Seed of the splits, and of the images of "glyphs".
         fit: Size of the images of a path; by default the most common one.
-
-    Raises:
-        UnusableInput: the source or path does not exist, a file is damaged, images are below 8 x 8 pixels or
-            too few, a name is not a printable line of 1 to 200 characters, or `fit` has a size and the source
-            a name.
     """
     fit = fit or Fit()
     if spec in SOURCES:
@@ -58,7 +51,6 @@ def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | N
         container(path)
     except UnusableInput as error:
         raise UnusableInput(f"{error}; sources with a name are {', '.join(SOURCES)}") from error
-    _check_name(path, "source", path.absolute().name)
     splits = _path_splits(path, seed, fit)
     height, width = splits.image_size
     if min(height, width) < LEAST_SIDE:
@@ -91,9 +83,6 @@ def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
     A folder or zip of ``<set>/<class>/<image>`` holds several sets, as do a folder of ``.npz`` files and the
     layouts of `starter.sources.layouts`; anything else that `load_images` reads is one set. Folders below
     those of `classes` are parts of a class, not classes of a set.
-
-    Raises:
-        UnusableInput: the file or folder does not exist, or has no image.
     """
     path = Path(path)
     if stored := stored_sets(path):
@@ -126,10 +115,6 @@ def load_images(
         limit: Largest number of images, drawn uniformly by `seed`; None for all.
         seed: Seed of the draw.
         fit: Size of the images, the source's in a competition; by default the most common one.
-
-    Raises:
-        UnusableInput: the path or an image cannot be read, it holds several sets, a class is not in `classes`
-            (the message lists them), or a name is not a printable line of 1 to 200 characters.
     """
     path, fit = Path(path), fit or Fit()
     if (stored := stored_set(path)) is not None:
@@ -138,7 +123,6 @@ def load_images(
         return load_stored(stored, classes, _drawn(len(stored), limit, seed), fit)
     container(path)
     name = path.stem if path.suffix == ".npz" else path.resolve().name.removesuffix(".zip")
-    _check_name(path, "set", name)
     if path.suffix == ".npz":
         return _array_set(path, classes, limit, seed, fit)
     with open_tree(path) as tree:
@@ -251,10 +235,7 @@ def _tree_set(
 
 def _array_splits(path: Path, seed: int, fit: Fit) -> Splits:
     named, images, labels = _arrays(path)
-    most = labels.max()
-    if not named and most >= len(images):
-        raise unusable(path, f"label {most} of {len(images)} images; without `classes`, labels count from 0")
-    classes = _checked(path, named or tuple(str(number) for number in range(most + 1)))
+    classes = _checked(path, named or tuple(str(number) for number in range(labels.max() + 1)))
     return _halved(path, classes, ImageSet(printable(path), fit.all(images.images), labels), seed)
 
 
@@ -275,13 +256,7 @@ def _array_set(path: Path, classes: Sequence[str], limit: int | None, seed: int,
 def _arrays(path: Path) -> tuple[tuple[str, ...], ImageSet, NDArray[np.int64]]:
     """Returns the class names in an .npz (empty if it has none), its labelled images, and their labels."""
     arrays = read_arrays(path, ("images", "labels"), ("classes",))
-    names = arrays.get("classes", np.array([], np.str_))
-    if names.ndim != 1 or names.dtype.kind != "U" or len(names) > MAX_CLASSES:
-        reason = f"classes must be names (k,), k at most {MAX_CLASSES:,}, got {names.dtype} {names.shape}"
-        raise unusable(path, reason)
-    named: tuple[str, ...] = tuple(names.tolist())
-    for name in named:
-        _check_name(path, "class", name)
+    named = tuple(map(str, arrays["classes"])) if "classes" in arrays else ()
     images = as_set(path, path.stem, arrays)
     assert images.labels is not None
     if named and images.labels.max() >= len(named):
@@ -290,17 +265,9 @@ def _arrays(path: Path) -> tuple[tuple[str, ...], ImageSet, NDArray[np.int64]]:
 
 
 def _checked(path: Path, classes: tuple[str, ...]) -> tuple[str, ...]:
-    for name in classes:
-        _check_name(path, "class", name)
     if len(classes) < 2 or len(set(classes)) < len(classes):
         raise unusable(path, f"two or more different classes are needed, got {', '.join(classes)}")
     return classes
-
-
-def _check_name(path: Path, noun: str, name: str) -> None:
-    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
-        shown = repr(name[:40]) + "..." * (len(name) > 40)
-        raise unusable(path, f"the {noun} {shown} needs a printable name of 1 to {MAX_NAME} characters")
 
 
 def _unknown(name: str, classes: Sequence[str]) -> str:
@@ -311,7 +278,5 @@ def _drawn(n: int, limit: int | None, seed: int) -> NDArray[np.int64]:
     """Returns the indices of all n images, or of `limit` drawn without replacement, ascending."""
     if limit is None or limit >= n:
         return np.arange(n)
-    if limit < 1:
-        raise ValueError(f"limit must be 1 or more, got {limit}")
     rng = LIMITED(seed)
     return np.sort(rng.choice(n, limit, replace=False))

@@ -2,108 +2,50 @@
 
 Source: Recalcati et al. 2023, section V: the mean of the path and the Wu & Palmer similarity of the true and
 the predicted class, averaged per class (figures 2 and 3), and the graph of the predictions with its pruning.
+
+A graph is a table with a row for each pair of a true and a predicted class with an image: `source`, `true`,
+`word` (the first of its synset), `assignment`, `predicted`, `images` (number), `share` of the true class's
+images, `similarity` (nan if a class has no synset), and `kept`, True in the pruned graph.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.classifiers import load_classifier
-from starter.meaning.images import load_class_images
-from starter.meaning.manifest import ASSIGNMENTS, ClassEntry
-from starter.meaning.similarity import path_similarity, wu_palmer
-from starter.meaning.wordnet import WordNet
+from starter.images.figure import Drawn, new_figure
+from starter.studies.study import Study
+from starter.wordnet.images import load_class_images
+from starter.wordnet.manifest import ASSIGNMENTS, ClassEntry
+from starter.wordnet.similarity import path_similarity, wu_palmer
+from starter.wordnet.wordnet import WordNet
 from submission.errors import UnusableInput
-from submission.files import write_text
 
 _CHUNK = 500  # number of images classified at a time
 LEAST_SHARE = 0.25
 """Share of a class's images below which an edge is pruned. It leaves about one edge per node, as the paper's
 threshold does, whose value is not given there."""
+ENDS = 10
+"""Number of classes at either end of the bars."""
 
 
-@dataclass(frozen=True)
-class PredictionGraph:
-    """Classes and the classes predicted for their images.
-
-    Attributes:
-        edges: A row for each pair of a true and a predicted class with an image: `source`, `true`, `word`
-            (the first of its synset), `assignment`, `predicted`, `images` (number), `share` of the true
-            class's images, `similarity` (NaN if a class has no synset), and `kept`, True in the pruned graph.
-        nodes: Number of classes in the full graph, including the predicted ones.
-    """
-
-    edges: pd.DataFrame
-    nodes: int
-
-    @property
-    def pruned(self) -> pd.DataFrame:
-        """The edges of the pruned graph."""
-        return self.edges[self.edges["kept"]]
-
-    def per_class(self) -> pd.DataFrame:
-        """Returns a row for each true class (figure 2).
-
-        Columns: its images, their mean similarity, the class predicted most often and its share.
-        """
-        most = self.edges.loc[self.edges.groupby(["source", "true"], sort=False)["images"].idxmax()]
-        found = _means(self.edges, ["source", "true", "word", "assignment"])
-        return found.assign(most=most["predicted"].to_numpy(), most_share=most["share"].to_numpy())
-
-    def per_prediction(self) -> pd.DataFrame:
-        """Returns a row for each predicted class, over images of OOD classes (figure 3).
-
-        Columns: their number and mean similarity.
-        """
-        return _means(self.edges[self.edges["assignment"].isin(["near", "far"])], ["predicted"])
-
-    def describe(self) -> str:
-        """Returns `sizes` and, for each assignment, the means over its classes, as text."""
-        means = self.per_class().groupby("assignment", sort=False)[["similarity", "most_share"]]
-        table = (
-            means.mean()
-            .assign(classes=means.size())
-            .reindex([name for name in ASSIGNMENTS if name in means.groups])
-        )
-        lines = [
-            f"{name:4}: {row.classes:.0f} classes, mean similarity {row.similarity:.3f}, "
-            f"{row.most_share:.0%} of the images taken for one class"
-            for name, row in table.iterrows()
-        ]
-        return "\n".join((self.sizes(), *lines))
-
-    def sizes(self) -> str:
-        """Returns the numbers of nodes and edges of the full and of the pruned graph, as text."""
-        pruned = self.pruned
-        nodes = len({*zip(pruned["source"], pruned["true"], strict=True)}) + pruned["predicted"].nunique()
-        return (
-            f"full graph: {self.nodes:,} nodes, {len(self.edges):,} edges; pruned: {nodes:,}, {len(pruned):,}"
-        )
-
-    def write(self, folder: Path) -> list[Path]:
-        """Write edges.csv, classes.csv and predictions.csv, and return their paths."""
-        tables = {"edges": self.edges, "classes": self.per_class(), "predictions": self.per_prediction()}
-        paths = {folder / f"{name}.csv": table for name, table in tables.items()}
-        for path, table in paths.items():
-            write_text(path, table.to_csv(index=False, float_format="%.6f", lineterminator="\n"))
-        return list(paths)
-
-
-def predicted_graph(
+def graph_study(
     wordnet: WordNet,
     entries: Sequence[ClassEntry],
     source: str,
     spec: str,
     root: Path,
-    least_share: float = LEAST_SHARE,
     device: str = "cpu",
-) -> PredictionGraph:
-    """Classify the images of a manifest's classes, and return the graph of the predictions.
+) -> Study:
+    """Classify the images of a manifest's classes, and return the graph of the predictions with its figures.
 
     Args:
         wordnet: The taxonomy.
@@ -111,12 +53,7 @@ def predicted_graph(
         source: Source of the classifier's classes, in the order of its logits.
         spec: Classifier, as NAME=WEIGHTS.
         root: Folder of the images, as for `load_class_images`.
-        least_share: As for `prediction_graph`.
         device: As for `Classifier`.
-
-    Raises:
-        UnusableInput: The manifest has no class of `source`, or no other; or as for `load_classifier`,
-            `load_class_images` and `prediction_graph`.
     """
     known = [entry for entry in entries if entry.source == source]
     others = [entry for entry in entries if entry.source != source and entry.assignment != "dropped"]
@@ -133,7 +70,10 @@ def predicted_graph(
         for start in tqdm(chunks, f"classify with {classifier.name}", unit="chunk", delay=1)
     ]
     assert images.labels is not None
-    return prediction_graph(wordnet, others, known, images.labels, np.concatenate(logits), least_share)
+    graph = prediction_graph(wordnet, others, known, images.labels, np.concatenate(logits))
+    tables = {"edges": graph, "classes": per_class(graph), "predictions": per_prediction(graph)}
+    figures = {"graph": partial(graph_figure, graph), "similarities": partial(similarities_figure, graph)}
+    return Study(tables, figures)
 
 
 def prediction_graph(
@@ -143,7 +83,7 @@ def prediction_graph(
     labels: NDArray[np.integer],
     predictions: NDArray[np.integer],
     least_share: float = LEAST_SHARE,
-) -> PredictionGraph:
+) -> pd.DataFrame:
     """Returns the graph of the predictions for images.
 
     The pruned graph leaves out edges from ID classes, which say nothing about OOD images, edges between
@@ -156,12 +96,7 @@ def prediction_graph(
         labels: Class of each image, an index into `entries` (n,).
         predictions: Class predicted for each image, an index into `known` (n,).
         least_share: Smallest share of an edge in the pruned graph, in [0, 1].
-
-    Raises:
-        UnusableInput: A synset is not in WordNet, or `least_share` is out of range.
     """
-    if not 0 <= least_share <= 1:
-        raise UnusableInput(f"--least-share must lie in [0, 1], got {least_share:g}")
     counts = np.zeros((len(entries), len(known)), np.int64)
     np.add.at(counts, (labels, predictions), 1)
     similarity = _similarity(wordnet, entries, known)
@@ -179,25 +114,51 @@ def prediction_graph(
             "similarity": similarity[rows, columns],
         }
     )
-    edges["kept"] = (
-        edges["assignment"].isin(["near", "far"])
-        & (edges["word"].map(_plain) != edges["predicted"].map(_plain))
-        & (edges["share"] >= least_share)
+    ood = edges["assignment"].isin(["near", "far"])
+    other = edges["word"].map(_plain) != edges["predicted"].map(_plain)
+    return edges.assign(kept=ood & other & (edges["share"] >= least_share))
+
+
+def per_class(graph: pd.DataFrame) -> pd.DataFrame:
+    """Returns a row for each true class (figure 2).
+
+    Columns: its images, their mean similarity, the class predicted most often and its share.
+    """
+    most = graph.loc[graph.groupby(["source", "true"], sort=False)["images"].idxmax()]
+    found = _means(graph, ["source", "true", "word", "assignment"])
+    return found.assign(most=most["predicted"].to_numpy(), most_share=most["share"].to_numpy())
+
+
+def per_prediction(graph: pd.DataFrame) -> pd.DataFrame:
+    """Returns number and mean similarity of the OOD classes' images for each predicted class (figure 3)."""
+    return _means(graph[graph["assignment"].isin(["near", "far"])], ["predicted"])
+
+
+def graph_text(graph: pd.DataFrame) -> str:
+    """Returns `sizes` and, for each assignment, the means over its classes, as text."""
+    means = per_class(graph).groupby("assignment", sort=False)[["similarity", "most_share"]]
+    table = means.mean().assign(classes=means.size())
+    lines = [
+        f"{name:4}: {row.classes:.0f} classes, mean similarity {row.similarity:.3f}, "
+        f"{row.most_share:.0%} of the images taken for one class"
+        for name, row in table.reindex([name for name in ASSIGNMENTS if name in means.groups]).iterrows()
+    ]
+    return "\n".join((sizes(graph), *lines))
+
+
+def sizes(graph: pd.DataFrame) -> str:
+    """Returns the numbers of nodes and edges of the full and of the pruned graph, as text."""
+    full, pruned = (
+        f"{len(edges[['source', 'true']].drop_duplicates()) + edges['predicted'].nunique():,}"
+        for edges in (graph, graph[graph["kept"]])
     )
-    seen = {(entries[row].source, entries[row].name) for row in rows}
-    predicted = {(known[column].source, known[column].name) for column in columns}
-    return PredictionGraph(edges, len(seen | predicted))
+    return f"full graph: {full} nodes, {len(graph):,} edges; pruned: {pruned}, {graph['kept'].sum():,}"
 
 
 def _similarity(
     wordnet: WordNet, entries: Sequence[ClassEntry], known: Sequence[ClassEntry]
 ) -> NDArray[np.float64]:
     """Returns the mean of the two similarities (k, c), NaN if a class has no synset."""
-    for entry in (*entries, *known):
-        if entry.synset and entry.synset not in wordnet:
-            raise UnusableInput(
-                f"{entry.source}/{entry.name}: {entry.synset} is no noun synset of WordNet 3.0"
-            )
     rows = [row for row, entry in enumerate(entries) if entry.synset]
     columns = [column for column, entry in enumerate(known) if entry.synset]
     first, second = [entries[row].synset for row in rows], [known[column].synset for column in columns]
@@ -227,3 +188,76 @@ def _means(edges: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     sums = known.groupby(by, sort=False)[["images", "weighted", "counted"]].sum().reset_index()
     similarity = sums["weighted"] / sums["counted"].where(sums["counted"] > 0)
     return sums[[*by, "images"]].assign(similarity=similarity)
+
+
+def graph_figure(graph: pd.DataFrame) -> Drawn:
+    """Returns the pruned graph: OOD classes on the outer circle, their predicted classes inside.
+
+    The width of a line is its share of the class's images, its colour the similarity of the two classes.
+    """
+    edges = graph[graph["kept"]]
+    figure = new_figure(12, 12)
+    axis = figure.subplots()
+    axis.set(title=sizes(graph), aspect="equal", xlim=(-1.25, 1.25), ylim=(-1.25, 1.25))
+    axis.set_axis_off()
+    outer, inner = _angles(edges)
+    colours = matplotlib.colormaps["viridis"]
+    for edge in edges.to_dict("records"):
+        ends = _point(outer[edge["source"], edge["true"]], 1.0), _point(inner[edge["predicted"]], 0.5)
+        similarity = 0.0 if pd.isna(edge["similarity"]) else edge["similarity"]
+        axis.plot(*zip(*ends, strict=True), color=colours(similarity), linewidth=4 * edge["share"], alpha=0.7)
+    words = dict(zip(zip(edges["source"], edges["true"], strict=True), edges["word"], strict=True))
+    for key, angle in outer.items():
+        turn = np.degrees(angle) % 360
+        flipped = 90 < turn < 270
+        axis.text(
+            *_point(angle, 1.01), words[key], size=5, rotation=turn - 180 * flipped, rotation_mode="anchor",
+            ha="right" if flipped else "left", va="center",
+        )  # fmt: skip
+    for name, angle in inner.items():
+        box = {"boxstyle": "round", "facecolor": "white"}
+        axis.text(*_point(angle, 0.5), name, size=10, ha="center", va="center", bbox=box)
+    scale = ScalarMappable(Normalize(0, 1), colours)
+    figure.colorbar(scale, ax=axis, shrink=0.5, label="similarity of the two classes")
+    return figure
+
+
+def similarities_figure(graph: pd.DataFrame) -> Drawn:
+    """Returns the lowest and highest mean similarities, of true and of predicted classes."""
+    true, predicted = per_class(graph), per_prediction(graph)
+    true["name"] = true["word"] + " (" + true["assignment"] + ")"
+    tables = {
+        "by true class": true,
+        "by predicted class, OOD images": predicted.assign(name=predicted["predicted"]),
+    }
+    figure = new_figure(11, 6)
+    for axis, (title, table) in zip(figure.subplots(1, 2), tables.items(), strict=True):
+        ranked = table.dropna(subset="similarity").sort_values("similarity", ascending=False, kind="stable")
+        bars = ranked if len(ranked) <= 2 * ENDS else pd.concat([ranked[:ENDS], ranked[-ENDS:]])
+        axis.barh(np.arange(len(bars)), bars["similarity"], color="tab:blue")
+        axis.set_yticks(np.arange(len(bars)), bars["name"])
+        axis.invert_yaxis()
+        axis.set(title=title, xlim=(0, 1), xlabel="mean similarity of true and predicted class")
+    return figure
+
+
+def _angles(edges: pd.DataFrame) -> tuple[dict[tuple[str, str], float], dict[str, float]]:
+    """Returns the angles of true and of predicted classes on their circles, in radians.
+
+    True classes are evenly spaced, sorted by their commonest prediction; a predicted class is at the mean
+    angle of the classes for which it is the commonest.
+    """
+    by_share = edges.sort_values("share", kind="stable")
+    strongest = by_share.drop_duplicates(["source", "true"], keep="last")
+    strongest = strongest.sort_values(["predicted", "source", "true"])
+    turns = np.linspace(0, 2 * np.pi, len(strongest), endpoint=False)
+    keys = zip(strongest["source"], strongest["true"], strict=True)
+    names = sorted(set(edges["predicted"]))
+    evenly = dict(zip(names, np.linspace(0, 2 * np.pi, len(names), endpoint=False), strict=True))
+    own = {name: turns[(strongest["predicted"] == name).to_numpy()] for name in names}
+    inner = {name: float(own[name].mean()) if len(own[name]) else float(evenly[name]) for name in names}
+    return dict(zip(keys, map(float, turns), strict=True)), inner
+
+
+def _point(angle: float, radius: float) -> tuple[float, float]:
+    return radius * float(np.cos(angle)), radius * float(np.sin(angle))

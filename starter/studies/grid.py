@@ -1,223 +1,260 @@
 """Shift grids of the OOD detectors on a competition's classifier, from its public images alone.
 
-`unseen shift grid` writes them as tables (CSV), pictures (PNG), and ``report.html``, which shows them all.
+Source: Long et al., NeurIPS 2024, section 3. `unseen shift grid` writes them as tables (CSV), pictures (PNG),
+and ``report.html``, which shows them all. `unseen shift measure` writes the degrees of each image.
 """
 
-import base64
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pandas as pd
+import torch
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from numpy.typing import NDArray
 
-from starter.competition.mixes import MixSets
-from starter.competition.scorer import Scorer
-from starter.detectors import DETECTORS
+from starter.detectors import DETECTORS, by_name
 from starter.encoders import Encoder
+from starter.images.figure import Drawn, new_figure
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
-from starter.operations import GROUPS
-from starter.sets.rendering import FromRecipe
-from starter.shift.degrees import LEAST, LEVELS, ShiftGrid
-from starter.shift.grid import AXES, METRICS, Grid, measure
-from starter.shift.images import IND, Joined, embedded_shifts, is_embedded, shifted
+from starter.operations import GROUPS, OPERATIONS
+from starter.operations.operation import Params
+from starter.sets.recipe import Recipe
+from starter.sets.rendering import FromRecipe, Images
+from starter.shift.grid import (
+    AXES,
+    LEAST,
+    LEVELS,
+    METRICS,
+    ShiftGrid,
+    along,
+    cell_table,
+    curve_table,
+    edge_table,
+    maps,
+    shift_degrees,
+    trend_table,
+)
 from starter.shift.laid import Laid
-from starter.shift.ruler import Ruler, kept_in
+from starter.shift.ruler import measured_degrees, open_laid, read_laid
+from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from starter.sources.oodsets import load_ood_sets, without_shared
-from starter.studies.figures import TITLES, cell_images, curves, heat_maps
+from starter.sources.sources import load_source
+from starter.studies.study import Study
+from starter.tracks.ood.observe import DetectorSubject, MixSets
+from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput
-from submission.files import replacing, write_text
+from submission.arrays import FloatArray, Pixels
+from submission.files import digest_of
 from submission.page import templates
-from submission.random import GRID_HALVES
+from submission.random import GRID_HALVES, GRID_IMAGES, SANITY
+from submission.tracks import TRACKS
 
-Opened = Callable[[Sequence[str], Path, int, str, bool], tuple[Encoder, Laid]]
-"""Function of the ID classes, a folder to keep files in, a seed, a device, and True to show bars."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The settings of a grid.
-
-    Attributes:
-        classifier: Name of a classifier of the competition.
-        detectors: Names in DETECTORS.
-        ood: Folder or zip with a folder for each OOD set; "" for the embedded sets.
-        exclude: Names of OOD sets to leave out.
-        only_ood: True to shift OOD sets only, and no images of the ID classes.
-        group: Group of operations, a key of GROUPS.
-        images: Approximate number of shifted images.
-        levels: Number of levels of either axis.
-        least: Smallest number of images of a cell; cells with fewer are N/A.
-        seed: Seed of the shifted images.
-
-    Raises:
-        UnusableInput: A number is out of range, a group or detector is unknown, or a detector is given twice.
-    """
-
-    classifier: str
-    detectors: tuple[str, ...] = tuple(DETECTORS)
-    ood: str = ""
-    exclude: tuple[str, ...] = ()
-    only_ood: bool = False
-    group: str = "corruptions"
-    images: int = 20_000
-    levels: int = LEVELS
-    least: int = LEAST
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, low, high in (("images", 100, 10**8), ("levels", 2, 100), ("least", 1, 10**8)):
-            if not low <= getattr(self, name) <= high:
-                raise UnusableInput(f"--{name} must be {low} to {high:,}, got {getattr(self, name)}")
-        if self.group not in GROUPS:
-            raise UnusableInput(f"--group {self.group!r} is unknown; there are {', '.join(GROUPS)}")
-        if self.seed < 0:
-            raise UnusableInput(f"--seed must be 0 or more, got {self.seed}")
-        for name in self.detectors:
-            if name not in DETECTORS:
-                raise UnusableInput(f"--detector {name!r} is unknown; there are {', '.join(DETECTORS)}")
-            if self.detectors.count(name) > 1:
-                raise UnusableInput(f"--detector {name} is given twice")
+TITLES = {metric: TRACKS["ood"].metrics[metric] for metric in METRICS}
+ACROSS = 6
+"""Number of heat maps side by side."""
+STRENGTHS = (0.25, 0.5, 0.75, 1.0)
+IND = "ind"
+"""Name of the set of ID images, which is in a grid under operations only, never unchanged."""
+IND_SHARE = 0.25
+"""Share of a grid's images that are of the ID classes, if there are OOD sets too."""
+_PART = 32  # smallest number of images of an operation at a strength
+_NATURAL = 40  # number of a grid's images for each image of a natural family
+_SHARD = 4000  # approximate number of images of a rendering
 
 
-@dataclass(frozen=True)
-class GridRun:
-    """A grid, and the settings and data from which it was computed.
-
-    Attributes:
-        competition: Name of the competition.
-        asked: Settings of the run.
-        encoder: Name of the encoder.
-        shift: Cells of the grid.
-        grid: Measures of the detectors in the cells.
-        ind: Number of IND images with which every cell was compared.
-    """
-
-    competition: str
-    asked: Asked
-    encoder: str
-    shift: ShiftGrid
-    grid: Grid
-    ind: int
-
-
-def run_grid(
+def grid_study(
     competition: Competition,
-    opened: Opened,
-    asked: Asked,
+    encoder: str = "embedded",
+    laid: str = "",
+    classifier: str | None = None,
+    detectors: Sequence[str] = (),
+    ood: str = "",
+    exclude: Sequence[str] = (),
+    only_ood: bool = False,
+    group: str = "corruptions",
+    images: int = 20_000,
+    seed: int = 0,
     device: str = "cpu",
     progress: bool = True,
-) -> GridRun:
-    """Measure detectors under growing shifts (Long et al., NeurIPS 2024, section 3).
+) -> Study:
+    """Measure detectors under growing shifts.
 
     Half of the competition's base images are IND; the other half and the OOD sets are shifted. Degrees are
     distances from its unlabelled training images. Observations, scores and degrees are kept in its cache.
 
-    Args:
-        competition: Competition of either track; nothing below ``private/`` is read.
-        opened: Function that returns the encoder and its LAID matrix, given the arguments in `Opened`; it is
-            called after all other inputs are found.
-        asked: Settings of the run.
-        device: Device of the classifier and of distances.
-        progress: True to show bars.
-
-    Raises:
-        UnusableInput: The competition has no such classifier, OOD sets or weights cannot be read, the images
-            cannot be encoded, or all have the same degree of shift.
-    """
-    sets = MixSets(competition)
-    if asked.classifier not in competition.classifiers:
-        known = ", ".join(competition.classifiers)
-        raise UnusableInput(f"--classifier {asked.classifier!r} is none of {competition.root}'s: {known}")
-    scorer = Scorer.open(sets, asked.classifier, asked.detectors, device=device)
-    ind, renderings = grid_images(sets, asked)
-    encoder, laid = opened(competition.classes, kept_in(competition.root), asked.seed, device, progress)
-    whole, cache = FromRecipe.whole(ind), scorer.view.observer.cache
-    scorer.observe([whole, *renderings], progress)
-    ruler = Ruler.of(encoder, laid, sets.train_ref, device)
-    semantic, covariate = ruler.measure(renderings, cache, progress)
-    for axis, found in (("semantic", semantic), ("covariate", covariate)):
-        if np.ptp(found) == 0:
-            raise UnusableInput(f"encoder {encoder.name}: all images have the same {axis} degree")
-    shift = ShiftGrid.of(semantic, covariate, count=asked.levels)
-    scores = {
-        name: np.concatenate([scorer.scores(name, each) for each in renderings]) for name in asked.detectors
-    }
-    of_ind = {name: scorer.scores(name, whole) for name in asked.detectors}
-    grid = measure(of_ind, scores, shift, asked.least)
-    return GridRun(competition.name, asked, encoder.name, shift, grid, len(ind))
-
-
-def grid_images(sets: MixSets, asked: Asked) -> tuple[ImageSet, list[Joined]]:
-    """Returns the IND images, and the renderings of all shifted images."""
-    competition, base = sets.competition, replace(sets.base, labels=None)
-    order = GRID_HALVES(asked.seed).permutation(len(base))
-    ind, rest = (np.sort(half) for half in np.array_split(order, 2))
-    others = load_ood_sets(
-        asked.ood,
-        competition.classes,
-        Fit(competition.image_size),
-        asked.exclude,
-        max(1, asked.images // 10),
-        asked.seed,
-    )
-    others = without_shared(others, (base, sets.reference, sets.train_ref))
-    if asked.only_ood and not others:
-        raise UnusableInput("--only-ood: no OOD set is left to shift: exclude fewer, or name others by --ood")
-    known = {} if asked.only_ood else {IND: base.take(rest, IND)}
-    if known and is_embedded(competition.source, competition.classes):
-        known |= embedded_shifts("meta_base", asked.images, asked.seed, labelled=False)
-    return base.take(ind, IND), shifted(known, others, asked.images, asked.group, asked.seed)
-
-
-def write_grid(run: GridRun, folder: Path) -> Path:
-    """Write the tables, the pictures and the page.
-
-    The files are ``cells.csv``, ``curves.csv``, ``edges.csv``, ``trends.csv``, ``counts.png`` (figure 9 of
-    Long et al.), ``map_<metric>.png``, ``curve_<metric>.png`` and ``report.html``.
-
-    Args:
-        run: Grid and its settings.
-        folder: Folder to write to; files of these names are replaced.
+    Arguments are those of `unseen shift grid`. Nothing below ``private/`` is read.
 
     Returns:
-        The path of the page, ``report.html``.
+        Tables cells, curves, edges and trends; figures counts (figure 9), map_METRIC and curve_METRIC.
     """
-    trends = {metric: run.grid.trends(metric) for metric in METRICS}
+    classifier = classifier or competition.classifiers[0]
+    if classifier not in competition.classifiers:
+        known = ", ".join(competition.classifiers)
+        raise UnusableInput(f"--classifier {classifier!r} is none of {competition.root}'s: {known}")
+    if group not in GROUPS:
+        raise UnusableInput(f"--group {group!r} is unknown; there are {', '.join(GROUPS)}")
+    sets, names = MixSets(competition), list(by_name(detectors or DETECTORS))
+    scorer = DetectorSubject.open(sets, classifier, names, device=device)
+    ind, renderings = grid_images(sets, ood, exclude, only_ood, group, images, seed)
+    cache, whole = scorer.observer.cache, FromRecipe.whole(ind)
+    kept = competition.root / "cache/laid"
+    pair = open_laid(encoder, laid, competition.classes, kept, seed, device, progress)
+    scorer.observe([whole, *renderings], progress)
+    degrees = measured_degrees(renderings, sets.train_ref, *pair, cache, device, progress)
+    shift = ShiftGrid.of(*degrees)
+    scores = {name: np.concatenate([scorer.scores(name, each) for each in renderings]) for name in names}
+    cells = cell_table({name: scorer.scores(name, whole) for name in names}, scores, shift)
     tables = {
-        "cells": run.grid.cells(),
-        "curves": run.grid.curves(),
-        "edges": _edges(run),
-        "trends": pd.concat([table.assign(metric=metric) for metric, table in trends.items()]),
+        "cells": cells,
+        "curves": curve_table(cells),
+        "edges": edge_table(shift),
+        "trends": trend_table(cells),
     }
-    for name, table in tables.items():
-        text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-        write_text(folder / f"{name}.csv", text)
-    pictures = {"counts": cell_images(run.grid)}
+    figures = {"counts": partial(counts_figure, shift.counts)}
     for metric in METRICS:
-        pictures[f"map_{metric}"] = heat_maps(run.grid, metric)
-        pictures[f"curve_{metric}"] = curves(run.grid, metric)
-    for name, encoded in pictures.items():
-        with replacing(folder / f"{name}.png") as temporary:
-            temporary.write_bytes(encoded)
-    page = folder / "report.html"
-    write_text(page, _rendered(run, trends, tables["edges"], pictures))
-    return page
+        figures[f"map_{metric}"] = partial(maps_figure, cells, metric)
+        figures[f"curve_{metric}"] = partial(curves_figure, cells, metric)
+    facts: dict[str, str | int] = {
+        "competition": competition.name,
+        "classifier": classifier,
+        "group": group,
+        "encoder": pair[0].name,
+        "ind": len(ind),
+    }
+    return Study(tables, figures, partial(_page, facts, tables))
 
 
-def summary(run: GridRun) -> str:
+@dataclass(frozen=True)
+class Joined:
+    """Sets one after the other as one rendering.
+
+    Attributes:
+        name: Name of the whole.
+        parts: The sets.
+    """
+
+    name: str
+    parts: tuple[FromRecipe, ...]
+
+    @property
+    def digest(self) -> str:
+        """The hash of the pixels and their order."""
+        return digest_of("joined", *(part.digest for part in self.parts))
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def chunks(self) -> Iterator[torch.Tensor]:
+        """Returns the images in order, uint8 (b, 3, h, w) with b <= 500 in each chunk."""
+        for part in self.parts:
+            yield from part.chunks()
+
+    @property
+    def render(self) -> Images:
+        """The function that gives all images, without access to their labels."""
+        made = tuple(part.render for part in self.parts)
+        return lambda: np.concatenate([make() for make in made])
+
+
+def shifted(
+    known: Mapping[str, ImageSet], others: Mapping[str, ImageSet], images: int, group: str, seed: int
+) -> list[Joined]:
+    """Returns about `images` shifted images: every set unchanged, and under operations at each of STRENGTHS.
+
+    A quarter are images of `known`, if there are `others` too; within either, all sets have equally many, as
+    far as they have enough. The same arguments give the same images.
+
+    Args:
+        known: Sets of the ID classes by name; the set named IND is used under operations only.
+        others: OOD sets by name.
+        images: Total number of images, approximately.
+        group: Group of operations, a key of GROUPS.
+        seed: Seed of all draws.
+    """
+    share = IND_SHARE if known and others else float(bool(known))
+    budgets = {name: images * share / len(known) for name in known}
+    budgets |= {name: images * (1 - share) / len(others) for name in others}
+    if (least := min(budgets.values())) < len(STRENGTHS):
+        needed = math.ceil(images * len(STRENGTHS) / least)
+        raise UnusableInput(
+            f"{images:,} shifted images of {len(budgets)} sets are too few: ask for {needed:,} or more, "
+            "or leave sets out"
+        )
+    return [
+        Joined(f"{name}_{number}", tuple(parts))
+        for name, images_of in {**known, **others}.items()
+        for number, parts in enumerate(_shards(_parts(images_of, name, budgets[name], group, seed)), start=1)
+    ]
+
+
+def _parts(base: ImageSet, name: str, budget: float, group: str, seed: int) -> list[FromRecipe]:
+    """Returns the set unchanged (except IND), then under each operation at each strength."""
+    rng = GRID_IMAGES(seed, name)
+    operations = rng.permutation(GROUPS[group])
+    count = int(np.clip(budget // (_PART * len(STRENGTHS)), 1, len(operations)))
+    steps: list[tuple[tuple[str, Params], ...]] = [
+        ((str(operation), OPERATIONS[str(operation)].draw_params(rng, strength)),)
+        for operation in operations[:count]
+        for strength in STRENGTHS
+    ]
+    if name != IND:
+        steps.insert(0, ())
+    n = min(max(1, int(budget / len(steps))), len(base))
+    return [
+        FromRecipe(
+            Recipe(f"{name}_{number}", int(rng.integers(2**53)), (("sample", {"n": n}), *step)),
+            base,
+        )
+        for number, step in enumerate(steps)
+    ]
+
+
+def _shards(parts: Sequence[FromRecipe]) -> list[list[FromRecipe]]:
+    """Returns the parts in runs of about as many images as one rendering may hold in memory."""
+    size = max(1, _SHARD // len(parts[0]))
+    return [list(parts[start : start + size]) for start in range(0, len(parts), size)]
+
+
+def grid_images(
+    sets: MixSets, ood: str, exclude: Sequence[str], only_ood: bool, group: str, images: int, seed: int
+) -> tuple[ImageSet, list[Joined]]:
+    """Returns the IND images, and the renderings of all shifted images; arguments as for `grid_study`."""
+    competition, base = sets.competition, replace(sets.base, labels=None)
+    order = GRID_HALVES(seed).permutation(len(base))
+    ind, rest = (np.sort(half) for half in np.array_split(order, 2))
+    fit = Fit(competition.image_size)
+    others = load_ood_sets(ood, competition.classes, fit, exclude, max(1, images // 10), seed)
+    others = without_shared(others, (base, sets.reference, sets.train_ref))
+    if only_ood and not others:
+        raise UnusableInput("--only-ood: no OOD set is left to shift: exclude fewer, or name others by --ood")
+    known = {} if only_ood else {IND: base.take(rest, IND)}
+    if known and competition.source == "glyphs" and tuple(competition.classes) == CLASSES:
+        for name in NATURAL:
+            digits = natural_set(name, 1 + images // _NATURAL, seed, name, "meta_base")
+            known[name] = replace(digits, labels=None)
+    return base.take(ind, IND), shifted(known, others, images, group, seed)
+
+
+def grid_text(tables: Mapping[str, pd.DataFrame]) -> str:
     """Returns a table of the trends of AUROC, as text for a terminal."""
-    counts, least = run.grid.counts, run.asked.least
-    table = run.grid.trends(METRICS[0]).set_index("detector")
+    cells, trends = tables["cells"], tables["trends"]
+    counts = cells[cells["detector"] == cells["detector"].iloc[0]]["images"]
+    table = trends[trends["metric"] == METRICS[0]].drop(columns="metric").set_index("detector")
     table.columns = pd.MultiIndex.from_tuples(map(_heading, table.columns))
-    shown = table.to_string(float_format=lambda value: f"{value:.2f}", na_rep="N/A")
+    text = table.to_string(float_format=lambda value: f"{value:.2f}", na_rep="N/A")
     return (
         f"{counts.sum():,} shifted images in {(counts > 0).sum()} of {counts.size} cells, "
-        f"{((counts > 0) & (counts < least)).sum()} of them with fewer than {least} (N/A)\n\n"
+        f"{((counts > 0) & (counts < LEAST)).sum()} of them with fewer than {LEAST} (N/A)\n\n"
         f"{TITLES[METRICS[0]]}: correlation with the level, and points a level (sensitivity)\n"
-        f"fitted: the same without what N/A cells make of means\n\n{shown}"
+        f"fitted: the same without what N/A cells make of means\n\n{text}"
     )
 
 
@@ -227,33 +264,141 @@ def _heading(column: str) -> tuple[str, str]:
     return axis, " ".join([{"correlation": "corr.", "sensitivity": "sens."}[what], *fitted])
 
 
-def _edges(run: GridRun) -> pd.DataFrame:
-    """Returns a table of the ends of every level, with the number of its images."""
-    counts = run.grid.counts
-    rows = []
-    for number, (axis, ends) in enumerate(
-        zip(AXES, (run.shift.semantic_edges, run.shift.covariate_edges), strict=True)
-    ):
-        images = counts.sum(axis=number)
-        rows += [
-            (axis, level + 1, ends[level], ends[level + 1], images[level]) for level in range(len(images))
-        ]
-    return pd.DataFrame(rows, columns=["axis", "level", "low", "high", "images"])
-
-
-def _rendered(
-    run: GridRun, trends: dict[str, pd.DataFrame], edges: pd.DataFrame, pictures: dict[str, bytes]
+def _page(
+    facts: Mapping[str, str | int], tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, str]
 ) -> str:
     page = templates(Path(__file__).parent).get_template("grid.html")
     return page.render(
-        run=run,
-        titles={metric: TITLES[metric] for metric in METRICS},
-        trends={metric: table.to_dict("records") for metric, table in trends.items()},
-        edges=edges.to_dict("records"),
-        pictures={name: base64.b64encode(encoded).decode() for name, encoded in pictures.items()},
-        shown=_shown,
+        facts,
+        levels=LEVELS,
+        least=LEAST,
+        titles=TITLES,
+        trends={metric: table.to_dict("records") for metric, table in tables["trends"].groupby("metric")},
+        edges=tables["edges"].to_dict("records"),
+        pictures=pictures,
+        number=lambda value: "N/A" if math.isnan(value) else f"{value:.2f}",
     )
 
 
-def _shown(value: float) -> str:
-    return "N/A" if math.isnan(value) else f"{value:.2f}"
+def maps_figure(cells: pd.DataFrame, metric: str) -> Drawn:
+    """Returns a map in % for each detector; nan is N/A (figures 5, 7, 10-12, 14, 16, 18 of Long et al.)."""
+    panels = maps(cells, metric)
+    across = min(ACROSS, len(panels))
+    down = -(-len(panels) // across)
+    figure = new_figure(0.32 * LEVELS * across + 1.5, 0.32 * LEVELS * down + 0.5)
+    axes = figure.subplots(down, across, squeeze=False)
+    for each, (title, found) in zip(axes.ravel(), panels.items(), strict=False):
+        texts = np.where(np.isnan(found), "N/A", np.vectorize("{:.0f}".format)(100 * found)).astype(object)
+        _map(each, 100 * found, texts, "viridis", (0, 100), size=5)
+        each.set_title(title, fontsize=8)
+    for empty in axes.ravel()[len(panels) :]:
+        empty.set_axis_off()
+    scale = ScalarMappable(Normalize(0, 100), "viridis")
+    figure.colorbar(scale, ax=axes, label=f"{TITLES[metric]}, %", shrink=0.8)
+    return figure
+
+
+def curves_figure(cells: pd.DataFrame, metric: str) -> Drawn:
+    """Returns detectors' means in % at each level of either axis (figures 6, 8, 13, 15, 17, 19)."""
+    panels = maps(cells, metric)
+    figure = new_figure(11, max(4.2, 0.2 * len(panels)))
+    both = figure.subplots(1, 2, sharey=True)
+    for axes, axis in zip(both, AXES, strict=True):
+        for number, (name, found) in enumerate(panels.items()):
+            values, colour = 100 * along(found, axis), matplotlib.colormaps["tab20"](number % 20)
+            axes.plot(np.arange(1, LEVELS + 1), values, marker="o", markersize=3, label=name, color=colour)
+        axes.set(xlabel=f"{axis} shift level", ylabel=f"{TITLES[metric]}, %")
+    figure.legend(*both[0].get_legend_handles_labels(), loc="outside right center", fontsize=7)
+    return figure
+
+
+def counts_figure(counts: NDArray[np.int64]) -> Drawn:
+    """Returns a map of the number of images in each cell (figure 9 of Long et al.)."""
+    figure = new_figure(0.55 * LEVELS + 1.5, 0.45 * LEVELS + 0.8)
+    logarithms = np.log10(np.maximum(counts, 1).astype(np.float64))
+    texts = np.vectorize("{:,}".format)(counts).astype(object)
+    highest = max(1.6 * float(logarithms.max()), 1.0)
+    _map(figure.subplots(), logarithms, texts, "Blues", (0.0, highest), size=7)
+    return figure
+
+
+def _map(
+    axes: Axes,
+    values: FloatArray,
+    texts: NDArray[np.object_],
+    colours: str,
+    ends: tuple[float, float],
+    size: int,
+) -> None:
+    """Draw one heat map with a text in each cell; nan is grey."""
+    axes.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=ends[0], vmax=ends[1])
+    axes.set_facecolor("#d8dee4")
+    levels = [str(level) for level in range(1, len(values) + 1)]
+    axes.set_xticks(np.arange(len(values)), levels, fontsize=6)
+    axes.set_yticks(np.arange(len(values)), levels, fontsize=6)
+    axes.set_xlabel("semantic shift level", fontsize=6)
+    axes.set_ylabel("covariate shift level", fontsize=6)
+    palette = matplotlib.colormaps[colours]
+    for place in np.ndindex(values.shape):
+        share = (values[place] - ends[0]) / (ends[1] - ends[0])
+        light = np.isnan(share) or np.dot(palette(share)[:3], (0.3, 0.59, 0.11)) > 0.55
+        ink = "black" if light else "white"
+        axes.text(place[1], place[0], texts[place], size=size, ha="center", va="center", color=ink)
+
+
+def measure_degrees(
+    laid: Path,
+    path: Path,
+    encoder: str = "embedded",
+    source: str = "glyphs",
+    images: int = 1000,
+    seed: int = 0,
+    data_root: Path | None = None,
+    device: str = "cpu",
+) -> pd.DataFrame:
+    """Returns `degree_table` for a competition, or a folder of folders of images.
+
+    Arguments are those of `unseen shift measure`.
+    """
+    found, matrix = read_laid(laid, encoder, device)
+    known, sets = measured_sets(path, source, data_root, seed, images)
+    return degree_table(found, matrix, known, sets, device=device)
+
+
+def degree_table(
+    encoder: Encoder,
+    laid: Laid,
+    known: Pixels,
+    sets: Iterable[tuple[str, Pixels]],
+    device: str = "cpu",
+) -> pd.DataFrame:
+    """Returns a row for each image; columns: `set`, `row` (from 0), `semantic`, `covariate` (float32).
+
+    Args:
+        encoder: Encoder of the images.
+        laid: LAID matrix of the encoder.
+        known: ID images from which distances are measured, uint8 (m, h, w, 3).
+        sets: Name and images of each set.
+        device: Device on which distances are computed.
+    """
+    reference, tables = laid.decompose(encoder.encode_images(known)), []
+    for name, images in sets:
+        seen = laid.decompose(encoder.encode_images(images))
+        semantic, covariate = shift_degrees(seen, reference, device=device)
+        columns = {"set": name, "row": range(len(images)), "semantic": semantic, "covariate": covariate}
+        tables.append(pd.DataFrame(columns))
+    return pd.concat(tables, ignore_index=True)
+
+
+def measured_sets(
+    path: Path, source: str, data_root: Path | None, seed: int, images: int
+) -> tuple[Pixels, Iterator[tuple[str, Pixels]]]:
+    """Returns the ID images, and the name and images of each set; arguments as for `measure_degrees`."""
+    if (path / "public").is_dir():
+        competition = Competition.open(path)
+        sets = sets_of(competition)
+        stored = (each for part in ("val", "test") for each in sets.stored(part))
+        return sets.train_ref.images, ((each.name, each.render()) for each in stored)
+    splits = load_source(source, data_root, seed)
+    found = load_ood_sets(str(path), (), Fit(splits.image_size), (), images, seed, SANITY)
+    return splits.train.images, ((name, each.images) for name, each in found.items())

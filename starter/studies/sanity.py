@@ -6,6 +6,7 @@ only (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,12 +15,15 @@ from torch import nn
 from tqdm import tqdm
 
 from starter.classifiers import Classifier, new_network
-from starter.detectors import DETECTORS, Detector
+from starter.detectors import DETECTORS, Detector, by_name
 from starter.detectors.metrics import auroc
 from starter.images.imageset import ImageSet
+from starter.images.reading import Fit
 from starter.observing.observation import Observation, Source
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe, Rendering
+from starter.sources.oodsets import load_ood_sets
+from starter.sources.sources import load_source
 from starter.sources.splits import Splits
 from submission.errors import UnusableInput
 from submission.random import SANITY
@@ -32,8 +36,12 @@ SHIFTS = {
 """Covariate shifts of IND images by kind; "ood" is the third kind of set."""
 
 
+OFFLINE = tuple(name for name, detector in DETECTORS.items() if not detector.online)
+"""Names of the detectors that score without the network."""
+
+
 @dataclass(frozen=True)
-class Shown:
+class Images:
     """The images for random networks.
 
     Attributes:
@@ -48,38 +56,45 @@ class Shown:
     ind: Rendering
     sets: tuple[tuple[str, Rendering], ...]
 
+    @classmethod
+    def of(cls, splits: Splits, ood: Mapping[str, ImageSet], images: int, seed: int = 0) -> "Images":
+        """Returns at most `images` images of each part of the source and of each OOD set, drawn by `seed`."""
 
-def chosen(names: Sequence[str]) -> dict[str, Detector]:
-    """Returns the detectors with these names; without names, all that score without the network.
+        def some(part: ImageSet, name: str, limit: int) -> ImageSet:
+            rows = SANITY(seed, name).permutation(len(part))[:limit]
+            return part.take(np.sort(rows), name)
 
-    Raises:
-        UnusableInput: a name is unknown; the message lists the known ones.
+        ind = replace(some(splits.test_base, "ind", images), labels=None)
+        corrupted: list[tuple[str, Rendering]] = [
+            (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind))
+            for kind, names in SHIFTS.items()
+            for name in names
+        ]
+        others = [("ood", FromRecipe.whole(some(each, name, images))) for name, each in ood.items()]
+        train_ref = replace(some(splits.train, "train_ref", 2 * images), labels=None)
+        reference = some(splits.reference, "reference", images)
+        return cls(reference, train_ref, FromRecipe.whole(ind), (*corrupted, *others))
+
+
+def run_sanity(
+    names: Sequence[str] = (),
+    arch: str = "small",
+    source: str = "glyphs",
+    ood: Path | None = None,
+    images: int = 500,
+    initialisations: int = 5,
+    seed: int = 0,
+    data_root: Path | None = None,
+    device: str = "cpu",
+) -> pd.DataFrame:
+    """Returns the table of `sanity` for named detectors, or all of `OFFLINE`, on the images of a source.
+
+    Arguments are those of `unseen detectors sanity`.
     """
-    for name in names:
-        if name not in DETECTORS:
-            raise UnusableInput(f"no detector is called {name!r}; there are {', '.join(DETECTORS)}")
-    wanted = names or [name for name, detector in DETECTORS.items() if not detector.online]
-    return {name: DETECTORS[name] for name in wanted}
-
-
-def shown(splits: Splits, ood: Mapping[str, ImageSet], images: int, seed: int = 0) -> Shown:
-    """Returns at most `images` images of each part of the source and of each OOD set, drawn by `seed`."""
-
-    def some(part: ImageSet, name: str, limit: int) -> ImageSet:
-        drawn = SANITY(seed, name).permutation(len(part))[:limit]
-        return part.take(np.sort(drawn), name)
-
-    ind = replace(some(splits.test_base, "ind", images), labels=None)
-    corrupted: list[tuple[str, Rendering]] = [
-        (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind))
-        for kind, names in SHIFTS.items()
-        for name in names
-    ]
-    others = [("ood", FromRecipe.whole(some(each, name, images))) for name, each in ood.items()]
-    train_ref = replace(some(splits.train, "train_ref", 2 * images), labels=None)
-    return Shown(
-        some(splits.reference, "reference", images), train_ref, FromRecipe.whole(ind), (*corrupted, *others)
-    )
+    detectors, splits = by_name(names or OFFLINE), load_source(source, data_root, seed)
+    others = load_ood_sets(str(ood), (), Fit(splits.image_size), (), images, seed, SANITY) if ood else {}
+    shown = Images.of(splits, others, images, seed)
+    return sanity(arch, splits.classes, shown, detectors, initialisations, seed, device)
 
 
 def random_classifier(
@@ -89,9 +104,6 @@ def random_classifier(
 
     The head is scaled so that the logits of `images` have standard deviation 1. In deep networks they would
     reach thousands, the softmax of every image would be 1, and MSP would pass without separating anything.
-
-    Raises:
-        UnusableInput: as for `new_network`, or the network has no last linear layer.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -114,7 +126,7 @@ def random_classifier(
 def sanity(
     arch: str,
     classes: tuple[str, ...],
-    images: Shown,
+    images: Images,
     detectors: Mapping[str, Detector],
     initialisations: int = 5,
     seed: int = 0,
@@ -140,13 +152,14 @@ def sanity(
             for kind, rendering in images.sets:
                 seen = _seen(rendering, classifier)
                 for name, detector in fitted.items():
-                    area = _area(known[name], _scores(detector, seen))
+                    ind, ood = known[name], _scores(detector, seen)
+                    area = np.nan if ind is None or ood is None else auroc(ind, ood)
                     rows.append((name, kind, rendering.name, number, area))
                 bar.update()
     return pd.DataFrame(rows, columns=["detector", "kind", "set", "initialisation", "auroc"])
 
 
-def sanity_table(found: pd.DataFrame) -> str:
+def sanity_text(found: pd.DataFrame) -> str:
     """Returns mean AUROC per detector and kind below a heading, with its standard deviation over networks."""
     each = found.groupby(["detector", "kind", "initialisation"], sort=False)["auroc"].mean()
     parts = each.groupby(level=["detector", "kind"], sort=False)
@@ -158,7 +171,7 @@ def sanity_table(found: pd.DataFrame) -> str:
     return f"AUROC, {of}; 0.5 is chance level\n\n{cells.unstack().loc[detectors, kinds].to_string()}"
 
 
-def _source(classifier: Classifier, images: Shown) -> Source:
+def _source(classifier: Classifier, images: Images) -> Source:
     reference, train_ref = (
         _seen(FromRecipe.whole(each), classifier) for each in (images.reference, images.train_ref)
     )
@@ -182,7 +195,3 @@ def _scores(detector: Detector, observation: Observation) -> np.ndarray | None:
         return detector.score(observation)
     except UnusableInput:
         return None
-
-
-def _area(ind: np.ndarray | None, ood: np.ndarray | None) -> float:
-    return float("nan") if ind is None or ood is None else auroc(ind, ood)

@@ -1,18 +1,23 @@
 """Zero-shot classification by whole features and by their parts: table 3 of Long et al. 2024."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from starter.encoders import Encoder
+from starter.encoders.choose import load_encoder
 from starter.images.imageset import ImageSet
+from starter.images.reading import Fit
 from starter.operations import GROUPS
 from starter.sets.recipe import Recipe
+from starter.shift.laid import FILE, STEPS, Decompose, Laid, choose_prompts, text_pca, train_laid
 from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
+from starter.sources.sources import load_images, load_source, set_names
 from starter.sources.splits import Splits
+from starter.studies.study import Study
 from submission.arrays import FloatArray
 from submission.random import ZERO_SHOT
 
@@ -20,11 +25,36 @@ IMAGES = 3000
 SEVERITY = 3
 
 
-class Decomposition(Protocol):
-    """LAID or PCA."""
+def laid_study(
+    folder: Path,
+    encoder: str = "embedded",
+    source: str = "glyphs",
+    labels: Path | None = None,
+    templates: Path | None = None,
+    natural: Sequence[str] = (),
+    steps: int = STEPS,
+    seed: int = 0,
+    data_root: Path | None = None,
+    device: str = "cpu",
+) -> tuple[Laid, Study]:
+    """Train a LAID matrix, write it into `folder`, and return it with the study of table 3.
 
-    def decompose(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Returns the semantic and the covariate part of features (n, l)."""
+    Arguments are those of `unseen shift laid`.
+    """
+    splits = load_source(source, data_root, seed)
+    shifted = {
+        name: load_images(name, splits.classes, fit=Fit(splits.image_size))
+        for path in natural
+        for name in set_names(path, splits.classes)
+    }
+    found = load_encoder(encoder, folder, seed, device)
+    prompts = choose_prompts(found, splits.classes, labels, templates, seed)
+    texts = prompts.features(found, progress=True)
+    laid = train_laid(texts, found.name, seed, steps, device=device)
+    laid.save(folder / FILE)
+    parts = {"PCA": text_pca(texts), "LAID": laid.decompose}
+    sets = labelled_sets(splits, shifted, seed)
+    return laid, Study({"table3": zero_shot_table(found, prompts.plain(splits.classes), sets, parts)})
 
 
 def zero_shot(images: FloatArray, texts: FloatArray, labels: NDArray[np.int64], top: int = 1) -> float:
@@ -44,7 +74,7 @@ def zero_shot_table(
     encoder: Encoder,
     texts: Sequence[str],
     sets: Mapping[str, ImageSet],
-    decompositions: Mapping[str, Decomposition],
+    decompositions: Mapping[str, Decompose],
 ) -> pd.DataFrame:
     """Returns columns `part` (whole, semantic, covariate), `method`, `set`, `acc1`, `acc5`, fractions.
 
@@ -54,13 +84,13 @@ def zero_shot_table(
         sets: Labelled images by name.
         decompositions: Decompositions by the name of the method.
     """
-    named, rows = encoder.encode_texts(texts), []
+    of_classes, rows = encoder.encode_texts(texts), []
     for name, images in sets.items():
         assert images.labels is not None, f"{name} has no labels"
         seen = encoder.encode_images(images.images)
-        parts = [("whole", "", seen, named)]
-        for method, decomposition in decompositions.items():
-            halves = zip(decomposition.decompose(seen), decomposition.decompose(named), strict=True)
+        parts = [("whole", "", seen, of_classes)]
+        for method, decompose in decompositions.items():
+            halves = zip(decompose(seen), decompose(of_classes), strict=True)
             parts += [
                 (part, method, *half) for part, half in zip(("semantic", "covariate"), halves, strict=True)
             ]
@@ -70,19 +100,19 @@ def zero_shot_table(
     return pd.DataFrame(rows, columns=["part", "method", "set", "acc1", "acc5"])
 
 
-def describe(table: pd.DataFrame) -> str:
+def zero_shot_text(table: pd.DataFrame) -> str:
     """Returns the table in the paper's form: a row per part and method, two columns per set, in percent.
 
     The first line says what the columns are.
     """
-    shown = table.assign(method=table["method"].replace("", "-"))
-    wide = shown.pivot_table(index=["part", "method"], columns="set", values=["acc1", "acc5"], sort=False)
+    rows = table.assign(method=table["method"].replace("", "-"))
+    wide = rows.pivot_table(index=["part", "method"], columns="set", values=["acc1", "acc5"], sort=False)
     wide = (100 * wide).swaplevel(axis=1)[list(dict.fromkeys(table["set"]))]
     title = "Zero-shot accuracy in %: acc1 of the first answer, acc5 of the first five"
     return f"{title}\n\n{wide.to_string(float_format='{:.1f}'.format)}"
 
 
-def shown_sets(
+def labelled_sets(
     splits: Splits, natural: Mapping[str, ImageSet], seed: int = 0, part: str = "test_base"
 ) -> dict[str, ImageSet]:
     """Returns clean images, images corrupted at severity 3 (an equal share each), and naturally shifted ones.
@@ -94,8 +124,8 @@ def shown_sets(
         part: Name of the split from which at most 3,000 images are taken.
     """
     base, own = getattr(splits, part), part.removesuffix("_base")
-    drawn = ZERO_SHOT(seed).permutation(len(base))[:IMAGES]
-    test, names = base.take(np.sort(drawn), own), GROUPS["corruptions"]
+    rows = ZERO_SHOT(seed).permutation(len(base))[:IMAGES]
+    test, names = base.take(np.sort(rows), own), GROUPS["corruptions"]
     shares = (test.take(np.arange(start, len(test), len(names))) for start in range(len(names)))
     corrupted = [
         Recipe(name, seed, ((name, {"severity": SEVERITY}),)).render(share)

@@ -14,8 +14,8 @@ import nbformat
 import pytest
 
 import unseen
-from starter.build.small import kept_small
 from starter.classifiers import read_classifier
+from starter.making.small import kept_small
 from starter.sources.glyphs.digits import glyph_splits
 
 ROOT = Path(unseen.__file__).parent
@@ -64,13 +64,13 @@ def kept(weights, tmp_path, monkeypatch):
     """The cache folder of a user for whom `small` has been trained: the tests' network is there in its place."""
     monkeypatch.setenv("MPLCONFIGDIR", matplotlib.get_cachedir())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("starter.build.small.train_small", lambda *_: read_classifier(weights).network)
+    monkeypatch.setattr("starter.making.small.train_small", lambda *_: read_classifier(weights).network)
     splits = glyph_splits(0)
     kept_small(splits.train, splits.classes, 0)
     return tmp_path / "cache/unseen/small"
 
 
-START = "import smaller, starter.build.build; starter.build.build.build = smaller.smaller\n"
+START = "import smaller, starter.making.build; starter.making.build.build = smaller.smaller\n"
 """What the notebook's process does first: what is built there is smaller than the notebook says."""
 
 

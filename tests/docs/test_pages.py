@@ -27,9 +27,9 @@ RUNNABLE = [name for name in NAMES if any(block.runs for block in blocks(ROOT / 
 def quick(weights, monkeypatch):
     """`small` is not trained again for each page, another network for one epoch, and the demo is small."""
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    monkeypatch.setattr("starter.build.folder.kept_small", lambda *_, **__: read_classifier(weights).network)
+    monkeypatch.setattr("starter.making.build.kept_small", lambda *_, **__: read_classifier(weights).network)
     monkeypatch.setattr("starter.classifiers.train.train", shorter)
-    monkeypatch.setattr("oracle.commands.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
+    monkeypatch.setattr("unseen.cli.demo.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_the_blocks_of_a_page_run(name, folder, built, quick, monkeypatch):
-    monkeypatch.setattr("starter.build.build.build", smaller)
-    monkeypatch.setattr("oracle.api.contest.make", smaller)
+    monkeypatch.setattr("starter.making.build.build", smaller)
+    monkeypatch.setattr("unseen.api.contest.make", smaller)
     if name in BUILT:
         linked(built.root, folder / BUILT[name])
         unguessable(folder / BUILT[name])

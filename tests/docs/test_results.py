@@ -11,7 +11,7 @@ from pages import ROOT
 RENDERER = runpy.run_path(str(ROOT / "benchmarks/results/pages.py"))
 FOLDER = ROOT / "docs" / "results"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page.name != "trust.md")
-"""All but the one whose table `benchmarks/attacks/all.py` writes, with its commands and dates."""
+"""All but the one that says what each script of benchmarks/attacks printed."""
 DATA = sorted((FOLDER / "data").glob("*.csv"))
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)*( ?%)?( \(.*\))?")
 

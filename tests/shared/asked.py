@@ -1,6 +1,7 @@
 """Settings of a build by their names, whichever of their parts these are in."""
 
-from starter.build.settings import Settings, settings_of
+from starter.making.settings import settings_of
+from starter.tracks.settings import Settings
 
 
 def accuracy_settings(**chosen: object) -> Settings:
@@ -15,4 +16,4 @@ def ood_settings(**chosen: object) -> Settings:
 
 def changed(settings: Settings, **changes: object) -> Settings:
     """The same settings but for some."""
-    return settings_of(settings.plan.track, {**settings.values(), **changes})
+    return settings_of(settings.track, {**settings.model_dump(exclude={"track"}), **changes})

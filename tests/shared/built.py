@@ -17,7 +17,7 @@ from filelock import FileLock
 from submission import Competition
 
 if TYPE_CHECKING:
-    from starter.build.settings import Settings
+    from starter.tracks.settings import Settings
 
 TEST_SEED = 11
 ARRAYS = {".npz", ".npy", ".safetensors"}
@@ -25,7 +25,7 @@ ARRAYS = {".npz", ".npy", ".safetensors"}
 
 Once = Callable[[str, Callable[[Path], object]], Path]
 """Makes a folder of that name once for all workers."""
-LIBRARY = ("oracle.api.", "leaderboard.api.")
+LIBRARY = ("unseen.api.",)
 
 
 def _networks() -> dict[Any, Any]:
@@ -63,7 +63,7 @@ def where_examples_run(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
 
         request.getfixturevalue("folder")
         trained = read_classifier(request.getfixturevalue("weights")).network
-        monkeypatch.setattr("starter.build.folder.kept_small", lambda *_, **__: trained)
+        monkeypatch.setattr("starter.making.build.kept_small", lambda *_, **__: trained)
 
 
 @pytest.fixture(scope="session")
@@ -128,8 +128,7 @@ def settings(weights: Path) -> Callable[..., "Settings"]:
 def few_training_images() -> Iterator[None]:
     """What a module builds gives participants 1,000 unlabelled training images, not 4,000, to observe."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("starter.build.folder.TRAIN_REF", 1000)
-        patch.setattr("starter.build.lesson.TRAIN_REF", 1000)
+        patch.setattr("starter.making.probes.TRAIN_REF", 1000)
         yield
 
 
@@ -204,7 +203,7 @@ def ood_built(
 
 
 def _build(root: Path, settings: "Settings") -> None:
-    from starter.build.build import build
+    from starter.making.build import build
 
     build(root, settings, TEST_SEED)
 

@@ -5,11 +5,12 @@ import io
 import sys
 
 import unseen
+import unseen.cli
 
 TOP = unseen.app.commands
 COMMANDS = {
     name: (TOP[name.split()[0]].commands[name.split()[1]] if " " in name else TOP[name])
-    for name in unseen.COMMANDS
+    for name in unseen.cli.COMMANDS
 }
 """Every command by its name, of two words in a group; `load` imports it."""
 

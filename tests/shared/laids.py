@@ -19,7 +19,7 @@ def random_laid(length=16, seed=0):
 
 
 def encoder():
-    """The encoder alone, as `--grid laids:encoder` names it."""
+    """The encoder alone, as `--encoder laids:encoder` names it."""
     return random_laid()[0]
 
 

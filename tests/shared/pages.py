@@ -16,7 +16,7 @@ from pathlib import Path
 
 from command_line import COMMANDS, run
 
-import unseen
+import unseen.cli
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = {ROOT / "docs/reference" / name for name in ("commands.md", "gbench.md")}
@@ -138,8 +138,8 @@ def unknown(command: str) -> str:
             if known
             else words[1]
         )
-    name = " ".join(words[1 : 3 if words[1] in unseen.GROUPS else 2])
-    if name in unseen.GROUPS:
+    name = " ".join(words[1 : 3 if words[1] in unseen.cli.GROUPS else 2])
+    if name in unseen.cli.GROUPS:
         return ""
     if name not in COMMANDS:
         return name

@@ -9,17 +9,17 @@ from taxonomy import write_class_zip, write_taxonomy
 
 from starter.classifiers import read_classifier, save_classifier
 from starter.encoders.two_tower import LENGTH
-from starter.meaning.labels import load_classes
 from starter.shift.laid import Laid
+from starter.wordnet.labels import load_classes
 
 
 def class_files(folder, weights, monkeypatch):
     """A small taxonomy, images of classes, a manifest of them, and a classifier of CIFAR-10's classes."""
     monkeypatch.setenv("WNSEARCHDIR", str(write_taxonomy(folder / "wordnet")))
     write_class_zip(folder / "tiny_imagenet.zip", ("fox", "go-kart", "griffin", "poodle"))
-    write_class_zip(folder / "cifar10.zip", load_classes("cifar10").labels)
+    write_class_zip(folder / "cifar10.zip", load_classes("cifar10")[1])
     save_classifier(
-        replace(read_classifier(weights), classes=load_classes("cifar10").labels),
+        replace(read_classifier(weights), classes=load_classes("cifar10")[1]),
         folder / "small.safetensors",
     )
     return run("classes", "similarity", "--candidates", "tiny_imagenet.zip", "--out", "manifest.csv")
@@ -32,6 +32,6 @@ def hasty_laid(folder, monkeypatch):
     matrix = np.eye(LENGTH, dtype=np.float32)
     Laid(matrix, hasty_encoder().name).save(folder / "laid/laid.safetensors")
     (folder / "unseen-demo").symlink_to(folder / "contest")
-    monkeypatch.setattr("starter.encoders.embedded.PHOTO_EPOCHS", (0, 1))
+    monkeypatch.setattr("starter.encoders.two_tower.PHOTO_EPOCHS", (0, 1))
     for name in ("cifar10", "cifar100"):
         write_class_zip(folder / f"{name}.zip", (f"{name} fox", f"{name} poodle"), 60)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from asked import changed
 
-from starter.build.build import build
-from starter.build.settings import Settings
 from starter.classifiers.train import Trained, Training, train
+from starter.making.build import build
 from starter.sources.sources import load_source
 from starter.sources.splits import Splits
+from starter.tracks.settings import Settings
 from submission import Competition
 
 MOST = {"train_sets": 12, "val_sets": 4, "test_sets": 16, "set_size": 50}
@@ -20,11 +20,10 @@ MIXES = {**MOST, "set_size": 80}
 
 def smaller(folder: Path, settings: Settings, *others: object) -> Competition:
     """Build, the demo and the presets too, with fewer and smaller sets, and fewer training images to observe."""
-    most = MOST if settings.plan.track == "accuracy" else MIXES
+    most = MOST if settings.track == "accuracy" else MIXES
     sizes = {name: min(getattr(settings, name), size) for name, size in most.items()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("starter.build.folder.TRAIN_REF", 1000)
-        patch.setattr("starter.build.lesson.TRAIN_REF", 1000)
+        patch.setattr("starter.making.probes.TRAIN_REF", 1000)
         return build(folder, changed(settings, **sizes), *others)  # type: ignore[arg-type]
 
 

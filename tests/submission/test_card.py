@@ -1,10 +1,10 @@
 """The cards make nothing up, and names in them are no mark-up."""
 
 import json
-from dataclasses import replace
 from importlib.metadata import version
 
 import pytest
+from rules import with_fields
 
 from submission import Competition
 from submission.card import archive_readme, croissant, data_card
@@ -18,7 +18,7 @@ def test_what_a_competition_lacks_is_not_made_up(competition: Competition) -> No
 
 
 def test_names_are_no_mark_up(competition: Competition) -> None:
-    odd = replace(competition, name="<script>|x", source="```")
+    odd = with_fields(competition, name="<script>|x", source="```")
     lines = data_card(odd).splitlines()
     assert lines[0] == "# \\<script\\>\\|x"
     assert [line for line in lines if line.startswith("```")] == ["```text", "```"] * 2 + [
@@ -32,9 +32,7 @@ def test_names_are_no_mark_up(competition: Competition) -> None:
 def test_the_readme_has_the_rules_the_format_and_whom_to_ask(competition: Competition) -> None:
     sample = competition.file("sample_submission.csv").read_text().splitlines()
     asked = {**competition.settings, "contact": "ada@example.org"}
-    limited = replace(
-        competition, daily_limit=5, deadline=None, feedback="rounded", decimals=1, settings=asked
-    )
+    limited = with_fields(competition, daily_limit=5, deadline=None, decimals=1, settings=asked)
     text = archive_readme(limited)
     assert f"id,prediction\n{sample[1]}\n" in text
     assert (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from submission.intervals import FEWEST_FAMILIES, chi2_quantile, rmse_interval, t_quantile
+from submission.metrics import FEWEST_FAMILIES, chi2_quantile, rmse_interval, t_quantile
 
 
 @pytest.mark.parametrize("share", [0.025, 0.5, 0.975])

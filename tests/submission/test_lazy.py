@@ -7,6 +7,8 @@ import pytest
 
 from submission.lazy import lazily
 
+HEAVY = {"torch", "sklearn", "scipy", "pandas"}
+
 
 def test_a_name_is_had_from_its_module_and_no_other_is():
     get = lazily("made_up", {"sqrt": "math"})
@@ -15,8 +17,21 @@ def test_a_name_is_had_from_its_module_and_no_other_is():
         get("root")
 
 
-@pytest.mark.parametrize("package", ["baselines", "oracle", "starter.encoders", "oracle.estimate"])
-def test_packages_load_nothing_heavy(package):
-    code = f"import sys, {package}; print({{'torch', 'sklearn', 'scipy', 'pandas'}} & set(sys.modules))"
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        *(
+            (f"import {name}", HEAVY)
+            for name in ("baselines", "oracle", "starter.encoders", "unseen.estimation")
+        ),
+        (
+            "import contextlib, io, unseen\nsys.argv = ['unseen', '--help']\n"
+            "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): unseen.main()",
+            {*HEAVY, "numpy", "pydantic"},
+        ),
+    ],
+)
+def test_packages_and_the_help_load_nothing_heavy(code, heavy):
+    code = f"import sys\n{code}\nprint({heavy} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "set()\n"

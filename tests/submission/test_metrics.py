@@ -1,12 +1,11 @@
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from submission.metrics import Score, noise_floor, score, skill, spearman
+from submission.metrics import Score, score, skill, spearman
 from submission.scoring import _subject
 
 PREDICTIONS = {"m/a": 0.5, "m/b": 0.75, "m/c": 0.25, "n/a": 0.25, "n/b": 0.5, "n/c": 0.0}
@@ -28,12 +27,8 @@ def test_a_perfect_score_and_the_worst() -> None:
     assert (worst.rmse, worst.mae, worst.n) == (100, 100, 2)
 
 
-def test_only_the_ids_of_the_targets_count_and_all_must_be_there() -> None:
+def test_only_the_ids_of_the_targets_count() -> None:
     assert score(PREDICTIONS, {"m/b": 0.5}, _subject).rmse == 25
-    with pytest.raises(ValueError, match="predictions: none for id 'm/z'"):
-        score(PREDICTIONS, {"m/z": 0.5}, _subject)
-    with pytest.raises(ValueError, match="targets: there are none"):
-        score(PREDICTIONS, {}, _subject)
 
 
 def test_spearman_is_undefined_as_soon_as_it_is_for_one_subject() -> None:
@@ -65,31 +60,12 @@ def test_spearman_agrees_with_scipy(pair: tuple[list[int], list[int]]) -> None:
         assert -1 <= found <= 1
 
 
-def test_spearman_refuses_other_shapes() -> None:
-    with pytest.raises(ValueError, match=r"x and y must have one shape \(n,\), got \(2,\) and \(3,\)"):
-        spearman([1, 2], [1, 2, 3])
-
-
 def test_skill_and_its_bounds() -> None:
     assert skill(0, 10) == 1
     assert skill(10, 10) == 0
     assert skill(20, 10) == -3
     assert math.isnan(skill(1, 0))
     assert math.isnan(skill(1, math.nan))
-
-
-def test_the_noise_floor_is_what_sampling_gives() -> None:
-    rng = np.random.default_rng(0)
-    accuracy, sizes = rng.uniform(0.2, 0.95, 40), rng.integers(50, 500, 40)
-    drawn = rng.binomial(sizes, accuracy, (4000, 40)) / sizes
-    simulated = 100 * np.sqrt(np.mean((drawn - accuracy) ** 2))
-    assert noise_floor(accuracy, sizes) == pytest.approx(simulated, rel=0.01)
-
-
-@pytest.mark.parametrize(("targets", "sizes"), [([], []), ([0.5], [1, 2]), (0.5, 10)])
-def test_the_noise_floor_refuses_other_shapes(targets: object, sizes: object) -> None:
-    with pytest.raises(ValueError, match=r"targets and sizes must have one shape \(m,\), m >= 1, got"):
-        noise_floor(targets, sizes)  # type: ignore[arg-type]
 
 
 def test_rounding_keeps_an_undefined_spearman() -> None:

@@ -1,12 +1,10 @@
 """Tracks: subjects taken apart, metrics in order, and the noise floor of either kind."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from submission import Competition, UnusableInput, write_predictions
-from submission.scoring import noise_floor_of
+from submission.scoretable import Targets
 from submission.seal import DESCRIPTION, write_seal
 from submission.solution import solution_of
 
@@ -52,22 +50,16 @@ def test_the_solution_of_a_metric_is_its_rows_alone(ood_competition):
 
 
 def test_the_noise_floor_comes_from_measured_deviations(ood_competition):
-    names = ood_competition.by_metric(ood_competition.ids("test"))["fpr95"]
-    path = ood_competition.private / "noise.csv"
-    spread = dict.fromkeys(ood_competition.ids("test"), 0.01) | dict.fromkeys(names, 0.03)
+    rows, path = solution_of(ood_competition), ood_competition.private / "noise.csv"
+    spread = dict.fromkeys(ood_competition.ids("test"), 0.01) | {row.id: 0.03 for row in rows}
     write_predictions(path, spread, column="deviation")
-    with pytest.raises(UnusableInput, match=r"noise\.csv is not the file that the build sealed"):
-        noise_floor_of(ood_competition, "test", dict.fromkeys(names, 0.5))
+    with pytest.raises(UnusableInput, match=r"noise\.csv is not the file that the build recorded"):
+        Targets.of_solution(ood_competition, rows)
     sealed_anew(ood_competition)
-    assert noise_floor_of(ood_competition, "test", dict.fromkeys(names, 0.5)) == pytest.approx(3.0)
+    assert Targets.of_solution(ood_competition, rows).noise_floor == pytest.approx(3.0)
     path.write_text("id,deviation\n")
     sealed_anew(ood_competition)
     with pytest.raises(UnusableInput, match=r"noise\.csv is damaged"):
-        noise_floor_of(ood_competition, "test", dict.fromkeys(names, 0.5))
+        Targets.of_solution(ood_competition, rows)
     path.unlink()
-    assert np.isnan(noise_floor_of(ood_competition, "test", dict.fromkeys(names, 0.5)))
-
-
-def test_the_noise_floor_of_accuracies_is_binomial(competition):
-    sized = replace(competition, sizes={**competition.sizes, "test": {"a": 100, "b": 100}})
-    assert noise_floor_of(sized, "test", {"cnn/a": 0.5, "cnn/b": 0.5}) == pytest.approx(5.0)
+    assert np.isnan(Targets.of_solution(ood_competition, rows).noise_floor)

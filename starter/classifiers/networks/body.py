@@ -1,17 +1,22 @@
 """BodyNetwork: any module that gives logits, as a Network, with features if a linear layer gives them."""
 
 import inspect
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 
 from starter.classifiers.networks.network import Network
+from starter.classifiers.specs import Spec
 from submission.errors import UnusableInput
 
+BODY = "body."
 NO_LAYER = "none"
 """Name given in place of a layer's, if no linear layer gives the logits."""
 TRIED = 2
 """Number of images on which a network is tried."""
+
+Triple = tuple[float, float, float]
 
 
 class BodyNetwork(Network):
@@ -21,33 +26,30 @@ class BodyNetwork(Network):
     heads, say), it has no head, and no features other than the logits. Both are float32.
 
     Attributes:
-        spec: Name of the network that the user gave; messages begin with it.
+        spec: ``timm:NET``, ``torchvision:NET`` or ``module:function``; messages begin with it.
         body: The module.
         layer: Name in `body` of the `nn.Linear` that gives the logits; "" for the last in the order of
             definition, `NO_LAYER` if there is none.
-
-    Raises:
-        UnusableInput: The named layer is not an `nn.Linear` to `num_classes`.
+        normalisation: Mean and standard deviation of the input on [0, 1], for each RGB channel.
     """
 
-    def __init__(self, spec: str, body: nn.Module, num_classes: int, layer: str = "") -> None:
+    def __init__(
+        self, spec: Spec, body: nn.Module, classes: int, normalisation: tuple[Triple, Triple], code: str = ""
+    ) -> None:
         super().__init__()
-        self.spec = spec
+        self.spec = spec.network
         self.body = body.float()
-        self.layer = layer
-        if not layer:
-            last = self.head
-            self.layer = "" if last is not None and last.out_features == num_classes else NO_LAYER
-        elif layer != NO_LAYER:
-            named = self._linear().get(layer)
-            if named is None or named.out_features != num_classes:
-                found = [name for name, each in self._linear().items() if each.out_features == num_classes]
-                raise UnusableInput(
-                    f"{spec}@{layer}: no nn.Linear to {num_classes} classes is called {layer!r}; write "
-                    f"{' or '.join(f'@{name}' for name in [*found, NO_LAYER])}"
-                )
-        if not all(isinstance(value, Tensor) for value in self.body.state_dict().values()):
-            raise UnusableInput(f"{spec}: its state_dict() holds more than tensors")
+        self.layer = spec.layer
+        self.normalisation = normalisation
+        self.code = code
+        fitting = [name for name, layer in self._linear().items() if layer.out_features == classes]
+        if not self.layer:
+            self.layer = "" if self.head is not None and self.head.out_features == classes else NO_LAYER
+        elif self.layer not in (*fitting, NO_LAYER):
+            there = " or ".join(f"@{name}" for name in [*fitting, NO_LAYER])
+            raise UnusableInput(
+                f"{spec.arch}: no nn.Linear to {classes} classes is called {self.layer!r}; write {there}"
+            )
 
     @property
     def arch(self) -> str:
@@ -66,19 +68,14 @@ class BodyNetwork(Network):
         """Returns the linear layers by name, in the order of definition."""
         return {name: each for name, each in self.body.named_modules() if isinstance(each, nn.Linear)}
 
-    def find_head(self, size: tuple[int, int], num_classes: int) -> None:
-        """Try the network on images of a size (height, width), and find the linear layer of its logits.
-
-        Raises:
-            UnusableInput: It fails on such images, or its output is probabilities, or does not have
-                `num_classes` numbers for each image.
-        """
+    def find_head(self, size: tuple[int, int], classes: int) -> None:
+        """Try the network on images of a size (height, width), and find the linear layer of its logits."""
         x = torch.randn(TRIED, 3, *size, generator=torch.Generator().manual_seed(0))
         linear, training = self._linear(), self.training
         calls: dict[str, tuple[Tensor, Tensor]] = {}
 
         def watch(name: str, layer: nn.Linear) -> torch.utils.hooks.RemovableHandle:
-            return layer.register_forward_hook(lambda _, given, out: calls.update({name: (given[0], out)}))
+            return layer.register_forward_hook(lambda _, read, out: calls.update({name: (read[0], out)}))
 
         hooks = [watch(name, layer) for name, layer in linear.items()]
         try:
@@ -88,10 +85,10 @@ class BodyNetwork(Network):
             self.train(training)
             for hook in hooks:
                 hook.remove()
-        if logits.shape != (TRIED, num_classes):
+        if logits.shape != (TRIED, classes):
             raise UnusableInput(
-                f"{self.spec} gives outputs {tuple(logits.shape)} for {TRIED} images: {num_classes} classes "
-                f"ask for ({TRIED}, {num_classes})"
+                f"{self.spec} gives outputs {tuple(logits.shape)} for {TRIED} images: {classes} classes ask "
+                f"for ({TRIED}, {classes})"
             )
         if bool((logits >= 0).all()) and torch.allclose(logits.sum(dim=1), torch.ones(TRIED), atol=1e-3):
             raise UnusableInput(
@@ -102,11 +99,7 @@ class BodyNetwork(Network):
         self.layer = NO_LAYER if not found else "" if last in found else found[-1]
 
     def features(self, x: Tensor) -> Tensor:
-        """Returns the input of the layer that gives the logits, float32 (n, d); without one, the logits.
-
-        Raises:
-            UnusableInput: The network fails, or its output is not that layer's.
-        """
+        """Returns the input of the layer that gives the logits, float32 (n, d); without one, the logits."""
         head = self.head
         if head is None:
             return self._run(x).float()
@@ -122,29 +115,21 @@ class BodyNetwork(Network):
         return calls[-1][0].float()
 
     def _run(self, x: Tensor) -> Tensor:
-        """Returns the module's output.
-
-        Raises:
-            UnusableInput: It fails, or its output is not a tensor.
-        """
+        """Returns the module's output; the module is the user's, so that anything may go wrong in it."""
         try:
             output = self.body(x)
+            if not isinstance(output, Tensor):
+                raise TypeError(f"it must give logits, a tensor (n, k), not {type(output).__name__}")
         except Exception as error:
-            (height, width), told = x.shape[2:], str(error).rstrip(".")
+            (height, width), reason = x.shape[2:], f"{type(error).__name__}: {error}"
             raise UnusableInput(
-                f"{self.spec} fails on images of {width} x {height} pixels ({type(error).__name__}: {told}): "
+                f"{self.spec} fails on images of {width} x {height} pixels ({reason}): "
                 "give it images of a size that it takes (--image-size, for a --source of your own)"
             ) from error
-        if not isinstance(output, Tensor):
-            raise UnusableInput(f"{self.spec} must give logits, a tensor (n, k), not {type(output).__name__}")
         return output
 
     def stages(self, x: Tensor) -> list[Tensor]:
-        """Returns the feature maps that the module's own method `stages` gives.
-
-        Raises:
-            UnusableInput: It has no such method.
-        """
+        """Returns the feature maps that the module's own method `stages` gives."""
         maps = getattr(self.body, "stages", None)
         if not inspect.ismethod(maps):
             raise UnusableInput(f"{self.spec}: the network has no stages(x), a list of maps (n, c, h, w)")
@@ -154,20 +139,11 @@ class BodyNetwork(Network):
         """Returns itself: the kit does not know which of its operations could be merged."""
         return self
 
-    def triple(self, name: str) -> tuple[float, float, float] | None:
-        """Returns the module's `mean` or `std` of the input on [0, 1], or None if it has none.
 
-        Raises:
-            UnusableInput: It is not three numbers.
-        """
-        given = getattr(self.body, name, None)
-        if given is None:
-            return None
-        try:
-            red, green, blue = torch.as_tensor(given, dtype=torch.float64).flatten().tolist()
-        except (RuntimeError, TypeError, ValueError) as error:
-            raise UnusableInput(f"{self.spec}: `{name}` of the network must be three numbers") from error
-        return red, green, blue
+def with_body(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Returns the tensors under the kit's names, which are the module's own with "body." before them."""
+    own = any(name.startswith(BODY) for name in tensors)
+    return {name if own else f"{BODY}{name}": tensor for name, tensor in tensors.items()}
 
 
 def _gives(features: Tensor, output: Tensor, logits: Tensor) -> bool:

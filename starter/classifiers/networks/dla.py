@@ -33,27 +33,27 @@ class Block(nn.Module):
 class Tree(nn.Module):
     """Hierarchical aggregation: 2^levels blocks in a row, whose outputs a 1x1 convolution joins pair by pair.
 
-    `given` is the number of channels of the earlier maps that the last of these convolutions reads as well.
+    `earlier` is the number of channels of the earlier maps that the last of these convolutions reads as well.
     """
 
-    def __init__(self, levels: int, inputs: int, outputs: int, stride: int, given: int = 0) -> None:
+    def __init__(self, levels: int, inputs: int, outputs: int, stride: int, earlier: int = 0) -> None:
         super().__init__()
         self.left: nn.Module
         self.right: nn.Module
         self.root: nn.Module | None = None
         if levels == 1:
             self.left, self.right = Block(inputs, outputs, stride), Block(outputs, outputs, 1)
-            self.root = _normalised(2 * outputs + given, outputs, 1).append(nn.ReLU(inplace=True))
+            self.root = _normalised(2 * outputs + earlier, outputs, 1).append(nn.ReLU(inplace=True))
         else:
             self.left = Tree(levels - 1, inputs, outputs, stride)
-            self.right = Tree(levels - 1, outputs, outputs, 1, given + outputs)
+            self.right = Tree(levels - 1, outputs, outputs, 1, earlier + outputs)
 
-    def forward(self, x: Tensor, *given: Tensor) -> Tensor:
+    def forward(self, x: Tensor, *earlier: Tensor) -> Tensor:
         """Returns maps (n, outputs, h / stride, w / stride) of x (n, inputs, h, w) and the earlier maps."""
         left = self.left(x)
         if self.root is None:
-            return self.right(left, *given, left)
-        return self.root(torch.cat([self.right(left), left, *given], dim=1))
+            return self.right(left, *earlier, left)
+        return self.root(torch.cat([self.right(left), left, *earlier], dim=1))
 
 
 class DLA34(Network):
@@ -70,13 +70,8 @@ class DLA34(Network):
         self.trees = nn.ModuleList()
         for index, (levels, stride) in enumerate(TREES):
             inputs, outputs = WIDTHS[index + 2 : index + 4]
-            self.trees.append(Tree(levels, inputs, outputs, stride, given=inputs if index else 0))
+            self.trees.append(Tree(levels, inputs, outputs, stride, earlier=inputs if index else 0))
         self.fc = nn.Linear(WIDTHS[-1], num_classes)
-
-    @property
-    def head(self) -> nn.Linear:
-        """The layer `fc`."""
-        return self.fc
 
     def stages(self, x: Tensor) -> list[Tensor]:
         """Returns the maps after each tree; all but the first also join the previous tree's pooled maps."""

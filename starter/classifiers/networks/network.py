@@ -11,14 +11,73 @@ from torch import Tensor, nn
 from torch.fx import Node, Tracer
 
 
-def folded(network: "Network") -> "Network":
+class Network(nn.Module, ABC):
+    """A network whose last layer is linear; in the kit's own it reads the last maps' mean over positions.
+
+    The input is normalised images, float (n, 3, h, w). A subclass defines `stages`, and a `head` unless its
+    last layer is called `fc`.
+
+    Attributes:
+        code: Text that identifies what decides the logits besides the architecture's name and the tensors.
+    """
+
+    code: str = ""
+
+    @abstractmethod
+    def stages(self, x: Tensor) -> list[Tensor]:
+        """Returns the feature maps after each stage, each (n, c, h', w'); features are the last's mean."""
+
+    @property
+    def head(self) -> nn.Linear | None:
+        """The last layer, features (n, d) to logits (n, k); None for a network that gives logits only."""
+        layer = self.fc
+        assert isinstance(layer, nn.Linear)
+        return layer
+
+    def features(self, x: Tensor) -> Tensor:
+        """Returns the penultimate features, float32 (n, d), or without a head the logits (n, k)."""
+        return self.stages(x)[-1].mean(dim=(2, 3), dtype=torch.float32)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Returns the logits (n, k) of normalised images x (n, 3, h, w)."""
+        features = self.features(x)
+        return features if self.head is None else self.head(features)
+
+    def folded(self) -> "Network":
+        """Returns a copy for inference: the same maps in fewer operations and with other tensors."""
+        return folded(self)
+
+
+class Part(nn.Module):
+    """A part of a network as a module that can be traced.
+
+    Attributes:
+        network: The whole network, in evaluation mode and without gradients.
+        name: "features" or "stages", which take images (n, 3, h, w), or "head", which takes features (n, d).
+    """
+
+    def __init__(self, network: Network, name: str) -> None:
+        super().__init__()
+        self.network = network
+        self.name = name
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Returns features (n, d), the maps (n, c, h', w') of each stage, or logits (n, k)."""
+        if self.name == "stages":
+            return tuple(self.network.stages(x))
+        if self.name == "features":
+            return (self.network.features(x),)
+        assert self.network.head is not None
+        return (self.network.head(x),)
+
+
+def folded(network: Network) -> Network:
     """Returns a copy in which batch normalisations are merged into the convolutions before them.
 
-    Merged is every BatchNorm2d that is the only reader of a convolution's output: its scale is gamma /
-    sqrt(variance + eps), and its shift beta - mean * scale. In evaluation mode both networks give the same
-    maps, up to rounding. No module may be called twice in one pass.
+    Merged is every BatchNorm2d that is the only reader of a convolution's output. In evaluation mode both
+    networks give the same maps, up to rounding. No module with weights may be called twice in one pass.
     """
-    root = _Stages(copy.deepcopy(network))
+    root = Part(copy.deepcopy(network), "stages")  # each map is an output, so that none is merged away
     modules = dict(root.named_modules())
     for node in Tracer().trace(root).nodes:
         bn, before = modules.get(str(node.target)), node.args[0] if node.args else None
@@ -32,7 +91,10 @@ def folded(network: "Network") -> "Network":
 
 
 def merged(kernel: Tensor, bias: Tensor | None, bn: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
-    """Returns kernel (c, i, h, w) and bias (c,), float64, of a convolution and the `bn` after it, in one."""
+    """Returns kernel (c, i, h, w) and bias (c,), float64, of a convolution and the `bn` after it, in one.
+
+    The scale is gamma / sqrt(variance + eps), the shift beta - mean * scale.
+    """
     assert bn.running_mean is not None
     assert bn.running_var is not None
     scale = bn.weight.double() / (bn.running_var.double() + bn.eps).sqrt()
@@ -51,51 +113,3 @@ def replace_module(root: nn.Module, target: str, module: nn.Module) -> None:
     """Replace the submodule of `root` with the dotted name `target` by `module`."""
     parent, _, name = target.rpartition(".")
     setattr(root.get_submodule(parent), name, module)
-
-
-class _Stages(nn.Module):
-    """A network to trace: every map that it shows is an output, so that none is merged away."""
-
-    def __init__(self, network: "Network") -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, x: Tensor) -> list[Tensor]:
-        return self.network.stages(x)
-
-
-class Network(nn.Module, ABC):
-    """A network whose last layer is linear; in the kit's own it reads the last maps' mean over positions.
-
-    The input is normalised images, float (n, 3, h, w). A subclass defines `stages` and `head`.
-
-    Attributes:
-        code: Text that identifies what decides the logits besides the architecture's name and the tensors.
-    """
-
-    code: str = ""
-
-    @abstractmethod
-    def stages(self, x: Tensor) -> list[Tensor]:
-        """Returns the feature maps after each stage, each (n, c, h', w'); features are the last's mean."""
-
-    @property
-    @abstractmethod
-    def head(self) -> nn.Linear | None:
-        """The last layer, features (n, d) to logits (n, k); None for a network that gives logits only."""
-
-    def features(self, x: Tensor) -> Tensor:
-        """Returns the penultimate features, float32 (n, d): the last maps' mean over positions.
-
-        Without a head they are the logits, (n, k).
-        """
-        return self.stages(x)[-1].mean(dim=(2, 3), dtype=torch.float32)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Returns the logits (n, k) of normalised images x (n, 3, h, w)."""
-        features = self.features(x)
-        return features if self.head is None else self.head(features)
-
-    def folded(self) -> "Network":
-        """Returns a copy for inference: the same maps in fewer operations and with other tensors."""
-        return folded(self)

@@ -1,4 +1,4 @@
-"""UserNetwork: a network of the user's own, named ``module:function``.
+"""Networks of the user's own, named ``module:function``.
 
 The function takes the number of classes and returns a map from normalised images (n, 3, h, w) to logits
 (n, k): an `nn.Module` or any other callable. A module with a method `stages`, images -> list of maps, can be
@@ -10,7 +10,6 @@ Importing runs code. A weights file may name such a function, but reading the fi
 `use_network` does, with the name that the user typed.
 """
 
-import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,57 +17,22 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from starter.classifiers.networks.body import BodyNetwork
+from starter.classifiers.networks.body import BodyNetwork, Triple
+from starter.classifiers.specs import Spec, user_function
 from submission.errors import UnusableInput
 from submission.files import sha256
+
+#: Of CIFAR-10 on [0, 1], as of the official weights: for networks and files that do not tell theirs.
+CIFAR10: tuple[Triple, Triple] = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
 
 _used: dict[str, Callable[[int], object]] = {}
 
 
 def use_network(spec: str) -> None:
-    """Import the function that ``module:function`` names, and allow networks of that name to be built.
-
-    Raises:
-        UnusableInput: As for `user_function`.
-    """
+    """Import the function that ``module:function`` names, and allow networks of that name to be built."""
     _used[spec] = user_function(
         spec, "my_networks:wide_resnet", "take the number of classes and return a network"
     )
-
-
-def user_function(spec: str, example: str, does: str) -> Callable[..., object]:
-    """Import the function that ``module:function`` names.
-
-    The working folder is appended to the import path, never put first: a file there cannot take an installed
-    module's place.
-
-    Args:
-        spec: Name that the user typed.
-        example: Example of such a name, for messages.
-        does: Description of what the function must do, for messages.
-
-    Raises:
-        UnusableInput: There is no such module or function, or it fails on import.
-    """
-    module_name, _, name = spec.partition(":")
-    if not all(map(str.isidentifier, (*module_name.split("."), name))):
-        raise UnusableInput(f"{spec!r} is not module:function, as in {example}")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
-    importlib.invalidate_caches()  # the file may be newer than Python's list of the folder's files
-    try:
-        function = getattr(importlib.import_module(module_name), name)
-    except ModuleNotFoundError as error:
-        raise UnusableInput(
-            f"{spec}: no module named {error.name!r}, neither installed nor in {Path.cwd()}"
-        ) from error
-    except AttributeError as error:
-        raise UnusableInput(f"{spec}: {error}") from error
-    except (Exception, SystemExit) as error:
-        raise UnusableInput(f"{spec}: the module fails on import: {type(error).__name__}: {error}") from error
-    if not callable(function):
-        raise UnusableInput(f"{spec} is no function: it must {does}")
-    return function
 
 
 def used_networks() -> tuple[str, ...]:
@@ -76,26 +40,30 @@ def used_networks() -> tuple[str, ...]:
     return tuple(_used)
 
 
-class UserNetwork(BodyNetwork):
-    """The network that the user's function returns.
-
-    Attributes:
-        code: SHA-256 of the module's file, if it has one.
-
-    Raises:
-        UnusableInput: `use_network` was not called for the name, or the function fails or returns something
-            other than a network for `num_classes` classes.
-    """
-
-    def __init__(self, spec: str, num_classes: int, layer: str = "") -> None:
-        if spec not in _used:
-            raise UnusableInput(
-                f"{spec[:100]!r} is not the kit's, and no file makes the kit run code: get its module, "
-                "read it, and name it with --network module:function"
-            )
-        super().__init__(spec, _called(spec, num_classes), num_classes, layer)
-        source = getattr(sys.modules[spec.partition(":")[0]], "__file__", None)
-        self.code = sha256(Path(source)) if source else ""
+def user_network(spec: Spec, classes: int) -> BodyNetwork:
+    """Returns the network that the user's function gives; its `code` is the SHA-256 of the module's file."""
+    if spec.network not in _used:
+        raise UnusableInput(
+            f"{spec.network[:100]!r} is not the kit's, and no file makes the kit run code: get its module, "
+            "read it, and name it with --network module:function"
+        )
+    with torch.random.fork_rng(devices=[]):
+        try:
+            body = _used[spec.network](classes)
+            if not callable(body):
+                raise TypeError(f"it returns {type(body).__name__}, neither an nn.Module nor a function")
+        except (Exception, SystemExit) as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise UnusableInput(f"{spec.network}({classes}) fails: {reason}") from error
+    try:
+        normalisation = _triple(body, "mean", CIFAR10[0]), _triple(body, "std", CIFAR10[1])
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise UnusableInput(
+            f"{spec.network}: `mean` and `std` of the network must be three numbers each"
+        ) from error
+    source = getattr(sys.modules[spec.network.partition(":")[0]], "__file__", None)
+    module = body if isinstance(body, nn.Module) else _Called(body)
+    return BodyNetwork(spec, module, classes, normalisation, sha256(Path(source)) if source else "")
 
 
 class _Called(nn.Module):
@@ -104,9 +72,6 @@ class _Called(nn.Module):
     def __init__(self, function: Callable[[Tensor], object]) -> None:
         super().__init__()
         self.function = function
-        for name in ("mean", "std"):
-            if hasattr(function, name):
-                setattr(self, name, getattr(function, name))
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.as_tensor(self.function(x))
@@ -115,17 +80,8 @@ class _Called(nn.Module):
         return _Called(self.function)
 
 
-def _called(spec: str, num_classes: int) -> nn.Module:
-    """Returns the result of the user's function, without a change to the global random generator."""
-    with torch.random.fork_rng(devices=[]):
-        try:
-            network = _used[spec](num_classes)
-        except (Exception, SystemExit) as error:
-            raise UnusableInput(f"{spec}({num_classes}) fails: {type(error).__name__}: {error}") from error
-    if isinstance(network, nn.Module):
-        return network
-    if not callable(network):
-        raise UnusableInput(
-            f"{spec}({num_classes}) returns {type(network).__name__}, neither an nn.Module nor a function"
-        )
-    return _Called(network)
+def _triple(body: object, name: str, usual: Triple) -> Triple:
+    found = getattr(body, name, None)
+    values = torch.as_tensor(usual if found is None else found, dtype=torch.float64)
+    red, green, blue = values.flatten().tolist()
+    return red, green, blue

@@ -98,18 +98,13 @@ def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_bas
 
     Args:
         family: Key of `NATURAL`.
-        n: Number of images, at least 1.
+        n: Number of images.
         seed: Seed, an int >= 0. That of a hidden set must be kept private, since it gives the labels away.
         name: Name of the set.
         part: Key of `PARTS`, whose handwriting is used.
-
-    Raises:
-        ValueError: `family` is not a key of `NATURAL` (the message lists them), or `n` is less than 1.
     """
     if family not in NATURAL:
         raise ValueError(f"no natural family {family!r}; there are {', '.join(NATURAL)}")
-    if n < 1:
-        raise ValueError(f"n must be 1 or more, got {n}")
     rng = GLYPHS(seed, zlib.crc32(family.encode()))
     _, rows = PARTS[part]
     return _render(name, _balanced(n, rng), NATURAL[family], handwriting(*rows), rng)

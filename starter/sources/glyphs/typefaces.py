@@ -86,12 +86,6 @@ class Typeface:
     fields: NDArray[np.float32]
     counts: NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        if self.fields.shape != (int(self.counts.sum()), CELL, CELL):
-            raise ValueError(f"fields must be ({self.counts.sum()}, {CELL}, {CELL}), got {self.fields.shape}")
-        if self.counts.ndim != 1 or not len(self.counts) or self.counts.min() < 1:
-            raise ValueError(f"counts must give every character a shape, got {self.counts.tolist()}")
-
     def draw(self, digits: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Returns indices (n,) into `fields` of shapes of `digits` (n,), drawn uniformly from each one's."""
         starts = np.cumsum(self.counts) - self.counts

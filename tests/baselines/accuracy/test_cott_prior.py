@@ -55,6 +55,6 @@ def test_fractions_on_adversarial_inputs(name):
     source = source_of(np.random.default_rng(6).normal(size=(37, k)), np.arange(37) % k)
     meta = conformance.example_meta_train()
     meta = type(meta)(source, meta.sets, meta.targets, meta.correct, meta.families)
-    for prior in ("em", "bbse", "rlls"):
+    for prior in ("em", "bbse"):
         q = UnderPrior(prior).fit(meta).prior_of(seen(LOGITS[name]))
         assert -1e-12 <= cott_under(q, seen(LOGITS[name]), 1.0, 0.5) <= 1 + 1e-12

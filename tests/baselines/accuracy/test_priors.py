@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from observations import LOGITS, seen, source_of
-from scipy.optimize import lsq_linear, minimize, nnls
-from scipy.sparse import csr_array
+from scipy.optimize import lsq_linear
 from scipy.special import softmax
 
 from baselines.accuracy.priors import (
@@ -19,8 +18,6 @@ from baselines.accuracy.priors import (
     em_prior,
     predicted_shares,
     reweighted,
-    ridge_weights,
-    rlls_prior,
     source_prior,
 )
 from baselines.contract import conformance
@@ -76,7 +73,6 @@ def test_relabelled_classes_and_reordered_images_change_no_prior(k, n, seed):
     np.testing.assert_allclose(em_prior(p_renamed, q), em_prior(p, pi)[names], atol=1e-6)
     new, old = target[images][:, names].argmax(axis=1), target.argmax(axis=1)
     np.testing.assert_allclose(bbse_prior(new, renamed), bbse_prior(old, source)[names], atol=1e-6)
-    np.testing.assert_allclose(rlls_prior(new, renamed), rlls_prior(old, source)[names], atol=2e-3)
 
 
 def case(k=4):
@@ -102,57 +98,6 @@ def test_bbse_against_bounded_least_squares(seed):
     np.testing.assert_allclose(bbse_prior(predicted, source), expected / expected.sum(), atol=1e-5)
 
 
-def test_rlls_against_a_general_solver():
-    source, predicted = case()
-    joint, shares = confusion(source), predicted_shares(predicted, 4)
-    n = len(source.labels)
-    rho = 0.01 * 3 * (2 * np.log(160) / (3 * n) + np.sqrt(2 * np.log(160) / n))
-
-    def objective(w):
-        return np.linalg.norm(joint @ w - shares) + rho * np.linalg.norm(w - 1)
-
-    starts = [np.ones(4) * 1.1, np.linalg.solve(joint, shares)]
-    found = [
-        minimize(objective, start, bounds=[(0, None)] * 4, method="SLSQP", options={"ftol": 1e-14})
-        for start in starts
-    ]
-    expected = min(found, key=lambda each: each.fun).x * source_prior(source)
-    np.testing.assert_allclose(rlls_prior(predicted, source), expected / expected.sum(), atol=2e-4)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(2, 12), st.integers(-14, 4), st.integers(0, 10_000))
-def test_the_ridge_of_rlls_against_non_negative_least_squares(k, log_ridge, seed):
-    """Some classes have no image and some are never predicted, so that C is singular.
-
-    Of the smallest ridges, rounding leaves both solvers the objective alone, and its solutions far apart.
-    """
-
-    def objective(w):
-        return np.sum((joint @ w - shares) ** 2) + 10.0**log_ridge * np.sum((w - 1) ** 2)
-
-    rng = np.random.default_rng(seed)
-    cells, counts = np.unique(rng.integers(k, size=(2, 30)), axis=1, return_counts=True)
-    joint, shares = np.zeros((k, k)), rng.dirichlet(np.full(k, 0.3))
-    joint[tuple(cells)] = counts / 30
-    root = 10 ** (log_ridge / 2)
-    expected = nnls(np.vstack([joint, root * np.eye(k)]), np.concatenate([shares, np.full(k, root)]))[0]
-    guess = rng.integers(2, size=k).astype(bool)
-    found = ridge_weights(csr_array(joint), joint.T @ joint, shares, 10.0**log_ridge, guess)
-    assert found.min() >= 0
-    assert objective(found) <= objective(expected) + 1e-12
-    if log_ridge >= -10:
-        np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-def test_rlls_lies_between_the_sources_prior_and_bbses():
-    source, predicted = case()
-    whole = bbse_prior(predicted, source) - source_prior(source)
-    part = rlls_prior(predicted, source) - source_prior(source)
-    assert 0 < np.linalg.norm(part) < np.linalg.norm(whole)
-    assert part @ whole > 0
-
-
 def test_bias_corrected_gives_each_class_its_share_of_the_source():
     logits, labels = drawn(500, skill=1.0)
     source = source_of(logits * 3 + [2, 0, -1, 0], labels)
@@ -170,7 +115,7 @@ def test_label_shift_tells_the_accuracy_when_only_the_class_prior_changed():
     meta = conformance.example_meta_train()
     meta = type(meta)(source, meta.sets, meta.targets, meta.correct, meta.families)
     accuracy = (target.argmax(axis=1) == truth).mean()
-    for prior in ("em", "bbse", "rlls"):
+    for prior in ("em", "bbse"):
         estimate = LabelShift(prior).fit(meta).predict([seen(target)])[0]
         assert estimate == pytest.approx(accuracy, abs=0.02)
 
@@ -194,7 +139,6 @@ def test_all_are_priors_on_adversarial_inputs(name):
     for q in (
         em_prior(p, source_prior(source)),
         bbse_prior(target.predicted, source),
-        rlls_prior(target.predicted, source),
     ):
         assert q.min() >= 0
         assert q.sum() == pytest.approx(1)

@@ -32,9 +32,9 @@ from baselines.accuracy.stack import (
 from baselines.contract.conformance import example_meta_train, example_observation
 from baselines.contract.families import folds, subset
 from baselines.contract.regressors import EDGE
-from starter.competition.accuracy import ClassifierSubject
-from starter.competition.sets import PublicSets
 from starter.observing.observation import ROTATED, MetaTrain, Source
+from starter.tracks.accuracy.observe import ClassifierSubject
+from starter.tracks.sets import PublicSets
 from submission.errors import UnusableInput
 from submission.solution import solution_of
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 from slow import some_slow
 
-from oracle.api.kit import EXPENSIVE, methods_of
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
+from unseen.api.kit import EXPENSIVE, methods_of
 
 CLASSES, FEATURES = 1000, 24
 SECONDS = 20.0

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from rules import with_fields
 from sklearn.base import clone
 
 from baselines import Direct, Estimator, Regressed
@@ -99,5 +100,5 @@ class Wanting(Fixed):
     ("told", "expected"), [([], ("moments",)), ([{"name": "lite0"}], ("moments", "referee"))]
 )
 def test_what_is_wanted_is_asked_for_where_the_competition_has_it(built, told, expected):
-    competition = dataclasses.replace(built, settings={**built.settings, "referees": told})
+    competition = with_fields(built, settings={**built.settings, "referees": told})
     assert asked([Wanting(), Direct(confscore)], competition) == expected

@@ -88,19 +88,6 @@ def test_what_cannot_be_learnt_is_left_alone():
     assert np.sqrt(np.mean(changes[200:] ** 2)) < 0.02
 
 
-def test_mixes_like_none_that_were_learnt_from_are_corrected_less():
-    """By the square of the distance in usual ones; within one, as without."""
-    rng = np.random.default_rng(3)
-    method, rows = learnt(rng.normal(0, 0.1, 400), np.full(400, np.log(50)))
-    far = rows[:1] + 1000 * method.scale_[1]
-    both, plain = np.vstack([rows, far]), np.append(rows[:, 0], far[0, 0])
-    fading = method._estimate(both) - plain
-    method.usual_ = np.inf
-    whole = method._estimate(both) - plain
-    assert fading[:400].tolist() == whole[:400].tolist()
-    assert 0 < abs(fading[400]) < abs(whole[400]) / 1000
-
-
 def test_corrections_of_either_kind_count_by_size():
     rows = np.log([[50], [200], [800], [5000], [20]])
     found = by_size(np.tile([1.0, 2.0], (5, 1)), rows)

@@ -17,7 +17,7 @@ from baselines.ood.ude import Ude
 from baselines.report.gscore import TABLES, write_table
 from baselines.report.near_far import FLOOR, FOLDS, correlation, deviations, folds, near_far_table
 from starter.detectors.metrics import fpr
-from submission.metrics import noise_floor
+from submission.metrics import deviation_floor
 
 PLAIN = gaussian_mixes(sets=40, n=400, share=(0.5, 0.5))
 FAMILIES = [next(iter(family)) for family in PLAIN.families]
@@ -41,7 +41,7 @@ def test_errors_are_those_of_mixes_whose_families_were_left_out(monkeypatch, tmp
         assert 0 < row.rmse_deviation < row.rmse
     sizes = [int(ood.sum()) for ood, name in zip(META.ood, META.ood_sets, strict=True) if "near" in name]
     near = META.targets[["near" in name for name in META.ood_sets]]
-    assert found.rmse[3] == pytest.approx(noise_floor(near, sizes), rel=0.3)
+    assert found.rmse[3] == pytest.approx(deviation_floor(np.sqrt(near * (1 - near) / sizes)), rel=0.3)
     assert all(path.exists() for path in write_table("near-far", found, tmp_path))
 
 

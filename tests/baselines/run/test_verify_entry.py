@@ -7,7 +7,7 @@ from baselines import BASELINES, Estimator
 from baselines.run.predict import predict
 from baselines.run.verify_entry import Verification, verify_entry
 from submission import InvalidSubmission, UnusableInput, write_predictions
-from submission.datacv import write_answer
+from submission.predictions import write_answer
 
 
 @pytest.fixture

@@ -1,43 +1,42 @@
-"""A Python that has NumPy and pandas only, as the platforms' scoring hosts may; submissions of known error."""
+"""Submissions of known error, and what every host of an exported scorer does with them."""
 
-import importlib.util
-import os
+import json
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from exports import Bare
 
 from submission import Competition, write_predictions
 from submission.solution import solution_of
 
-NEEDED = ("numpy", "numpy.libs", "pandas", "pandas.libs", "dateutil", "pytz", "six.py", "tzdata")
-"""What pip installs for `numpy` and `pandas`."""
+Scored = tuple[int, str, dict[str, float] | None]
+"""Exit code, what was printed, and the scores."""
 
 
-@pytest.fixture(scope="session")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Bare:
-    """Run Python without anything installed but NumPy and pandas."""
-    site = tmp_path_factory.mktemp("site")
-    spec = importlib.util.find_spec("numpy")
-    assert spec is not None
-    assert spec.origin is not None
-    installed = Path(spec.origin).parents[1]
-    for name in NEEDED:
-        if (installed / name).exists():
-            (site / name).symlink_to(installed / name)
-    environment = {"PYTHONPATH": str(site), "PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1"}
+@pytest.fixture
+def scored(tmp_path: Path) -> Callable[[Path, Path, Mapping[str, bytes]], Scored]:
+    """Score files as a platform does, by a program and labels, in a Python of nothing but its own library."""
 
-    def run(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-S", *map(str, arguments)],
-            cwd=cwd,
-            env=environment,
+    def run(program: Path, labels: Path, files: Mapping[str, bytes]) -> Scored:
+        folder = tmp_path / f"app{len([*tmp_path.glob('app*')])}"
+        for name, data in files.items():
+            (folder / "input/res" / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "input/res" / name).write_bytes(data)
+        (folder / "output").mkdir()
+        (folder / "input/ref").symlink_to(labels)
+        done = subprocess.run(
+            [sys.executable, "-S", "-I", "score.py", folder / "input", folder / "output"],
+            cwd=program,
             capture_output=True,
             text=True,
             check=False,
         )
+        scores = folder / "output/scores.json"
+        assert {path.name for path in (folder / "output").iterdir()} <= {"scores.json"}
+        found = json.loads(scores.read_text()) if scores.exists() else None
+        return done.returncode, done.stdout + done.stderr, found
 
     return run
 

@@ -1,28 +1,23 @@
-"""The bundle keeps the rules of Codabench's unpacker, and its program gives the kit's number where it runs."""
+"""The bundle keeps the rules of Codabench's unpacker, and hides the labels."""
 
-import json
-import math
 import zipfile
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 import yaml
-from exports import START, Bare
+from exports import START
+from rules import with_fields
 
 from leaderboard.export import export
-from submission import Competition, score_submission
-from submission.datacv import write_answer
-from submission.files import write_text
+from submission import Competition
 from submission.solution import solution_of
 
 RULES = {
     *("Add", "Add_And_Delete", "Add_And_Delete_Multiple"),
     *("Force_Last", "Force_Latest_Multiple", "Force_Best"),
 }
-PHASE = pytest.mark.parametrize(("task", "part"), [(0, "public"), (1, "private")])
 
 
 @pytest.fixture
@@ -78,7 +73,9 @@ def test_phases_follow_each_other(bundle: Path) -> None:
 def test_the_competitions_limits_and_deadline_are_the_phases(
     competition: Competition, tmp_path: Path
 ) -> None:
-    limited = replace(competition, daily_limit=3, total_limit=40, deadline=START + timedelta(days=9, hours=5))
+    limited = with_fields(
+        competition, daily_limit=3, total_limit=40, deadline=START + timedelta(days=9, hours=5)
+    )
     limited.save()
     public, final = described(unpacked(limited, tmp_path))["phases"]
     assert (public["max_submissions_per_day"], public["max_submissions"]) == (3, 40)
@@ -96,7 +93,7 @@ def test_the_leaderboard_sorts_the_smallest_error_first(bundle: Path) -> None:
 
 @pytest.mark.parametrize("name", ['a "quoted": name # {{ 7 }}', "Ünïcode 🎈 名", "- yes", "{x: [1"])
 def test_any_name_of_a_competition_is_a_title(competition: Competition, tmp_path: Path, name: str) -> None:
-    named = replace(competition, name=name)
+    named = with_fields(competition, name=name)
     named.save()
     assert described(unpacked(named, tmp_path))["title"] == name
 
@@ -142,108 +139,3 @@ def test_hidden_labels_are_in_the_reference_data_alone(
     assert holding == {("reference_public", "Public"), ("reference_final", "Private")}
     public = {path.name for path in (tmp_path / "participants").iterdir()}
     assert public == {competition.root.name}
-
-
-def run(bare: Bare, bundle: Path, task: int, submitted: dict[str, bytes], folder: Path) -> Any:
-    """Score as Codabench does: (exit code, what was printed, scores or None)."""
-    found = described(bundle)["tasks"][task]
-    for name, data in submitted.items():
-        (folder / "input/res" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "input/res" / name).write_bytes(data)
-    (folder / "output").mkdir()
-    (folder / "input/ref").symlink_to(bundle / found["reference_data"])
-    program = bundle / found["scoring_program"]
-    done = bare("score.py", folder / "input", folder / "output", cwd=program)
-    scores = folder / "output/scores.json"
-    assert {path.name for path in (folder / "output").iterdir()} <= {"scores.json"}
-    return (
-        done.returncode,
-        done.stdout + done.stderr,
-        json.loads(scores.read_text()) if scores.exists() else None,
-    )
-
-
-def test_the_bare_python_is_bare(bare: Bare, tmp_path: Path) -> None:
-    done = bare("-c", "import numpy, pandas\nimport jinja2", cwd=tmp_path)
-    assert "No module named 'jinja2'" in done.stderr
-
-
-@PHASE
-def test_the_number_is_the_kits_and_the_order_the_right_one(
-    competition: Competition, ranked: dict[str, Path], bare: Bare, tmp_path: Path, task: int, part: str
-) -> None:
-    fine = replace(competition, decimals=9)
-    fine.save()
-    bundle = unpacked(fine, tmp_path)
-    column = described(bundle)["leaderboards"][0]["columns"][0]
-    shown = {}
-    for name, path in ranked.items():
-        files = {"mine.csv": path.read_bytes(), "metadata": b"exitCode: 0\n"}
-        code, _, scores = run(bare, bundle, task, files, tmp_path / name)
-        assert code == 0
-        assert list(scores) == [column["key"]]
-        assert math.isfinite(scores["rmse"])
-        expected = getattr(score_submission(fine, path), part).rmse
-        assert abs(scores["rmse"] - round(expected, 9)) <= 1e-12
-        shown[name] = scores["rmse"]
-    board = sorted(shown, key=lambda name: shown[name], reverse=column["sorting"] != "asc")
-    assert board == ["oracle", "baseline", "constant"]
-
-
-def test_scores_are_rounded_as_the_competition_says(
-    competition: Competition, bundle: Path, ranked: dict[str, Path], bare: Bare, tmp_path: Path
-) -> None:
-    """Full precision would give away the labels in as many submissions as there are."""
-    files = {"baseline.csv": ranked["baseline"].read_bytes()}
-    assert run(bare, bundle, 0, files, tmp_path / "app") == (0, "rmse: 5.31\n", {"rmse": 5.31})
-
-
-def test_an_answer_without_ids_is_taken(
-    competition: Competition, bundle: Path, ranked: dict[str, Path], bare: Bare, tmp_path: Path
-) -> None:
-    write_answer(tmp_path / "answer.txt", dict.fromkeys(competition.ids("test"), 0.5))
-    files = {
-        "answer.txt": (tmp_path / "answer.txt").read_bytes(),
-        "__MACOSX/._answer.txt": b"x",
-        ".DS_Store": b"",
-    }
-    _, _, scores = run(bare, bundle, 0, files, tmp_path / "app")
-    assert scores["rmse"] == round(score_submission(competition, ranked["constant"]).public.rmse, 2)
-
-
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({"a.csv": b"id,prediction\n"}, "a.csv is not a valid submission: 8 problems"),
-        ({"metadata": b""}, "it must hold one file of predictions, but holds nothing"),
-        ({"a.csv": b"", "b.csv": b""}, "but holds 'a.csv', 'b.csv'"),
-        ({"folder/a.csv": b""}, "'folder' is not a regular file"),
-    ],
-)
-def test_what_is_no_submission_gets_no_score(
-    bundle: Path, bare: Bare, tmp_path: Path, files: dict[str, bytes], message: str
-) -> None:
-    code, printed, scores = run(bare, bundle, 0, files, tmp_path / "app")
-    assert (code, scores) == (1, None)
-    assert message in printed
-    assert "Traceback" not in printed
-
-
-def test_a_link_to_the_solution_is_not_followed(bundle: Path, bare: Bare, tmp_path: Path) -> None:
-    (tmp_path / "app/input/res").mkdir(parents=True)
-    (tmp_path / "app/input/res/mine.csv").symlink_to("../ref/targets.csv")
-    code, printed, scores = run(bare, bundle, 0, {}, tmp_path / "app")
-    assert (code, scores) == (1, None)
-    assert "'mine.csv' is not a regular file" in printed
-
-
-def test_the_platforms_own_faults_tell_no_label(
-    bundle: Path, ranked: dict[str, Path], bare: Bare, tmp_path: Path
-) -> None:
-    solution = bundle / "reference_public/targets.csv"
-    write_text(solution, solution.read_text().replace("0.9", "0.91"))
-    files = {"a.csv": ranked["constant"].read_bytes()}
-    told = "the scoring program failed ({}): tell the organizers\n"
-    assert run(bare, bundle, 0, files, tmp_path / "app") == (2, told.format("ValueError"), None)
-    (bundle / "reference_public/sha256sums").unlink()
-    assert run(bare, bundle, 0, files, tmp_path / "again") == (2, told.format("FileNotFoundError"), None)

@@ -2,16 +2,16 @@
 
 import stat
 import zipfile
-from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from exports import START
-from rules import with_rules
+from rules import with_fields
 
-from leaderboard.export import PLATFORMS, export
-from submission import Competition, UnusableInput, pack
+from leaderboard.export import LIMITS_NOT_KEPT, PLATFORMS, export
+from submission import Competition, UnusableInput, validate
+from submission.pack import write_archive
 
 PLATFORM = pytest.mark.parametrize("platform", PLATFORMS)
 
@@ -80,15 +80,8 @@ def test_the_readme_says_what_is_secret(competition: Competition, tmp_path: Path
         assert "holds hidden labels: keep it to yourself" in text
 
 
-def test_the_readme_says_that_a_platform_tells_every_score(competition: Competition, tmp_path: Path) -> None:
-    for feedback, said in (("rounded", 0), ("guarded", 1)):
-        export(with_rules(competition, feedback=feedback), "kaggle", tmp_path / feedback, START)
-        text = (tmp_path / feedback / "README.md").read_text(encoding="utf-8")
-        assert text.count("`--feedback guarded` applies to `unseen score` only") == said
-
-
 def test_a_start_after_the_deadline_is_refused(competition: Competition, tmp_path: Path) -> None:
-    closing = replace(competition, deadline=START + timedelta(days=3))
+    closing = with_fields(competition, deadline=START + timedelta(days=3))
     closing.save()
     with pytest.raises(
         UnusableInput, match="--start 2027-01-04 is not before the deadline, 2027-01-04 00:00:00"
@@ -96,17 +89,20 @@ def test_a_start_after_the_deadline_is_refused(competition: Competition, tmp_pat
         export(closing, "codabench", tmp_path / "out", START + timedelta(days=3))
 
 
-def test_a_deadline_at_the_end_of_all_dates_leaves_no_final_phase(
-    competition: Competition, tmp_path: Path
-) -> None:
-    last = datetime.max.replace(microsecond=0, tzinfo=timezone.utc)
-    replace(competition, deadline=last).save()
-    with pytest.raises(UnusableInput, match="a final phase after the year 9999 has no date"):
-        export(Competition.open(competition.root), "codabench", tmp_path / "out", START)
+def test_datacvs_sample_and_the_order_of_its_lines(competition: Competition, tmp_path: Path) -> None:
+    out = export(competition, "datacv", tmp_path / "out", START) / "participants"
+    lines = (out / "order.csv").read_text().splitlines()
+    assert lines == ["line,id", *(f"{n},{name}" for n, name in enumerate(competition.ids("test"), 1))]
+    assert set(validate(competition, out / "answer.txt").values()) == {0.5}
+
+
+@PLATFORM
+def test_limits_that_a_platform_does_not_keep_are_named(platform: str) -> None:
+    assert any("limit" in sentence or "team" in sentence for sentence in LIMITS_NOT_KEPT[platform])
 
 
 def test_the_participants_archive_is_the_packs(competition: Competition, tmp_path: Path) -> None:
-    packed = pack(competition, tmp_path / "packed.zip").read_bytes()
+    packed = write_archive(competition, tmp_path / "packed.zip").read_bytes()
     out = export(competition, "kaggle", tmp_path / "out", START)
     assert (out / "data/participants.zip").read_bytes() == packed
 

@@ -1,122 +1,104 @@
-"""Every way in which a label could be told is found, graded and named; a fresh build has none but being practice."""
+"""Every way in which a label could be revealed, and every accident of a ranking, is found, graded and named."""
 
 import json
 import os
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 from audits import unguessable
+from rules import with_fields, with_rules
 
-from starter.competition.accuracy import ClassifierSubject
-from starter.competition.audit import alike_neighbours, audit
-from starter.competition.sets import PublicSets
+from starter.competition.audit import (
+    ACCIDENTS,
+    audit,
+    near_chance,
+    rank_warnings,
+    shared_patches,
+    telling_statistics,
+)
 from starter.images.arrays import read_npz, write_npz
 from starter.images.imageset import ImageSet
-from starter.observing.cache import keep_elsewhere
-from submission import Competition, UnusableInput, write_solution
+from starter.observing.cache import place_cache
+from starter.sets.mix import Mix
+from starter.tracks.sets import PublicSets
+from submission import Competition, UnusableInput, write_predictions, write_solution
 from submission.files import sha256
-from submission.solution import solution_of
-
-
-@pytest.fixture
-def contest(contest):
-    """A copy whose test seed is none to guess."""
-    unguessable(contest.root)
-    return contest
-
+from submission.scoring import read_targets
+from submission.solution import SolutionRow, solution_of
 
 PRACTICE = "practice: the test images are public, so that labels can be looked up"
 
 
-def told(competition):
-    """The findings but for that of every practice competition, as "grade: text" with the folder cut off."""
-    found = [f"{each.grade}: {each.text}".replace(f"{competition.root}/", "") for each in audit(competition)]
-    return [line for line in found if PRACTICE not in line]
+@pytest.fixture
+def contest(contest):
+    """A copy whose test seed cannot be guessed."""
+    unguessable(contest.root)
+    return contest
+
+
+@pytest.fixture
+def mixes(ood_contest):
+    """The same of the OOD track."""
+    unguessable(ood_contest.root)
+    return ood_contest
+
+
+def leaks(competition):
+    """The findings on leaks, as "grade: text" with the folder cut off, without that of every practice competition."""
+    ranks = {finding.text for finding in rank_warnings(competition)}
+    found = [each for each in audit(competition) if each.text not in {PRACTICE, *ranks}]
+    return [f"{each.grade}: {each.text}".replace(f"{competition.root}/", "") for each in found]
 
 
 def saved(competition, **changes):
     """The competition with other fields, as a build would have written it."""
-    changed = replace(competition, **changes)
+    changed = with_fields(competition, **changes)
     files = {file: sha256(changed.public / file) for file in changed.files}
-    replace(changed, files=files).save()
+    with_fields(changed, files=files).save()
     return Competition.open(competition.root)
 
 
 def with_images(competition, name, images):
-    """The competition whose test set `name` shows other images."""
-    write_npz(competition.public / f"test/{name}.npz", ImageSet(name, images))
-    sizes = {**competition.sizes, "test": {**competition.sizes["test"], name: len(images)}}
-    return saved(competition, sizes=sizes)
+    """The competition with other images at the start of a test set."""
+    path = competition.public / f"test/{name}.npz"
+    write_npz(path, ImageSet(name, np.concatenate([images, read_npz(path).images[len(images) :]])))
+    return saved(competition)
 
 
-def renamed(competition, names):
-    """The competition whose test sets have other names, in the order of `names` {old: new}."""
-    rows = {row.set: row for row in solution_of(competition)}
-    (subject,) = competition.subjects
-    solution = [replace(rows[old], set=new, id=f"{subject}/{new}") for old, new in names.items()]
-    files = [file for file in competition.files if not file.startswith("test/")]
-    for old, new in names.items():
-        (competition.public / f"test/{old}.npz").rename(competition.public / f"test/~{new}.npz")
-    for new in names.values():
-        (competition.public / f"test/~{new}.npz").rename(competition.public / f"test/{new}.npz")
-        files.append(f"test/{new}.npz")
-    write_solution(competition.private / "solution.csv", solution)
-    sizes = {new: competition.sizes["test"][old] for old, new in names.items()}
-    return saved(
-        competition, sizes={**competition.sizes, "test": sizes}, files=dict.fromkeys(files, "0" * 64)
-    )
-
-
-def test_a_fresh_build_is_practice_and_nothing_worse(contest):
-    assert [(each.grade, each.text) for each in audit(contest)] == [("warning", PRACTICE)]
-
-
-def test_voided_sets_are_audited_too(contest):
+def test_a_fresh_build_is_practice_and_no_more(contest):
+    assert [each.text for each in audit(contest)][:1] == [PRACTICE]
     rows = solution_of(contest)
     write_solution(contest.private / "solution.csv", [replace(rows[0], usage="Ignored"), *rows[1:]])
-    assert told(saved(contest)) == []
+    assert leaks(saved(contest)) == [], "voided sets are audited too"
 
 
-def test_it_needs_the_organizers_copy(contest, tmp_path):
+def test_a_participants_copy_is_refused(contest, tmp_path):
     contest.private.rename(tmp_path / "away")
     with pytest.raises(UnusableInput, match="only the organizer"):
         audit(contest)
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o710])
-def test_an_open_private_folder(contest, mode):
-    contest.private.chmod(mode)
-    assert told(contest) == [f"error: private is open to others (mode {mode:04o}): chmod 700 private"]
-
-
-def test_an_open_cache_of_mixes(ood_contest, contest, tmp_path):
-    unguessable(ood_contest.root)
-    assert told(ood_contest) == []
-    (ood_contest.root / "cache").chmod(0o750)
-    assert told(ood_contest) == ["error: cache is open to others (mode 0750): chmod 700 cache"]
+def test_open_folders(contest, mixes, tmp_path):
+    contest.private.chmod(0o710)
     (contest.root / "cache").chmod(0o750)  # nothing hidden is in it
-    assert told(contest) == []
-    (ood_contest.root / "cache").rename(tmp_path / "away")
-    keep_elsewhere(ood_contest.root, str(tmp_path / "away"))
-    assert told(ood_contest) == [
-        f"error: {tmp_path}/away is open to others (mode 0750): chmod 700 {tmp_path}/away"
-    ]
+    assert leaks(contest) == ["error: private is open to others (mode 0710): chmod 700 private"]
+    (mixes.root / "cache").chmod(0o750)
+    assert any(line.startswith("error: cache is open") for line in leaks(mixes))
+    (mixes.root / "cache").rename(tmp_path / "away")
+    place_cache(mixes.root, str(tmp_path / "away"))
+    assert any(line.startswith(f"error: {tmp_path}/away is open") for line in leaks(mixes))
 
 
-def test_a_seed_that_can_be_guessed_and_a_missing_record(contest):
+def test_a_seed_that_can_be_guessed_and_a_damaged_record(contest):
     record = contest.private / "build.json"
     record.write_text(json.dumps({**json.loads(record.read_text()), "test_seed": 2**32 - 1}))
-    (found,) = told(contest)
-    assert (
-        found
-        == "error: the test seed is below 2^32 and can be guessed: build another folder without --test-seed"
-    )
-    record.write_text("{}")
-    with pytest.raises(UnusableInput, match=r"build\.json is damaged: restore it from a backup"):
+    (found,) = leaks(contest)
+    assert found.startswith("error: the test seed is below 2^32")
+    record.write_text("{")
+    with pytest.raises(UnusableInput, match=r"build\.json is damaged"):
         audit(contest)
-    record.unlink()
-    assert told(contest) == ["warning: private/build.json is missing: recipes and seeds were not looked for"]
 
 
 def as_csv(rows):
@@ -134,79 +116,46 @@ def as_answer(rows):
 @pytest.mark.parametrize("form", [as_csv, as_json, as_answer])
 def test_targets_of_test_sets_in_public(contest, form):
     (contest.public / "notes.txt").write_text(form(solution_of(contest)))
-    assert told(contest) == [
+    assert leaks(contest) == [
         "error: public/notes.txt holds hidden targets of test sets: remove it",
         "warning: public/notes.txt is not part of the competition: remove it",
     ]
 
 
-def test_predictions_and_samples_are_no_targets(contest):
-    rng = np.random.default_rng(0)
-    values = rng.random(12)
+def test_predictions_and_what_is_no_text_are_no_targets(contest):
+    values = np.random.default_rng(0).random(12)
     text = "".join(f"{name},{value}\n" for name, value in zip(contest.ids("test"), values, strict=True))
     (contest.public / "predictions.csv").write_text(text)
-    assert told(contest) == ["warning: public/predictions.csv is not part of the competition: remove it"]
+    os.mkfifo(contest.public / "fifo.txt")
+    assert leaks(contest) == ["warning: public/predictions.csv is not part of the competition: remove it"]
 
 
-def test_recipes_of_test_sets_and_their_sources_in_public(contest):
+def test_recipes_and_sources_of_test_sets_and_links_in_public(contest):
     record = contest.private / "build.json"
     document = json.loads(record.read_text())
     (contest.public / "test.jsonl").write_text(document["test"][3]["recipe"])
     document["settings"]["test_from"] = ["/data/sketches"]
     record.write_text(json.dumps(document))
     (contest.public / "notes.md").write_text("made of /data/sketches")
-    assert told(contest) == [
-        "error: public/test.jsonl holds a seed of the test sets: remove it",
-        "warning: public/notes.md is not part of the competition: remove it",
-        "warning: public/test.jsonl is not part of the competition: remove it",
-        "warning: public/notes.md says where test images come from (--test-from)",
-    ]
-
-
-def test_a_link_into_private(contest):
     (contest.public / "link.csv").symlink_to(contest.private / "solution.csv")
     (contest.public / "loop").symlink_to(contest.public / "loop")
-    assert told(contest) == ["error: public/link.csv leads into private: remove the link"]
+    found = leaks(contest)
+    for line in (
+        "error: public/test.jsonl holds a seed of the test sets: remove it",
+        "error: public/link.csv leads into private: remove the link",
+        "warning: public/notes.md says where test images come from (--test-from)",
+    ):
+        assert line in found
 
 
-def test_labels_beside_the_images_of_a_test_set(contest):
-    path = contest.public / "test/test_0002.npz"
-    write_npz(path, replace(read_npz(path), labels=np.zeros(60, np.int64)))
-    found = told(saved(contest))
-    assert found == ["error: public/test/test_0002.npz holds labels.npy besides the images: build again"]
-
-
-def test_telling_names(contest):
-    names = {name: name for name in contest.sets("test")}
-    names["test_0001"], names["test_0002"] = "hard", "NATURAL-7"
-    assert told(renamed(contest, names)) == [
-        "error: test set 'NATURAL-7': its name tells 'natural'",
-        "warning: test set 'hard': its name is not neutral, as test_0001 is",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("what", "key"), [("group", lambda row: row.group), ("target", lambda row: row.prediction)]
-)
-def test_a_telling_order(contest, what, key):
-    ordered = sorted(solution_of(contest), key=key)
-    names = {row.set: f"test_{number:04d}" for number, row in enumerate(ordered, start=1)}
-    assert told(renamed(contest, names)) == [
-        f"error: the order of the test sets tells their {what}: shuffle them, build again"
-    ]
-
-
-def test_telling_sizes(contest):
-    for row in solution_of(contest):
-        if row.group == "natural":
-            images = read_npz(contest.public / f"test/{row.set}.npz").images[:40]
-            contest = with_images(contest, row.set, images)
-    text = "the number of images tells which test sets are {}: use one size"
-    assert sorted(told(contest)) == sorted(
-        f"warning: {text.format(group)}"
-        for group in {row.group for row in solution_of(contest)}
-        if group == "natural"
-    )
+@pytest.mark.parametrize("what", ["group", "target"])
+def test_a_telling_order(contest, what):
+    rows = sorted(solution_of(contest), key=lambda row: row.group if what == "group" else row.prediction)
+    names = contest.sets("test")
+    ordered = [replace(row, set=name, id=f"tiny/{name}") for name, row in zip(names, rows, strict=True)]
+    write_solution(contest.private / "solution.csv", ordered)
+    (found,) = leaks(saved(contest))
+    assert found.startswith(f"error: the order of the test sets tells their {what}")
 
 
 @pytest.mark.parametrize(
@@ -214,54 +163,154 @@ def test_telling_sizes(contest):
     [(3, "practice", "warning"), (4, "practice", "error"), (1, "hidden", "error")],
 )
 def test_public_images_in_a_test_set(contest, count, visibility, grade):
-    images = read_npz(contest.public / "test/test_0005.npz").images.copy()
-    images[:count] = read_npz(contest.public / "reference.npz").images[:count]
-    changed = saved(with_images(contest, "test_0005", images), visibility=visibility)
-    assert told(changed) == [
-        f"{grade}: {count} of the 60 images of test set test_0005 stand in public/reference.npz, pixel for pixel: "
-        "take them out, build again"
-    ]
+    images = read_npz(contest.public / "reference.npz").images[:count]
+    (found,) = leaks(saved(with_images(contest, "test_0005", images), visibility=visibility))
+    assert found.startswith(
+        f"{grade}: {count} of the 60 images of test set test_0005 stand in public/reference"
+    )
 
 
 def test_images_of_one_colour_come_from_anywhere(contest):
-    images = read_npz(contest.public / "test/test_0005.npz").images.copy()
-    images[:9] = np.array([255, 0, 7], np.uint8)
-    write_npz(contest.public / "train_ref.npz", ImageSet("train_ref", images[:9]))
-    assert told(with_images(contest, "test_0005", images)) == []
+    images = np.broadcast_to(np.array([255, 0, 7], np.uint8), (9, 32, 32, 3)).copy()
+    write_npz(contest.public / "train_ref.npz", ImageSet("train_ref", images))
+    assert leaks(with_images(contest, "test_0005", images)) == []
 
 
-def test_images_in_the_order_of_their_classes(contest):
-    subject = ClassifierSubject.open(PublicSets(contest), "tiny", ())
-    observed = {each.set_name: each for each in subject.observations("test", progress=False)}
-    name = max(
-        observed, key=lambda name: -np.bincount(observed[name].predicted).max()
-    )  # of the most even classes
-    order = np.argsort(observed[name].predicted, kind="stable")
-    contest = with_images(contest, name, read_npz(contest.public / f"test/{name}.npz").images[order])
-    (found,) = told(contest)
-    assert found.startswith(f"error: test set {name}: its images stand in the order of classes (")
+def test_base_images_that_do_not_reach_are_named(contest):
+    record = contest.private / "build.json"
+    record.write_text(record.read_text().replace('"turn:0:50:', '"turn:100:50:'))
+    (found,) = leaks(contest)
+    assert found.startswith("warning: each base image stands in 3 of")
 
 
-def test_chance_alone_is_no_order():
-    rng = np.random.default_rng(0)
-    found = [alike_neighbours(rng.integers(10, size=500)) for _ in range(400)]
-    assert abs(np.mean(found)) < 0.2
-    assert 0.8 < np.std(found) < 1.2
-    assert alike_neighbours(np.zeros(9, np.int64)) == alike_neighbours(np.arange(2)) == 0
+def test_images_in_two_test_mixes_are_an_error(mixes):
+    first, second = mixes.sets("test")[:2]
+    found = leaks(with_images(mixes, second, read_npz(mixes.file(f"test/{first}.npz")).images[:5]))
+    (error,) = [line for line in found if line.startswith("error")]
+    assert error.startswith(
+        "error: 5 images of a mix and fewer, in 2 of 8 test mixes, stand in other test mixes"
+    )
 
 
-def test_a_leaderboard_that_does_not_say_practice(contest):
-    (contest.root / "leaderboard.html").write_text("<h1>Results</h1>")
-    assert told(contest) == [
-        "error: leaderboard.html does not say that this is practice: run `unseen leaderboard`"
+def is_ood(competition, name):
+    """True for the OOD images of a test mix, by the private record."""
+    tests = json.loads((competition.private / "build.json").read_text())["test"]
+    (mix,) = (mix for mix in (Mix.from_json(test["recipe"]) for test in tests) if mix.name == name)
+    return mix.rows(mix.ind, mix.ood)[1]
+
+
+def test_crops_of_one_photograph_in_two_mixes_are_named_and_only_these(mixes):
+    assert list(shared_patches(mixes)) == []
+    scene = np.random.default_rng(0).integers(256, size=(64, 64, 3), dtype=np.uint8)
+    for name, count in (("test_0001", 3), ("test_0002", 2)):
+        images = read_npz(mixes.file(f"test/{name}.npz")).images.copy()
+        for number, row in enumerate(np.flatnonzero(is_ood(mixes, name))[:count]):
+            images[row] = scene[number : number + 32, 3 * number : 3 * number + 32]
+        mixes = with_images(mixes, name, images)
+    assert [finding.text.split(" share")[0] for finding in shared_patches(mixes)] == [
+        "3 OOD images of test mix test_0001",
+        "2 OOD images of test mix test_0002",
     ]
-    from leaderboard import publish
-
-    publish(contest)
-    assert told(contest) == []
 
 
-def test_what_is_no_text_is_not_searched(contest):
-    (contest.public / "fifo.txt").unlink(missing_ok=True)
-    os.mkfifo(contest.public / "fifo.txt")
-    assert told(contest) == []
+def test_png_against_jpeg_is_told_by_statistics(mixes):
+    """All images are of one kind; the IND images were then compressed by JPEG."""
+    rng, sets = np.random.default_rng(0), mixes.sets("test")
+    images = {name: rng.integers(256, size=(80, 32, 32, 3), dtype=np.uint8) for name in sets}
+    images = {name: np.stack([cv2.GaussianBlur(each, (0, 0), 2) for each in images[name]]) for name in sets}
+    for name in sets:
+        mixes = with_images(mixes, name, images[name])
+    assert list(telling_statistics(mixes)) == []
+    for name in sets:
+        for row in np.flatnonzero(~is_ood(mixes, name)):
+            encoded = cv2.imencode(".jpg", images[name][row], (cv2.IMWRITE_JPEG_QUALITY, 85))[1]
+            images[name][row] = cv2.imdecode(encoded, cv2.IMREAD_COLOR)
+        mixes = with_images(mixes, name, images[name])
+    found = {finding.text.partition(" alone")[0]: finding.text for finding in telling_statistics(mixes)}
+    assert float(found["change by JPEG at quality 85"].partition("AUC ")[2][:5]) > 0.95
+
+
+# Accidents of rankings
+
+ROWS = 40
+
+
+@pytest.fixture
+def sensible(fields):
+    """Forty test sets of eight families and two sources, half of them public, one decimal."""
+    names = [f"test_{i:04d}" for i in range(ROWS)]
+    sizes = {**fields["sizes"], "test": dict.fromkeys(names, 400)}
+    competition = Competition(**{**fields, "sizes": sizes, "subjects": ("cnn",), "decimals": 1})
+    rows = [
+        SolutionRow(f"cnn/{name}", 0.2 + 0.6 * i / ROWS, ("Public", "Private")[i % 2], "cnn", name, "natural")
+        for i, name in enumerate(names)
+    ]
+    write_solution(competition.private / "solution.csv", rows)
+    tests = [
+        {"recipe": json.dumps({"name": name}), "family": f"f{i // 2 % 8}", "group": "natural"}
+        for i, name in enumerate(names)
+    ]
+    (competition.private / "build.json").write_text(json.dumps({"test": tests}))
+    for part in ("train", "val"):
+        targets = dict(zip(competition.ids(part), (0.3, 0.7), strict=True))
+        write_predictions(competition.public / part / "targets.csv", targets, column="target")
+    return saved(competition, files=dict.fromkeys(("train/targets.csv", "val/targets.csv"), "0" * 64))
+
+
+def accidents(competition):
+    """The warnings that need no classifier."""
+    return [text for check in ACCIDENTS for text in check(competition)]
+
+
+@pytest.mark.parametrize("error", [0.02, 0.18])
+def test_a_constant_within_the_noise_of_the_best_method(sensible, error):
+    targets = read_targets(sensible, "val")
+    folder = sensible.root / "validation"
+    write_predictions(folder / "constant.csv", dict.fromkeys(targets, 0.5))
+    write_predictions(folder / "atc.csv", {name: value + error for name, value in targets.items()})
+    found = accidents(sensible)
+    assert [text[:56] for text in found] == ["on the validation sets the best method, atc (18.0 points"] * (
+        error > 0.1
+    )
+
+
+def test_digits_that_the_public_rows_do_not_allow(sensible):
+    (found,) = accidents(with_rules(sensible, decimals=2))
+    assert "about 3.2 points" in found
+    assert found.endswith("build with --decimals 1")
+
+
+def test_one_source_and_few_families(sensible):
+    path = sensible.private / "build.json"
+    path.write_text(path.read_text().replace('"family": "f', '"family": "svhn", "x": "f'))
+    families, source = accidents(sensible)
+    assert "final ranks: 1, fewer than 6" in families
+    assert source.startswith("all 40 natural test sets come from one source, svhn")
+
+
+@pytest.mark.parametrize("track", ["competition", "ood_competition"])
+def test_truths_that_hardly_spread_and_few_rows(track, request):
+    competition = request.getfixturevalue(track)
+    rows = [
+        SolutionRow(
+            name, 0.5 + 0.01 * (i % 2), ("Public", "Private")[i % 2], name.split("/")[0], name[-9:], "seen"
+        )
+        for i, name in enumerate(competition.ids("test"))
+    ]
+    write_solution(competition.private / "solution.csv", rows)
+    competition.save()
+    found = accidents(competition)
+    assert "(they spread by 0.5 points" in found[0]
+    assert ("OOD sets (--ood)" in found[0]) == (track == "ood_competition")
+    if track == "competition":
+        assert found[1].startswith("public predictions: 4, fewer than 10")
+        assert "about 10 in place of 4" in found[1]
+
+
+def test_a_classifier_near_chance(contest):
+    assert list(near_chance(contest)) == []
+    reference = PublicSets(contest).reference
+    wrong = replace(reference, labels=(reference.labels + 1) % len(contest.classes))
+    write_npz(contest.public / "reference.npz", wrong)
+    (found,) = near_chance(saved(contest))
+    assert found.startswith("classifier tiny is right on ")

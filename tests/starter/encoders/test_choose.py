@@ -1,86 +1,82 @@
-"""Tests for `starter.encoders.choose`: an encoder by its name, file or function."""
+"""An encoder by its name, file or function; features are checked, and those of a pair have length one."""
 
 import numpy as np
 import pytest
 from encoders import hasty_encoder
 
-from starter.encoders import ImageFunction
-from starter.encoders.choose import is_own_code, load_encoder, load_image_encoder
+from starter.encoders import EncoderPair, ImageFunction
+from starter.encoders.choose import load_encoder, load_image_encoder
 from submission import UnusableInput
 
-
-def test_the_embedded_encoder_is_trained_once_and_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr("starter.encoders.embedded.train_encoder", lambda *_, **__: hasty_encoder())
-    monkeypatch.setattr("starter.encoders.embedded.IMAGES", 250)
-    first = load_encoder("embedded", tmp_path, progress=False)
-    monkeypatch.delattr("starter.encoders.embedded.train_encoder")
-
-    assert load_encoder("embedded", tmp_path, progress=False).name == first.name
-    assert [path.name for path in tmp_path.iterdir()] == ["encoder-0.safetensors"]
-    assert load_encoder(str(tmp_path / "encoder-0.safetensors"), tmp_path).name == first.name
-
-
-def test_a_function_of_ones_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_encoders.py").write_text(
-        "from starter.encoders import EncoderPair\n"
-        "def good():\n    return EncoderPair('mine', len, len)\n"
-        "def bad():\n    return 5\n"
-        "def worse():\n    raise OSError('no weights')\n"
-    )
-    assert load_encoder("my_encoders:good", tmp_path).name == "mine"
-    with pytest.raises(UnusableInput, match="what it returns has no name, which an encoder needs"):
-        load_encoder("my_encoders:bad", tmp_path)
-    with pytest.raises(UnusableInput, match="encoder my_encoders:worse fails: OSError: no weights"):
-        load_encoder("my_encoders:worse", tmp_path)
+PIXELS = np.random.default_rng(0).integers(1, 256, (3, 8, 8, 3)).astype(np.uint8)
 
 
 @pytest.mark.parametrize(
-    ("spec", "problem"),
+    ("load", "images", "file"),
     [
-        ("nowhere.safetensors", "nowhere.safetensors is no encoder of the kit"),
-        ("clip:ViT-B-32", "give clip:MODEL=WEIGHTS"),
-        ("no module:here", "'no module:here' is not module:function, as in my_clip:encoder"),
+        (load_encoder, "IMAGES", "encoder-0.safetensors"),
+        (load_image_encoder, "QUICK_IMAGES", "referee.safetensors"),
     ],
 )
-def test_what_cannot_be_an_encoder(spec, problem, tmp_path):
-    with pytest.raises(UnusableInput, match=problem):
-        load_encoder(spec, tmp_path)
+def test_the_embedded_encoder_is_trained_once_and_kept(load, images, file, tmp_path, monkeypatch):
+    monkeypatch.setattr("starter.encoders.two_tower.train_encoder", lambda *_, **__: hasty_encoder())
+    monkeypatch.setattr(f"starter.encoders.two_tower.{images}", 250)
+    first = load("embedded", tmp_path, progress=False)
+    monkeypatch.delattr("starter.encoders.two_tower.train_encoder")
+    assert load("embedded", tmp_path, progress=False).name == first.name
+    assert [path.name for path in tmp_path.iterdir()] == [file]
+    assert load(str(tmp_path / file), tmp_path).name == first.name
 
 
-def test_an_encoder_of_images_alone(tmp_path, monkeypatch):
+def test_functions_of_ones_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "own_images.py").write_text(
+    (tmp_path / "my_encoders.py").write_text(
         "from starter.encoders import EncoderPair, ImageFunction\n"
         "def images():\n    return ImageFunction('mine', lambda images: images.mean(axis=(1, 2)))\n"
         "def both():\n    return EncoderPair('both', lambda images: images.mean(axis=(1, 2)), len)\n"
+        "def bad():\n    return 5\n"
+        "def worse():\n    raise OSError('no weights')\n"
     )
-    pixels = np.arange(2 * 4 * 4 * 3, dtype=np.uint8).reshape(2, 4, 4, 3)
-    found = load_image_encoder("own_images:images", tmp_path)
-    np.testing.assert_allclose(found.encode_images(pixels), pixels.mean(axis=(1, 2)))
-    assert not hasattr(found, "encode_texts")
-    both = load_image_encoder("zero-shot:own_images:both", tmp_path)
+    alone = load_image_encoder("my_encoders:images", tmp_path)
+    np.testing.assert_allclose(alone.encode_images(PIXELS), PIXELS.mean(axis=(1, 2)))
+    assert not hasattr(alone, "encode_texts")
+    both = load_image_encoder("zero-shot:my_encoders:both", tmp_path)
     assert hasattr(both, "encode_texts")
-    np.testing.assert_allclose(np.linalg.norm(both.encode_images(pixels), axis=1), 1, rtol=1e-6)
-    with pytest.raises(
-        UnusableInput, match=r"must be \(2, d\), a row of numbers for each of 2 inputs, got \(3, 1\)"
+    np.testing.assert_allclose(np.linalg.norm(both.encode_images(PIXELS), axis=1), 1, rtol=1e-6)
+    assert load_encoder("my_encoders:both", tmp_path).name == "both"
+    for name, problem in (
+        ("bad", "no attribute 'name'"),
+        ("worse", "no weights"),
+        ("images", "encode_texts"),
     ):
-        ImageFunction("short", lambda images: np.zeros((3, 1))).encode_images(pixels)
-    with pytest.raises(UnusableInput, match="NaN or infinite"):
-        ImageFunction("nan", lambda images: np.full((2, 1), np.nan)).encode_images(pixels)
-    assert [is_own_code(spec) for spec in ("a.b:c", "zero-shot:a:b", "clip:a=b", "timm:a", "lite0")] == [
-        *(True, True, False, False, False)
-    ]
+        with pytest.raises(UnusableInput, match=problem):
+            load_encoder(f"my_encoders:{name}", tmp_path)
 
 
-def test_a_referees_embedded_encoder_is_trained_once_and_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr("starter.encoders.embedded.train_encoder", lambda *_, **__: hasty_encoder())
-    monkeypatch.setattr("starter.encoders.embedded.QUICK_IMAGES", 250)
-    first = load_image_encoder("embedded", tmp_path, progress=False)
-    monkeypatch.delattr("starter.encoders.embedded.train_encoder")
-    assert load_image_encoder("embedded", tmp_path, progress=False).name == first.name
-    assert load_image_encoder(str(tmp_path / "referee.safetensors"), tmp_path).name == first.name
-    with pytest.raises(
-        UnusableInput, match="there is no encoder 'nowhere': name lite0, embedded, torchvision:NAME"
+@pytest.mark.parametrize("load", [load_encoder, load_image_encoder])
+def test_what_cannot_be_an_encoder(load, tmp_path):
+    with pytest.raises(UnusableInput, match="nowhere"):
+        load("nowhere.safetensors", tmp_path)
+    with pytest.raises(UnusableInput, match="cannot be imported"):
+        load("no_such_module:here", tmp_path)
+
+
+def test_features_of_a_pair_have_length_one():
+    rng = np.random.default_rng(0)
+    images, texts = 5 * rng.standard_normal((3, 4)), rng.standard_normal((2, 4))
+    encoder = EncoderPair("mine", lambda _: images, lambda _: texts)
+    for found, given in ((encoder.encode_images(PIXELS), images), (encoder.encode_texts("ab"), texts)):
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, given / np.linalg.norm(given, axis=1, keepdims=True), atol=1e-6)
+
+
+@pytest.mark.parametrize("features", [np.ones((2, 4)), np.ones(3), np.ones((3, 0)), np.full((3, 4), np.nan)])
+def test_features_that_cannot_be_used_are_refused(features):
+    for encoder in (
+        ImageFunction("mine", lambda _: features),
+        EncoderPair("mine", lambda _: features, lambda _: features),
     ):
-        load_image_encoder("nowhere", tmp_path)
+        with pytest.raises(UnusableInput, match=r"mine: image features must be finite numbers \(3, d\)"):
+            encoder.encode_images(PIXELS)
+    with pytest.raises(UnusableInput, match="rows of zeros"):
+        EncoderPair("mine", np.zeros, lambda _: np.zeros((2, 4))).encode_texts("ab")

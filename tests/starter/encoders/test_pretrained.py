@@ -9,9 +9,10 @@ import torch
 from torch.nn.functional import interpolate
 from torchvision import models
 
+from starter.classifiers import Spec
 from starter.encoders.choose import load_image_encoder
 from starter.encoders.pretrained import SIZE, library_encoder, lite0
-from starter.observing.probe import fit_linear
+from starter.observing.referee import fit_linear
 from starter.sources.oodsets import CIFAR10
 from starter.sources.sources import load_images
 from submission import UnusableInput
@@ -57,7 +58,7 @@ def squeezed(tmp_path, monkeypatch):
 
 
 def test_a_network_of_torchvision_gives_what_its_last_layer_reads(squeezed):
-    encoder = library_encoder("torchvision:mobilenet_v3_small")
+    encoder = library_encoder(Spec.parse("torchvision:mobilenet_v3_small"))
     read = []
     squeezed.classifier[-1].register_forward_hook(lambda _, inputs, output: read.append(inputs[0]))
     mean, std = (torch.tensor(each).view(3, 1, 1) for each in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
@@ -70,18 +71,18 @@ def test_a_network_of_torchvision_gives_what_its_last_layer_reads(squeezed):
 def test_weights_may_be_in_a_file(squeezed, tmp_path):
     spec = "torchvision:mobilenet_v3_small"
     torch.save(squeezed.state_dict(), tmp_path / "mine.pt")
-    downloaded = library_encoder(spec)
-    assert library_encoder(f"{spec}={tmp_path / 'mine.pt'}").name == downloaded.name
+    downloaded = library_encoder(Spec.parse(spec))
+    assert library_encoder(Spec.parse(f"{spec}={tmp_path / 'mine.pt'}")).name == downloaded.name
     with pytest.raises(UnusableInput, match=r"mine\.pt does not fit torchvision:resnet18: it lacks body"):
-        library_encoder(f"torchvision:resnet18={tmp_path / 'mine.pt'}")
-    with pytest.raises(UnusableInput, match=r"weights nowhere\.pt: no such file"):
-        library_encoder(f"{spec}=nowhere.pt")
+        library_encoder(Spec.parse(f"torchvision:resnet18={tmp_path / 'mine.pt'}"))
+    with pytest.raises(UnusableInput, match="no such file"):
+        library_encoder(Spec.parse(f"{spec}=nowhere.pt"))
 
 
 @pytest.mark.parametrize("name", ["fcn_resnet50", "resnet19", ""])
 def test_what_torchvision_does_not_have(name):
     with pytest.raises(UnusableInput, match=f"torchvision:{name}: torchvision has no such classifier"):
-        library_encoder(f"torchvision:{name}")
+        library_encoder(Spec.parse(f"torchvision:{name}"))
 
 
 def test_weights_that_cannot_be_had_are_told(tmp_path, monkeypatch):
@@ -90,14 +91,14 @@ def test_weights_that_cannot_be_had_are_told(tmp_path, monkeypatch):
     with pytest.raises(
         UnusableInput, match="torchvision:resnet18: the library's weights cannot be downloaded"
     ):
-        library_encoder("torchvision:resnet18")
+        library_encoder(Spec.parse("torchvision:resnet18"))
 
 
 @pytest.mark.parametrize("name", ["resnet19", "hf-hub:somebody/model"])
 def test_what_timm_does_not_have(name):
     pytest.importorskip("timm", reason=LITE0)
     with pytest.raises(UnusableInput, match=f"timm:{name}: timm has no such network"):
-        library_encoder(f"timm:{name}")
+        library_encoder(Spec.parse(f"timm:{name}"))
 
 
 @pytest.mark.parametrize(

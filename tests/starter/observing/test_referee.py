@@ -1,4 +1,4 @@
-"""Referees: who is judged by which probe, what is kept, and what is told where something is wrong."""
+"""Referees: who is judged by which probe, what is kept, what is refused; and how probes are fitted."""
 
 from dataclasses import replace
 
@@ -6,15 +6,23 @@ import numpy as np
 import pytest
 import torch
 from safetensors.numpy import save
+from scipy.special import log_softmax, softmax
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from starter.encoders import ImageFunction
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache
 from starter.observing.observe import Observer, observe, read
 from starter.observing.referee import (
+    BINS,
+    STRENGTH,
     WHOLE,
     Probes,
     Referee,
+    calibrated,
+    calibration_error,
+    fit_linear,
     operation_blocks,
     packed_name,
     touched,
@@ -117,9 +125,7 @@ def test_probes_are_saved_and_loaded(tmp_path):
     again.save(path)
     assert path.read_bytes() == before
     assert probes(bias=np.zeros((5, 3), np.float32)).digest != first.digest
-    with pytest.raises(
-        UnusableInput, match="weights of another shape, for 3 classes, and the competition has 4"
-    ):
+    with pytest.raises(UnusableInput, match="3 classes, and the competition has 4"):
         Probes.load(path, 4)
     arrays = {"weight": first.weight, "bias": first.bias}
     texts = ("[" * 99_999, '{"spec": "", "encoder": "", "unseen": [[1e999, []]]}')
@@ -130,16 +136,16 @@ def test_probes_are_saved_and_loaded(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"bias": np.zeros((5, 4), np.float32)}, "weights of another shape"),
-        ({"weight": np.full((5, 3, 6), np.nan, np.float32)}, "not finite"),
-        ({"unseen": UNSEEN[1:]}, "weights of another shape"),
-        ({"unseen": UNSEEN[::-1]}, "has not seen all"),
+        {"bias": np.zeros((5, 4), np.float32)},
+        {"weight": np.full((5, 3, 6), np.nan, np.float32)},
+        {"unseen": UNSEEN[1:]},
+        {"unseen": UNSEEN[::-1]},
     ],
 )
-def test_refuses_probes_that_do_not_fit(changes, message):
-    with pytest.raises(ValueError, match=message):
+def test_refuses_probes_that_do_not_fit(changes):
+    with pytest.raises(ValueError, match="weights of another shape"):
         probes(**changes)
 
 
@@ -159,7 +165,7 @@ def test_what_is_packed_needs_no_encoder(tmp_path):
     ):
         bare.compute(made(), ("referee",))
     write_packed(packed, {packed_name("referee", looked): seen[:3]})
-    with pytest.raises(UnusableInput, match="what it holds of set 'train_0001' does not fit its 20 images"):
+    with pytest.raises(UnusableInput, match="does not fit set 'train_0001'"):
         referee(tmp_path, packed=packed).load("referee", looked)
     packed.write_bytes(b"nothing")
     with pytest.raises(UnusableInput, match="holds nothing that a referee saw"):
@@ -187,14 +193,10 @@ def test_features_are_encoded_once(tmp_path):
         return encode(images)
 
     looking = referee(tmp_path, encoder=lambda: ImageFunction("corner", counted))
-    found = looking.compute(made(), ("referee", "referee_features"))
-    for part in ("referee_features", "referee"):
-        looking.cache.store(part, looking.key(part, made()), found[part])
+    found = looking.see(made(), ("referee", "referee_features"))
     again = looking.compute(made(), ("referee",))
     np.testing.assert_array_equal(again["referee"]["logits"], found["referee"]["logits"])
     assert calls == [20]
-    assert looking.parts(("referee", "referee_features", "peers"), True) == ("referee", "referee_features")
-    assert looking.parts(("referee", "referee_features"), False) == ("referee",)
 
 
 def test_an_observation_holds_what_its_referees_say(tmp_path):
@@ -217,5 +219,64 @@ def test_an_observation_holds_what_its_referees_say(tmp_path):
     np.testing.assert_array_equal(seen.referee_features, np.float16(encode(made().render())))
     np.testing.assert_allclose(seen.referee.sum(axis=1), 1)
     assert read(made(), observer).referee is None
-    with pytest.raises(ValueError, match="observing `referee` needs a referee"):
-        read(made(), Observer(classifier, observer.cache), ("referee",))
+
+
+# Probes against scikit-learn's logistic regression, and calibration against a loop
+
+DRAWS = np.random.default_rng(0)
+LABELS = DRAWS.integers(4, size=600)
+CENTRES = DRAWS.normal(size=(4, 20))
+SCALES = np.geomspace(0.01, 100, 20)
+FEATURES = ((CENTRES[LABELS] + 2 * DRAWS.normal(size=(600, 20))) * SCALES + 5).astype(np.float32)
+
+
+def test_the_probe_is_logistic_regression_on_standardised_features():
+    weight, bias = fit_linear(FEATURES, LABELS, 4)
+    scaler = StandardScaler().fit(FEATURES)
+    model = LogisticRegression(C=STRENGTH, tol=1e-8, max_iter=5000).fit(scaler.transform(FEATURES), LABELS)
+    found = softmax(FEATURES @ weight.T + bias, axis=1)
+    np.testing.assert_allclose(found, model.predict_proba(scaler.transform(FEATURES)), atol=2e-3)
+
+
+def test_where_it_starts_and_how_often_it_is_fitted_changes_nothing():
+    cold = fit_linear(FEATURES, LABELS, 4)
+    np.testing.assert_array_equal(cold[0], fit_linear(FEATURES, LABELS, 4)[0])
+    warm = fit_linear(FEATURES, LABELS, 4, start=(cold[0] * 2, cold[1] - 1))
+    first, second = (softmax(FEATURES @ w.T + b, axis=1) for w, b in (cold, warm))
+    np.testing.assert_allclose(first, second, atol=2e-3)
+
+
+def test_a_feature_that_never_varies_and_a_class_without_an_image_do_no_harm():
+    rows = np.column_stack([FEATURES, np.full(600, 7, np.float32)])
+    weight, bias = fit_linear(rows, LABELS, 5)
+    judged = softmax(rows @ weight.T + bias, axis=1)
+    assert np.isfinite(judged).all()
+    assert judged[:, 4].max() < 0.01
+
+
+def test_calibration_finds_the_likeliest_temperature():
+    weight, bias = fit_linear(FEATURES, LABELS, 4)
+    sharp = calibrated((weight * 9, bias * 9), FEATURES, LABELS)
+    flat = calibrated((weight / 9, bias / 9), FEATURES, LABELS)
+    np.testing.assert_allclose(sharp[0], flat[0], rtol=1e-3)
+
+    def likelihood(scale):
+        logits = scale * (FEATURES @ sharp[0].T + sharp[1])
+        return log_softmax(logits, axis=1)[np.arange(600), LABELS].mean()
+
+    assert likelihood(1.0) > max(likelihood(0.9), likelihood(1.1))
+
+
+def test_the_calibration_error_is_that_of_a_loop():
+    probabilities = DRAWS.dirichlet(np.full(4, 0.5), size=300)
+    labels = DRAWS.integers(4, size=300)
+    expected = 0.0
+    for place in range(BINS):
+        rows = [i for i in range(300) if place <= BINS * probabilities[i].max() < place + 1]
+        right = [probabilities[i].argmax() == labels[i] for i in rows]
+        if rows:
+            expected += (
+                len(rows) / 300 * abs(np.mean(right) - np.mean([probabilities[i].max() for i in rows]))
+            )
+    assert calibration_error(probabilities, labels) == pytest.approx(expected, abs=1e-9)
+    assert calibration_error(np.eye(4)[labels], labels) == 0

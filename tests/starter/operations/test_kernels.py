@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from starter.operations.kernels import (
+    add_grain,
+    add_noise,
     add_slopes,
     blend_with_grey,
     blur,
@@ -15,7 +17,6 @@ from starter.operations.kernels import (
     scale_about,
     to_planes,
 )
-from starter.operations.noise import add_grain, add_noise
 
 IMAGES = arrays(np.uint8, st.tuples(st.integers(1, 3), st.just(3), st.integers(1, 9), st.integers(1, 9)))
 

@@ -1,7 +1,4 @@
-"""Recipes: their JSON, their checks, what they select, and that a set's bytes depend on nothing else.
-
-A file of recipes: what it gives back, and that every fault is named with its line.
-"""
+"""Recipes: their JSON and files, their checks, what they select, and that a set's bytes depend on nothing else."""
 
 import json
 from pathlib import Path
@@ -12,7 +9,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import starter.sets.recipe
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS
 from starter.sets.recipe import CHUNK, Recipe, Rows, draw_recipes, neighbours, read_recipes
@@ -72,15 +68,6 @@ def test_resampled_classes_follow_a_dirichlet_distribution() -> None:
         np.testing.assert_allclose(np.var(shares, axis=0), expected, rtol=0.25)
 
 
-def test_resampled_classes_are_not_ordered_by_class() -> None:
-    base = make_base(4000, 1)
-    recipe = Recipe("r", 1, (("resample_classes", {"n": 400, "concentration": 0.5}),))
-    labels = recipe.render(base).labels
-    assert labels is not None
-    common = labels == np.bincount(labels).argmax()
-    assert abs(common[:200].mean() - common[200:].mean()) < 0.15
-
-
 def test_among_draws_of_the_images_named() -> None:
     base, named = make_base(), np.array([3, 5, 8, 900, 1299])
     params = {"n": 4, "rows": Rows.packed(named)}
@@ -95,9 +82,9 @@ def test_among_draws_of_the_images_named() -> None:
 
 def test_among_names_what_is_wrong() -> None:
     rows = Rows.packed(np.arange(10, 20))
-    with pytest.raises(UnusableInput, match="'some' draws 11 of 10 images, the last of which is number 20"):
+    with pytest.raises(UnusableInput, match=r"'some' draws 11 .* has only 10 for it"):
         Recipe("some", 0, (("among", {"n": 11, "rows": rows}),)).indices(make_base())
-    with pytest.raises(UnusableInput, match="the last of which is number 20, and the base 'base' has 15"):
+    with pytest.raises(UnusableInput, match="'base' has only 0 for it"):
         Recipe("some", 0, (("among", {"n": 5, "rows": rows}),)).indices(make_base(15))
     for bad in ("", "AAAA", "a b", 7, "\u00e9"):
         with pytest.raises(UnusableInput, match="'rows' must be base64 of a bit for each image"):
@@ -222,60 +209,39 @@ def test_families_are_the_pixel_operations(ops: tuple, families: set[str]) -> No
     assert Recipe("r", 0, ops).families == families
 
 
+def line(ops: str = "[]", name: str = '"a"', seed: str = "1") -> str:
+    return f'{{"name": {name}, "seed": {seed}, "ops": {ops}}}'
+
+
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("text", "message"),
     [
-        ("{", "one line of JSON.*{"),
+        ("{", "one line of JSON"),
         ("[1]", "name, seed and ops"),
-        ('{"name": "a", "seed": 1}', "name, seed and ops"),
-        ('{"name": "a/b", "seed": 1, "ops": []}', "'a/b': name must be letters"),
-        ('{"name": "a", "seed": -1, "ops": []}', "'a': seed must be a non-negative integer, got -1"),
-        ('{"name": "a", "seed": true, "ops": []}', "seed must be"),
-        ('{"name": "a", "seed": 1, "ops": {}}', "ops must be a list"),
-        ('{"name": "a", "seed": 1, "ops": ["color"]}', "operation 1 must be a name and its params"),
-        (
-            '{"name": "a", "seed": 1, "ops": [["colour", {}]]}',
-            "unknown operation 'colour'; choose from sample, .*color",
-        ),
-        (
-            '{"name": "a", "seed": 1, "ops": [["color", {"x": 1}]]}',
-            "'x' is not a parameter of it \\(strength\\)",
-        ),
-        ('{"name": "a", "seed": 1, "ops": [["sample", {}]]}', "'sample': 'n' is missing"),
-        (
-            '{"name": "a", "seed": 1, "ops": [["sample", {"n": 0}]]}',
-            "'n' must be an integer of at least 1, got 0",
-        ),
-        ('{"name": "a", "seed": 1, "ops": [["sample", {"n": 2.0}]]}', "'n' must be an integer"),
-        (
-            '{"name": "a", "seed": 1, "ops": [["color", {}], ["sample", {"n": 2}]]}',
-            "operation 2: 'sample'.*first",
-        ),
-        (
-            '{"name": "a", "seed": 1, "ops": [["resample_classes", {"n": 2, "concentration": NaN}]]}',
-            "'concentration' must be a number of at least 0.001, got nan",
-        ),
-        (
-            '{"name": "a", "seed": 1, "ops": [["blur", {"strength": 1}]]}',
-            "'strength' is not a parameter of it",
-        ),
-        (
-            '{"name": "a", "seed": 1, "ops": [["rain", {"strength": 2}]]}',
-            "'strength' must be a number from 0 to 1",
-        ),
-        ('{"name": "a", "seed": 1, "ops": [["blur", {"x": 1}]]}', "'x' is not a parameter of it \\(none\\)"),
-        (
-            json.dumps({"name": "a", "seed": 1, "ops": [["blur", {}]] * 101}),
-            "at most 100 operations, got 101",
-        ),
-        (json.dumps({"name": "a" * 101, "seed": 1, "ops": []}), "name must be"),
-        ('{"name": "a", "seed": 1' + "0" * 5000 + ', "ops": []}', "not a recipe"),
         ("[" * 100_000, "not a recipe"),
+        ('{"name": "a", "seed": 1}', "name, seed and ops"),
+        (line(seed='1, "x": 2'), "other fields"),
+        (line(name='"a/b"'), "'a/b': name must be letters"),
+        (line(name=json.dumps("a" * 101)), "name must be"),
+        (line(seed="-1"), "seed must be a non-negative integer"),
+        (line(seed="true"), "seed must be"),
+        (line("{}"), "ops must be a list"),
+        (line(json.dumps([["blur", {}]] * 101)), "at most 100 operations"),
+        (line('["color"]'), "operation 1: it must be a name and its params"),
+        (line('[["colour", {}]]'), "unknown operation 'colour'; choose from sample, .*color"),
+        (line('[["color", {"x": 1}]]'), r"'x' is not a parameter of it \(strength\)"),
+        (line('[["blur", {"strength": 1}]]'), r"'strength' is not a parameter of it \(none\)"),
+        (line('[["rain", {"strength": 2}]]'), "'strength' must be a number from 0 to 1"),
+        (line('[["sample", {}]]'), "'n' is missing"),
+        (line('[["sample", {"n": 0}]]'), "'n' must be an integer of at least 1"),
+        (line('[["sample", {"n": 2.0}]]'), "'n' must be an integer"),
+        (line('[["color", {}], ["sample", {"n": 2}]]'), "operation 2: 'sample'.*first"),
+        (line('[["resample_classes", {"n": 2, "concentration": NaN}]]'), "'concentration' must be a number"),
     ],
 )
-def test_a_faulty_line_is_refused_by_what_is_wrong_with_it(line: str, message: str) -> None:
+def test_a_faulty_line_is_refused_by_what_is_wrong_with_it(text: str, message: str) -> None:
     with pytest.raises(UnusableInput, match=message):
-        Recipe.from_json(line)
+        Recipe.from_json(text)
 
 
 @settings(max_examples=100, deadline=None)
@@ -401,36 +367,17 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"{ONE}\n{{", r"mine.jsonl, line 2: not a recipe"),
-        (f"\n\n{ONE}\n{ONE}", r"mine.jsonl, line 4: the name 'one' stands in line 3 already"),
-        (
-            ONE.replace("rain", "reign"),
-            r"mine.jsonl, line 1: recipe 'one', operation 1: unknown operation 'reign'",
-        ),
-        (ONE.replace("{}", '{"strength": 7}'), r"line 1: .*'strength' must be a number from 0 to 1, got 7"),
-        ("[" * 100_000, r"line 1: not a recipe"),
-        ("", r"mine.jsonl: holds no recipe"),
-        (" \n\t\n", r"mine.jsonl: holds no recipe"),
+        (f"{ONE}\n{{", "line 2: not a recipe"),
+        (f"\n\n{ONE}\n{ONE}", "line 4: the name 'one' stands in line 3 already"),
+        (ONE.replace("rain", "reign"), "line 1: .*unknown operation 'reign'"),
+        (" \n\t\n", "holds no recipe"),
+        (None, "cannot be read"),
     ],
 )
-def test_a_fault_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+def test_a_fault_is_named_with_its_file_and_line(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "mine.jsonl"
-    path.write_text(text)
-    with pytest.raises(UnusableInput, match=message) as caught:
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UnusableInput, match=f"mine.jsonl.*{message}") as caught:
         read_recipes(path)
     assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 3000
-
-
-def test_what_is_no_readable_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UnusableInput, match=r"none.jsonl cannot be read: No such file"):
-        read_recipes(tmp_path / "none.jsonl")
-    with pytest.raises(UnusableInput, match="is not a file"):
-        read_recipes(tmp_path)
-    path = tmp_path / "mine.jsonl"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UnusableInput, match=r"mine.jsonl: not UTF-8 text"):
-        read_recipes(path)
-    monkeypatch.setattr(starter.sets.recipe, "MAX_BYTES", 2)
-    with pytest.raises(UnusableInput, match="more than 0 MiB"):
-        read_recipes(path)

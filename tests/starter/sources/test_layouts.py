@@ -204,7 +204,7 @@ def test_what_is_no_layout_has_no_sets(tmp_path, monkeypatch):
         (pixels()[..., :1], r"images must be \(n, h, w, 3\), got \(20, 4, 4, 1\)$"),
         (pixels()[:0], r"images must be \(n, h, w, 3\), got \(0, 4, 4, 3\)$"),
         (np.moveaxis(pixels(), 3, 1), r"got \(20, 3, 4, 4\); move the channels to the end"),
-        (np.array([None] * 20), r"new_data_001\.npy: .*holds Python objects"),
+        (np.array([None] * 20), r"new_data_001\.npy: .*Python objects"),
         (pixels(19), r"labels\.npy: labels \(20,\) for the 19 images of .*new_data_001\.npy"),
     ],
 )
@@ -218,15 +218,11 @@ def test_unfit_images_are_named(meta_train, array, message):
     ("array", "message"),
     [
         (LABELS.astype(float), "labels must be whole numbers, got float64"),
-        (LABELS > 3, "labels must be whole numbers, got bool"),
-        (LABELS.astype(str), "labels must be whole numbers, got <U"),
         (LABELS[:, None], r"labels \(20, 1\) for the 20 images of .*new_data_000\.npy"),
         (LABELS[:10], r"labels \(10,\) for the 20 images"),
         (LABELS[0], r"labels \(\) for the 20 images"),
         (np.where(LABELS == 0, 10, LABELS), r"label 10 of 10 classes \(airplane, automobile, .*truck\)"),
         (LABELS.astype(np.int64) - 1, "label -1 of 10 classes"),
-        (LABELS.astype(np.uint64) + np.uint64(2**64 - 10), "label 184467440737095516.. of 10 classes"),
-        (np.array([None] * 20), "holds Python objects"),
     ],
 )
 def test_unfit_labels_are_named(meta_train, array, message):

@@ -102,26 +102,12 @@ GOOD = {"images": np.zeros((40, 4, 4, 3), np.uint8), "labels": np.arange(40) % 2
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"images": np.zeros((40, 4, 4), np.uint8)}, r"images must be \(n, h, w, 3\)"),
-        ({"images": np.zeros((40, 4, 4, 3))}, "images must be a uint8 array, got float64"),
-        ({"images": np.zeros((0, 4, 4, 3), np.uint8), "labels": np.zeros(0, int)}, "images must be"),
-        ({"labels": np.zeros(40)}, "labels must be whole numbers, got float64"),
-        ({"labels": np.zeros(39, int)}, "40 images need labels"),
-        ({"labels": np.full(40, -1)}, "labels must be 0 or more, got -1"),
-        ({"labels": np.arange(40) % 2 * 2**33}, "label 8589934592 of 40 images"),
-        ({"labels": np.arange(40) % 2 * 40}, "label 40 of 40 images"),
-        ({"labels": np.full(40, 2**64 - 1, np.uint64)}, "got 18446744073709551615"),
+        ({"images": np.zeros((40, 4, 4, 3))}, "images must be uint8"),
+        ({"labels": np.zeros(39, int)}, "labels must be int64"),
         ({"labels": np.zeros(40, int)}, "two or more different classes are needed"),
+        ({"labels": np.arange(40) % 2 + 1}, "class '0' has too few images"),
         ({"classes": np.array(["cat"])}, "label 1 of 1 classes"),
-        ({"classes": np.array([1, 2])}, r"classes must be names \(k,\)"),
         ({"classes": np.array(["cat", "cat"])}, "two or more different classes"),
-        ({"classes": np.array(["cat", ""])}, "the class '' needs a printable name"),
-        ({"classes": np.array(["cat", "c\nat"])}, r"the class 'c\\nat' needs a printable name"),
-        (
-            {"classes": np.array(["cat", "c" * 201])},
-            "the class '" + "c" * 40 + r"'\.\.\. needs a printable name",
-        ),
-        ({"classes": np.zeros(100_001, "U1")}, r"classes must be names \(k,\), k at most 100,000"),
         ({"images": np.zeros((40, 8, 7, 3), np.uint8)}, "images of 7 x 8 pixels; 8 x 8 or more are needed"),
     ],
 )
@@ -131,19 +117,11 @@ def test_unfit_arrays_are_named(tmp_path: Path, change: dict[str, np.ndarray], m
         load_source(str(tmp_path / "x.npz"))
 
 
-def test_missing_array_is_named(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", images=GOOD["images"])
-    with pytest.raises(UnusableInput, match=r"x\.npz: no array 'labels'; there are images"):
-        load_source(str(tmp_path / "x.npz"))
-
-
 def test_wrong_names_and_paths_list_what_there_is() -> None:
     with pytest.raises(
         UnusableInput, match="cifar: no such file or folder; sources with a name are cifar10, glyphs"
     ):
         load_source("cifar")
-    with pytest.raises(UnusableInput, match="cannot be read"):
-        load_source("x" * 300)
 
 
 def test_unfit_trees_are_named(tmp_path: Path) -> None:
@@ -240,8 +218,6 @@ def test_limit_draws_by_seed(tmp_path: Path) -> None:
     assert drawn[0].digest == drawn[1].digest != drawn[2].digest
     assert {image.tobytes() for image in drawn[0].images} < {image.tobytes() for image in whole.images}
     assert load_images(tree, CLASSES, limit=40).digest == whole.digest
-    with pytest.raises(ValueError, match="limit must be 1 or more, got 0"):
-        load_images(tree, CLASSES, limit=0)
 
 
 def test_folders_below_the_classes_belong_to_them(tmp_path: Path) -> None:
@@ -287,47 +263,6 @@ def test_unknown_class_folder_lists_the_classes(tmp_path: Path) -> None:
         load_images(tree, CLASSES)
 
 
-LONG = "n" * 201
-
-
-@pytest.mark.parametrize("name", [" ", "c\nat", "\u202f", os.fsdecode(b"\xff")])
-def test_class_folders_need_names_that_can_be_printed(tmp_path: Path, name: str) -> None:
-    tree = write_tree(tmp_path / "x", {name: 20, "dog": 20})
-    with pytest.raises(
-        UnusableInput, match=r"/x: the class '.*' needs a printable name of 1 to 200"
-    ) as error:
-        load_source(str(tree))
-    assert str(error.value).isprintable()
-    with pytest.raises(UnusableInput, match="no class") as error:
-        load_images(tree, CLASSES)
-    assert str(error.value).isprintable()
-
-
-def test_names_have_at_most_200_characters(tmp_path: Path) -> None:
-    tree = write_tree(tmp_path / "x", {LONG: 20, "dog": 20})
-    for source in (tree, write_zip(tmp_path / "x.zip", tree)):
-        with pytest.raises(UnusableInput, match=r"the class 'n{40}'\.\.\. needs a printable name"):
-            load_source(str(source))
-    (tree / LONG).rename(tree / LONG[1:])
-    assert load_source(str(tree)).classes == ("dog", LONG[1:])
-
-
-@pytest.mark.parametrize("name", ["two\nlines", LONG, os.fsdecode(b"\xff"), " "])
-def test_sources_and_sets_need_names_too(tmp_path: Path, name: str) -> None:
-    tree = write_tree(tmp_path / "x" / name, {"cat": 20, "dog": 20})
-    np.savez(tmp_path / f"{name}.npz", **GOOD)
-    for path in (tree, tmp_path / f"{name}.npz"):
-        with pytest.raises(UnusableInput, match=r"the source '.*needs a printable name") as error:
-            load_source(str(path if name != " " else tree))
-        assert str(error.value).isprintable()
-        with pytest.raises(UnusableInput, match=r"the set '.*needs a printable name") as error:
-            load_images(path, CLASSES)
-        assert str(error.value).isprintable()
-    (listed,) = set_names(tmp_path / "x")
-    with pytest.raises(UnusableInput, match=r"the set '.*needs a printable name"):
-        load_images(listed, CLASSES)
-
-
 def test_messages_name_any_path_on_one_line(tmp_path: Path) -> None:
     folder = tmp_path / "two\nlines"
     trees = [write_tree(folder / "x", {"cat": 30, "dog": 3}), write_tree(folder / "y", {"cat": 30})]
@@ -342,14 +277,6 @@ def test_messages_name_any_path_on_one_line(tmp_path: Path) -> None:
 def test_the_working_folder_can_be_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(write_tree(tmp_path / "x", {"cat": 20, "dog": 20}))
     assert load_source(".").classes == ("cat", "dog")
-
-
-def test_pipes_are_no_sources(tmp_path: Path) -> None:
-    for name in ("x", "x.npz"):
-        os.mkfifo(tmp_path / name)
-        for load in (lambda path: load_source(str(path)), set_names, lambda path: load_images(path, CLASSES)):
-            with pytest.raises(UnusableInput, match=rf"{name}: not a regular file or folder"):
-                load(tmp_path / name)
 
 
 def test_small_images_are_no_source_but_can_be_enlarged(tmp_path: Path) -> None:
@@ -378,9 +305,6 @@ def test_npz_sets_follow_the_given_classes(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", **GOOD, classes=["dog", "cow"])
     with pytest.raises(UnusableInput, match=r"other\.npz: no class 'cow'; the classes are bird, cat, dog"):
         load_images(tmp_path / "other.npz", CLASSES)
-    np.savez(tmp_path / "huge.npz", images=GOOD["images"], labels=np.full(40, 2**33))
-    with pytest.raises(UnusableInput, match=r"huge\.npz: label 8589934592 of 3 classes"):
-        load_images(tmp_path / "huge.npz", CLASSES)
 
 
 def test_real_cifar10_is_split_as_designed() -> None:

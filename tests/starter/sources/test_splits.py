@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starter.images.imageset import ImageSet
-from starter.sources.splits import Splits, hold_out, split
+from starter.sources.splits import hold_out, split
 from submission.errors import UnusableInput
 
 PARTS = ("reference", "meta_base", "val_base", "test_base")
@@ -72,27 +72,6 @@ def test_hold_out_halves_every_class() -> None:
     assert np.bincount(train.labels).tolist() == [4, 5]
     assert np.bincount(test.labels).tolist() == [3, 5]
     assert sorted([*numbers(train), *numbers(test)]) == list(range(17))
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        (ImageSet("x", np.zeros((1, 2, 2, 3), np.uint8)), "val_base must be labelled"),
-        (numbered([0, 0, 1]), "val_base: label 2 of 2 classes"),
-        (numbered([1, 1], side=4), r"val_base: images \(4, 4, 3\), train \(2, 2, 3\)"),
-    ],
-)
-def test_splits_name_the_bad_part(bad: ImageSet, message: str) -> None:
-    good = numbered([1, 1])
-    with pytest.raises(ValueError, match=message):
-        Splits(classes(2), good, good, good, bad, good)
-
-
-@pytest.mark.parametrize("names", [("a",), ("a", "a")])
-def test_splits_want_two_different_classes(names: tuple[str, ...]) -> None:
-    good = numbered([1])
-    with pytest.raises(ValueError, match="two or more distinct names"):
-        Splits(names, good, good, good, good, good)
 
 
 def test_datacv_has_every_test_image_in_every_base() -> None:

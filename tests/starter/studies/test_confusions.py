@@ -6,11 +6,19 @@ import pytest
 from taxonomy import synset_id, write_class_zip, write_taxonomy
 
 from starter.classifiers import read_classifier
-from starter.meaning.manifest import ClassEntry
-from starter.meaning.similarity import path_similarity, wu_palmer
-from starter.meaning.wordnet import load_wordnet
-from starter.studies.confusions import predicted_graph, prediction_graph
-from starter.studies.figures import plot_graph, plot_similarities
+from starter.studies.confusions import (
+    graph_figure,
+    graph_study,
+    graph_text,
+    per_class,
+    per_prediction,
+    prediction_graph,
+    similarities_figure,
+    sizes,
+)
+from starter.wordnet.manifest import ClassEntry
+from starter.wordnet.similarity import path_similarity, wu_palmer
+from starter.wordnet.wordnet import load_wordnet
 from submission import UnusableInput
 
 
@@ -40,7 +48,7 @@ def graph(wordnet):
 
 
 def test_edges_count_images_and_carry_similarities(wordnet, graph):
-    edges = graph.edges.set_index(["true", "predicted"])
+    edges = graph.set_index(["true", "predicted"])
     assert edges["images"].to_dict() == {
         ("fox", "dog"): 6,
         ("fox", "truck"): 3,
@@ -55,67 +63,57 @@ def test_edges_count_images_and_carry_similarities(wordnet, graph):
     expected = (path_similarity(*pair) + wu_palmer(*pair)) / 2
     assert edges.loc[("fox", "dog"), "similarity"] == pytest.approx(expected[0, 0])
     assert edges.loc["griffin"]["similarity"].isna().all()
-    assert graph.nodes == 7
 
 
 def test_pruning_leaves_strong_edges_from_ood_classes_of_other_names(graph):
-    kept = set(zip(graph.pruned["true"], graph.pruned["predicted"], strict=True))
-    assert kept == {("fox", "dog"), ("fox", "truck"), ("griffin", "dog"), ("griffin", "ship")}
-    assert graph.sizes() == "full graph: 7 nodes, 7 edges; pruned: 5, 4"
+    left = graph[graph["kept"]]
+    assert set(zip(left["true"], left["predicted"], strict=True)) == {
+        ("fox", "dog"),
+        ("fox", "truck"),
+        ("griffin", "dog"),
+        ("griffin", "ship"),
+    }
+    assert sizes(graph) == "full graph: 7 nodes, 7 edges; pruned: 5, 4"
 
 
 def test_means_are_over_images(graph):
-    similarity = graph.edges.set_index(["true", "predicted"])["similarity"]
-    classes = graph.per_class().set_index("true")
+    similarity = graph.set_index(["true", "predicted"])["similarity"]
+    classes = per_class(graph).set_index("true")
     fox = (6 * similarity["fox", "dog"] + 3 * similarity["fox", "truck"] + similarity["fox", "ship"]) / 10
     assert classes.loc["fox", "similarity"] == pytest.approx(fox)
     assert classes.loc["fox", ["most", "most_share"]].tolist() == ["dog", 0.6]
     assert np.isnan(classes.loc["griffin", "similarity"])
-    first, *lines = graph.describe().split("\n")
-    assert first == graph.sizes()
+    first, *lines = graph_text(graph).split("\n")
+    assert first == sizes(graph)
     assert lines[1] == f"near: 1 classes, mean similarity {fox:.3f}, 60% of the images taken for one class"
     assert [line[:4].strip() for line in lines] == ["ID", "near", "far"]
-    predicted = graph.per_prediction().set_index("predicted")
+    predicted = per_prediction(graph).set_index("predicted")
     assert predicted["images"].to_dict() == {"dog": 7, "truck": 5, "ship": 2}
     assert predicted.loc["dog", "similarity"] == pytest.approx(similarity["fox", "dog"])
 
 
-def test_tables_and_pictures_are_written(graph, tmp_path):
-    tables = {path.stem: pd.read_csv(path) for path in graph.write(tmp_path)}
-    assert {name: len(table) for name, table in tables.items()} == {
-        "edges": 7,
-        "classes": 4,
-        "predictions": 3,
-    }
-    for draw in (plot_graph, plot_similarities):
-        path = draw(graph, tmp_path / f"{draw.__name__}.png")
-        assert path.read_bytes().startswith(b"\x89PNG")
+def test_figures_are_drawn_of_much_and_of_nothing(wordnet, graph):
+    few = prediction_graph(wordnet, OTHERS[1:2], KNOWN, LABELS[:2], PREDICTIONS[:2])
+    assert not few["kept"].any()
+    for each in (graph, few):
+        assert graph_figure(each).axes
+        assert similarities_figure(each).axes
 
 
-def test_pictures_of_nothing_are_drawn_too(wordnet, tmp_path):
-    graph = prediction_graph(wordnet, OTHERS[1:2], KNOWN, LABELS[:2], PREDICTIONS[:2])
-    assert len(graph.pruned) == 0
-    assert plot_graph(graph, tmp_path / "graph.png").exists()
-    assert plot_similarities(graph, tmp_path / "similarities.png").exists()
-
-
-def test_mistakes_are_told(wordnet, tmp_path):
-    with pytest.raises(UnusableInput, match=r"--least-share must lie in \[0, 1\], got 2"):
-        prediction_graph(wordnet, OTHERS, KNOWN, LABELS, PREDICTIONS, least_share=2)
-    stranger = [ClassEntry("zoo", "fox", "n99999999", None, None, "far")]
-    with pytest.raises(UnusableInput, match="zoo/fox: n99999999 is no noun synset"):
-        prediction_graph(wordnet, stranger, KNOWN, LABELS[:1], PREDICTIONS[:1])
-    with pytest.raises(
-        UnusableInput, match="'cifar10' and of another source are needed; the manifest has zoo"
-    ):
-        predicted_graph(wordnet, OTHERS, "cifar10", "small=x.safetensors", tmp_path)
+def test_a_manifest_needs_classes_of_two_sources(wordnet, tmp_path):
+    with pytest.raises(UnusableInput, match="zoo"):
+        graph_study(wordnet, OTHERS, "cifar10", "small=x.safetensors", tmp_path)
 
 
 def test_a_classifiers_own_predictions_make_the_graph(wordnet, tmp_path, weights):
     write_class_zip(tmp_path / "zoo.zip", ("fox", "poodle"), count=5)
     classifier = read_classifier(weights)
     known = [ClassEntry("digits", name, "", None, 0, "ID") for name in classifier.classes]
-    graph = predicted_graph(wordnet, [*known, *OTHERS[:2]], "digits", f"tiny={weights}", tmp_path)
-    assert graph.edges["images"].sum() == 10
-    assert set(graph.edges["true"]) == {"fox", "poodle"}
-    assert set(graph.edges["predicted"]) <= set(classifier.classes)
+    study = graph_study(wordnet, [*known, *OTHERS[:2]], "digits", f"tiny={weights}", tmp_path)
+    edges = study.tables["edges"]
+    assert edges["images"].sum() == 10
+    assert set(edges["true"]) == {"fox", "poodle"}
+    assert set(edges["predicted"]) <= set(classifier.classes)
+    names = {path.name for path in study.write(tmp_path / "out")}
+    assert names == {"edges.csv", "classes.csv", "predictions.csv", "graph.png", "similarities.png"}
+    assert len(pd.read_csv(tmp_path / "out/edges.csv")) == len(edges)

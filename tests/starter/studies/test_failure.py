@@ -1,12 +1,13 @@
 """Both labelings of the same scores, by hand and against scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from starter.detectors.metrics import auroc, detection_error, fpr
+from starter.detectors.metrics import auroc
 from starter.studies.failure import (
     ALL,
     TABLES,
@@ -16,7 +17,10 @@ from starter.studies.failure import (
     detection_table,
     differences_table,
     groups_table,
+    intercepts_table,
+    matched_table,
     misclassification_table,
+    nearest_distances,
     ranks_table,
     rejected_table,
 )
@@ -44,19 +48,6 @@ def test_more_ood_images_of_the_same_kind_change_nothing():
     assert many.new_class == pytest.approx(groups.new_class)
 
 
-def test_the_decomposition_of_new_class_detection():
-    groups = sample()
-    parts = groups.accuracy * groups.correct_ood + (1 - groups.accuracy) * groups.wrong_ood
-    assert groups.new_class == pytest.approx(parts)
-    assert groups.new_class == auroc(np.concatenate([groups.correct, groups.wrong]), groups.ood)
-
-
-def test_misclassification_is_about_ind_images_alone():
-    groups = sample()
-    expected = (f(groups.correct, groups.wrong) for f in (fpr, detection_error, auroc))
-    assert groups.misclassification == tuple(expected)
-
-
 def swept(kept, other):
     """FPR@95, detection error and AUROC in percent, by trying every score as the threshold."""
     tried = [((kept <= cut).mean(), (other <= cut).mean()) for cut in np.sort(np.concatenate([kept, other]))]
@@ -81,23 +72,6 @@ def test_the_tables_of_facets_by_trying_every_threshold():
     np.testing.assert_allclose(100 * missed.iloc[0], swept(clean[correct], clean[~correct]), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("fpr95", "error"),
-    [
-        (82.64, 43.82),
-        (74.19, 39.60),
-        (79.11, 42.05),
-        (82.24, 43.62),
-        (82.44, 43.72),
-        (74.01, 39.51),
-        (81.49, 43.25),
-    ],
-)
-def test_the_published_detection_errors_are_at_the_threshold_of_fpr95(fpr95, error):
-    """Rows FACETS T1 and T2 of table VI: (1 - TPR + FPR) / 2 with a TPR of 95 %."""
-    assert error == pytest.approx((5 + fpr95) / 2, abs=0.011)
-
-
 def test_rejected_correct_images_by_counting():
     groups = sample()
     cut = np.sort(groups.ood)[::-1][63]  # 64 of 80 are 80 %
@@ -119,16 +93,9 @@ def test_empty_groups_give_nan_where_nothing_is_told(correct, wrong, ood):
     groups = Groups.of([*correct, *wrong], np.repeat([True, False], [len(correct), len(wrong)]), ood)
     assert np.isnan(groups.failure) == (not correct or not (wrong or ood))
     assert np.isnan(groups.new_class) == (not (correct or wrong) or not ood)
-    assert np.isnan(groups.misclassification).all() == (not correct or not wrong)
+    assert np.isnan(groups.correct_wrong) == (not correct or not wrong)
     assert np.isnan(groups.rejected_correct) == (not correct or not ood)
     assert np.isnan(groups.accuracy) == (not (correct or wrong))
-
-
-def test_every_ind_image_is_right_or_wrong():
-    with pytest.raises(
-        ValueError, match=r"ind and correct must have one shape \(n,\), got \(2,\) and \(1,\)"
-    ):
-        Groups.of([0.0, 1.0], [True], [1.0])
 
 
 NUMBERS = np.random.default_rng(5)
@@ -179,16 +146,11 @@ def test_without_wrong_images_all_gain_is_from_correct_ones():
     assert found.wrong_ood.isna().all()
 
 
-def test_tables_of_single_numbers_are_those_of_the_groups():
-    groups = [
-        Groups.of(*DETECTORS["msp"].ind[kind], DETECTORS["msp"].ood["near"]) for kind in DETECTORS["msp"].ind
-    ]
-    rejected = rejected_table(DETECTORS)
-    near = rejected[(rejected.detector == "msp") & (rejected.ood == "near")]
-    assert near.rejected.tolist() == [each.rejected_correct for each in groups]
-    found = misclassification_table(DETECTORS)
-    assert len(found) == 4
-    assert tuple(found.iloc[1, 2:]) == groups[1].misclassification
+def test_the_table_of_rejected_images_is_that_of_the_groups():
+    msp = DETECTORS["msp"]
+    groups = [Groups.of(*msp.ind[kind], msp.ood["near"]) for kind in msp.ind]
+    found = rejected_table(DETECTORS).query("detector == 'msp' and ood == 'near'")
+    assert found.rejected.tolist() == [each.rejected_correct for each in groups]
 
 
 def test_intervals_tell_a_better_detector_from_the_same_one():
@@ -205,12 +167,6 @@ def test_intervals_tell_a_better_detector_from_the_same_one():
     assert told.low.item() > 0
 
 
-def test_differences_are_of_the_same_images():
-    other = Scored({"clean": (np.zeros(3), np.ones(3, bool))}, {"near": np.ones(2)})
-    with pytest.raises(ValueError, match="other has scores of other images than msp"):
-        differences_table({"msp": scored(), "other": other})
-
-
 def test_ranks_are_shares_of_ood_images_that_look_more_ood():
     ind = {"clean": (np.array([0.0, 1.0, 5.0]), np.array([True, True, False]))}
     found = ranks_table({"msp": Scored(ind, {"ood": np.array([1.0, 2.0, 3.0, 4.0])})}).set_index("group")
@@ -223,3 +179,60 @@ def test_ranks_are_shares_of_ood_images_that_look_more_ood():
 def test_no_table_needs_every_group(name):
     some = Scored({"clean": (np.array([0.0, 1.0]), np.array([True, True]))}, {"ood": np.array([2.0])})
     assert len(TABLES[name]({"msp": some, "energy": some})) > 0
+
+
+RNG = np.random.default_rng(5)
+
+
+def test_distances_are_to_the_nearest_direction():
+    features, reference = RNG.normal(size=(30, 6)), RNG.normal(size=(9, 6))
+    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (features, reference)]
+    naive = [min(np.linalg.norm(one - other) for other in unit[1]) for one in unit[0]]
+    np.testing.assert_allclose(nearest_distances(features.astype(np.float16), reference), naive, atol=2e-3)
+    assert nearest_distances(3 * reference, reference).max() < 1e-3
+    assert nearest_distances(np.zeros((2, 6)), reference) == pytest.approx([2**0.5] * 2)
+
+
+def test_each_subset_from_near_to_far_has_its_auroc():
+    distances = {"blur": RNG.random(203), "near": RNG.random(80)}
+    scores = {kind: RNG.normal(size=len(each)) + 2 * each for kind, each in distances.items()}
+    clean = RNG.normal(size=50)
+    msp = Scored(
+        {"clean": (clean, np.ones(50, bool)), "blur": (scores["blur"], np.ones(203, bool))},
+        {"near": scores["near"]},
+    )
+    found = matched_table({"msp": msp}, distances)
+    assert found.groupby("kind").size().to_dict() == {"near": 2, "blur": 5}
+    for kind, rows in (
+        ("near", np.argsort(distances["near"])[:40]),
+        ("blur", np.argsort(distances["blur"])[:41]),
+    ):
+        first = found[found.kind == kind].iloc[0]
+        assert first.auroc == auroc(clean, scores[kind][rows])
+        assert first.distance == pytest.approx(distances[kind][rows].mean())
+        assert found[found.kind == kind].distance.is_monotonic_increasing
+    many = Scored({"clean": (clean, np.ones(50, bool))}, {"far": RNG.normal(size=20_000)})
+    assert len(matched_table({"msp": many}, {"far": np.zeros(20_000)})) == 100
+
+
+def test_lines_are_least_squares_with_their_intervals():
+    x = RNG.random(30)
+    y = 0.6 + 0.3 * x + 0.02 * RNG.normal(size=30)
+    frame = pd.DataFrame({"detector": "msp", "kind": "near", "distance": x, "auroc": y})
+    flat = frame.assign(kind="far", auroc=0.9)
+    found = intercepts_table(pd.concat([frame, flat])).set_index("kind")
+    design = np.stack([np.ones(30), x], 1)
+    inverse = np.linalg.inv(design.T @ design)
+    coefficients = inverse @ design.T @ y
+    variance = np.square(y - design @ coefficients).sum() / 28 * inverse
+    near = found.loc["near"]
+    assert near[["intercept", "slope"]].tolist() == pytest.approx(coefficients)
+    assert near.slope_se == pytest.approx(np.sqrt(variance[1, 1]))
+    half = 2.0484071 * np.sqrt(variance[0, 0])  # the t distribution's 97.5 % quantile, 28 degrees of freedom
+    assert near[["intercept_low", "intercept_high"]].tolist() == pytest.approx(
+        [coefficients[0] - half, coefficients[0] + half]
+    )
+    assert near.level == pytest.approx(coefficients @ [1, x.mean()])
+    assert near.level_high - near.level_low < near.intercept_high - near.intercept_low
+    assert found.loc["far", ["level_low", "level_high"]].tolist() == pytest.approx([0.9, 0.9])
+    assert intercepts_table(frame[:2]).isna().to_numpy().sum() == 8

@@ -1,27 +1,37 @@
-"""A grid of a built competition: from its images to the page, on a small scale."""
+"""A grid of a built competition: its images, its cells and its files, on a small scale; degrees of sets."""
 
-from dataclasses import replace
-
+import cv2
 import numpy as np
 import pandas as pd
 import pytest
 from built import linked
-from laids import given_laid, random_laid
+from encoders import few_glyphs, hasty_encoder
+from laids import random_laid
 
 from starter.classifiers import read_classifier
-from starter.competition.mixes import MixSets
-from starter.detectors import DETECTORS
 from starter.detectors.metrics import auroc
-from starter.encoders import EncoderPair
-from starter.studies.grid import Asked, grid_images, run_grid, summary, write_grid
+from starter.encoders.two_tower import LENGTH
+from starter.images.imageset import ImageSet
+from starter.operations import GROUPS, OPERATIONS
+from starter.shift.grid import shift_degrees
+from starter.shift.laid import Laid
+from starter.sources.glyphs.digits import glyph_splits
+from starter.studies.grid import (
+    IND,
+    STRENGTHS,
+    Joined,
+    degree_table,
+    grid_images,
+    grid_study,
+    grid_text,
+    measured_sets,
+    shifted,
+)
+from starter.tracks.ood.observe import MixSets
+from starter.tracks.sets import PublicSets
 from submission import Competition, UnusableInput
 
 FEW = ("msp", "energy", "knn")
-
-
-@pytest.fixture(scope="module")
-def asked(ood_folder):
-    return Asked("tiny", FEW, str(ood_folder), images=700, levels=4)
 
 
 @pytest.fixture(scope="module")
@@ -31,131 +41,197 @@ def built(built, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run(built, asked):
-    return run_grid(built, given_laid, asked, progress=False)
+def arguments(ood_folder, tmp_path_factory):
+    laid = tmp_path_factory.mktemp("laid") / "laid.safetensors"
+    random_laid()[1].save(laid)
+    return {"encoder": "laids:encoder", "laid": str(laid), "ood": str(ood_folder), "progress": False}
 
 
-def test_no_id_image_stands_on_both_sides(built, asked):
-    ind, renderings = grid_images(MixSets(built), asked)
+@pytest.fixture(scope="module")
+def study(built, arguments):
+    return grid_study(built, **arguments, detectors=FEW, images=1000)
+
+
+def images_of(built, ood_folder, images=1000, only_ood=False, exclude=()):
+    return grid_images(MixSets(built), str(ood_folder), exclude, only_ood, "corruptions", images, 0)
+
+
+def test_no_id_image_stands_on_both_sides(built, ood_folder):
+    ind, renderings = images_of(built, ood_folder)
     (mine,) = [each for each in renderings if each.name == "ind_1"]
-    shown = set().union(*(set(part.base.hashes()) for part in mine.parts))
+    others = set().union(*(set(part.base.hashes()) for part in mine.parts))
     assert len(ind) == 2000
-    assert not set(ind.hashes()) & shown
+    assert not set(ind.hashes()) & others
     assert {each.name for each in renderings} >= {"a_1_1", "stix_1", "g_1"}
-    assert sum(map(len, renderings)) == pytest.approx(700, rel=0.15)
+    assert sum(map(len, renderings)) == pytest.approx(1000, rel=0.15)
 
 
-def test_ood_sets_alone_are_shifted(built, asked):
-    ind, renderings = grid_images(MixSets(built), replace(asked, only_ood=True, images=600))
+def test_ood_sets_alone_are_shifted(built, ood_folder):
+    ind, renderings = images_of(built, ood_folder, 600, only_ood=True)
     names = {each.name for each in renderings}
     assert len(ind) == 2000
     assert "a_1_1" in names
     assert not {"ind_1", "stix_1"} & names
     assert sum(map(len, renderings)) == pytest.approx(600, rel=0.15)
-
-
-def test_without_any_ood_set_nothing_is_shifted(built, asked, ood_folder):
-    nothing = replace(asked, only_ood=True, exclude=tuple(each.name for each in ood_folder.iterdir()))
+    every = [each.name for each in ood_folder.iterdir()]
     with pytest.raises(UnusableInput, match="no OOD set"):
-        grid_images(MixSets(built), nothing)
+        images_of(built, ood_folder, only_ood=True, exclude=every)
 
 
-def test_a_cell_is_what_its_images_score(built, run, asked):
+def test_a_cell_is_what_its_images_score(built, study, ood_folder):
     """Degrees, scores and AUROC of the largest cell anew, without the cache."""
-    sets = MixSets(built)
-    ind, renderings = grid_images(sets, asked)
+    ind, renderings = images_of(built, ood_folder)
     encoder, laid = random_laid()
     images = np.concatenate([each.render() for each in renderings])
-    known = encoder.encode_images(sets.train_ref.images) @ laid.matrix
+    known = encoder.encode_images(MixSets(built).train_ref.images) @ laid.matrix
     queries = encoder.encode_images(images) @ laid.matrix
-    cells = []
-    for part, ends in ((slice(8), run.shift.semantic_edges), (slice(8, None), run.shift.covariate_edges)):
+    edges, levels = study.tables["edges"], []
+    for part, axis in ((slice(8), "semantic"), (slice(8, None), "covariate")):
         near, far = (
             each[:, part] / np.linalg.norm(each[:, part], axis=1, keepdims=True) for each in (known, queries)
         )
-        cells.append(np.digitize(np.sort(1 - far @ near.T, axis=1)[:, 9], ends) - 1)
-    covariate, semantic = np.unravel_index(run.grid.counts.argmax(), run.grid.counts.shape)
-    rows = np.flatnonzero((cells[0] == semantic) & (cells[1] == covariate))
-    assert len(rows) == pytest.approx(run.grid.counts.max(), abs=1)
+        own = edges[edges.axis == axis]
+        ends = [*own.low, own.high.iloc[-1]]
+        levels.append(np.digitize(np.sort(1 - far @ near.T, axis=1)[:, 9], ends))
+    cells = study.tables["cells"].query("detector == 'msp'")
+    largest = cells.loc[cells.images.idxmax()]
+    rows = np.flatnonzero((levels[0] == largest.semantic) & (levels[1] == largest.covariate))
+    assert len(rows) == pytest.approx(largest.images, abs=1)
     classifier = read_classifier(built.file("classifiers/tiny.safetensors"), "tiny", "float32", "cpu")
     scores = [1 - classifier(part)[0].softmax(1).amax(1).numpy() for part in (ind.images, images[rows])]
-    assert run.grid.values["msp"]["auroc"][covariate, semantic] == pytest.approx(auroc(*scores), abs=0.01)
+    assert largest.auroc == pytest.approx(auroc(*scores), abs=0.02)
 
 
-@pytest.mark.slow
-def test_everything_is_written_and_shown(run, tmp_path):
-    page = write_grid(run, tmp_path).read_text()
-    for name in (
-        "cells.csv",
-        "curves.csv",
-        "edges.csv",
-        "trends.csv",
-        "counts.png",
-        "map_auroc.png",
-        "curve_fpr95.png",
-    ):
-        assert (tmp_path / name).stat().st_size
+def test_everything_is_written_and_shown(study, tmp_path):
+    names = {path.name for path in study.write(tmp_path)}
+    figures = {
+        f"{kind}_{metric}.png" for kind in ("map", "curve") for metric in ("auroc", "fpr95", "aupr-in")
+    }
+    tables = {"cells.csv", "curves.csv", "edges.csv", "trends.csv"}
+    assert (
+        names
+        == {path.name for path in tmp_path.iterdir()}
+        == {*figures, *tables, "counts.png", "report.html"}
+    )
     cells = pd.read_csv(tmp_path / "cells.csv")
-    assert len(cells) == len(FEW) * 16
+    assert len(cells) == len(FEW) * 64
     assert cells.loc[cells.images < 10, "auroc"].isna().all()
     assert cells.loc[cells.images >= 10, "auroc"].between(0, 1).all()
-    edges = pd.read_csv(tmp_path / "edges.csv")
-    assert edges[edges.axis == "semantic"].images.sum() == run.grid.counts.sum()
-    np.testing.assert_array_equal(edges[edges.axis == "covariate"].images, run.grid.counts.sum(axis=1))
-    trends = pd.read_csv(tmp_path / "trends.csv")
-    assert list(trends.metric.unique()) == ["auroc", "fpr95", "aupr-in"]
+    assert list(pd.read_csv(tmp_path / "trends.csv").metric.unique()) == ["auroc", "fpr95", "aupr-in"]
+    page = (tmp_path / "report.html").read_text()
     for word in (*FEW, "AUROC", "FPR@95", "AUPR-in", "projection", "N/A"):
         assert word in page
-    assert all(word in summary(run) for word in (*FEW, "semantic", "corr. fitted"))
+    assert all(word in grid_text(study.tables) for word in (*FEW, "semantic", "corr. fitted"))
 
 
-def test_names_are_escaped(run, tmp_path):
-    page = write_grid(replace(run, competition="<script>"), tmp_path).read_text()
-    assert "<script>" not in page
-    assert "&lt;script&gt;" in page
-
-
-def test_the_second_run_reads_the_cache(built, run, asked, monkeypatch):
+def test_the_second_run_reads_the_cache(built, study, arguments, monkeypatch):
     monkeypatch.setattr("starter.observing.observe.compute", None)
     monkeypatch.setattr("starter.shift.ruler.shift_degrees", None)
-    again = run_grid(built, given_laid, asked, progress=False)
-    np.testing.assert_array_equal(again.grid.counts, run.grid.counts)
+    again = grid_study(built, **arguments, detectors=FEW, images=1000)
+    pd.testing.assert_frame_equal(again.tables["cells"], study.tables["cells"])
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "word"),
     [
-        ({"classifier": "huge"}, "--classifier 'huge' is none of .*: tiny"),
-        ({"detectors": ("psm",)}, "--detector 'psm' is unknown; there are msp"),
-        ({"detectors": ("msp", "msp")}, "--detector msp is given twice"),
-        ({"images": 3}, "--images must be 100 to"),
-        ({"levels": 1}, "--levels must be 2 to"),
-        ({"least": 0}, "--least must be 1 to"),
-        ({"seed": -1}, "--seed must be 0 or more"),
-        ({"group": "z"}, "--group 'z' is unknown"),
+        ({"classifier": "huge"}, "huge.*tiny"),
+        ({"detectors": ("psm",)}, "psm.*msp"),
+        ({"group": "z"}, "z.*corruptions"),
         ({"ood": "nowhere"}, "nowhere"),
-        ({"exclude": ("zebra",)}, "--exclude zebra: no such OOD set"),
+        ({"exclude": ("zebra",)}, "zebra"),
+        ({"images": 3}, "too few"),
     ],
 )
-def test_mistakes_get_one_clear_line(built, changes, message):
-    with pytest.raises(UnusableInput, match=message) as found:
-        run_grid(
-            built,
-            given_laid,
-            Asked(**{"classifier": "tiny", "detectors": FEW, "images": 200, **changes}),
-            progress=False,
-        )
+def test_mistakes_get_one_clear_line(built, arguments, changes, word):
+    with pytest.raises(UnusableInput, match=word) as found:
+        grid_study(built, **{**arguments, "detectors": FEW, "images": 200, **changes})
     assert "\n" not in str(found.value)
 
 
-def test_an_encoder_that_tells_nothing_apart(built, asked):
-    _, laid = random_laid()
-    blind = EncoderPair("blind", lambda images: np.ones((len(images), 16)), lambda texts: np.ones((1, 16)))
-    with pytest.raises(
-        UnusableInput, match=r"encoder blind: all images have the same (semantic|covariate) degree"
-    ):
-        run_grid(built, lambda *_: (blind, laid), asked, progress=False)
+RNG = np.random.default_rng(0)
 
 
-def test_all_detectors_are_run_unless_some_are_named():
-    assert Asked("tiny").detectors == tuple(DETECTORS)
+def images(name, n=300):
+    return ImageSet(name, RNG.integers(256, size=(n, 8, 8, 3), dtype=np.uint8))
+
+
+@pytest.fixture(scope="module")
+def sets():
+    known = {IND: images(IND, 500), "faint": images("faint", 500)}
+    return known, {name: images(name) for name in ("a", "b_1", "b_2")}
+
+
+def test_shares_and_sizes(sets):
+    found = shifted(*sets, 4000, "corruptions", seed=0)
+    for name, share in {"ind": 500, "faint": 500, "a": 1000, "b_1": 1000, "b_2": 1000}.items():
+        size = sum(len(each) for each in found if each.name.startswith(f"{name}_"))
+        assert size == pytest.approx(share, rel=0.05)
+    alone = shifted(sets[0], {}, 4000, "corruptions", seed=0)
+    assert sum(map(len, alone)) == pytest.approx(4000, rel=0.05)
+    many = shifted({IND: sets[0][IND]}, {}, 12_000, "corruptions", seed=0)
+    assert [each.name for each in many] == ["ind_1", "ind_2", "ind_3", "ind_4"]
+    (few,) = shifted({"few": images("few", 5)}, {}, 400, "a", 0)
+    assert {len(part) for part in few.parts} == {5}
+
+
+def test_operations_are_of_the_group_at_growing_strength(sets):
+    for joined in shifted(*sets, 4000, "corruptions", seed=0):
+        steps = [part.recipe.pixel_ops for part in joined.parts]
+        assert sum(not each for each in steps) == (IND not in joined.name)
+        assert {name for each in steps for name, _ in each} <= set(GROUPS["corruptions"])
+        assert sum(map(len, steps)) % len(STRENGTHS) == 0
+    (joined,) = shifted({IND: sets[0][IND]}, {}, 2560, "default", seed=1)
+    for number, part in enumerate(joined.parts):
+        ((name, params),) = part.recipe.pixel_ops
+        if OPERATIONS[name].neutral:
+            assert params.get("strength", 1.0) == STRENGTHS[number % 4]
+
+
+def test_the_same_seed_gives_the_same_images(sets):
+    first, again, other = ([each.digest for each in shifted(*sets, 600, "a", seed)] for seed in (3, 3, 4))
+    assert first == again != other
+
+
+def test_joined_sets_are_their_parts(sets):
+    joined = shifted(*sets, 2000, "corruptions", seed=0)[0]
+    expected = np.concatenate([part.render() for part in joined.parts])
+    np.testing.assert_array_equal(joined.render(), expected)
+    chunks = np.concatenate([chunk.permute(0, 2, 3, 1).numpy() for chunk in joined.chunks()])
+    np.testing.assert_array_equal(chunks, expected)
+    assert len(joined) == len(expected)
+    assert Joined("other", joined.parts).digest == joined.digest != Joined("x", joined.parts[:-1]).digest
+
+
+def test_a_row_an_image():
+    images, encoder = few_glyphs().images, hasty_encoder()
+    laid = Laid(np.eye(LENGTH, dtype=np.float32), encoder.name)
+    sets = [("first", images[:4]), ("second", images[4:10])]
+    table = degree_table(encoder, laid, images[10:], sets)
+    assert table.columns.tolist() == ["set", "row", "semantic", "covariate"]
+    assert table["set"].tolist() == ["first"] * 4 + ["second"] * 6
+    assert table["row"].tolist() == [*range(4), *range(6)]
+    halves = (laid.decompose(encoder.encode_images(part)) for part in (images[:10], images[10:]))
+    expected = shift_degrees(*halves)
+    np.testing.assert_allclose(table[["semantic", "covariate"]].to_numpy().T, expected, atol=1e-5)
+
+
+def test_of_a_competition_validation_and_test_sets_are_measured(contest):
+    known, sets = measured_sets(contest.root, "glyphs", None, 0, 10)
+    found = dict(sets)
+
+    assert list(found) == [*contest.sets("val"), *contest.sets("test")]
+    assert {len(images) for images in found.values()} == {60}
+    assert (known == PublicSets(contest).train_ref.images).all()
+
+
+@pytest.mark.slow
+def test_of_a_folder_every_set(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        for number in range(3):
+            cv2.imwrite(str(tmp_path / name / f"{number}.png"), np.full((40, 40, 3), 90, np.uint8))
+
+    known, sets = measured_sets(tmp_path, "glyphs", None, 0, 2)
+
+    assert {name: images.shape for name, images in sets} == {"a": (2, 32, 32, 3), "b": (2, 32, 32, 3)}
+    assert (known == glyph_splits(0).train.images).all()

@@ -10,7 +10,15 @@ from starter.classifiers import use_network
 from starter.detectors import DETECTORS, Detector
 from starter.images.imageset import ImageSet
 from starter.sources.glyphs.digits import CLASSES, glyph_splits
-from starter.studies.sanity import SHIFTS, chosen, random_classifier, sanity, sanity_table, shown
+from starter.studies.sanity import (
+    OFFLINE,
+    SHIFTS,
+    Images,
+    random_classifier,
+    run_sanity,
+    sanity,
+    sanity_text,
+)
 from submission.errors import UnusableInput
 
 
@@ -31,13 +39,13 @@ class Infinite(Detector):
 @pytest.fixture(scope="module")
 def images():
     flat = np.full((70, 32, 32, 3), 128, np.uint8)
-    return shown(glyph_splits(0), {"flat": ImageSet("flat", flat)}, images=60)
+    return Images.of(glyph_splits(0), {"flat": ImageSet("flat", flat)}, images=60)
 
 
 @pytest.fixture(scope="module")
 def found(images):
-    chosen = {name: DETECTORS[name] for name in ("msp", "energy", "vim")}
-    detectors = {**chosen, "chance": Chance(), "infinite": Infinite()}
+    some = {name: DETECTORS[name] for name in ("msp", "energy", "vim")}
+    detectors = {**some, "chance": Chance(), "infinite": Infinite()}
     return sanity("small", CLASSES, images, detectors, initialisations=2, progress=False)
 
 
@@ -49,18 +57,9 @@ def test_what_is_shown(images):
 
 
 def test_detectors_by_name_and_without():
-    assert list(chosen(["vim", "odin"])) == ["vim", "odin"]
-    assert set(DETECTORS) - set(chosen([])) == {"odin", "ip_ts_mls", "rankfeat", "oodl"}
-    with pytest.raises(UnusableInput, match="no detector is called 'max'; there are msp, ts, odin"):
-        chosen(["max"])
-
-
-def test_sources_of_any_name_are_shown():
-    splits = glyph_splits(0)
-    parts = {
-        part: replace(getattr(splits, part), name="/a path/of images") for part in ("train", "test_base")
-    }
-    assert shown(replace(splits, **parts), {}, images=50).ind.name == "ind"
+    assert set(DETECTORS) - set(OFFLINE) == {"odin", "ip_ts_mls", "rankfeat", "oodl"}
+    with pytest.raises(UnusableInput, match="'max'; there are msp, ts, odin"):
+        run_sanity(["max"])
 
 
 def test_every_detector_set_and_initialisation_has_a_row(found):
@@ -68,14 +67,12 @@ def test_every_detector_set_and_initialisation_has_a_row(found):
     assert not found.duplicated(["detector", "set", "initialisation"]).any()
 
 
-def test_a_detector_of_nothing_passes_and_vim_does_not(found):
+def test_a_detector_of_nothing_passes(found):
     by_kind = found.groupby(["detector", "kind"])["auroc"].mean()
     np.testing.assert_allclose(by_kind["chance"], 0.5)
-    assert by_kind["vim", "noise"] > 0.7
-    assert by_kind["vim", "blur"] < 0.45
 
 
-def test_a_detector_without_finite_scores_is_told_as_nan(found):
+def test_a_detector_without_finite_scores_is_nan(found):
     assert found.loc[found.detector == "infinite", "auroc"].isna().all()
     assert found.loc[found.detector != "infinite", "auroc"].between(0, 1).all()
 
@@ -107,7 +104,7 @@ def test_the_table_gives_mean_and_deviation_over_initialisations(found):
     energy = (
         found[(found.detector == "energy") & (found.kind == "blur")].groupby("initialisation")["auroc"].mean()
     )
-    table = sanity_table(found)
+    table = sanity_text(found)
     row = next(line for line in table.splitlines() if line.startswith("energy"))
     assert f"{energy.mean():.2f} ± {energy.std(ddof=0):.2f}" in row
     heading, _, kinds, *_ = table.splitlines()
@@ -116,7 +113,7 @@ def test_the_table_gives_mean_and_deviation_over_initialisations(found):
 
 
 def test_the_table_of_one_network_has_no_deviation(found):
-    table = sanity_table(found[found.initialisation == 0])
+    table = sanity_text(found[found.initialisation == 0])
     assert table.startswith("AUROC, of one random network; 0.5 is chance level\n")
     assert "±" not in table
 

@@ -7,7 +7,7 @@ from starter.encoders import EncoderPair
 from starter.images.imageset import ImageSet
 from starter.shift.laid import text_pca
 from starter.sources.glyphs.digits import glyph_splits
-from starter.studies.zeroshot import describe, shown_sets, zero_shot, zero_shot_table
+from starter.studies.zeroshot import labelled_sets, zero_shot, zero_shot_table, zero_shot_text
 
 
 def rows(n, length=8, seed=0):
@@ -50,13 +50,13 @@ def test_the_table_has_a_row_for_each_part_method_and_set():
     ]
     assert table["acc1"].tolist()[:2] == [1, 1]
     assert (table["acc5"] == 1).all()
-    assert "100.0" in describe(table)
-    assert "acc1 of the first answer" in describe(table)
+    assert "100.0" in zero_shot_text(table)
+    assert "acc1 of the first answer" in zero_shot_text(table)
 
 
 @pytest.mark.slow
 def test_digits_are_shown_as_they_are_corrupted_and_in_other_faces():
-    sets = shown_sets(glyph_splits(0), {})
+    sets = labelled_sets(glyph_splits(0), {})
 
     assert {name: len(each) for name, each in sets.items()} == {
         "test": 3000,
@@ -65,22 +65,22 @@ def test_digits_are_shown_as_they_are_corrupted_and_in_other_faces():
     }
     same = (sets["test"].images[0] == sets["corrupted"].images).all((1, 2, 3))
     assert not same.any()
-    again = shown_sets(glyph_splits(0), {})
+    again = labelled_sets(glyph_splits(0), {})
     assert all(sets[name].digest == again[name].digest for name in sets)
 
 
 @pytest.mark.slow
 def test_settings_are_chosen_on_another_part():
     splits = glyph_splits(0)
-    sets = shown_sets(splits, {}, part="val_base")
+    sets = labelled_sets(splits, {}, part="val_base")
     assert list(sets) == ["val", "corrupted", "natural"]
     assert len(sets["val"]) == len(splits.val_base)
     np.testing.assert_array_equal(sets["val"].images, splits.val_base.images)
-    assert sets["natural"].digest != shown_sets(splits, {})["natural"].digest
+    assert sets["natural"].digest != labelled_sets(splits, {})["natural"].digest
 
 
 def test_natural_sets_of_ones_own_take_the_place_of_the_embedded():
     splits = glyph_splits(0)
     mine = splits.val_base.take(np.arange(10), "mine")
 
-    assert shown_sets(splits, {"mine": mine})["natural"].digest == mine.digest
+    assert labelled_sets(splits, {"mine": mine})["natural"].digest == mine.digest

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 
 from starter.sources.glyphs.backdrops import BACKDROPS, draw_backdrops
 from starter.sources.glyphs.digits import CLASSES, NATURAL, PARTS, glyph_splits, natural_set
-from starter.sources.glyphs.typefaces import CELL, DRAWN, FONT_FILES, Typeface, handwriting, typeface
+from starter.sources.glyphs.typefaces import CELL, DRAWN, FONT_FILES, handwriting, typeface
 from starter.sources.splits import Splits
 
 
@@ -76,11 +76,6 @@ def test_unknown_family_lists_the_known() -> None:
         natural_set("gothic", 10, 0, "x")
 
 
-def test_no_images_are_refused() -> None:
-    with pytest.raises(ValueError, match="n must be 1 or more, got 0"):
-        natural_set("stix", 0, 0, "x")
-
-
 @pytest.mark.parametrize("name", [*FONT_FILES, *DRAWN])
 def test_digits_of_a_face_stand_whole_and_apart_in_their_cells(name: str) -> None:
     face = typeface(name)
@@ -124,13 +119,6 @@ def test_field_values_agree_with_scipy() -> None:
     for got, shape, places in zip(face.at(shapes, points), shapes, points, strict=True):
         expected = map_coordinates(face.fields[shape], [places[..., 1], places[..., 0]], order=1)
         np.testing.assert_allclose(got, expected, atol=1e-4)
-
-
-def test_typeface_names_the_bad_field() -> None:
-    with pytest.raises(ValueError, match=r"fields must be \(10, 64, 64\)"):
-        Typeface(np.zeros((9, CELL, CELL), np.float32), np.ones(10, np.int64))
-    with pytest.raises(ValueError, match="counts must give every character a shape"):
-        Typeface(np.zeros((9, CELL, CELL), np.float32), np.array([0] + [1] * 9))
 
 
 @pytest.mark.parametrize("name", BACKDROPS)

@@ -1,1 +1,0 @@
-"""The leaderboard: results, statistics, and the pages that publish them."""

@@ -1,0 +1,288 @@
+"""The columns of a board, in one list that the CSV, the page, the Markdown and the terminal read."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from leaderboard.feedback import FEW
+from leaderboard.standings import Standing, decided_pairs
+from leaderboard.teams import team_id
+from submission.metrics import FEWEST_FAMILIES
+from submission.page import escaped, harmless
+from submission.scoretable import cell, csv_table, markdown_table
+
+
+@dataclass(frozen=True)
+class Board:
+    """A leaderboard.
+
+    Attributes:
+        part: "public", "private" or "validation", the sets that it scores.
+        standings: Lines, best first.
+        decimals: Number of decimals of scores.
+        noise_floor: Noise floor of these sets in points, rounded; nan if it is not published.
+        further: Titles of the metrics that do not rank.
+        detailed: True if it shows more than rank, name, score and number of submissions.
+    """
+
+    part: str
+    standings: tuple[Standing, ...]
+    decimals: int
+    noise_floor: float = math.nan
+    further: tuple[str, ...] = ()
+    detailed: bool = True
+
+    @property
+    def where(self) -> str:
+        """The name of the part in a sentence."""
+        return "the validation sets" if self.part == "validation" else f"the {self.part} part"
+
+    @property
+    def decided(self) -> str:
+        """A sentence about the pairs of lines that the paired test tells apart."""
+        return decided_pairs(line.groups for line in self.standings)
+
+
+def always(board: Board) -> bool:
+    """Returns True: the column is on every board."""
+    return True
+
+
+def detailed(board: Board) -> bool:
+    """Returns True after the end and for the validation sets."""
+    return board.detailed
+
+
+def private(board: Board) -> bool:
+    """Returns True for the private part."""
+    return board.part == "private"
+
+
+def plain(value: Any, decimals: int) -> str:
+    """Returns a text or a count as it is."""
+    return str(value)
+
+
+def points(value: float, decimals: int) -> str:
+    """Returns a number in points."""
+    return cell(value, decimals)
+
+
+def ratio(value: float, decimals: int) -> str:
+    """Returns a correlation or a skill, with at least two decimals."""
+    return cell(value, max(decimals, 2))
+
+
+def end(value: float, decimals: int) -> str:
+    """Returns an end of an interval in points, which is rounded to one decimal less than scores."""
+    return cell(value, decimals - 1)
+
+
+def span(ends: tuple[float, float], decimals: int) -> str:
+    """Returns an interval in points, such as "4.8–5.3"."""
+    return "" if math.isnan(ends[0]) else f"{end(ends[0], decimals)}–{end(ends[1], decimals)}"
+
+
+def ranks(ends: tuple[int | None, int | None], decimals: int) -> str:
+    """Returns an interval of ranks, such as "1–3"."""
+    return "" if ends[0] is None else f"{ends[0]}–{ends[1]}"
+
+
+def bound(value: float, decimals: int) -> str:
+    """Returns the bound of a p-value, such as "≤ 0.05"."""
+    if math.isnan(value):
+        return ""
+    return "> 0.5" if value == 1 else f"≤ {value:g}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a board.
+
+    Attributes:
+        title: Heading on the page and in Markdown; "" for a column of the CSV alone.
+        csv: Heading in the CSV; "" for a column of the page alone.
+        value: Value of a line, by which the page sorts; None or nan if it has none.
+        format: Text of a value that is not None, with the board's number of decimals.
+        when: True for the boards that have the column.
+        best: "ascending" or "descending", the order in which the best line comes first.
+        kind: "text"; or "name", "score", "bar", "above", "date" or "history", which the page draws
+            differently.
+        legend: Explanation below the page's tables.
+    """
+
+    title: str
+    csv: str
+    value: Callable[[Board, Standing], Any]
+    format: Callable[[Any, int], str] = plain
+    when: Callable[[Board], bool] = always
+    best: str = "ascending"
+    kind: str = "text"
+    legend: str = ""
+
+    def head(self, board: Board) -> str:
+        """Returns the heading on a board."""
+        if self.kind == "score":
+            return f"{board.part.capitalize()} score"
+        return "Method" if self.kind == "name" and board.part == "validation" else self.title
+
+    def text(self, board: Board, line: Standing) -> str:
+        """Returns the text of a line; "" for no value."""
+        value = self.value(board, line)
+        return "" if value is None else self.format(value, board.decimals)
+
+    def key(self, board: Board, line: Standing) -> object:
+        """Returns the value by which the page sorts a line; "" for none, which comes last."""
+        value = self.value(board, line)
+        if isinstance(value, tuple):
+            value = value[0] if value else None
+        return value if self.text(board, line) else ""
+
+
+INTERVAL = (
+    "Of the score: the mean square is taken for a scaled chi-square, whose degrees of freedom come from how "
+    "much it varies when one family of sets is left out (at most the number of families). Two teams whose "
+    "intervals overlap may still differ: the paired test compares them on the same sets. Given for "
+    f"{FEW} or more predictions, of {FEWEST_FAMILIES} or more families."
+)
+COLUMNS = (
+    Column(
+        "Rank",
+        "Rank",
+        lambda _, line: line.rank,
+        legend="Equal displayed scores share a rank, the earlier submission first. Baselines are the kit's "
+        "own methods: placed by their score, not ranked.",
+    ),
+    Column("", "TeamId", lambda _, line: team_id(line.name) if line.kind == "team" else None),
+    Column("Team", "TeamName", lambda _, line: line.name, kind="name"),
+    Column(
+        "Last submission (UTC)",
+        "LastSubmissionDate",
+        lambda _, line: line.last_submission,
+        best="descending",
+        kind="date",
+    ),
+    Column("Score", "Score", lambda _, line: line.score.rmse, points, kind="score"),
+    Column("Score as a bar", "", lambda _, line: line.score.rmse, points, kind="bar"),
+    Column("95 % interval", "", lambda _, line: (line.low, line.high), span, detailed, legend=INTERVAL),
+    Column("Submissions", "SubmissionCount", lambda _, line: line.submissions or None, best="descending"),
+    Column("", "Kind", lambda _, line: line.kind),
+    Column(
+        "MAE",
+        "MAE",
+        lambda _, line: line.score.mae,
+        points,
+        detailed,
+        legend=f"Mean absolute error in points; lower is better. Given for {FEW} or more predictions.",
+    ),
+    Column(
+        "Spearman",
+        "Spearman",
+        lambda _, line: line.score.spearman,
+        ratio,
+        detailed,
+        best="descending",
+        legend="Rank correlation with the truth, averaged over the subjects; higher is better.",
+    ),
+    Column(
+        "Skill",
+        "Skill",
+        lambda _, line: line.skill,
+        ratio,
+        detailed,
+        best="descending",
+        legend="1 − (score / score of the baseline “constant”)²; higher is better.",
+    ),
+    Column("", "NoiseFloor", lambda board, _: board.noise_floor, points, detailed),
+    Column("", "ScoreLow", lambda _, line: line.low, end, detailed),
+    Column("", "ScoreHigh", lambda _, line: line.high, end, detailed),
+    Column(
+        "Rank interval",
+        "",
+        lambda _, line: (line.best, line.worst),
+        ranks,
+        detailed,
+        legend="The rank in 95 % of 1,000 draws, with replacement, of families of test sets.",
+    ),
+    Column("", "RankLow", lambda _, line: line.best, plain, detailed),
+    Column("", "RankHigh", lambda _, line: line.worst, plain, detailed),
+    Column(
+        "p, row above",
+        "",
+        lambda _, line: line.above,
+        bound,
+        detailed,
+        kind="above",
+        legend="Probability that chance alone makes the difference from the row above at least as large "
+        "(paired test over families, two-sided, rounded up). The column is hidden if the table is sorted by "
+        "another one.",
+    ),
+    Column("", "AboveP", lambda _, line: line.above, lambda value, _: cell(value, 2), detailed),
+    Column(
+        "Group",
+        "Groups",
+        lambda _, line: line.groups,
+        lambda groups, _: " ".join(map(str, groups)),
+        detailed,
+        legend="Groups of rows, by number: two rows share one where the same test does not tell them apart, "
+        "and share none where it does (.05 over all pairs of the first 20 rows, adjusted after Holm).",
+    ),
+    Column(
+        "Public score", "PublicScore", lambda _, line: line.public and line.public.score.rmse, points, private
+    ),
+    Column("Public rank", "PublicRank", lambda _, line: line.public and line.public.rank, plain, private),
+    Column(
+        "Shake-up",
+        "ShakeUp",
+        lambda _, line: line.shake_up,
+        plain,
+        private,
+        best="descending",
+        legend="Ranks won or lost (−) from the public to the private part. A team counts with the better of "
+        "the submissions it chose, or of its best public ones.",
+    ),
+    Column("Best so far", "", lambda _, line: len(line.history) or None, plain, detailed, kind="history"),
+)
+
+
+def columns(board: Board) -> list[Column]:
+    """Returns the columns that a board has, from left to right."""
+    further = [_further(place, title) for place, title in enumerate(board.further)]
+    return [column for column in (*COLUMNS, *further) if column.when(board)]
+
+
+def _further(place: int, title: str) -> Column:
+    """Returns the column of a metric that does not rank."""
+    return Column(f"RMSE {title}", f"Score {title}", lambda _, line: line.further[place], points)
+
+
+def page_columns(board: Board) -> list[Column]:
+    """Returns the columns that the page draws: those with a title and a text in some line."""
+    return [
+        column
+        for column in columns(board)
+        if column.title and any(column.text(board, line) for line in board.standings)
+    ]
+
+
+def board_csv(board: Board) -> str:
+    """Returns the board as CSV: Kaggle's columns, then the kit's; names are no formulas to a spreadsheet."""
+    found = [column for column in columns(board) if column.csv]
+    rows = [
+        [harmless(line.name) if column.kind == "name" else column.text(board, line) for column in found]
+        for line in board.standings
+    ]
+    return csv_table([[column.csv for column in found], *rows])
+
+
+def board_markdown(board: Board) -> str:
+    """Returns the board as a table in Markdown: the page's columns without bars, times and histories."""
+    found = [column for column in page_columns(board) if column.kind not in ("bar", "date", "history")]
+    if not found:
+        return "No submission yet."
+    rows = [[column.head(board) for column in found]]
+    for line in board.standings:
+        name = escaped(line.name) + ("" if line.kind == "team" else " (baseline)")
+        rows.append([name if column.kind == "name" else column.text(board, line) for column in found])
+    return markdown_table(rows, [place for place, column in enumerate(found) if column.kind == "name"])

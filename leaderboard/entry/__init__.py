@@ -1,1 +1,0 @@
-"""Submissions: limits, receipts, and a team's choice of the submissions that count."""

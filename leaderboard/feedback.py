@@ -1,0 +1,54 @@
+"""The rules of what is shown before the end, each a function of the competition.
+
+A score of m public rows reveals their labels along one direction, so that q scores leave about
+``sqrt(1 - q / m)`` of the error with which somebody knows them (benchmarks/attacks/feedback.py measures it).
+"""
+
+import math
+
+from leaderboard.solutions import counting_solution
+from submission.competition import Competition
+
+FEW = 10
+"""Smallest number of public rows from which a hidden competition gives scores before the end."""
+
+
+def public_rows(competition: Competition) -> int:
+    """Returns the number of rows from which the public score is computed."""
+    return sum(row.usage == "Public" for row in counting_solution(competition))
+
+
+def scores_before_end(competition: Competition) -> bool:
+    """Returns True if a team gets the public score of a submission before the end."""
+    return competition.visibility == "practice" or public_rows(competition) >= FEW
+
+
+def methods_among_teams(competition: Competition) -> bool:
+    """Returns True if the public scores of the kit's methods are shown before the end."""
+    return competition.visibility == "practice"
+
+
+def public_score(competition: Competition, rmse: float) -> float:
+    """Returns the public RMSE in points as a team gets it."""
+    return round(rmse, competition.decimals)
+
+
+def error_left(submissions: int, rows: int) -> float:
+    """Returns the share of the error about the labels of `rows` public rows that these scores leave.
+
+    >>> error_left(6, 30) > 0.89, error_left(30, 30)
+    (True, 0.0)
+    """
+    return math.sqrt(max(0.0, 1 - submissions / rows))
+
+
+def price(competition: Competition) -> str:
+    """Returns a sentence on what more submissions would cost; "" for practice, and where none are scored."""
+    limit, rows = competition.total_limit, public_rows(competition)
+    if competition.visibility == "practice" or limit is None or not scores_before_end(competition):
+        return ""
+    return (
+        f"{rows} public rows: the {limit:,} submissions of a team leave at least "
+        f"{100 * error_left(limit, rows):.0f} % of its error about their labels, {rows // 2} would leave "
+        f"{100 * error_left(rows // 2, rows):.0f} %, and {rows} none"
+    )

@@ -1,0 +1,359 @@
+"""The ledger: ``private/contest.sqlite``, with everything that was submitted and decided, in one SQLite file.
+
+Its rows are events, never changed or removed: a team, a submission, a choice of final submissions, a new
+version of the solution, and the new score of a submission under it. They form a chain: each row holds the
+hash of the row before it, and the newest hash, the head, is published. The hash of a row is computed from its
+values as a JSON list. They include a nonce of 128 random bits, without which somebody could test guessed
+labels against a head.
+
+The other tables hold the submitted files with their predictions, the versions of the solution, and the heads
+that were published. Every change is one transaction on disk; crash safety is SQLite's own.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from submission.arrays import FloatArray
+from submission.competition import Competition
+from submission.errors import UnusableInput
+from submission.files import read_head
+
+VERSION = 2
+FINALS = 2
+"""Number of submissions of a team that count at the end."""
+COLUMNS = (
+    *("number", "time", "event", "entry", "team", "team_id", "digest", "status", "public", "private"),
+    *("scorer", "solution", "note", "nonce", "previous"),
+)
+"""The columns of an event, without its hash."""
+GENESIS = "0" * 64
+"""The previous hash of the first row, and the head of an empty ledger."""
+PUBLISHED = ("leaderboard.html", "leaderboard.md")
+"""The files of the competition's folder that hold published heads, besides receipts."""
+RECENT = 100
+"""Number of the newest receipts whose rows must be there; a chain that holds a row holds all before it."""
+_HEAD = re.compile(r'(?:^Ledger: `|<code id="head">|"row": ")([0-9a-f]{64})\b', re.MULTILINE)
+_MOST = 1 << 30
+_AHEAD = timedelta(hours=1)
+_WAIT = 60.0  # seconds that a process waits for its turn
+_SCHEMA = (
+    """CREATE TABLE events (
+        number INTEGER PRIMARY KEY,
+        time TEXT NOT NULL,
+        event TEXT NOT NULL CHECK (event IN ('team', 'submission', 'selection', 'solution', 'score')),
+        entry INTEGER, team TEXT, team_id TEXT, digest TEXT,
+        status TEXT CHECK (status IN ('scored', 'invalid')),
+        public REAL, private REAL, scorer TEXT, solution TEXT, note TEXT,
+        nonce TEXT NOT NULL, previous TEXT NOT NULL UNIQUE, hash TEXT NOT NULL UNIQUE
+    )""",
+    "CREATE UNIQUE INDEX submissions ON events (entry) WHERE event = 'submission'",
+    "CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
+    "CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
+    "CREATE TABLE files (digest TEXT PRIMARY KEY, data BLOB NOT NULL, predictions BLOB)",
+    "CREATE TABLE solutions (digest TEXT PRIMARY KEY, data BLOB NOT NULL)",
+    "CREATE TABLE heads (head TEXT PRIMARY KEY)",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One submission.
+
+    Attributes:
+        number: Number 1, 2, ... in the order of arrival.
+        time: Time in UTC.
+        team: Name of the team, as it was registered.
+        team_id: Id of the team, the same for every spelling of its name.
+        digest: SHA-256 of the submitted file; "" if it was too large to read.
+        status: "scored" or "invalid".
+        public, private: RMSE in points at full precision by the newest solution; None if invalid.
+        scorer: Name and version of the scoring.
+        solution: SHA-256 of the solution against which it was scored.
+        final: True if it counts at the end: chosen by the team or, without a choice, one of its best
+            `FINALS` public scores, the earlier of equal ones.
+        hash: Hash of its row in the chain.
+        note: The team's remark; "" for none.
+    """
+
+    number: int
+    time: datetime
+    team: str
+    team_id: str
+    digest: str
+    status: str
+    public: float | None
+    private: float | None
+    scorer: str
+    solution: str
+    final: bool
+    hash: str
+    note: str = ""
+
+
+class Ledger:
+    """An open ledger, in the middle of a transaction: see :func:`opened`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns the events in order, each with the `COLUMNS` and its hash."""
+        found = self._connection.execute(f"SELECT {', '.join(COLUMNS)}, hash FROM events ORDER BY number")
+        return [dict(zip((*COLUMNS, "hash"), row, strict=True)) for row in found]
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Returns the submissions in the order of arrival, with their newest scores."""
+        return entries_of(self.rows())
+
+    def newest(self) -> tuple[int, str, datetime | None]:
+        """Returns the number, the hash and the time of the newest row."""
+        query = "SELECT number, hash, time FROM events ORDER BY number DESC LIMIT 1"
+        number, digest, time = self._connection.execute(query).fetchone() or (0, GENESIS, None)
+        return number, digest, None if time is None else datetime.fromisoformat(time)
+
+    @property
+    def head(self) -> str:
+        """The hash of the newest row, which depends on all rows before it."""
+        return self.newest()[1]
+
+    def next_entry(self) -> int:
+        """Returns the number of the next submission, from 1."""
+        return int(self._connection.execute("SELECT coalesce(max(entry), 0) + 1 FROM events").fetchone()[0])
+
+    def teams(self) -> dict[str, str]:
+        """Returns the names of the registered teams by their ids, in the order of registration."""
+        query = "SELECT team_id, team FROM events WHERE event = 'team' ORDER BY number"
+        return dict(self._connection.execute(query))
+
+    def made(self, team_id: str) -> list[tuple[int, datetime, str, str]]:
+        """Returns number, time, status and SHA-256 of the team's submissions, in order."""
+        query = (
+            "SELECT entry, time, status, digest FROM events "
+            "WHERE team_id = ? AND event = 'submission' ORDER BY entry"
+        )
+        found = self._connection.execute(query, [team_id])
+        return [(number, datetime.fromisoformat(time), *rest) for number, time, *rest in found]
+
+    def file(self, digest: str) -> bytes | None:
+        """Returns the bytes of a submitted file; None if there is no such file."""
+        found = self._connection.execute("SELECT data FROM files WHERE digest = ?", [digest]).fetchone()
+        return found and found[0]
+
+    def predictions(self, digest: str) -> FloatArray:
+        """Returns the predictions (ids,) of a valid submitted file, in the order of the test sets' ids."""
+        query = "SELECT predictions FROM files WHERE digest = ?"
+        found = self._connection.execute(query, [digest]).fetchone()
+        if found is None or found[0] is None:
+            raise UnusableInput(f"the ledger lacks the file {digest[:12]}: restore it from a backup")
+        return np.frombuffer(found[0], dtype="<f8")
+
+    def table(self, entries: Sequence[Entry], ids: int) -> FloatArray:
+        """Returns the predictions of the submissions 1, 2, ... (k, ids); nan for invalid ones."""
+        found = np.full((max((entry.number for entry in entries), default=0), ids), np.nan)
+        for entry in entries:
+            if entry.status == "scored":
+                found[entry.number - 1] = self.predictions(entry.digest)
+        return found
+
+    def keep_file(self, data: bytes, predictions: Mapping[str, float] | None) -> str:
+        """Add a submitted file, with its predictions in the order of the ids, and return its SHA-256."""
+        digest = hashlib.sha256(data).hexdigest()
+        values = None if predictions is None else np.array(list(predictions.values()), dtype="<f8").tobytes()
+        self._connection.execute("INSERT OR IGNORE INTO files VALUES (?, ?, ?)", [digest, data, values])
+        return digest
+
+    def solution(self) -> str | None:
+        """Returns the SHA-256 of the newest version of the solution; None if there is only the built one."""
+        query = "SELECT solution FROM events WHERE event = 'solution' ORDER BY number DESC LIMIT 1"
+        found = self._connection.execute(query).fetchone()
+        return found and str(found[0])
+
+    def version(self, digest: str) -> bytes | None:
+        """Returns the bytes of a version of the solution; None if there is no such version."""
+        found = self._connection.execute("SELECT data FROM solutions WHERE digest = ?", [digest]).fetchone()
+        return found and found[0]
+
+    def keep_version(self, data: bytes) -> str:
+        """Add a version of the solution, and return its SHA-256."""
+        digest = hashlib.sha256(data).hexdigest()
+        self._connection.execute("INSERT OR IGNORE INTO solutions VALUES (?, ?)", [digest, data])
+        return digest
+
+    def keep_head(self, head: str) -> None:
+        """Record that a head was published."""
+        self._connection.execute("INSERT OR IGNORE INTO heads VALUES (?)", [head])
+
+    def heads(self) -> list[str]:
+        """Returns the heads that were published from this ledger."""
+        return [head for (head,) in self._connection.execute("SELECT head FROM heads")]
+
+    def knows(self, head: str) -> bool:
+        """Returns True if a row has this hash, or if it is the head of an empty ledger."""
+        found = self._connection.execute("SELECT 1 FROM events WHERE hash = ?", [head]).fetchone()
+        return head == GENESIS or found is not None
+
+    def append(self, time: datetime, event: str, **values: object) -> str:
+        """Add an event with the `COLUMNS` in `values`, and return the hash of its row."""
+        number, previous, _ = self.newest()
+        stamp = time.astimezone(timezone.utc).isoformat(timespec="microseconds")
+        values |= {"number": number + 1, "time": stamp, "event": event}
+        values |= {"nonce": secrets.token_hex(16), "previous": previous}
+        row = [values.get(column) for column in COLUMNS]
+        places = ", ".join("?" * (len(COLUMNS) + 1))
+        names = f"{', '.join(COLUMNS)}, hash"
+        self._connection.execute(f"INSERT INTO events ({names}) VALUES ({places})", [*row, row_hash(row)])
+        return self.head
+
+    def copy(self, out: Path) -> str:
+        """Write a copy of what is committed to `out`, and return its head."""
+        self._connection.execute("COMMIT")
+        self._connection.execute("VACUUM INTO ?", [str(out)])
+        self._connection.execute("BEGIN")
+        with contextlib.closing(sqlite3.connect(out)) as copied:
+            return Ledger(copied).head
+
+    def check_published(self, competition: Competition, given: Collection[str] = ()) -> None:
+        """Refuse a ledger that lacks a published head: it is not the newest one, or was rewritten."""
+        for head in (*given, *self.heads(), *published_heads(competition)):
+            if not self.knows(head):
+                raise UnusableInput(
+                    f"{ledger_path(competition)} has {self.newest()[0]:,} rows, but not the published head "
+                    f"{head}: it is out of date or was rewritten. Restore the newest one, or the newest "
+                    "`unseen backup`; if both are lost, see docs/how-to/verifying.md"
+                )
+
+
+def ledger_path(competition: Competition) -> Path:
+    """Returns the path of the organizer's ledger."""
+    return competition.private / "contest.sqlite"
+
+
+@contextlib.contextmanager
+def opened(competition: Competition, writing: bool = False) -> Iterator[Ledger]:
+    """Yield the ledger in one transaction, after the check that it has every published head.
+
+    With `writing`, other writers wait, the file is made if there is none, and the changes are on disk when
+    the transaction ends, unless there is an error. Without it, rows are read as they are at one moment, also
+    from a copy that cannot be written.
+
+    Raises:
+        UnusableInput: this is a participant's copy; the file is damaged, lacks a published head, is of
+            another version, or cannot be used, as on a full disk.
+    """
+    path = competition.require_private() / "contest.sqlite"
+    try:
+        if writing and not path.exists():
+            with opened(competition):  # refuses to make a new ledger where one was published from
+                pass
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        mode = "rw" if os.access(path, os.W_OK) else "ro"
+        address = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}" if path.exists() else ":memory:"
+        connection = sqlite3.connect(address, timeout=_WAIT, isolation_level=None, uri=True)
+        with contextlib.closing(connection):
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version not in (0, VERSION):
+                raise UnusableInput(f"{path} is not a ledger of version {VERSION}, but of {version}")
+            if version == 0:
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+            ledger = Ledger(connection)
+            ledger.check_published(competition)
+            yield ledger
+            connection.execute("COMMIT" if writing else "ROLLBACK")
+    except sqlite3.DatabaseError as error:
+        raise UnusableInput(f"{path} cannot be used ({error}); if it is damaged, restore a backup") from error
+
+
+def published_heads(competition: Competition) -> list[str]:
+    """Returns the heads in the leaderboard's files and in the receipts, each after the word that names it."""
+    paths = [competition.root / name for name in PUBLISHED]
+    receipts = (competition.root / "receipts").glob("*.json")
+    paths += sorted(receipts, key=lambda path: (len(path.name), path.name))[-RECENT:]
+    texts = (read_head(path, _MOST).decode(errors="replace") for path in paths if path.is_file())
+    return [head for text in texts for head in _HEAD.findall(text)]
+
+
+def row_hash(values: Sequence[object]) -> str:
+    """Returns the hash of a row: the SHA-256 of its values in the order of `COLUMNS`, in hexadecimal (64).
+
+    >>> row_hash([1, "a", 0.1])[:16]
+    '6b864608c3d61b9e'
+    """
+    return hashlib.sha256(json.dumps(list(values), separators=(",", ":")).encode()).hexdigest()
+
+
+def chain_problems(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns a line for every break in the chain of all events."""
+    problems, previous = [], GENESIS
+    for number, row in enumerate(rows, 1):
+        if row["number"] != number:
+            problems.append(f"row {row['number']} is where row {number} should be: rows were removed")
+        elif row_hash([row[column] for column in COLUMNS]) != row["hash"]:
+            problems.append(f"row {number} was altered: its hash does not fit")
+        elif row["previous"] != previous:
+            problems.append(f"row {number} does not follow the row before it")
+        previous = row["hash"]
+    return problems
+
+
+def check_chain(competition: Competition, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a ledger whose rows were altered."""
+    if problems := chain_problems(rows):
+        raise UnusableInput(f"{ledger_path(competition)}: {problems[0]}; run `unseen verify`")
+
+
+def clock_warning(newest: datetime | None, now: datetime) -> str:
+    """Returns a warning if the newest row lies ahead of the clock by an hour; else ""."""
+    if newest is None or newest < now + _AHEAD:
+        return ""
+    return f"the newest row of the ledger is of {newest:%Y-%m-%d %H:%M} UTC, ahead of the clock: set it"
+
+
+def entries_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Entry, ...]:
+    """Returns the submissions among all events, with their newest scores."""
+    submissions = {row["entry"]: row for row in rows if row["event"] == "submission"}
+    newest = submissions | {row["entry"]: row for row in rows if row["event"] == "score"}
+    finals = _finals(rows, newest)
+    return tuple(
+        Entry(
+            number=number,
+            time=datetime.fromisoformat(row["time"]),
+            **{name: row[name] for name in ("team", "team_id", "digest", "status", "hash")},
+            **{name: newest[number][name] for name in ("public", "private", "scorer", "solution")},
+            final=number in finals,
+            note=row["note"] or "",
+        )
+        for number, row in submissions.items()
+    )
+
+
+def _finals(rows: Sequence[Mapping[str, Any]], newest: Mapping[int, Mapping[str, Any]]) -> set[int]:
+    """Returns the submissions that count at the end: each team's choice, or its best `FINALS`."""
+    chosen: dict[str, list[int]] = {}
+    scored: dict[str, list[int]] = {}
+    for row in rows:
+        if row["event"] == "selection":
+            chosen[row["team_id"]] = [int(number) for number in row["note"].split()]
+        elif row["status"] == "scored":
+            scored.setdefault(row["team_id"], []).append(row["entry"])
+    finals: set[int] = set()
+    for team, numbers in scored.items():
+        best = sorted(numbers, key=lambda number: (newest[number]["public"], number))
+        finals.update(chosen.get(team) or best[:FINALS])
+    return finals

@@ -1,1 +1,0 @@
-"""The ledger of submissions: a chain of rows in SQLite, the submitted files, and verification."""

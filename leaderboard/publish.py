@@ -1,0 +1,334 @@
+"""The published leaderboard: open the ledger, check its chain, read its rows, rank them, write the files."""
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from pathlib import Path
+
+from leaderboard.columns import Board, board_csv, board_markdown, page_columns
+from leaderboard.feedback import FEW, methods_among_teams, public_score, scores_before_end
+from leaderboard.ledger import Entry, check_chain, entries_of, ledger_path, opened
+from leaderboard.solutions import newest_solution, version
+from leaderboard.standings import (
+    Standing,
+    decided_pairs,
+    groups_of,
+    in_private,
+    in_public,
+    of_methods,
+    standings,
+    while_running,
+)
+from submission.arrays import FloatArray
+from submission.competition import VISIBILITIES, Competition
+from submission.errors import InvalidSubmission, UnusableInput
+from submission.files import sha256, sweep, write_text
+from submission.metrics import Score
+from submission.page import escaped, templates
+from submission.predicted import predicted_files
+from submission.scoretable import Methods, Targets, cell, score_table
+from submission.scoring import validate
+from submission.solution import SolutionRow, counting_rows
+
+PRIVATE = "leaderboard_private.csv"
+MOST_GROUPS = 3
+"""Largest number of groups of methods that cannot be told apart for which the groups are listed."""
+NOT_PREDICTED = (
+    "there is no record that `unseen predict` wrote its present content; predict the method again to show "
+    "it, or remove the file if it is a participant's"
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """The result of :func:`publish`.
+
+    Attributes:
+        standings: Lines of the public leaderboard, best first; with details after the end.
+        final: Lines of the private leaderboard; empty before the end.
+        warnings: Warnings for the organizer: too few public predictions, files that were left out, private
+            scores of before.
+        csv, html, markdown: Paths of the files.
+        private_csv: Path of the file with private scores; None before the end.
+    """
+
+    standings: tuple[Standing, ...]
+    final: tuple[Standing, ...]
+    warnings: tuple[str, ...]
+    csv: Path
+    html: Path
+    markdown: Path
+    private_csv: Path | None
+
+    def _repr_html_(self) -> str:
+        """Returns the page for a notebook."""
+        return f'<iframe srcdoc="{escape(self.html.read_text("utf-8"))}" width="100%" height="600"></iframe>'
+
+
+def publish(
+    competition: Competition, ended: datetime | None = None, retired: bool = False, out: Path | None = None
+) -> Published:
+    """Write ``leaderboard.csv``, ``.html`` and ``.md`` from the ledger and the kit's own methods.
+
+    Before the end the files show the teams' ranks and best public scores, and in a practice competition the
+    kit's methods among them (`leaderboard.feedback`). All methods and statistics are in the table of the
+    validation sets, ``leaderboard_validation.csv``. An invalid file is left out with a warning.
+
+    After the end, if the organizer asks for it, the teams' private scores, ranks and the shake-up are
+    published too, on the page and in ``leaderboard_private.csv``.
+
+    If other processes submit at the same time, all files are written again, so that the last one to write has
+    seen the last submission. `ended` is the present time, to publish private scores; `retired` shows all
+    methods on the test sets too, after the end; `out` is another folder to write to.
+    """
+    if retired and ended is None:
+        raise UnusableInput("test sets can be retired only after the end: give --final too")
+    competition.require_private()
+    if ended is not None and competition.deadline is not None and ended < competition.deadline:
+        raise UnusableInput(
+            f"the deadline of {competition.name} is {competition.deadline:%Y-%m-%d %H:%M:%S} UTC: "
+            "private scores can be published only after it"
+        )
+    if os.access(competition.root, os.W_OK):
+        sweep(competition.root, but=["cache"])
+    for _ in range(3):  # without an end it could go on as long as others submit
+        with opened(competition) as ledger:
+            rows = ledger.rows()
+            check_chain(competition, rows)
+            entries = entries_of(rows)
+            table = ledger.table(entries, len(competition.ids("test")))
+            solution, head = version(competition, ledger, ledger.solution()), ledger.head
+        contest = _Contest(competition, entries, table, solution, head)
+        published = _write(contest, ended is not None, retired, out or competition.root)
+        if _recorded(competition, head):
+            break
+    return published
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """What the ledger holds at one moment: submissions, their predictions (k, ids), solution and head."""
+
+    competition: Competition
+    entries: tuple[Entry, ...]
+    table: FloatArray
+    solution: tuple[SolutionRow, ...]
+    head: str
+
+
+def _recorded(competition: Competition, head: str) -> bool:
+    """Record in the ledger that its head was published; returns False if there are newer rows."""
+    if not os.access(ledger_path(competition), os.W_OK):  # nothing was submitted, or a copy to read
+        return True
+    with opened(competition, writing=True) as ledger:
+        ledger.keep_head(head)
+        return ledger.head == head
+
+
+def _write(contest: _Contest, final: bool, retired: bool, root: Path) -> Published:
+    competition, entries = contest.competition, contest.entries
+    methods, warnings = read_methods(competition)
+    among = methods if retired or methods_among_teams(competition) else {}
+    public = _parts(competition, contest.solution, "Public")
+    if final:
+        private = _parts(competition, contest.solution, "Private")
+        boards = _after_end(competition, public, private, entries, among, contest.table)
+    else:
+        boards = [_while_running(competition, public, entries, among)]
+    files = {"leaderboard.csv": board_csv(boards[-1])}
+    if final:
+        files[PRIVATE] = board_csv(boards[0])
+    if (on_validation := _on_validation(competition)).standings:
+        boards.append(on_validation)
+        files["leaderboard_validation.csv"] = board_csv(on_validation)
+    files["leaderboard.html"] = leaderboard_html(competition, boards, contest.head)
+    files["leaderboard.md"] = leaderboard_markdown(competition, boards, contest.head)
+    for name, text in files.items():
+        write_text(root / name, text)
+    return Published(
+        standings=boards[int(final)].standings,
+        final=boards[0].standings if final else (),
+        warnings=(*_doubts(competition, len(public[0]), final, root), *warnings),
+        csv=root / "leaderboard.csv",
+        html=root / "leaderboard.html",
+        markdown=root / "leaderboard.md",
+        private_csv=root / PRIVATE if final else None,
+    )
+
+
+def _parts(competition: Competition, solution: Sequence[SolutionRow], usage: str) -> list[Targets]:
+    """Returns the targets of the public or private rows for each metric, the ranking one first."""
+    rows = [row for row in solution if row.usage == usage]
+    chosen = (counting_rows(competition, rows, metric) for metric in competition.metrics)
+    return [Targets.of_solution(competition, each) for each in chosen]
+
+
+def _while_running(
+    competition: Competition, public: Sequence[Targets], entries: Sequence[Entry], methods: Methods
+) -> Board:
+    lines = while_running(competition, entries)
+    for method in of_methods(public[:1], methods):
+        rmse = public_score(competition, method.score.rmse)
+        lines.append(Standing(method.name, method.kind, Score(rmse, math.nan, math.nan, 0)))
+    decimals = competition.decimals
+    return Board("public", standings(lines, None, decimals), decimals, detailed=False)
+
+
+def _after_end(
+    competition: Competition,
+    public: Sequence[Targets],
+    private: Sequence[Targets],
+    entries: Sequence[Entry],
+    methods: Methods,
+    table: FloatArray,
+) -> list[Board]:
+    """Returns the private and the public board; `table` has the predictions of every submission (k, ids)."""
+    ids = competition.ids("test")
+
+    def predictions(number: int) -> Mapping[str, float]:
+        return dict(zip(ids, table[number - 1].tolist(), strict=True))
+
+    teams = in_public(competition, public, entries, predictions)
+    before = _board(competition, "public", public, [*teams, *of_methods(public, methods)])
+    finals = in_private(competition, private, entries, predictions, before.standings)
+    return [_board(competition, "private", private, [*finals, *of_methods(private, methods)]), before]
+
+
+def _on_validation(competition: Competition) -> Board:
+    """Returns the board of all methods on the labelled validation sets, which reveals nothing new."""
+    methods = read_methods(competition, "val")[0] if competition.sets("val") else {}
+    if not methods:
+        return Board("validation", (), competition.decimals)
+    parts = [Targets.of_validation(competition, metric) for metric in competition.metrics]
+    return _board(competition, "validation", parts, of_methods(parts, methods))
+
+
+def _board(competition: Competition, part: str, parts: Sequence[Targets], lines: Sequence[Standing]) -> Board:
+    decimals, first = competition.decimals, parts[0]
+    ranked = standings(lines, first.families, decimals)
+    return Board(part, ranked, decimals, round(first.noise_floor, decimals), competition.titles[1:])
+
+
+def _doubts(competition: Competition, rows: int, final: bool, root: Path) -> Iterator[str]:
+    """Yield warnings about what the published scores say."""
+    if final and competition.deadline is None:
+        yield "there is no deadline: submissions are still taken, from teams that know their private scores"
+    if not final and (root / PRIVATE).exists():
+        yield f"{root / PRIVATE} is as the last `--final` wrote it: give --final again, or remove the file"
+    if not scores_before_end(competition):
+        yield (
+            f"the public score is computed from {rows} predictions, so that a few scores would reveal their "
+            f"labels: none is given before the end; build with more test sets ({FEW} public predictions)"
+        )
+
+
+def read_methods(competition: Competition, part: str = "test") -> tuple[Methods, list[str]]:
+    """Returns the predictions of the kit's methods for the test or validation sets, and warnings.
+
+    Each warning names a file that is left out: invalid, unreadable, with a name that cannot be printed, a
+    link into ``private/``, or not written by `unseen predict`, such as a participant's.
+    """
+    folder = competition.root / {"test": "submissions", "val": "validation"}[part]
+    private, methods, warnings = competition.private.resolve(), {}, []
+    written = predicted_files(competition)
+    for path in sorted(folder.glob("*.csv")):
+        if not path.name.isprintable():
+            warnings.append(f"left out {str(path)!r}: its name cannot be printed; rename it")
+            continue
+        if Path(os.path.realpath(path)).is_relative_to(private):  # resolve() fails on a loop
+            warnings.append(f"left out {path}: it is a link into {competition.private}")
+            continue
+        try:
+            found = validate(competition, path, part)
+        except InvalidSubmission as error:
+            more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+            warnings.append(f"left out {path}: {error.problems[0]}{more}")
+        except UnusableInput as error:
+            warnings.append(f"left out {error}")
+        else:
+            if sha256(path) in written.get(f"{folder.name}/{path.name}", ()):
+                methods[path.stem] = found
+            else:
+                warnings.append(f"left out {path}: {NOT_PREDICTED}")
+    return methods, warnings
+
+
+def organizer_table(competition: Competition, markdown: bool = False) -> str:
+    """Returns the scores of the kit's methods on all test sets, by group, as text or as Markdown.
+
+    There is a table for each metric, the ranking one first; below it stands which methods the paired test
+    tells apart.
+    """
+    methods, solution, texts = read_methods(competition)[0], newest_solution(competition), []
+    for metric, title in zip(competition.metrics, competition.titles, strict=True):
+        targets = Targets.of_solution(competition, counting_rows(competition, solution, metric))
+        lines = sorted(of_methods([targets], methods), key=lambda line: line.score.rmse)
+        groups = groups_of(lines, targets.families)
+        together = [
+            ", ".join(line.name for line, mine in zip(lines, groups, strict=True) if number in mine)
+            for number in sorted({number for mine in groups for number in mine})
+            if sum(number in mine for mine in groups) > 1
+        ]
+        notes = [decided_pairs(groups)]
+        if 0 < len(together) <= MOST_GROUPS:
+            notes.append(f"Not told apart: {'; '.join(together)}.")
+        heading = f"{title}\n\n" if len(competition.metrics) > 1 else ""
+        texts.append("\n".join([heading + score_table(targets, methods, markdown), *filter(None, notes)]))
+    return "\n\n".join(texts)
+
+
+def leaderboard_html(competition: Competition, boards: Sequence[Board], head: str) -> str:
+    """Returns the text of ``leaderboard.html``, self-contained and with every value escaped.
+
+    The page's Content-Security-Policy allows only its own style and script, by their SHA-256. After the end
+    the page begins with the private and the public part side by side, with the groups of lines that the
+    paired test cannot tell apart. If no team has submitted yet, the page explains how to hand in.
+    """
+    page = templates(Path(__file__).parent)
+    page.filters["place"] = lambda points, end: f"{99 * points / end:.1f}"
+    page.filters["points"] = lambda value: cell(value, competition.decimals)
+    page.filters["steps"] = _steps
+    page.tests["number"] = lambda value: not math.isnan(value)
+    drawn = {board.part: page_columns(board) for board in boards}
+    legends = {column.title: column.legend for found in drawn.values() for column in found if column.legend}
+    return page.get_template("page.html").render(
+        competition=competition,
+        visibility=VISIBILITIES[competition.visibility],
+        boards=boards,
+        columns=drawn,
+        legends=legends,
+        teams=any(line.kind == "team" for board in boards for line in board.standings),
+        longest=_longest,
+        head=head,
+        lanes=lambda board: max((number for line in board.standings for number in line.groups), default=0),
+    )
+
+
+def _longest(boards: Sequence[Board]) -> float:
+    """Returns the largest value of the bars of boards, in points."""
+    lines = [line for board in boards for line in board.standings]
+    ends = [line.score.rmse if math.isnan(line.high) else line.high for line in lines]
+    floors = [board.noise_floor for board in boards]
+    return max((end for end in (*floors, *ends) if not math.isnan(end)), default=0.0) or 1.0
+
+
+def _steps(history: Sequence[tuple[str, float]]) -> str:
+    """Returns the points of an SVG line of scores over submissions, in a box of 100 x 20."""
+    scores = [score for _, score in history]
+    width, spread = max(len(scores) - 1, 1), max(scores) - min(scores) or 1.0
+    return " ".join(
+        f"{100 * i / width:.0f},{20 * (max(scores) - score) / spread:.0f}" for i, score in enumerate(scores)
+    )
+
+
+def leaderboard_markdown(competition: Competition, boards: Sequence[Board], head: str) -> str:
+    """Returns Markdown with the competition's name, a table for each board, and the ledger's head."""
+    blocks = [f"**{escaped(competition.name)}** ({competition.visibility})"]
+    for board in boards:
+        noise = f"; noise floor {cell(board.noise_floor, board.decimals)}" if board.detailed else ""
+        title = f"RMSE of {competition.titles[0]} in points on {board.where}{noise}. {board.decided}"
+        blocks += [title.rstrip(), board_markdown(board)]
+    return "\n\n".join([*blocks, f"Ledger: `{head}`"]) + "\n"

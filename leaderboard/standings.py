@@ -1,0 +1,391 @@
+"""Who stands where: the submission of each team, ranks, intervals, and the pairs that a test tells apart."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.feedback import FEW, public_score, scores_before_end
+from leaderboard.ledger import Entry
+from submission.arrays import FloatArray, IntArray
+from submission.competition import Competition
+from submission.metrics import FEWEST_FAMILIES, LEVEL, Score, skill
+from submission.random import BOOTSTRAP
+from submission.scoretable import CONSTANT, Families, Methods, Targets
+
+P_BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0)
+"""Bounds of p-values; a p-value is published as the smallest of these that it does not exceed."""
+DRAWS = 1000
+"""Number of draws of families for intervals of ranks, and of signs in the paired test."""
+MOST = 20
+"""Number of the best lines that are compared pair by pair."""
+PAIR_DRAWS = 20_000
+"""Number of draws of signs for pairs: with 190 pairs, the smallest p-value has to be below 0.05 / 190."""
+Predictions = Callable[[int], Mapping[str, float]]
+"""Returns the predictions of a submission, {id: fraction}, by its number."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One line of a board. The numbers that `standings` returns are rounded as they are published.
+
+    Attributes:
+        name: Name of the team or the baseline.
+        kind: "team" or "baseline".
+        score: Score in points; nan if the team got no score. MAE and Spearman are nan with fewer than `FEW`
+            predictions, and while the competition runs.
+        errors: Errors on the scored rows (n,), in points; nan if unknown.
+        number: Number of the submission that counts; 0 for a baseline.
+        last_submission: Time in UTC, "YYYY-MM-DD hh:mm:ss"; "" for a baseline.
+        submissions: Number of the team's submissions, invalid ones included; 0 for a baseline.
+        history: Times at which the team's displayed score improved, with the new score; the first score
+            included.
+        public: After the end, the line among the public standings; None before, and for baselines.
+        further: RMSE of each metric that does not rank, in points; nan with fewer than `FEW` predictions.
+        skill: Skill against `CONSTANT`, from the published scores; nan if there is no such baseline.
+        rank: Rank 1, 2, 2, 4, ...; None for a baseline, and for a team without a score.
+        low, high: Ends of the 95 % interval of the RMSE in points, rounded outwards to one decimal less; nan
+            if unknown.
+        best, worst: Ends of the 95 % interval of the rank; None if unknown.
+        above: p-value against the line above, rounded up to one of `P_BOUNDS`; nan if unknown.
+        groups: Numbers, from 1 on, of the groups to which the line belongs: two lines share a group if and
+            only if the paired test does not tell them apart; empty if unknown.
+    """
+
+    name: str
+    kind: str
+    score: Score
+    errors: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    number: int = 0
+    last_submission: str = ""
+    submissions: int = 0
+    history: tuple[tuple[str, float], ...] = ()
+    public: "Standing | None" = None
+    further: tuple[float, ...] = ()
+    skill: float = math.nan
+    rank: int | None = None
+    low: float = math.nan
+    high: float = math.nan
+    best: int | None = None
+    worst: int | None = None
+    above: float = math.nan
+    groups: tuple[int, ...] = ()
+
+    @property
+    def shake_up(self) -> int | None:
+        """The number of ranks that the team rose from the public to this standing; None if unknown."""
+        if self.public is None or self.public.rank is None or self.rank is None:
+            return None
+        return self.public.rank - self.rank
+
+
+def of_methods(parts: Sequence[Targets], methods: Methods) -> list[Standing]:
+    """Returns the kit's methods; `parts` are the targets of each metric, the ranking one first."""
+    return [
+        Standing(
+            name,
+            "baseline",
+            parts[0].score(predicted),
+            parts[0].errors(predicted),
+            further=tuple(part.score(predicted).rmse for part in parts[1:]),
+        )
+        for name, predicted in methods.items()
+    ]
+
+
+def while_running(competition: Competition, entries: Iterable[Entry]) -> list[Standing]:
+    """Returns the teams with a valid submission, with their best score; nan where none is given."""
+    silent, found = not scores_before_end(competition), []
+    for made in _by_team(entries):
+        if scored := [entry for entry in made if entry.public is not None]:
+            best = scored[0] if silent else _best_so_far(competition, scored)[-1]
+            rmse = math.nan if silent else public_score(competition, best.public or 0.0)
+            found.append(_team(made, best, Score(rmse, math.nan, math.nan, 0)))
+    return found
+
+
+def in_public(
+    competition: Competition, parts: Sequence[Targets], entries: Iterable[Entry], predictions: Predictions
+) -> list[Standing]:
+    """Returns the teams after the end, each with its best public score and all further numbers."""
+    found = []
+    for made in _by_team(entries):
+        if scored := [entry for entry in made if entry.public is not None]:
+            best = _best_so_far(competition, scored)
+            history = tuple(
+                (f"{entry.time:%Y-%m-%d %H:%M}", public_score(competition, entry.public or 0.0))
+                for entry, so_far in zip(scored, best, strict=True)
+                if entry is so_far
+            )
+            line = _scored(parts, made, best[-1], best[-1].public or 0.0, predictions)
+            found.append(replace(line, history=history))
+    return found
+
+
+def in_private(
+    competition: Competition,
+    parts: Sequence[Targets],
+    entries: Iterable[Entry],
+    predictions: Predictions,
+    before: Sequence[Standing],
+) -> list[Standing]:
+    """Returns the teams after the end, each with the best private score of its final submissions.
+
+    `before` are the public standings.
+    """
+    found = []
+    public = {line.name: line for line in before if line.kind == "team"}
+    for made in _by_team(entries):
+        finals = [(entry.private, entry) for entry in made if entry.final and entry.private is not None]
+        if finals:
+            rmse, best = min(finals, key=lambda pair: (round(pair[0], competition.decimals), pair[1].number))
+            line = _scored(parts, made, best, rmse, predictions)
+            found.append(replace(line, public=public.get(line.name)))
+    return found
+
+
+def _by_team(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Returns the submissions of every team, in the order of arrival."""
+    teams: dict[str, list[Entry]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.number):
+        teams.setdefault(entry.team_id, []).append(entry)
+    return list(teams.values())
+
+
+def _best_so_far(competition: Competition, scored: Sequence[Entry]) -> list[Entry]:
+    """Returns the submission with the lowest shown score after each of a team's, the earlier of equals."""
+    found: list[Entry] = []
+    for entry in scored:
+        rmse, best = (
+            public_score(competition, each.public or 0.0) for each in (entry, found[-1] if found else entry)
+        )
+        found.append(entry if not found or rmse < best else found[-1])
+    return found
+
+
+def _team(made: Sequence[Entry], entry: Entry, score: Score) -> Standing:
+    return Standing(
+        name=made[0].team,
+        kind="team",
+        score=score,
+        number=entry.number,
+        last_submission=f"{made[-1].time:%Y-%m-%d %H:%M:%S}",
+        submissions=len(made),
+    )
+
+
+def _scored(
+    parts: Sequence[Targets], made: Sequence[Entry], entry: Entry, rmse: float, predictions: Predictions
+) -> Standing:
+    """Returns a team with one of its submissions and the RMSE that the ledger recorded."""
+    predicted = predictions(entry.number)
+    first, *others = (part.score(predicted) for part in parts)
+    line = _team(made, entry, replace(first, rmse=rmse))
+    return replace(line, errors=parts[0].errors(predicted), further=tuple(each.rmse for each in others))
+
+
+def standings(lines: Sequence[Standing], families: Families | None, decimals: int) -> tuple[Standing, ...]:
+    """Returns the lines of a board, best first: ranked teams, and unranked baselines.
+
+    Teams have competition ranks ("1, 2, 2, 4") by the displayed RMSE, so that order and display agree. In a
+    tie the earlier submission comes first, below a baseline with the same score. Intervals and tests are left
+    out with fewer than `FEW` rows or `FEWEST_FAMILIES` families; without `families` there are ranks and
+    scores only.
+    """
+    placed = sorted(lines, key=lambda line: (*_place(line.score.rmse, decimals), line.number))
+    constants = [round(line.score.rmse, decimals) for line in placed if line.name == CONSTANT]
+    constant = constants[0] if constants and families is not None else math.nan
+    ranked = _ranked([_rounded(line, constant, decimals) for line in placed])
+    if families is None or not _enough(lines, families):
+        return ranked
+    return _with_uncertainty(ranked, families, decimals)
+
+
+def _enough(lines: Sequence[Standing], families: Families) -> bool:
+    return bool(lines) and len(families.codes) >= FEW and len(families) >= FEWEST_FAMILIES
+
+
+def _place(rmse: float, decimals: int) -> tuple[bool, float]:
+    """Returns the sort key of a score: the displayed value; missing scores come last."""
+    return math.isnan(rmse), 0.0 if math.isnan(rmse) else round(rmse, decimals)
+
+
+def _rounded(line: Standing, constant: float, decimals: int) -> Standing:
+    score, few = line.score.rounded(decimals), line.score.n < FEW
+    return replace(
+        line,
+        score=replace(score, mae=math.nan, spearman=math.nan) if few else score,
+        skill=skill(score.rmse, constant),
+        further=tuple(math.nan if few else round(rmse, decimals) for rmse in line.further),
+    )
+
+
+def _ranked(lines: Sequence[Standing]) -> tuple[Standing, ...]:
+    found: list[Standing] = []
+    teams: list[Standing] = []
+    for line in lines:
+        if line.kind == "team" and not math.isnan(line.score.rmse):
+            tied = teams and teams[-1].score.rmse == line.score.rmse
+            line = replace(line, rank=teams[-1].rank if tied else len(teams) + 1)
+            teams.append(line)
+        found.append(line)
+    return tuple(found)
+
+
+def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: int) -> tuple[Standing, ...]:
+    """Returns the lines with intervals and tests, rounded coarsely, since they tell of labels."""
+    errors, rng, step = np.stack([line.errors for line in lines]), BOOTSTRAP(0), 10.0 ** (1 - decimals)
+    sums = families.sums(errors**2)
+    low, high = families.interval(errors)
+    ranked = np.array([line.kind == "team" for line in lines]) & np.isfinite(sums).all(axis=1)
+    ends = rank_intervals(sums[ranked], families, decimals, rng)
+    ranks = dict(zip(np.flatnonzero(ranked).tolist(), ends, strict=True))
+    above = [math.nan, *sign_test(np.diff(sums, axis=0), rng).tolist()]
+    groups = _groups(sums, rng)
+    return tuple(
+        replace(
+            line,
+            low=float(np.floor(low[place] / step) * step),
+            high=float(np.ceil(high[place] / step) * step),
+            best=ranks.get(place, (None, None))[0],
+            worst=ranks.get(place, (None, None))[1],
+            above=next((bound for bound in P_BOUNDS if above[place] <= bound), math.nan),
+            groups=groups[place],
+        )
+        for place, line in enumerate(lines)
+    )
+
+
+def rank_intervals(
+    sums: FloatArray, families: Families, decimals: int, rng: np.random.Generator
+) -> list[tuple[int, int]]:
+    """Returns the ends of the 95 % interval of the rank of t lines, which contains the rank itself.
+
+    The interval is the percentile bootstrap's (Efron & Tibshirani, An Introduction to the Bootstrap, 1993,
+    ch. 13): families are drawn with replacement within their stratum, the same for every line, and every draw
+    is ranked as the board is. `sums` (t, g) are those of squared errors over the rows of each family.
+    """
+    weights = np.zeros((DRAWS, len(families)))
+    for stratum in np.unique(families.strata):
+        (members,) = np.nonzero(families.strata == stratum)
+        weights[:, members] = rng.multinomial(len(members), np.full(len(members), 1 / len(members)), DRAWS)
+    drawn = np.sqrt(weights @ sums.T / (weights @ families.sizes)[:, None])
+    rank = competition_ranks(np.sqrt(sums.sum(axis=1) / families.sizes.sum()), decimals)
+    tail, ranks = (1 - LEVEL) / 2, competition_ranks(drawn, decimals)
+    best = np.minimum(np.quantile(ranks, tail, axis=0, method="lower"), rank)
+    worst = np.maximum(np.quantile(ranks, 1 - tail, axis=0, method="higher"), rank)
+    return list(zip(best.astype(int).tolist(), worst.astype(int).tolist(), strict=True))
+
+
+def competition_ranks(rmse: FloatArray, decimals: int) -> IntArray:
+    """Ranks "1, 2, 2, 4" of displayed scores (..., t), along the last axis.
+
+    >>> competition_ranks(np.array([4.004, 2.0, 9.0, 3.996]), 2).tolist()
+    [2, 1, 4, 2]
+    """
+    shown = np.rint(rmse * 10.0**decimals)
+    order = np.argsort(shown, axis=-1)
+    ordered = np.take_along_axis(shown, order, axis=-1)
+    leads = np.ones(shown.shape, dtype=bool)
+    leads[..., 1:] = ordered[..., 1:] > ordered[..., :-1]
+    place = np.where(leads, np.arange(1, shown.shape[-1] + 1), 0)
+    ranks = np.empty(shown.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, np.maximum.accumulate(place, axis=-1), axis=-1)
+    return ranks
+
+
+def sign_test(differences: FloatArray, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+    """Returns two-sided p-values (t,) of the hypothesis that paired differences are 0 up to chance.
+
+    `differences` (t, g) are sums over the rows of each of g families. Under the hypothesis both signs of a
+    sum are equally likely; the p-value is the share of all signs, or of `draws` random ones, whose total is
+    at least as large (Fisher, The Design of Experiments, 1935).
+    """
+    count = differences.shape[1]
+    if 2**count <= draws:
+        signs = 1.0 - 2.0 * (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.float64)
+    else:
+        signs = 1.0 - 2.0 * rng.integers(2, size=(draws, count)).astype(np.float64)
+        signs[0] = 1  # the observed ones
+    total = np.abs(differences.sum(axis=1)) * (1 - 1e-9)  # equal sums may differ in the last digits
+    reached = (np.abs(differences @ signs.T) >= total[:, None]).mean(axis=1)
+    return np.where(np.isnan(total), np.nan, reached)
+
+
+def holm(values: FloatArray) -> FloatArray:
+    """Returns the p-values (m,), adjusted by Holm to control the family-wise error rate of m tests.
+
+    The smallest is multiplied by m, the next by m - 1, and so on (Holm, "A Simple Sequentially Rejective
+    Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979).
+
+    >>> holm(np.array([0.04, 0.01, 0.03])).tolist()
+    [0.06, 0.03, 0.06]
+    """
+    order = np.argsort(values, kind="stable")
+    counted = values[order] * np.arange(len(values), 0, -1)
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(counted), 1.0)
+    return adjusted
+
+
+def groups_of(lines: Sequence[Standing], families: Families) -> list[tuple[int, ...]]:
+    """Returns the groups of lines, best first, as in `Standing.groups`."""
+    if not _enough(lines, families):
+        return [()] * len(lines)
+    return _groups(families.sums(np.stack([line.errors for line in lines]) ** 2), BOOTSTRAP(0))
+
+
+def _groups(sums: FloatArray, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Returns the groups of t lines, best first, from the sums of their squared errors by family (t, g).
+
+    Each pair of the first `MOST` lines with known errors is compared by the paired test, at 0.05 over all
+    pairs after Holm; the other lines get no group.
+    """
+    known = np.flatnonzero(np.isfinite(sums).all(axis=1))[:MOST]
+    first, second = np.triu_indices(len(known), 1)
+    apart = np.zeros((len(known), len(known)), dtype=bool)
+    differences = sums[known[first]] - sums[known[second]]
+    apart[first, second] = holm(sign_test(differences, rng, PAIR_DRAWS)) <= 1 - LEVEL
+    groups: list[tuple[int, ...]] = [()] * len(sums)
+    for line, mine in zip(known, groups_not_apart(apart), strict=True):
+        groups[line] = mine
+    return groups
+
+
+def groups_not_apart(apart: NDArray[np.bool_]) -> list[tuple[int, ...]]:
+    """Returns the groups, numbered from 1 on, of each of t lines; two lines share a group if not `apart`.
+
+    The groups are the maximal sets of lines within which no pair is told apart, found by insertion and
+    absorption (Piepho, "An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons", Journal
+    of Computational and Graphical Statistics 13, 2004), best line first.
+
+    >>> apart = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], dtype=bool)
+    >>> groups_not_apart(apart)
+    [(1,), (1, 2), (2,)]
+    """
+    found = [frozenset(range(len(apart)))] if len(apart) else []
+    for i, j in zip(*np.nonzero(np.triu(apart)), strict=True):
+        divided = {
+            group - {line} if {i, j} <= group else group for group in found for line in (int(i), int(j))
+        }
+        found = [group for group in divided if not any(group < other for other in divided)]
+    found.sort(key=sorted)
+    return [
+        tuple(number for number, group in enumerate(found, 1) if line in group) for line in range(len(apart))
+    ]
+
+
+def decided_pairs(groups: Iterable[Sequence[int]]) -> str:
+    """Returns a sentence about the pairs of lines that are told apart; "" if no pair was compared.
+
+    >>> decided_pairs([(1,), (1, 2), (2,), ()])
+    'The paired test tells 1 of 3 pairs of lines (33 %) apart, at .05 over all pairs (Holm).'
+    """
+    apart = [set(one).isdisjoint(other) for one, other in combinations(filter(None, groups), 2)]
+    if not apart:
+        return ""
+    share = f"{sum(apart)} of {len(apart)} pairs of lines ({100 * sum(apart) / len(apart):.0f} %)"
+    return f"The paired test tells {share} apart, at .05 over all pairs (Holm)."

@@ -1,0 +1,203 @@
+"""Submissions: who may make one and when, its score, and a team's choice of those that count."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from leaderboard.feedback import public_score, scores_before_end
+from leaderboard.ledger import FINALS, clock_warning, opened
+from leaderboard.receipts import keep_receipt
+from leaderboard.solutions import points, version
+from leaderboard.teams import check_team, registered, team_id
+from submission.competition import Competition
+from submission.errors import InvalidSubmission, UnusableInput
+from submission.predictions import read_bytes
+from submission.scoring import SCORER, parse_submission, score_against
+from submission.solution import counting_rows, solution_bytes
+
+LONGEST_NOTE = 200
+"""Largest number of characters of a team's note on a submission."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The answer to a valid submission, with further facts for the team.
+
+    Attributes:
+        number: Number of its entry in the ledger.
+        score: Public RMSE in points as the team gets it; None if there are no scores before the end.
+        rows: Number of predictions from which the score is computed.
+        left: Number of further submissions that the team may make today; None for any number.
+        same: Number of the team's earlier submission of the same file; None if there is none.
+        created: True if the team was registered with this submission.
+        warning: Warning for the organizer about the clock; "" for none.
+    """
+
+    number: int
+    score: float | None
+    rows: int
+    left: int | None
+    same: int | None = None
+    created: bool = False
+    warning: str = ""
+
+    def text(self, decimals: int) -> str:
+        """Returns the answer in words."""
+        if self.score is None:
+            return "entered; there are no scores before the end"
+        return f"public RMSE {self.score:.{decimals}f} points"
+
+    def record(self, decimals: int) -> dict[str, object]:
+        """Returns the answer as plain values."""
+        facts = {"number": self.number, "score": self.score, "answer": self.text(decimals)}
+        return {**facts, "rows": self.rows, "left": self.left, "same": self.same}
+
+
+def submit(
+    competition: Competition,
+    path: Path,
+    team: str,
+    clock: Callable[[], datetime],
+    note: str = "",
+    new_team: bool = False,
+) -> Receipt:
+    """Validate and score a team's file, and enter it in the ledger.
+
+    An invalid file is entered as invalid and counts as a submission. The hidden labels are read only after
+    the file was found valid. Limits are checked and the row is added while no other process can add one. The
+    answer is written as a receipt for the team (`leaderboard.receipts`).
+
+    Args:
+        competition: Organizer's copy of the competition.
+        path: Path of the submitted file, not a link.
+        team: Name of the team, which is registered; in a practice competition a new one is registered.
+        clock: Function that returns the present time, with its time zone; it is called when the ledger is
+            free.
+        note: The team's remark on the submission, which is never published.
+        new_team: True to register the team in a hidden competition too.
+
+    Raises:
+        InvalidSubmission: the file breaks the format; every problem is named. The file was entered as
+            invalid.
+        UnusableInput: the competition is over, the team is unknown or has no submissions left, the file, the
+            team, the note or the ledger cannot be used, or this is a participant's copy. Then nothing is
+            entered.
+    """
+    if not note.isprintable() or len(note) > LONGEST_NOTE:
+        raise UnusableInput(f"--note must be a line of up to {LONGEST_NOTE} printable characters")
+    team = check_team(team)
+    competition.require_private()
+    data, predictions, invalid = None, None, None
+    try:
+        data = read_bytes(path, competition.ids("test"), follow=False)
+        predictions = parse_submission(competition, data, path)
+    except InvalidSubmission as error:
+        invalid = error
+    digest = "" if data is None else hashlib.sha256(data).hexdigest()
+    with opened(competition, writing=True) as ledger:
+        now, before = clock(), len(ledger.teams())
+        warning = clock_warning(ledger.newest()[2], now)
+        create = new_team or competition.visibility == "practice"
+        name = registered(competition, ledger, team, now, create)
+        key, created = team_id(name), len(ledger.teams()) > before
+        made = ledger.made(key)
+        left = check_open(competition, name, [time for _, time, *_ in made], now)
+        solution = version(competition, ledger, ledger.solution())
+        scores = score_against(predictions, counting_rows(competition, solution)) if predictions else None
+        number = ledger.next_entry()
+        if data is not None:
+            ledger.keep_file(data, predictions)
+        row = ledger.append(
+            now,
+            "submission",
+            entry=number,
+            team=name,
+            team_id=key,
+            digest=digest,
+            status="invalid" if scores is None else "scored",
+            scorer=SCORER,
+            solution=hashlib.sha256(solution_bytes(solution)).hexdigest(),
+            note=note.strip() or None,
+            **({} if scores is None else points(scores)),
+        )
+    time = now.astimezone(timezone.utc).isoformat(timespec="seconds")
+    facts = {"team": name, "time": time, "file": digest, "note": note.strip(), "row": row}
+    if scores is None:
+        assert invalid is not None
+        keep_receipt(competition, number, {**facts, "answer": "invalid"})
+        entered = f"entered as submission {number}; invalid ones count too{left_text(competition, left)}"
+        raise InvalidSubmission(invalid.name, invalid.problems, entered) from invalid
+    score = public_score(competition, scores.public.rmse) if scores_before_end(competition) else None
+    same = next((earlier for earlier, _, _, held in made if held == digest), None)
+    receipt = Receipt(number, score, scores.public.n, left, same, created, warning)
+    keep_receipt(competition, number, {**facts, **receipt.record(competition.decimals)})
+    return receipt
+
+
+def select(
+    competition: Competition, team: str, numbers: Sequence[int], clock: Callable[[], datetime]
+) -> None:
+    """Record that the submissions `numbers` count for a team at the end, in place of an earlier choice.
+
+    Args:
+        competition: Organizer's copy of the competition.
+        team: Name of the team.
+        numbers: Numbers of valid submissions of the team, at most `FINALS`; empty to undo the choice.
+        clock: Function that returns the present time, with its time zone.
+
+    Raises:
+        UnusableInput: the deadline has passed, the team has not submitted anything, or a number is not that
+            of a valid submission of the team.
+    """
+    if len(set(numbers)) != len(numbers) or len(numbers) > FINALS:
+        raise UnusableInput(f"choose up to {FINALS} different submissions")
+    with opened(competition, writing=True) as ledger:
+        now = clock()
+        check_before_deadline(competition, now)
+        name = registered(competition, ledger, check_team(team), now)
+        scored = [number for number, _, status, _ in ledger.made(team_id(name)) if status == "scored"]
+        for number in numbers:
+            if number not in scored:
+                valid = ", ".join(map(str, scored[-20:])) or "none yet"
+                raise UnusableInput(
+                    f"submission {number} is not a valid one of team {name!r}; its valid ones are {valid}"
+                )
+        ledger.append(now, "selection", team=name, team_id=team_id(name), note=" ".join(map(str, numbers)))
+
+
+def check_open(competition: Competition, team: str, times: Sequence[datetime], now: datetime) -> int | None:
+    """Returns the number of submissions that a team may still make today after one now; None for any number.
+
+    Days are those of UTC; `times` are those of the team's earlier submissions, and invalid ones count.
+    """
+    now = now.astimezone(timezone.utc)
+    check_before_deadline(competition, now)
+    if competition.total_limit is not None and len(times) >= competition.total_limit:
+        raise UnusableInput(
+            f"team {team!r} has made all of its {competition.total_limit:,} submissions; nothing was entered"
+        )
+    today = [time for time in times if time.astimezone(timezone.utc).date() == now.date()]
+    if competition.daily_limit is not None and len(today) >= competition.daily_limit:
+        raise UnusableInput(
+            f"team {team!r} has made its {competition.daily_limit:,} submissions of {now:%Y-%m-%d} (UTC); "
+            f"nothing was entered: submit again on {now + timedelta(days=1):%Y-%m-%d}"
+        )
+    used = ((competition.daily_limit, len(today)), (competition.total_limit, len(times)))
+    return min((limit - made - 1 for limit, made in used if limit is not None), default=None)
+
+
+def left_text(competition: Competition, left: int | None) -> str:
+    """Returns the result of `check_open` in words, such as ", 2 left today"; "" for any number."""
+    today = "" if competition.daily_limit is None else " today"
+    return "" if left is None else f", {left:,} left{today}"
+
+
+def check_before_deadline(competition: Competition, now: datetime) -> None:
+    """Refuse a submission or a choice after the deadline."""
+    if competition.deadline is not None and now >= competition.deadline:
+        raise UnusableInput(
+            f"the deadline of {competition.name} was {competition.deadline:%Y-%m-%d %H:%M:%S} UTC, and it is "
+            f"{now.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S}: nothing was entered"
+        )

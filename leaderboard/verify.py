@@ -1,0 +1,96 @@
+"""Verification that a ledger is unaltered, and a backup of everything that its competition needs."""
+
+import hashlib
+import math
+import tempfile
+import zipfile
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from leaderboard.ledger import Entry, Ledger, chain_problems, opened
+from leaderboard.solutions import predictions_of, version
+from submission.competition import Competition
+from submission.errors import InvalidSubmission, UnusableInput
+from submission.files import replacing
+from submission.scoring import SCORER, parse_submission, score_against
+from submission.solution import SolutionRow, counting_rows
+
+BUILT = ("build.json", "solution.csv", "noise.csv")
+"""The files of ``private/`` that a build wrote and a backup holds."""
+_SAME = 1e-9  # points by which a score may differ between machines
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The result of :func:`verify`: numbers of rows and submissions, the head, a line for every problem."""
+
+    rows: int
+    submissions: int
+    head: str
+    problems: tuple[str, ...]
+
+
+def verify(competition: Competition, heads: Collection[str] = ()) -> Verified:
+    """Find rows that were altered or removed, and files and scores that do not match them.
+
+    A chain that was rewritten completely is found by heads that were published earlier: those in the
+    leaderboard's files and the receipts, and `heads`.
+    """
+    with opened(competition) as ledger:
+        ledger.check_published(competition, heads)
+        rows, entries = ledger.rows(), ledger.entries()
+        problems = chain_problems(rows)
+        if not problems:  # otherwise rows say nothing about files
+            solutions = {
+                digest: counting_rows(competition, version(competition, ledger, digest))
+                for digest in {entry.solution for entry in entries}
+            }
+            for entry in entries:
+                problems += _entry_problems(competition, ledger, entry, solutions[entry.solution])
+        return Verified(len(rows), len(entries), ledger.head, tuple(problems))
+
+
+def _entry_problems(
+    competition: Competition, ledger: Ledger, entry: Entry, solution: Sequence[SolutionRow]
+) -> Iterator[str]:
+    """Yield the problems of one submission: of its file, its predictions and its score."""
+    if not entry.digest:
+        return
+    data = ledger.file(entry.digest)
+    if data is None or hashlib.sha256(data).hexdigest() != entry.digest:
+        yield f"the file of submission {entry.number} is missing or was changed"
+    elif entry.status == "scored":
+        try:
+            parsed = parse_submission(competition, data, Path(entry.digest))
+            if parsed != predictions_of(competition, ledger, entry):
+                yield f"submission {entry.number} has other predictions than its file"
+        except (InvalidSubmission, UnusableInput) as error:
+            yield f"submission {entry.number}: {error}"
+            return
+        found = score_against(parsed, solution)
+        same = _same(found.public.rmse, entry.public) and _same(found.private.rmse, entry.private)
+        if entry.scorer == SCORER and not same:
+            yield f"submission {entry.number} has another score than its file"
+
+
+def _same(found: float, entered: float | None) -> bool:
+    return entered is not None and math.isclose(found, entered, abs_tol=_SAME)
+
+
+def backup(competition: Competition, out: Path) -> str:
+    """Write the ledger and the files of the build as a zip that its owner alone can read; returns the head.
+
+    The ledger is copied by SQLite while submissions may come in. Unpacked in the competition's folder, the
+    zip restores the private part; `pack` writes the public part.
+    """
+    competition.check_output(out, ".zip")
+    with tempfile.TemporaryDirectory() as folder, opened(competition) as ledger, replacing(out) as temporary:
+        copied = Path(folder) / "contest.sqlite"
+        head = ledger.copy(copied)
+        temporary.touch(mode=0o600, exist_ok=False)
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
+            for path in (*(competition.private / name for name in BUILT), copied):
+                if path.exists():
+                    archive.write(path, f"private/{path.name}")
+    return head

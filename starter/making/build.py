@@ -1,0 +1,328 @@
+"""Building a competition folder from settings: public parts, hidden solution, observations."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+
+from scipy.special import softmax
+from tqdm import tqdm
+
+from starter.classifiers import (
+    Classifier,
+    Spec,
+    check_device,
+    load_classifier,
+    read_classifier,
+    save_classifier,
+)
+from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD
+from starter.competition.cluster import Cluster
+from starter.encoders import ImageEncoder
+from starter.encoders.choose import of_encoders
+from starter.images.arrays import write_npz
+from starter.images.imageset import ImageSet
+from starter.making.folder import add_to_record, check_inputs, claimed, licences, public_sets
+from starter.making.probes import referee_look, train_ref
+from starter.making.referees import (
+    check_differs,
+    fit_referees,
+    load_referees,
+    pack_seen,
+    referee_files,
+    referee_inputs,
+    referee_needs,
+    seen_files,
+    write_referees,
+)
+from starter.making.small import kept_small
+from starter.observing.cache import place_cache
+from starter.observing.observation import unmet
+from starter.observing.observe import compute
+from starter.sets.mix import FromPools, Mix
+from starter.sets.rendering import FromRecipe
+from starter.sources.sources import load_source
+from starter.sources.splits import Splits
+from starter.tracks.accuracy.settings import AccuracySettings
+from starter.tracks.ood.observe import check_detectors
+from starter.tracks.ood.settings import OodSettings
+from starter.tracks.plan import Labels, Look, Plan, Truth
+from starter.tracks.sets import write_groups
+from starter.tracks.settings import Settings
+from starter.tracks.tracks import TRACKS
+from submission import Competition, SolutionRow, make_id, write_predictions, write_sample, write_solution
+from submission.arrays import FloatArray
+from submission.card import LICENCES
+from submission.files import digest_of, sha256, sweep, write_text
+from submission.scoretable import NOISE, VALIDATION_GROUPS
+from submission.solution import counting_rows, solution_of
+
+Load = Callable[[str], Classifier]
+"""Function that returns the classifier of a spec of the settings, loaded once."""
+
+
+def build(
+    root: Path,
+    settings: Settings,
+    test_seed: int | None = None,
+    device: str = "cpu",
+    data_root: Path | None = None,
+    cluster: Cluster | None = None,
+    cache: str = "",
+) -> Competition:
+    """Build the competition of `settings` in `root`, or finish a build of the same settings.
+
+    Every step writes whole files and every observation is cached, so an interrupted build continues where it
+    stopped and ends in the same files. ``public/competition.json`` is written last and marks the end.
+
+    Args:
+        root: Folder of the competition.
+        settings: Settings of the build.
+        test_seed: Seed of everything hidden; by default from the system's entropy (others are for tests).
+        device: Device that runs the classifiers.
+        data_root: Folder for the download of a named source.
+        cluster: Cluster that observes instead of this process; the files are the same.
+        cache: Folder or address of the cache, now and later, instead of ``root/cache``.
+
+    Raises:
+        UnusableInput: `root` holds something else or was built with other settings (the message names them),
+            another build is running there, images or weights have changed since the build was begun, test
+            images are public, or an argument cannot be used.
+    """
+    check_device(device)
+    with claimed(root, settings, test_seed, device) as (settled, seed):
+        if cache:
+            place_cache(root, cache)
+        if (root / "public/competition.json").is_file():
+            return _finished(root)
+        return _built(root, settled, seed, device, data_root, cluster)
+
+
+def _built(
+    root: Path,
+    settings: Settings,
+    test_seed: int,
+    device: str,
+    data_root: Path | None,
+    cluster: Cluster | None,
+) -> Competition:
+    """Build the claimed competition: read and plan everything, write it, and measure the targets."""
+    public, track = root / "public", TRACKS[settings.track]
+    splits = _splits(settings, data_root)
+    load = _loader(settings, splits, device, public)
+    given = {Spec.parse(spec).name: load(spec) for spec in settings.classifiers if spec != "small"}
+    encoders = load_referees(_referees(settings), device, of_encoders(settings.precision))
+    plan = track.plan(settings, splits, test_seed, _look(settings, splits, load, encoders))
+    bare = [name for name, classifier in given.items() if classifier.logits_alone]
+    if isinstance(settings, OodSettings):
+        check_detectors(settings, bare)
+    check_inputs(root, {**_inputs(settings, splits, given), **referee_inputs(encoders), **plan.inputs})
+    recipes = [each.recipe for each in plan.train if isinstance(each, FromRecipe)]
+    referees = fit_referees(encoders, splits, recipes, settings.seed, public)
+    files = _write_public(public, settings, splits, load, plan)
+    write_referees(public, referees)
+    labels = _write_sets(public, plan)
+    draft = _draft(root, settings, splits, labels, [*files, *referee_files(referees)])
+    told: dict[str, object] = {"referees": [each.entry() for each in referees]} if referees else {}
+    told |= {"logits_alone": bare} if bare else {}
+    draft = draft.model_copy(update={"settings": {**draft.settings, **told}})
+    check_differs(draft, referees, splits.meta_base, recipes)
+    needs = (*(need for need in track.needs if not unmet((need,), draft)), *referee_needs(referees))
+    if cluster:
+        cluster.observe(draft, needs, tuple(labels), device, source=True)
+        sweep(root, age=0)
+    truth = track.measure(draft, settings, plan, labels, needs, device)
+    pack_seen(draft, referees, device)
+    made = [*_write_targets(draft, truth), *seen_files(referees)]
+    rules = settings.rules(_write_private(draft, plan, truth, test_seed))
+    competition = draft.model_copy(update={"files": {**draft.files, **_hashes(public, made)}, **rules})
+    competition.save()
+    return competition
+
+
+def dry_run(settings: Settings, device: str = "cpu", data_root: Path | None = None) -> str:
+    """Returns the number of images that a build observes, and the disk space that it needs, as two lines.
+
+    Everything is read and planned as by the build; no folder is written.
+    """
+    settings = settings.settled(device)
+    splits = _splits(settings, data_root)
+    load = _loader(settings, splits, device, Path())
+    given = [load(spec) for spec in settings.classifiers if spec != "small"]
+    encoders = load_referees(_referees(settings), device, of_encoders(settings.precision), trained=False)
+    plan = TRACKS[settings.track].plan(settings, splits, 0, _look(settings, splits, load, encoders))
+    public = len(splits.meta_base) + len(splits.reference) + len(train_ref(splits, settings.seed))
+    stored = sum(len(images) for images in plan.files.values() if isinstance(images, ImageSet))
+    sets = [planned.recipe for of in plan.sets.values() for planned in of]
+    made = sum(len(each) if isinstance(each, Mix) else each.ops[0][1]["n"] for each in sets)
+    observed = public + stored + made
+    if not any(isinstance(each, FromPools) for each in plan.train):
+        observed += sum(map(len, plan.train)) - len(splits.meta_base)
+    seen = len(settings.classifiers) * 4 * len(splits.classes) * observed  # logits, float32
+    for classifier in given:  # mean and covariance of each set
+        d = classifier.head_weight.shape[1]
+        seen += (len(plan.train) + len(sets)) * (8 * d + 4 * d * (d + 1) // 2)
+    disk = 3 * splits.image_size[0] * splits.image_size[1] * (public + stored + made) + seen
+    return f"images  {observed:,} per classifier\ndisk    about {disk / 1e6:,.0f} MB"
+
+
+def _splits(settings: Settings, data_root: Path | None) -> Splits:
+    """Returns the source's splits, from which sets are made."""
+    return settings.divided(load_source(settings.source, data_root, settings.seed, settings.fit()))
+
+
+def _referees(settings: Settings) -> tuple[str, ...]:
+    return settings.referees if isinstance(settings, AccuracySettings) else ()
+
+
+def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Load:
+    """Returns a function that loads a classifier once; `small`, the embedded one, may be trained first."""
+    how = settings.precision, device
+
+    @cache
+    def load(spec: str) -> Classifier:
+        if spec != "small":
+            return load_classifier(spec, splits.classes, *how, splits.image_size, settings.engine)
+        written = public / "classifiers/small.safetensors"
+        if written.is_file():
+            return read_classifier(written, "small", *how, settings.engine)
+        network = kept_small(splits.train, splits.classes, settings.seed)
+        return Classifier(
+            "small", "small", network, splits.classes, SMALL_MEAN, SMALL_STD, *how, settings.engine
+        )
+
+    return load
+
+
+def _look(settings: Settings, splits: Splits, load: Load, encoders: Mapping[str, ImageEncoder]) -> Look:
+    """Returns how the first referee, or else the first classifier, looks at images, for sub-populations."""
+    if encoders:
+        spec, encoder = next(iter(encoders.items()))
+        return partial(referee_look, spec, encoder, splits, settings.seed)
+
+    def look(images: ImageSet) -> tuple[FloatArray, FloatArray]:
+        classifier = load(settings.classifiers[0])
+        seen = compute(FromRecipe.whole(images), classifier, ("logits", "features"))
+        part = "logits" if classifier.logits_alone else "features"
+        return seen[part][part], softmax(seen["logits"]["logits"], axis=1).max(axis=1)
+
+    return look
+
+
+def _inputs(settings: Settings, splits: Splits, given: Mapping[str, Classifier]) -> dict[str, str]:
+    """Returns hashes of source and classifiers, by option."""
+    parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
+    source = digest_of(splits.classes, *(part.digest for part in parts))
+    found = {f"--classifier {name}": classifier.digest for name, classifier in given.items()}
+    return {f"--source {settings.source}": source, **found}
+
+
+def _write_public(public: Path, settings: Settings, splits: Splits, load: Load, plan: Plan) -> list[str]:
+    """Write the public files that are no sets, and return their paths."""
+    bases = {
+        "base.npz": splits.meta_base,
+        "reference.npz": splits.reference,
+        "train_ref.npz": train_ref(splits, settings.seed),
+    }
+    terms = licences(settings.source, settings.licence, settings.public_paths, bool(settings.test_from))
+    found: dict[str, str | ImageSet] = {**bases, LICENCES: terms, **plan.files}
+    for file, content in found.items():
+        if isinstance(content, str):
+            write_text(public / file, content)
+        else:
+            write_npz(public / file, content)
+    write_groups(public / VALIDATION_GROUPS, plan.keys("val"))
+    for spec in settings.classifiers:
+        save_classifier(load(spec), public / f"classifiers/{Spec.parse(spec).name}.safetensors")
+    weights = [f"classifiers/{name}.safetensors" for name in settings.classifier_names]
+    return [*found, VALIDATION_GROUPS, *weights]
+
+
+def _write_sets(public: Path, plan: Plan) -> Labels:
+    """Write validation and test sets, the latter without labels, and return the labels of every set."""
+    labels: Labels = {"train": {each.name: each.labels() for each in plan.train}}
+    for part, planned in plan.sets.items():
+        labels[part] = {}
+        for each in tqdm(planned, desc=f"render {part} sets", unit="set"):
+            rendered = plan.render(part, each)
+            assert rendered.labels is not None
+            labels[part][rendered.name] = rendered.labels
+            shown = replace(rendered, labels=None) if part == "test" else rendered
+            write_npz(public / part / f"{rendered.name}.npz", shown)
+    return labels
+
+
+def _draft(
+    root: Path, settings: Settings, splits: Splits, labels: Labels, files: Sequence[str]
+) -> Competition:
+    """Returns the competition before its targets are known."""
+    stored = [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
+    fields = {
+        "root": root,
+        "name": root.resolve().name,
+        "track": settings.track,
+        "visibility": "hidden" if settings.hidden else "practice",
+        "source": Path(settings.source).absolute().name,
+        "classes": splits.classes,
+        "image_size": splits.image_size,
+        "subjects": settings.subjects,
+        "sizes": {part: {name: len(found) for name, found in of.items()} for part, of in labels.items()},
+        "precision": settings.precision,
+        "seed": settings.seed,
+        "settings": dict(settings.public()),
+        "files": _hashes(root / "public", [*files, *stored]),
+        "engine": settings.engine,
+    }
+    return Competition.model_validate(fields)
+
+
+def _write_targets(draft: Competition, truth: Truth) -> list[str]:
+    """Write the public targets and a sample submission, and return the files' paths."""
+    for part in ("train", "val"):
+        write_predictions(draft.public / part / "targets.csv", truth.targets[part], column="target")
+    if truth.deviations:
+        write_predictions(draft.public / NOISE["val"], truth.deviations["val"], column="deviation")
+    write_sample(draft.public / "sample_submission.csv", draft.ids("test"))
+    noise = [NOISE["val"]] if truth.deviations else []
+    return ["sample_submission.csv", "train/targets.csv", "val/targets.csv", *noise]
+
+
+def _write_private(draft: Competition, plan: Plan, truth: Truth, test_seed: int) -> int:
+    """Write solution, deviations and the record of the test sets; returns the number of public rows."""
+    keys, by_group = plan.keys("test"), TRACKS[draft.track].by_group
+    public = public_sets(
+        [(name, group if by_group else "", family) for name, group, family in keys], test_seed
+    )
+    rows = [
+        SolutionRow(
+            id=make_id(subject, name),
+            prediction=truth.targets["test"][make_id(subject, name)],
+            usage="Public" if name in public else "Private",
+            subject=subject,
+            set=name,
+            group=group,
+        )
+        for subject in draft.subjects
+        for name, group, _ in keys
+    ]
+    write_solution(draft.private / "solution.csv", rows)
+    if truth.deviations:
+        noise = draft.root / NOISE["test"]
+        write_predictions(noise, truth.deviations["test"], column="deviation")
+        noise.chmod(0o600)
+    add_to_record(draft.root, test=[planned.record() for planned in plan.sets["test"]])
+    return sum(row.usage == "Public" for row in counting_rows(draft, rows))
+
+
+def _hashes(public: Path, files: Iterable[str]) -> dict[str, str]:
+    """Returns the SHA-256 of each file below `public`."""
+    return {file: sha256(public / file) for file in files}
+
+
+def _finished(root: Path) -> Competition:
+    """Returns a finished competition, whose files are as they were built."""
+    competition = Competition.open(root)
+    for file in competition.files:
+        competition.file(file)
+    solution_of(competition)
+    return competition

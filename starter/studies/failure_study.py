@@ -1,0 +1,292 @@
+"""The tables of `starter.studies.failure` for a competition of the OOD track, with a figure of each.
+
+No hidden image or label is read. Clean IND images are those from which its meta-train mixes are drawn.
+Covariate shift is the same images under corruptions, and natural-shift sets of the user's. Semantic shift is
+the OOD sets of its meta-train mixes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from starter.detectors import by_name
+from starter.images.figure import Drawn, new_figure
+from starter.images.imageset import ImageSet
+from starter.images.reading import Fit
+from starter.observing.observation import Observation
+from starter.operations.corruptions import CORRUPTIONS
+from starter.sets.recipe import Recipe
+from starter.sets.rendering import FromRecipe, Rendering
+from starter.sources.sources import load_images, set_names
+from starter.studies.failure import (
+    TABLES,
+    Detectors,
+    Scored,
+    intercepts_table,
+    matched_table,
+    nearest_distances,
+)
+from starter.studies.study import Study
+from starter.tracks.ood.observe import DetectorSubject, MixSets, detectors_of
+from submission import Competition
+from submission.arrays import FloatArray
+from submission.errors import UnusableInput
+from submission.random import FAILURE
+
+SEVERITY = 5
+CLEAN, CORRUPTED, OOD, NEAR_FAR, MEAN = "clean", "corrupted", "ood", ("near", "far"), "mean"
+AVERAGED = ("auroc", "detection", "rejected", "groups", "misclassification")
+"""Names of tables that also show the mean over classifiers, as the paper does."""
+EXPLAINED = {
+    "auroc": """AUROC, 0 to 1, higher is better. new_class: IND against OOD images; failure: correct IND
+images against wrong and OOD ones; IND and OOD images weigh alike, however many there are.""",
+    "detection": """IND against OOD images. fpr95: share of OOD images accepted where 95 % of IND images are;
+detection_error: 0 to 1; of both lower is better, of auroc higher.""",
+    "rejected": "Share of correct IND images that is rejected with 80 % of the OOD images: lower is better.",
+    "groups": """What new_class is made of. accuracy: of the IND images; X_Y: AUROC of images X against Y,
+higher is better; gain: new_class less the first detector's, from_correct and from_wrong: its parts.""",
+    "misclassification": """Correct against wrong IND images, without OOD ones (correct is positive).
+fpr95, detection_error: lower is better; auroc: higher is better.""",
+    "intercepts": """AUROC against clean IND images, regressed on the distance to the nearest training image:
+intercept at distance 0, level at the mean distance, with 95 % intervals (_low, _high). New classes (ood,
+near, far) above covariate shift (the others) is better. nan: fewer than three subsets.""",
+}
+"""Tables in the study's text, with a description of their columns: units, and the better direction."""
+KINDS = "ind: IND images, clean, corrupted (severity 5), --shifted; ood: OOD images of the meta-train mixes."
+
+Labelled = tuple[Sequence[Rendering], NDArray[np.int64]]
+"""Unlabelled sets, and the classes of all their images, in order."""
+
+
+def failure_study(
+    competition: Competition,
+    detectors: Sequence[str] = (),
+    shifted: Sequence[Path] = (),
+    images: int = 400,
+    device: str = "cpu",
+) -> Study:
+    """Returns every table that has rows, each with its figure.
+
+    Args:
+        competition: Competition of the OOD track.
+        detectors: Names in DETECTORS; the others are compared with the first. () for the competition's own.
+        shifted: Paths of natural-shift sets of the IND classes; all sets at one path are one kind.
+        images: Largest number of IND images under each corruption, and of each set in `shifted`.
+        device: Device of the classifiers.
+    """
+    if competition.track != "ood":
+        raise UnusableInput(f"{competition.root}: failure detection is about OOD detectors (--track ood)")
+    names, sets = list(by_name(detectors or detectors_of(competition))), MixSets(competition)
+    kinds, semantic = ind_kinds(sets, shifted, images), ood_kinds(sets)
+    views = {
+        classifier: DetectorSubject.open(sets, classifier, names, ("features",), device)
+        for classifier in competition.classifiers
+    }
+    found = {classifier: scored(view, kinds, semantic) for classifier, view in views.items()}
+    tables = {name: _of_all(found, name) for name in TABLES}
+    others = {kind: each for kind, (each, _) in kinds.items() if kind != CLEAN} | dict(semantic)
+    points = {}
+    for name, each in found.items():
+        # A detector has an advantage if it reads the features by which images are matched.
+        judge = next((view for other, view in views.items() if other != name), views[name])
+        points[name] = matched_table(each, _distances(judge, others))
+    tables["matched"] = _joined(points)
+    tables["intercepts"] = _joined({name: intercepts_table(each) for name, each in points.items()})
+    tables = {name: table for name, table in tables.items() if len(table)}
+    return Study(tables, {name: partial(failure_figure, table) for name, table in tables.items()})
+
+
+def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Returns the most informative tables as text, each with a description of its columns below it."""
+    texts = [
+        f"{name}\n{tables[name].to_string(index=False, float_format='{:.3f}'.format)}\n\n{explained}"
+        for name, explained in EXPLAINED.items()
+    ]
+    return "\n\n".join([*texts, KINDS])
+
+
+def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, Labelled]:
+    """Returns labelled IND images by kind: clean, corrupted at severity 5, and those at each path.
+
+    A path's kind is named after its last part, without the suffix.
+    """
+    base = sets.base
+    some = base.take(np.sort(FAILURE(0).permutation(len(base))[:images]), "ind")
+    unlabelled = replace(some, labels=None)
+    corrupted = [
+        FromRecipe(Recipe(name, 0, ((name, {"severity": SEVERITY}),)), unlabelled) for name in CORRUPTIONS
+    ]
+    kinds: dict[str, Labelled] = {
+        CLEAN: ([FromRecipe.whole(sets.ind_pool)], _labels(base)),
+        CORRUPTED: (corrupted, np.tile(_labels(some), len(corrupted))),
+    }
+    for path in shifted:
+        classes, size = sets.competition.classes, sets.competition.image_size
+        found = [load_images(name, classes, images, 0, Fit(size)) for name in set_names(path, classes)]
+        kind = path.resolve().stem
+        if kind in (*kinds, MEAN, OOD, *NEAR_FAR):
+            raise UnusableInput(f"--shifted {path}: there is a kind {kind!r} already; rename the folder")
+        whole = [FromRecipe.whole(replace(each, labels=None)) for each in found]
+        kinds[kind] = whole, np.concatenate([_labels(each) for each in found])
+    return kinds
+
+
+def ood_kinds(sets: MixSets) -> dict[str, list[Rendering]]:
+    """Returns the OOD sets of the meta-train mixes, by kind."""
+    found: dict[str, list[Rendering]] = {}
+    for name in dict.fromkeys(mix.ood_set for mix in sets.mixes):
+        found.setdefault(ood_kind(name), []).append(FromRecipe.whole(sets.ood_pool(name)))
+    return dict(sorted(found.items()))
+
+
+def ood_kind(name: str) -> str:
+    """Returns the kind of an OOD set: "near" or "far" if that is the middle of its name, else "ood".
+
+    >>> ood_kind("bus_near_cifar100"), ood_kind("tinyin_food")
+    ('near', 'ood')
+    """
+    parts = name.split("_")
+    return parts[1] if len(parts) == 3 and parts[1] in NEAR_FAR else OOD
+
+
+def scored(
+    view: DetectorSubject, kinds: Mapping[str, Labelled], semantic: Mapping[str, Sequence[Rendering]]
+) -> Detectors:
+    """Returns each detector's scores of the labelled IND images and of the OOD images, by kind."""
+    view.observe([each for renderings, _ in kinds.values() for each in renderings])
+    view.observe([each for renderings in semantic.values() for each in renderings])
+    correct = {
+        kind: np.concatenate([view.observation(each).predicted for each in renderings]) == labels
+        for kind, (renderings, labels) in kinds.items()
+    }
+    return {
+        detector: Scored(
+            {kind: (_scores(view, detector, each), correct[kind]) for kind, (each, _) in kinds.items()},
+            {kind: _scores(view, detector, each) for kind, each in semantic.items()},
+        )
+        for detector in view.detectors
+    }
+
+
+def _distances(view: DetectorSubject, kinds: Mapping[str, Sequence[Rendering]]) -> dict[str, FloatArray]:
+    """Returns the distance of each image (m,) to the nearest training image in features of a classifier."""
+    reference = _features(view.plain_source.train_ref)
+    return {
+        kind: np.concatenate([nearest_distances(_features(view.observation(one)), reference) for one in each])
+        for kind, each in kinds.items()
+    }
+
+
+def _of_all(found: Mapping[str, Detectors], name: str) -> pd.DataFrame:
+    """Returns a table of all classifiers, with the mean over them."""
+    frames = {classifier: TABLES[name](detectors) for classifier, detectors in found.items()}
+    if len(frames) > 1 and name in AVERAGED:
+        keys = [key for key in ("detector", "ind", "ood") if key in frames[next(iter(frames))]]
+        frames[MEAN] = pd.concat(frames.values()).groupby(keys, sort=False, as_index=False).mean()
+    return _joined(frames)
+
+
+def _joined(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Returns the tables of all classifiers as one, with the classifier's name as the first column."""
+    return pd.concat(frames, names=["classifier"]).reset_index("classifier").reset_index(drop=True)
+
+
+def _scores(view: DetectorSubject, detector: str, renderings: Sequence[Rendering]) -> NDArray[np.float64]:
+    return np.concatenate([view.scores(detector, each) for each in renderings])
+
+
+def _labels(images: ImageSet) -> NDArray[np.int64]:
+    assert images.labels is not None
+    return images.labels
+
+
+def _features(observation: Observation) -> FloatArray:
+    assert observation.features is not None
+    return observation.features
+
+
+ACROSS = 4
+"""Number of panels side by side."""
+INTERVALS = {
+    "difference": ("low", "high"),
+    "q50": ("q05", "q95"),
+    "level": ("level_low", "level_high"),
+}
+"""Columns of a value and of the ends of its interval."""
+
+
+def failure_figure(frame: pd.DataFrame) -> Drawn:
+    """Returns a figure with a panel for each classifier and pair of kinds, and a row for each detector.
+
+    The table `matched` has a panel for each detector, `intercepts` one for each classifier. All panels have
+    one legend, beside them.
+    """
+    keys = [key for key in ("classifier", "ind", "ood", "goal") if key in frame]
+    keys += ["detector"] * ("distance" in frame)
+    panels = list(frame.groupby(keys, sort=False))
+    down, across = -(-len(panels) // ACROSS), min(len(panels), ACROSS)
+    figure = new_figure(4 * across + 1, (1.4 + 0.3 * frame.detector.nunique()) * down)
+    axes = figure.subplots(down, across, squeeze=False).ravel()
+    value = next((column for column in INTERVALS if column in frame), "")
+    for axis, (names, rows) in zip(axes, panels, strict=False):
+        if "distance" in frame:
+            _draw_points(axis, rows)
+        elif value:
+            _draw_intervals(axis, rows, value)
+        else:
+            _draw_bars(axis, rows)
+        axis.set_title(" / ".join(map(str, names)), fontsize=8)
+    for empty in axes[len(panels) :]:
+        empty.set_axis_off()
+    labels = [zip(*axis.get_legend_handles_labels(), strict=True) for axis in axes]
+    if handles := {name: handle for pairs in labels for handle, name in pairs}:
+        figure.legend(handles.values(), handles, loc="outside right upper", fontsize=6)
+    return figure
+
+
+def _draw_bars(axis: Axes, rows: pd.DataFrame) -> None:
+    numbers = list(rows.select_dtypes("number"))
+    height = 0.8 / len(numbers)
+    for i, name in enumerate(numbers):
+        axis.barh(np.arange(len(rows)) + (i + 0.5) * height, rows[name], height=height, label=name)
+    axis.set_yticks(np.arange(len(rows)) + 0.4, rows.detector, fontsize=7)
+    axis.invert_yaxis()
+
+
+def _draw_intervals(axis: Axes, rows: pd.DataFrame, value: str) -> None:
+    """Draw the values of each detector with their intervals; those of groups or kinds are side by side."""
+    names, (low, high) = list(dict.fromkeys(rows.detector)), INTERVALS[value]
+    by = next((column for column in ("group", "kind") if column in rows), "detector")
+    for i, (label, part) in enumerate(rows.groupby(by, sort=False)):
+        places = [names.index(name) + (by != "detector") * i / 8 for name in part.detector]
+        (points,) = axis.plot(part[value], places, "o", markersize=3, label=label)
+        axis.hlines(places, part[low], part[high], color=points.get_color())
+        if "q25" in part:
+            axis.hlines(places, part.q25, part.q75, color=points.get_color(), linewidth=3)
+    axis.set_yticks(range(len(names)), names, fontsize=7)
+    axis.set_xlabel(LABELS[value], fontsize=7)
+    axis.invert_yaxis()
+
+
+LABELS = {
+    "difference": "AUROC less the first detector's",
+    "q50": "share of OOD images that look more OOD",
+    "level": "AUROC at the mean distance",
+}
+
+
+def _draw_points(axis: Axes, rows: pd.DataFrame) -> None:
+    for kind, part in rows.groupby("kind", sort=False):
+        (points,) = axis.plot(part.distance, part.auroc, ".", markersize=4, label=kind)
+        if np.ptp(part.distance) > 0:
+            line = np.poly1d(np.polyfit(part.distance, part.auroc, 1))
+            ends = np.array([part.distance.min(), part.distance.max()])
+            axis.plot(ends, line(ends), color=points.get_color())
+    axis.set_xlabel("distance to the nearest training image", fontsize=7)
+    axis.set_ylabel("AUROC", fontsize=7)

@@ -1,0 +1,1 @@
+"""The accuracy track: the accuracy of classifiers on shifted sets."""

@@ -1,0 +1,298 @@
+"""The plan of the sets of the accuracy track, made before anything is rendered."""
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starter.images.imageset import ImageSet
+from starter.operations import GROUPS, OPERATIONS, groups_of, policy_of, unseen_operations
+from starter.operations.operation import Params
+from starter.sets.recipe import Recipe, draw_recipes, read_recipes
+from starter.sets.rendering import FromRecipe
+from starter.sources.glyphs.digits import NATURAL, natural_set
+from starter.sources.sources import load_images, set_names
+from starter.sources.splits import Splits
+from starter.tracks.accuracy.settings import AccuracySettings
+from starter.tracks.plan import Look, Plan, PlannedSet
+from starter.tracks.sets import RECIPES_FILE
+from submission import UnusableInput
+from submission.arrays import FloatArray
+from submission.files import digest_of
+from submission.random import BASE_IMAGES, SHARED, TEST_SETS, VAL_SETS
+
+FEW_CLASSES = 7
+"""A natural set with fewer classes than this counts as `natural-few`."""
+CLUSTER = 60
+"""Mean number of images of a cluster of a sub-population."""
+LEAKED_SHARE = 0.05
+"""Largest public fraction of a natural test set in a practice competition; in a hidden one it is 0."""
+_TAKEN = re.compile(r"(val|test)_\d{4,}")
+
+Natural = dict[str, ImageSet]
+"""The sets that were read from paths, by path."""
+
+
+def plan_accuracy(settings: AccuracySettings, splits: Splits, test_seed: int, look: Look) -> Plan:
+    """Plan the sets of every part; `look` is used where the group has sub-populations."""
+    bases = {"train": splits.meta_base, "val": splits.val_base, "test": splits.test_base}
+    own = read_recipes(settings.recipes) if settings.recipes else []
+    check_sizes(settings, own, {part: len(base) for part, base in bases.items()}, splits.tested)
+    read: Natural = {}
+    seeds = {"val": settings.seed, "test": test_seed}
+    sets = {part: plan_part(settings, part, splits, seed, own, read) for part, seed in seeds.items()}
+    _check_overlap(settings, splits, sets, read)
+    recipes = own or plan_train(settings, splits.meta_base, look)
+    inputs = {
+        f"--{part}-from {path}": read[path].digest for part in sorted(sets) for path in _paths(sets[part])
+    }
+    if own:
+        inputs[f"--recipes {settings.recipes}"] = digest_of(*(recipe.to_json() for recipe in own))
+    return Plan(
+        [FromRecipe(recipe, splits.meta_base) for recipe in recipes],
+        sets,
+        bases,
+        lambda part, planned: render(planned, bases[part], read),
+        inputs,
+        {RECIPES_FILE: "".join(recipe.to_json() + "\n" for recipe in recipes)},
+    )
+
+
+def plan_train(settings: AccuracySettings, base: ImageSet, look: Look) -> list[Recipe]:
+    """Returns the meta-train sets' recipes; sub-populations are clusters of what `look` sees in the base."""
+    parts = any(policy_of(group).part_share for group in groups_of(settings.group))
+    clusters = hard_to_easy(*look(base), settings.seed) if parts else None
+    draw = partial(draw_recipes, settings.group, settings.train_sets, settings.seed, settings.set_size)
+    return draw(ops_per_set=settings.ops_per_set, clusters=clusters)
+
+
+def hard_to_easy(features: FloatArray, confidence: FloatArray, seed: int) -> NDArray[np.int64]:
+    """Returns the cluster of each image, int64 (n,), ordered from low to high mean confidence.
+
+    Clusters are found by k-means on standardised features. They group images that are similar to the network,
+    not images with errors: no label is used.
+
+    Args:
+        features: A network's features of the images (n, d), or logits.
+        confidence: The network's confidence in each image (n,).
+        seed: Seed of k-means.
+    """
+    from sklearn.cluster import KMeans
+
+    rows = features.astype(np.float64)
+    spread = rows.std(axis=0)
+    rows = (rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    members = KMeans(max(len(rows) // CLUSTER, 1), n_init=1, random_state=seed).fit_predict(rows)
+    _, members = np.unique(members, return_inverse=True)
+    mean = np.bincount(members, confidence) / np.bincount(members)
+    return np.argsort(np.argsort(mean, kind="stable"), kind="stable")[members]
+
+
+def check_sizes(
+    settings: AccuracySettings, own: Sequence[Recipe], counts: Mapping[str, int], tested: int
+) -> None:
+    """Refuse sets larger than their base, before anything is rendered or trained.
+
+    Args:
+        settings: Settings of the build.
+        own: Recipes of the user's file.
+        counts: Number of base images of each part.
+        tested: Number of test images of the source, of which these bases are parts.
+    """
+    wanted = {
+        "val": settings.val_sets,
+        "test": settings.test_sets,
+        "train": 0 if own else settings.train_sets,
+    }
+    for part, count in counts.items():
+        if wanted[part] and settings.set_size > count:
+            enough = ceil(settings.set_size * tested / count)
+            raise UnusableInput(
+                f"{tested:,} test images make {count:,} {part} images, {settings.set_size:,} are asked for a "
+                f"set: use --set-size {count}, or {enough:,} test images"
+            )
+    option = f"--recipes {settings.recipes}"
+    if len(own) == 1:
+        raise UnusableInput(f"{option}: 2 recipes or more are needed")
+    for recipe in own:
+        if _TAKEN.fullmatch(recipe.name):
+            raise UnusableInput(f"{option}: {recipe.name!r} is the name of another set here")
+        if recipe.selection and recipe.ops[0][1]["n"] > counts["train"]:
+            raise UnusableInput(
+                f"{option}: {recipe.name!r} draws {recipe.ops[0][1]['n']:,} images, and there are "
+                f"{counts['train']:,} to draw from: ask for a smaller set"
+            )
+
+
+def plan_part(
+    settings: AccuracySettings, part: str, like: Splits, seed: int, own: Sequence[Recipe], read: Natural
+) -> list[PlannedSet]:
+    """Returns the sets of "val" or "test" in a random order under neutral names.
+
+    Sets at paths are put into `read`. With the embedded source, three eighths of the sets have natural
+    shift. Of the others, two fifths have the meta-train operations (`seen`), and the rest have one new
+    operation each (`unseen`, see `unseen_operations`; if no operation is new, all are `seen`). Validation
+    sets have a quarter of the new operations and of the natural families, test sets the others.
+    """
+    rng = (TEST_SETS if part == "test" else VAL_SETS)(seed)
+    wanted = settings.val_sets if part == "val" else settings.test_sets
+    natural = round(wanted * 3 / 8) if settings.source == "glyphs" else 0
+    new = _share(settings, part, _unseen_operations(settings, own), rng)
+    seen = round((wanted - natural) * 2 / 5) if new else wanted - natural
+    planned = _seen(settings, own, seen, rng)
+    planned += _unseen(settings, new, wanted - natural - seen, rng)
+    planned += _embedded_natural(settings, part, natural, rng)
+    for path in settings.val_from if part == "val" else settings.test_from:
+        planned += _from_path(settings, path, like, rng, read)
+    if part == "test" and len(planned) < 2:
+        raise UnusableInput(
+            f"--test-from {settings.test_from[0]} holds one set, but two test sets or more are needed: one "
+            "for the public score, one for the private"
+        )
+    order = rng.permutation(len(planned))
+    named = [_named(planned[old], f"{part}_{new:04d}") for new, old in enumerate(order, start=1)]
+    return (
+        _in_turns(named, max(1, len(like.test_base) // settings.set_size), seed) if part == "test" else named
+    )
+
+
+def render(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSet] | None = None) -> ImageSet:
+    """Returns the labelled set; `split` is the validation or test base, `read` has the sets at paths."""
+    assert isinstance(planned.recipe, Recipe)
+    return planned.recipe.render(base_images(planned, split, read or {}))
+
+
+def base_images(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSet]) -> ImageSet:
+    """Returns the images that a set draws from: `split` for "base", and `read[PATH]` for "path:PATH".
+
+    They are digits of a family of natural shift for "natural:FAMILY". For "turn:TURN:TURNS:SEED" they are a
+    set's share of the split in rounds of TURNS sets: no image recurs before all have been drawn. Images at
+    the end of a round that are too few for a set are skipped.
+    """
+    recipe, (kind, _, rest) = planned.recipe, planned.base.partition(":")
+    assert isinstance(recipe, Recipe)
+    if kind == "path":
+        return read[rest]
+    if kind == "natural":
+        return natural_set(rest, 2 * recipe.ops[0][1]["n"], recipe.seed, recipe.name, split.name)
+    if kind == "turn":
+        turn, turns, seed = map(int, rest.split(":"))
+        n, order = recipe.size(split), BASE_IMAGES(seed, turn // turns).permutation(len(split))
+        return split.take(order[turn % turns * n : (turn % turns + 1) * n])
+    return split
+
+
+def _in_turns(planned: Sequence[PlannedSet], around: int, seed: int) -> list[PlannedSet]:
+    """Returns the sets; those from the split's images share them in rounds of `around` sets."""
+    made = [each.recipe.name for each in planned if each.base == "base"]
+    bases = {name: f"turn:{turn}:{around}:{seed}" for turn, name in enumerate(made)}
+    return [replace(each, base=bases.get(each.recipe.name, each.base)) for each in planned]
+
+
+def _seen(
+    settings: AccuracySettings, own: Sequence[Recipe], count: int, rng: np.random.Generator
+) -> list[PlannedSet]:
+    if own:
+        drawn, sample = [own[i] for i in rng.integers(len(own), size=count)], _sample(settings)
+        recipes = [Recipe("set", _seed(rng), (sample, *recipe.pixel_ops)) for recipe in drawn]
+    else:
+        size, operations = settings.set_size, settings.ops_per_set
+        recipes = draw_recipes(settings.group, count, _seed(rng), size, ops_per_set=operations)
+    return [PlannedSet(recipe, "seen", "+".join(sorted(recipe.families)), "base") for recipe in recipes]
+
+
+def _unseen_operations(settings: AccuracySettings, own: Sequence[Recipe]) -> list[str]:
+    """Returns corruptions that are new to a method trained on the meta-train sets."""
+    if not own:
+        return list(unseen_operations(settings.group))
+    seen = set().union(*(recipe.families for recipe in own))
+    return [name for name in GROUPS["corruptions"] if OPERATIONS[name].family not in seen]
+
+
+def _unseen(
+    settings: AccuracySettings, families: list[str], count: int, rng: np.random.Generator
+) -> list[PlannedSet]:
+    planned = []
+    for i in range(count):
+        family = families[i % len(families)]
+        ops = (_sample(settings), (family, OPERATIONS[family].draw_params(rng)))
+        planned.append(PlannedSet(Recipe("set", _seed(rng), ops), "unseen", family, "base"))
+    return planned
+
+
+def _embedded_natural(
+    settings: AccuracySettings, part: str, count: int, rng: np.random.Generator
+) -> list[PlannedSet]:
+    families = _share(settings, part, list(NATURAL), rng)
+    planned = []
+    for i in range(count):
+        family, select = families[i % len(families)], _sample(settings)
+        if rng.random() < 0.5:
+            select = ("resample_classes", {"n": settings.set_size, "concentration": 1.0})
+        recipe = Recipe("set", _seed(rng), (select,))
+        planned.append(PlannedSet(recipe, "natural", family, f"natural:{family}"))
+    return planned
+
+
+def _from_path(
+    settings: AccuracySettings, path: str, like: Splits, rng: np.random.Generator, read: Natural
+) -> list[PlannedSet]:
+    planned = []
+    for name in set_names(path, like.classes):
+        fit = settings.fit(like.image_size)
+        images = load_images(name, like.classes, settings.set_size, settings.seed, fit)
+        assert images.labels is not None
+        few = len(np.unique(images.labels)) < min(FEW_CLASSES, len(like.classes))
+        recipe = Recipe("set", _seed(rng), (("sample", {"n": len(images)}),))
+        group = "natural-few" if few else "natural"
+        planned.append(PlannedSet(recipe, group, images.name, f"path:{name}"))
+        read[name] = images
+    return planned
+
+
+def _share(settings: AccuracySettings, part: str, names: list[str], rng: np.random.Generator) -> list[str]:
+    """Returns the families of a part: a quarter for "val", the others (or all without "val") for "test"."""
+    public = SHARED(settings.seed)
+    shuffled = [names[i] for i in public.permutation(len(names))]
+    quarter = max(1, len(names) // 4) if settings.val_sets and len(names) > 1 else 0
+    mine = shuffled[:quarter] if part == "val" else shuffled[quarter:]
+    return [mine[i] for i in rng.permutation(len(mine))]
+
+
+def _sample(settings: AccuracySettings) -> tuple[str, Params]:
+    return "sample", {"n": settings.set_size}
+
+
+def _named(planned: PlannedSet, name: str) -> PlannedSet:
+    return replace(planned, recipe=replace(planned.recipe, name=name))
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**63))
+
+
+def _paths(planned: Sequence[PlannedSet]) -> list[str]:
+    """Returns the paths of the sets that are read from paths."""
+    return sorted(each.base.removeprefix("path:") for each in planned if each.base.startswith("path:"))
+
+
+def _check_overlap(
+    settings: AccuracySettings, splits: Splits, sets: Mapping[str, Sequence[PlannedSet]], read: Natural
+) -> None:
+    """Refuse natural test sets with images that are public, perhaps with labels, in the same folder."""
+    labelled = [splits.train, splits.reference, splits.meta_base, splits.val_base]
+    labelled += [replace(read[path], name=path) for path in _paths(sets["val"])]
+    for path in _paths(sets["test"]):
+        if not (shared := read[path].shared(labelled)):
+            continue
+        count, where = max(shared.values()), max(shared, key=lambda name: shared[name])
+        size = len(read[path])
+        found = f"--test-from {path}: {count} of its {size} images are public with labels, in {where}"
+        if settings.hidden or count > LEAKED_SHARE * size:
+            raise UnusableInput(f"{found}; take them out, or name another set")
+        print(f"warning: {found}", file=sys.stderr)

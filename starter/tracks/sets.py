@@ -1,0 +1,109 @@
+"""The images of a competition's public folder, and the groups of its validation sets.
+
+A group is a kind of shift of validation sets, for reports; the groups of test sets are hidden.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from starter.images.arrays import read_npz
+from starter.images.imageset import ImageSet
+from starter.sets.recipe import Recipe
+from starter.sets.rendering import FromFile, FromRecipe, Rendering
+from submission import Competition, UnusableInput
+from submission.files import write_text
+
+REFERENCES = (("source", "reference"), ("source", "train_ref"))
+"""Reference and training images, used by every method, as (part, name) for `PublicSets.find`."""
+RECIPES_FILE = "train/recipes.jsonl"
+Task = tuple[str, Sequence[tuple[str, str]]]
+"""An action, a key of `worker.ACTIONS`, and the (part, name) of its sets."""
+
+
+@dataclass(frozen=True)
+class PublicSets:
+    """The images of a competition's public folder; every file is checked against its hash before use."""
+
+    competition: Competition
+
+    @cached_property
+    def base(self) -> ImageSet:
+        """The labelled images from which meta-train sets are rendered."""
+        return self._read("base.npz", labelled=True)
+
+    @cached_property
+    def reference(self) -> ImageSet:
+        """The labelled in-distribution images, on which no classifier was trained."""
+        return self._read("reference.npz", labelled=True)
+
+    @cached_property
+    def train_ref(self) -> ImageSet:
+        """Unlabelled training images."""
+        return self._read("train_ref.npz", labelled=False)
+
+    @cached_property
+    def train(self) -> tuple[FromRecipe, ...]:
+        """The meta-train sets."""
+        lines = self.competition.text(RECIPES_FILE).splitlines()
+        return tuple(FromRecipe(Recipe.from_json(line), self.base) for line in lines)
+
+    def stored(self, part: str) -> tuple[FromFile, ...]:
+        """Returns the sets of "val" or "test"."""
+        return tuple(self._stored(part, name) for name in self.competition.sets(part))
+
+    def observed(self, part: str) -> list[tuple[str, str]]:
+        """Returns the (part, name) of everything to observe for the sets of `part`."""
+        return [(part, name) for name in self.competition.sets(part)]
+
+    def tasks(self, parts: Sequence[str], source: bool) -> list[Task]:
+        """Returns the tasks, in order, that fill the cache for `parts`; `source` adds the references."""
+        found = [pair for part in parts for pair in self.observed(part)]
+        return [("observe", [*found, *REFERENCES] if source else found)]
+
+    def find(self, part: str, name: str) -> Rendering:
+        """Returns a set, without reading others; the part "source" has "reference" and "train_ref"."""
+        if part == "source":
+            return FromRecipe.whole(replace(getattr(self, name), labels=None))
+        if part == "train":
+            return next(rendering for rendering in self.train if rendering.name == name)
+        return self._stored(part, name)
+
+    def _stored(self, part: str, name: str) -> FromFile:
+        file, competition = f"{part}/{name}.npz", self.competition
+        return FromFile(
+            name,
+            competition.file(file),
+            competition.files[file],
+            competition.sizes[part][name],
+            competition.image_size,
+        )
+
+    def _read(self, file: str, labelled: bool) -> ImageSet:
+        path = self.competition.file(file)
+        if labelled:
+            return read_labelled(path, Path(file).stem, len(self.competition.classes))
+        return read_npz(path, Path(file).stem)
+
+
+def read_labelled(path: Path, name: str, classes: int) -> ImageSet:
+    """Returns a set with a label of each image, below `classes`."""
+    images = read_npz(path, name)
+    if images.labels is None or images.labels.max() >= classes:
+        raise UnusableInput(f"{path} does not hold labels of 0 to {classes - 1}")
+    return images
+
+
+HEADER = ["set", "group", "family"]
+
+
+def write_groups(path: Path, planned: Iterable[tuple[str, str, str]]) -> None:
+    """Write a CSV with ``set,group,family`` of each validation set."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(["set", "group", "family"])
+    writer.writerows(planned)
+    write_text(path, lines.getvalue())

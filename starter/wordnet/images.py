@@ -1,0 +1,218 @@
+"""The images of a manifest's classes, and balanced halves of them for validation and test, as files."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from starter.images.arrays import write_npz
+from starter.images.files import Tree, open_tree
+from starter.images.imageset import ImageSet
+from starter.images.reading import Fit, read_images
+from starter.wordnet.manifest import ClassEntry
+from submission.arrays import IntArray
+from submission.errors import unusable
+from submission.files import write_text
+from submission.random import CLASS_IMAGES
+
+
+def load_class_images(
+    entries: Sequence[ClassEntry],
+    root: Path,
+    image_size: tuple[int, int] | None = None,
+    per_class: int | None = None,
+    seed: int = 0,
+) -> ImageSet:
+    """Returns the images of the classes `entries` (k), in their order, then in that of their files.
+
+    Args:
+        entries: Classes of one manifest, from `read_manifest`; their assignments are not used.
+        root: Location of a source's class folders: in ``root/SOURCE``, in ``root/SOURCE.zip``, or in root
+            itself, a folder or zip. If they are in ``train/`` and ``test/``, those in test are used.
+        image_size: Height and width in pixels, to which images are cropped; None for the most common size.
+        per_class: Largest number of images of a class, drawn without replacement; None for all.
+        seed: Seed of the draw.
+
+    Returns:
+        The set "classes"; its labels are indices into `entries`.
+    """
+    files = class_files(entries, root)
+    rng = CLASS_IMAGES(seed)
+    chosen = [
+        np.arange(len(own)) if per_class is None else np.sort(rng.permutation(len(own))[:per_class])
+        for own in files
+    ]
+    return _read(entries, root, files, chosen, "classes", image_size)
+
+
+def class_files(entries: Sequence[ClassEntry], root: Path) -> list[tuple[str, ...]]:
+    """Returns the files of each class (k), by their paths below its source's class folders."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for source in dict.fromkeys(entry.source for entry in entries):
+        with source_tree(root, source) as tree:
+            for file in tree.images(1):
+                found.setdefault((source, file.partition("/")[0]), []).append(file)
+    for entry in entries:
+        if (entry.source, entry.name) not in found:
+            raise unusable(root, f"no images of the class {entry.name!r} of {entry.source}")
+    return [tuple(found[entry.source, entry.name]) for entry in entries]
+
+
+@contextmanager
+def source_tree(root: Path, source: str) -> Iterator[Tree]:
+    """Yield the tree of a source's class folders below `root`."""
+    places = (root / source, root / f"{source}.zip", root)
+    place = next(path for path in places if path == root or path.exists())
+    with open_tree(place) as tree:
+        if not tree.holds_images(1) and not tree.holds_images(2):
+            raise unusable(
+                place, f"no class folders of images; those of {source} may be in {places[0]} or {places[1]}"
+            )
+        yield tree.below("test") if tree.holds_images(2) and "test" in tree.folders(2) else tree
+
+
+def balanced_halves(
+    entries: Sequence[ClassEntry],
+    root: Path,
+    image_size: tuple[int, int] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+) -> tuple[ImageSet, ImageSet]:
+    """Returns a validation and a test half, each with as many ID as OOD images and balanced classes.
+
+    Source: Recalcati et al. 2023, section IV (stratified sampling, tables II to IV).
+
+    Args:
+        entries: Classes of one manifest (k); dropped classes are omitted.
+        root: Location of the class folders, see `load_class_images`.
+        image_size: Height and width in pixels, see `load_class_images`.
+        seed: Seed of the draw.
+        limit: Largest number of images of either kind in a half; None for all of the rarer kind.
+
+    Returns:
+        The sets "validation" and "test", without common images; labels are indices into `entries`.
+    """
+    rows = [row for row, entry in enumerate(entries) if entry.assignment != "dropped"]
+    files: list[tuple[str, ...]] = [()] * len(entries)
+    for row, own in zip(rows, class_files([entries[row] for row in rows], root), strict=True):
+        files[row] = own
+    counts, ood = np.array([len(own) for own in files]), np.array([entry.ood for entry in entries])
+    half = min(counts[ood].sum(), counts[~ood].sum()) // 2
+    if half < 1:
+        raise unusable(root, "two images or more of ID classes and of OOD classes are needed")
+    half = half if limit is None else min(half, limit)
+    rng = CLASS_IMAGES(seed)
+    validation, test = [np.empty(0, np.int64)] * len(entries), [np.empty(0, np.int64)] * len(entries)
+    for kind in (ood, ~ood):
+        shares = even_shares(np.where(kind, counts, 0), 2 * half)
+        cuts = shares // 2
+        cuts[np.flatnonzero(shares % 2)[::2]] += 1
+        for row in np.flatnonzero(kind).tolist():
+            order = rng.permutation(counts[row])[: shares[row]]
+            validation[row], test[row] = np.sort(order[: cuts[row]]), np.sort(order[cuts[row] :])
+    return (
+        _read(entries, root, files, validation, "validation", image_size),
+        _read(entries, root, files, test, "test", image_size),
+    )
+
+
+def even_shares(counts: NDArray[np.integer], total: int) -> IntArray:
+    """Returns numbers of images of the classes, int64 (k,), as even as `counts` (k,) allow, with sum `total`.
+
+    >>> even_shares(np.array([2, 10, 10]), 9).tolist()
+    [2, 4, 3]
+    """
+    level = 0
+    while level < counts.max() and np.minimum(counts, level + 1).sum() <= total:
+        level += 1
+    shares = np.minimum(counts, level).astype(np.int64)
+    shares[np.flatnonzero(counts > level)[: total - shares.sum()]] += 1
+    return shares
+
+
+def _read(
+    entries: Sequence[ClassEntry],
+    root: Path,
+    files: Sequence[tuple[str, ...]],
+    chosen: Sequence[IntArray],
+    name: str,
+    image_size: tuple[int, int] | None,
+) -> ImageSet:
+    """Returns the chosen files of each class, one source after the other, in the order of the classes."""
+    found: dict[int, NDArray[np.uint8]] = {}
+    for source in dict.fromkeys(entry.source for entry in entries):
+        rows = [row for row, entry in enumerate(entries) if entry.source == source and len(chosen[row])]
+        wanted = [files[row][index] for row in rows for index in chosen[row]]
+        if not wanted:
+            continue
+        with source_tree(root, source) as tree:
+            images = read_images(tree, wanted, Fit(image_size, skip=0)).images
+        found |= dict(
+            zip(rows, np.split(images, np.cumsum([len(chosen[row]) for row in rows])[:-1]), strict=True)
+        )
+    sizes = {images.shape[1:3]: entries[row].source for row, images in found.items()}
+    if len(sizes) > 1:
+        (first, one), (second, other) = list(sizes.items())[:2]
+        raise unusable(
+            root, f"{one} has images of {first[1]} x {first[0]} pixels, {other} of {second[1]} x {second[0]}"
+        )
+    rows = sorted(found)
+    labels = np.repeat(np.array(rows, np.int64), [len(found[row]) for row in rows])
+    return ImageSet(name, np.concatenate([found[row] for row in rows]), labels)
+
+
+def write_halves(
+    entries: Sequence[ClassEntry],
+    root: Path,
+    out: Path,
+    image_size: tuple[int, int] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+) -> list[str]:
+    """Write ``validation.npz``, ``test.npz`` and ``classes.csv`` into the folder `out`, which is created.
+
+    Labels are 1 for images of near and far classes, 0 for those of ID classes. Images are in the order of
+    ``classes.csv``, which has the number of images of each class (source, class, assignment) in either half.
+
+    Args:
+        entries: Classes of one manifest, see `balanced_halves`.
+        root: Location of the class folders, see `load_class_images`.
+        image_size: Height and width in pixels, see `load_class_images`.
+        limit: Largest number of images of either kind in a half; None for all of the rarer kind.
+        seed: Seed of the draw.
+        out: Folder of the files.
+
+    Returns:
+        A line on each half.
+    """
+    halves = balanced_halves(entries, root, image_size, limit, seed)
+    ood = np.array([entry.ood for entry in entries])
+    counts = [np.bincount(_labels(half), minlength=len(entries)) for half in halves]
+    out.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for half, count in zip(halves, counts, strict=True):
+        labels = ood[_labels(half)].astype(np.int64)
+        write_npz(out / f"{half.name}.npz", ImageSet(half.name, half.images, labels))
+        lines.append(
+            f"{half.name}: {(labels == 0).sum():,} images of {np.count_nonzero(count[~ood])} ID classes, "
+            f"{labels.sum():,} of {np.count_nonzero(count[ood])} OOD classes"
+        )
+    table = pd.DataFrame(
+        {
+            "source": [entry.source for entry in entries],
+            "class": [entry.name for entry in entries],
+            "assignment": [entry.assignment for entry in entries],
+            **{half.name: count for half, count in zip(halves, counts, strict=True)},
+        }
+    )
+    used = table[(table["validation"] > 0) | (table["test"] > 0)]
+    write_text(out / "classes.csv", used.to_csv(index=False, lineterminator="\n"))
+    return lines
+
+
+def _labels(half: ImageSet) -> np.ndarray:
+    assert half.labels is not None
+    return half.labels

@@ -1,0 +1,402 @@
+"""The table of scores: methods on sets, by group of sets, with intervals over families and the noise floor.
+
+Sets of one family share their operation or their source, and two subjects see the same images, so that their
+errors are alike. Intervals and tests therefore draw whole families, never single sets.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from submission.arrays import FloatArray, IntArray
+from submission.competition import Competition
+from submission.errors import InvalidSubmission, UnusableInput
+from submission.files import read_text
+from submission.ids import split_id
+from submission.metrics import Score, rmse_interval, score, skill
+from submission.predictions import read_predictions
+from submission.scoring import read_targets, validate
+from submission.seal import DEVIATIONS, check_sealed
+from submission.solution import SolutionRow
+from submission.tracks import TRACKS
+
+CONSTANT = "constant"
+"""Name of the method against which skill is measured: the mean of the meta-train sets for every set."""
+ALL = "all"
+"""Name of the group of all sets."""
+GROUPS = ("seen", "unseen", "natural", "natural-few")
+"""Groups that a build makes, from the mildest shift on; others follow by name."""
+NOISE_FLOOR = "noise floor"
+Methods = Mapping[str, Mapping[str, float]]
+"""Predictions of methods, {method: {id: fraction}}."""
+NOISE = {"val": "val/noise.csv", "test": DEVIATIONS}
+"""Files with the standard deviations of the targets: "val" below ``public/``, "test" below the folder."""
+VALIDATION_GROUPS = "val/groups.csv"
+"""File below ``public/`` with the columns ``set,group,family`` of the validation sets."""
+
+
+@dataclass(frozen=True)
+class Families:
+    """The families of the sets that are scored, and the groups within which they are drawn.
+
+    Attributes:
+        codes: Number of the family of every set (n,), 0 to g - 1.
+        strata: Number of the stratum of every family (g,).
+    """
+
+    codes: IntArray
+    strata: IntArray
+
+    @classmethod
+    def of(cls, families: Sequence[str], groups: Sequence[str]) -> "Families":
+        """Returns the families of sets, given the names of each set's family and group (n,).
+
+        A family in two groups counts as two. A group with a single family cannot vary, so it is joined with
+        the smallest other group ("collapsed strata", Cochran, Sampling Techniques, 1977, 5A.12).
+        """
+        pairs = sorted(set(zip(groups, families, strict=True)))
+        number = {pair: code for code, pair in enumerate(pairs)}
+        codes = np.array([number[pair] for pair in zip(groups, families, strict=True)], dtype=np.int64)
+        strata: list[list[int]] = []
+        for group in sorted({group for group, _ in pairs}):
+            strata.append([code for code, (of, _) in enumerate(pairs) if of == group])
+        while len(strata) > 1 and len(min(strata, key=len)) == 1:
+            first, second, *others = sorted(strata, key=len)
+            strata = [*others, first + second]
+        numbers = np.empty(len(pairs), dtype=np.int64)
+        for stratum, members in enumerate(strata):
+            numbers[members] = stratum
+        return cls(codes, numbers)
+
+    def __len__(self) -> int:
+        return len(self.strata)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Returns the sums of `values` (..., n) over the sets of each family (..., g)."""
+        return values @ (self.codes[:, None] == np.arange(len(self))).astype(np.float64)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """The number of sets of each family (g,)."""
+        return np.bincount(self.codes, minlength=len(self)).astype(np.float64)
+
+    def interval(self, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Returns the 95 % interval (...) of the RMSE of errors (..., n) in points, by `rmse_interval`.
+
+        Its high end is at most 100 points, the largest error of a fraction.
+        """
+        low, high = rmse_interval(self.sums(errors**2), self.sizes)
+        return low, np.minimum(high, 100.0)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The targets of n ids of test or validation sets, with all that a score of predictions needs.
+
+    Attributes:
+        ids: Ids (n,).
+        values: Targets (n,), fractions.
+        variances: Variances of the targets by the sampling of images (n,); nan if unknown.
+        groups: Names of the groups of sets (n,).
+        family_names: Names of the families of sets (n,).
+    """
+
+    ids: tuple[str, ...]
+    values: FloatArray
+    variances: FloatArray
+    groups: tuple[str, ...]
+    family_names: tuple[str, ...]
+
+    @classmethod
+    def of_validation(cls, competition: Competition, metric: str | None = None) -> "Targets":
+        """Returns the targets of the validation sets for one metric, by default the ranking one."""
+        if not competition.sets("val"):
+            raise UnusableInput(f"{competition.root} has no validation sets to score against")
+        targets = read_targets(competition, "val")
+        names = competition.by_metric(targets)[metric or competition.metrics[0]]
+        groups = validation_groups(competition)
+        kinds = [groups[competition.set_of(name)] for name in names]
+        return cls._of(competition, "val", {name: targets[name] for name in names}, kinds)
+
+    @classmethod
+    def of_solution(cls, competition: Competition, rows: Iterable[SolutionRow]) -> "Targets":
+        """Returns the targets in rows of the solution; a set that the build did not record is a family."""
+        rows, families = list(rows), _recorded_families(competition)
+        kinds = [(row.group, families.get(row.set, f"set {row.set}")) for row in rows]
+        return cls._of(competition, "test", {row.id: row.prediction for row in rows}, kinds)
+
+    @classmethod
+    def _of(
+        cls,
+        competition: Competition,
+        part: str,
+        targets: Mapping[str, float],
+        kinds: Sequence[tuple[str, str]],
+    ) -> "Targets":
+        return cls(
+            ids=tuple(targets),
+            values=np.array(list(targets.values()), dtype=np.float64),
+            variances=_variances(competition, part, targets),
+            groups=tuple(group for group, _ in kinds),
+            family_names=tuple(family for _, family in kinds),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def subset(self, chosen: NDArray[np.bool_]) -> "Targets":
+        """Returns the targets where `chosen` (n,) is True."""
+        groups, families = (
+            np.array(names, dtype=object)[chosen] for names in (self.groups, self.family_names)
+        )
+        ids = tuple(np.array(self.ids, dtype=object)[chosen])
+        return Targets(ids, self.values[chosen], self.variances[chosen], tuple(groups), tuple(families))
+
+    def of_subject(self, subject: str) -> "Targets":
+        """Returns the targets of one subject."""
+        return self.subset(np.array([self._subjects[name] == subject for name in self.ids]))
+
+    def by_group(self) -> dict[str, "Targets"]:
+        """Returns all targets, as `ALL`, and those of each group."""
+        others = sorted(set(self.groups) - {ALL, *GROUPS})
+        names = [*(name for name in GROUPS if name in self.groups), *others]
+        return {ALL: self} | {name: self.subset(np.array(self.groups) == name) for name in names}
+
+    @property
+    def noise_floor(self) -> float:
+        """The RMSE in points of sampling noise alone; nan if unknown (docs/decisions/0038-noise-floor.md).
+
+        It is no lower bound, since methods see the same images; a paired test may tell methods apart whose
+        RMSEs differ by less.
+        """
+        return 100 * math.sqrt(np.mean(self.variances))
+
+    @cached_property
+    def families(self) -> Families:
+        """The families by number."""
+        return Families.of(self.family_names, self.groups)
+
+    @cached_property
+    def _by_id(self) -> dict[str, float]:
+        return dict(zip(self.ids, self.values.tolist(), strict=True))
+
+    @cached_property
+    def _subjects(self) -> dict[str, str]:
+        return {name: split_id(name)[0] for name in self.ids}
+
+    def score(self, predictions: Mapping[str, float]) -> Score:
+        """Returns the score of predictions, {id: fraction}."""
+        return score(predictions, self._by_id, self._subjects.__getitem__)
+
+    def errors(self, predictions: Mapping[str, float]) -> FloatArray:
+        """Returns the errors (n,) of predictions, {id: fraction}, in points."""
+        return 100 * (np.array([predictions[name] for name in self.ids]) - self.values)
+
+
+def validation_groups(competition: Competition) -> dict[str, tuple[str, str]]:
+    """Returns group and family of each validation set, by its name, in the competition's order."""
+    if VALIDATION_GROUPS not in competition.files:
+        return {name: (ALL, name) for name in competition.sets("val")}
+    rows = csv.DictReader(io.StringIO(competition.text(VALIDATION_GROUPS)))
+    return {row["set"]: (row["group"], row["family"]) for row in rows}
+
+
+def _recorded_families(competition: Competition) -> dict[str, str]:
+    """Returns the family of every test set in ``private/build.json``, by name; empty without that file."""
+    path = competition.private / "build.json"
+    if not path.exists():
+        return {}
+    try:
+        tests = json.loads(read_text(path)).get("test", ())
+        return {json.loads(test["recipe"])["name"]: str(test["family"]) for test in tests}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise UnusableInput(f"{path} is damaged: restore it from a backup") from error
+
+
+def _variances(competition: Competition, part: str, targets: Mapping[str, float]) -> FloatArray:
+    """Returns the sampling variances (n,) of targets; nan without the file of the test sets' deviations."""
+    if not TRACKS[competition.track].deviations:
+        shares = np.array(list(targets.values()))
+        sizes = np.array([competition.sizes[part][competition.set_of(name)] for name in targets])
+        return shares * (1 - shares) / sizes
+    path = competition.file(NOISE["val"]) if part == "val" else competition.root / NOISE["test"]
+    if not path.is_file():
+        return np.full(len(targets), np.nan)
+    if part == "test":
+        check_sealed(competition.root, DEVIATIONS)
+    try:
+        deviations = read_predictions(path, competition.ids(part), column="deviation")
+    except InvalidSubmission as error:
+        raise UnusableInput(f"{path} is damaged: {error.problems[0]}") from error
+    return np.square([deviations[name] for name in targets])
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """The scores of one method on one group of sets, in points; nan where a number is unknown or undefined.
+
+    Attributes:
+        method: Name of the method.
+        subject: Name of the subject; "" for several.
+        group: Name of the group; `ALL` has every set.
+        sets, families: Number of sets, and of families of sets.
+        rmse: Root mean squared error; lower is better.
+        low, high: 95 % interval of `rmse` over families, see `Families.interval`.
+        skill: 1 - (rmse / rmse of `CONSTANT`)^2.
+        mae: Mean absolute error.
+        spearman: Rank correlation of predictions and targets, -1 to 1, see `submission.metrics.score`.
+        noise: RMSE by sampling noise alone.
+    """
+
+    method: str
+    subject: str
+    group: str
+    sets: int
+    families: int
+    rmse: float
+    low: float
+    high: float
+    skill: float
+    mae: float
+    spearman: float
+    noise: float
+
+
+def score_lines(targets: Targets, methods: Methods, subject: str = "") -> list[ScoreLine]:
+    """Returns a line for each group of sets and each method, best first within a group."""
+    lines = []
+    for group, part in targets.by_group().items():
+        scores = {name: part.score(predictions) for name, predictions in methods.items()}
+        constant = scores[CONSTANT].rmse if CONSTANT in scores else math.nan
+        for name, found in sorted(scores.items(), key=lambda item: item[1].rmse):
+            low, high = part.families.interval(part.errors(methods[name]))
+            lines.append(
+                ScoreLine(
+                    method=name,
+                    subject=subject,
+                    group=group,
+                    sets=len(part),
+                    families=len(part.families),
+                    rmse=found.rmse,
+                    low=float(low),
+                    high=float(high),
+                    skill=skill(found.rmse, constant),
+                    mae=found.mae,
+                    spearman=found.spearman,
+                    noise=part.noise_floor,
+                )
+            )
+    return lines
+
+
+def score_table(targets: Targets, methods: Methods, markdown: bool = False) -> str:
+    """Returns a table of methods, best first, with the RMSE by group; the noise floor comes last."""
+    parts, lines = targets.by_group(), score_lines(targets, methods)
+    rmse = {(line.method, line.group): line.rmse for line in lines}
+    _, *groups = parts
+    rows = [["method", "RMSE", "skill", "MAE", "Spearman", *groups]]
+    for line in lines[: len(methods)]:
+        numbers = [line.rmse, line.skill, line.mae, line.spearman]
+        numbers += [rmse[line.method, group] for group in groups]
+        rows.append([line.method, *map(cell, numbers)])
+    floors = {group: cell(part.noise_floor) for group, part in parts.items()}
+    rows.append([NOISE_FLOOR, floors[ALL], "", "", "", *(floors[group] for group in groups)])
+    unit = f"the {NOISE_FLOOR} is the sampling noise of the true values."
+    body = markdown_table(rows) if markdown else text_table(rows)
+    return f"{body}\n\nRMSE and MAE in percentage points, lower is better; {unit}"
+
+
+def cell(value: float, decimals: int = 2) -> str:
+    """Returns a number as text; "" for nan.
+
+    >>> cell(4.987), cell(float("nan")), cell(-0.001)
+    ('4.99', '', '0.00')
+    """
+    return "" if math.isnan(value) else f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"
+
+
+def text_table(rows: Sequence[Sequence[str]]) -> str:
+    """Returns rows of cells as text for a terminal, the first column aligned left and the others right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *rest in rows:
+        right = [f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True)]
+        lines.append("  ".join([f"{first:<{widths[0]}}", *right]).rstrip())
+    return "\n".join(lines)
+
+
+def markdown_table(rows: Sequence[Sequence[str]], names: Sequence[int] = (0,)) -> str:
+    """Returns rows of cells as Markdown, the first of them as headings; columns `names` are aligned left."""
+    head, *body = rows
+    rule = ["---" if column in names else "---:" for column in range(len(head))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *body])
+
+
+def csv_table(rows: Iterable[Sequence[object]], decimals: int = 2) -> str:
+    """Returns rows of values as CSV, in which nan is empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    for row in rows:
+        writer.writerow([cell(value, decimals) if isinstance(value, float) else value for value in row])
+    return stream.getvalue()
+
+
+def constant_predictions(competition: Competition, part: str) -> dict[str, float]:
+    """Returns for every id of `part` the mean target of its subject's meta-train sets: method `CONSTANT`."""
+    targets: dict[str, list[float]] = {}
+    for name, value in read_targets(competition, "train").items():
+        targets.setdefault(competition.subject_of(name), []).append(value)
+    means = {subject: sum(values) / len(values) for subject, values in targets.items()}
+    return {name: means[competition.subject_of(name)] for name in competition.ids(part)}
+
+
+def constant_error(competition: Competition) -> float:
+    """Returns the RMSE in points of `constant_predictions` on the validation, else on the meta-train sets.
+
+    It is that of a guess between 0 and 100 if there are no targets.
+    """
+    part = "val" if competition.sets("val") else "train"
+    try:
+        targets, predicted = read_targets(competition, part), constant_predictions(competition, part)
+    except UnusableInput:
+        return 100 / math.sqrt(12)
+    ranking = competition.by_metric(targets)[competition.metrics[0]]
+    return score(predicted, {name: targets[name] for name in ranking}, competition.subject_of).rmse
+
+
+def score_validation(competition: Competition, path: Path, metric: str | None = None) -> Score:
+    """Returns the score of a file on the validation sets for one metric, by default the ranking one."""
+    return Targets.of_validation(competition, metric).score(validate(competition, path, "val"))
+
+
+def validation_report(competition: Competition, path: Path) -> str:
+    """Returns the table of a file's scores on the validation sets, for each metric, beside `CONSTANT`'s."""
+    texts = []
+    for metric in competition.metrics:
+        targets = Targets.of_validation(competition, metric)
+        mine = {path.stem: validate(competition, path, "val")}
+        methods = {CONSTANT: constant_predictions(competition, "val"), **mine}
+        title = "" if competition.track == "accuracy" else f"{TRACKS[competition.track].metrics[metric]}\n"
+        texts.append(title + score_table(targets, methods))
+    return "\n\n".join(texts)
+
+
+def validation_scores(competition: Competition, path: Path) -> dict[str, dict[str, float | None]]:
+    """Returns the scores of a file on the validation sets by metric and name; nan is None."""
+    found: dict[str, dict[str, float | None]] = {}
+    for metric in competition.metrics:
+        targets, mine = (
+            Targets.of_validation(competition, metric),
+            score_validation(competition, path, metric),
+        )
+        values = {**asdict(mine), "noise_floor": targets.noise_floor}
+        found[metric] = {name: None if math.isnan(value) else value for name, value in values.items()}
+    return found

@@ -1,0 +1,137 @@
+"""The one-file scorer gives the kit's number and words on every platform, and tells nothing hidden."""
+
+import ast
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exports import START
+from rules import with_rules
+
+from leaderboard.export import PLATFORMS, rehearse
+from leaderboard.export.program import scorer, scoring_files, write_private
+from submission import Competition, UnusableInput, score_submission, validate
+from submission.errors import InvalidSubmission
+from submission.files import write_text
+from submission.predictions import read_predictions, write_answer
+
+PARTS = pytest.mark.parametrize(
+    ("part", "labels"), [("public", "reference_public"), ("private", "reference_final")]
+)
+
+
+@pytest.fixture
+def host(competition: Competition, tmp_path: Path) -> Path:
+    write_private(tmp_path / "host", scoring_files(competition))
+    return tmp_path / "host"
+
+
+def test_it_is_one_file_of_pythons_own_library(competition: Competition, host: Path) -> None:
+    assert {path.name for path in (host / "scoring_program").iterdir()} == {"score.py", "metadata.yaml"}
+    nodes = list(ast.walk(ast.parse(scorer(competition))))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("name", ["mine.csv", "answer.txt", "answer.zip"])
+@PARTS
+def test_the_number_is_the_kits_and_the_order_the_right_one(
+    competition: Competition,
+    ranked: Mapping[str, Path],
+    scored: Callable[..., Any],
+    tmp_path: Path,
+    name: str,
+    part: str,
+    labels: str,
+) -> None:
+    fine = with_rules(competition, decimals=2)
+    write_private(tmp_path / "host", scoring_files(fine))
+    found = []
+    for path in ranked.values():
+        if name != "mine.csv":
+            values = read_predictions(path, fine.ids("test"))
+            path = path.with_name(name)
+            write_answer(path, values)
+        files = {name: path.read_bytes(), "metadata": b"x", ".DS_Store": b"", "__MACOSX/._a": b"x"}
+        code, _, scores = scored(tmp_path / "host/scoring_program", tmp_path / "host" / labels, files)
+        expected = getattr(score_submission(fine, path), part).rmse
+        assert (code, scores) == (0, {"rmse": round(expected, 2)})
+        found.append(expected)
+    assert found == sorted(found), "oracle, baseline, constant: lower is better"
+
+
+def test_scores_are_rounded_as_the_competition_says(
+    host: Path, ranked: Mapping[str, Path], scored: Callable[..., Any]
+) -> None:
+    """Full precision would give away the labels in as many submissions as there are."""
+    files = {"baseline.csv": ranked["baseline"].read_bytes()}
+    found = scored(host / "scoring_program", host / "reference_public", files)
+    assert found == (0, "rmse: 5.31\n", {"rmse": 5.31})
+
+
+def test_an_invalid_file_is_told_what_the_kit_tells(
+    competition: Competition, host: Path, scored: Callable[..., Any], tmp_path: Path
+) -> None:
+    data = b"id,prediction\ncnn/test_0001,91\nx/y,a\n"
+    (tmp_path / "a.csv").write_bytes(data)
+    with pytest.raises(InvalidSubmission) as caught:
+        validate(competition, tmp_path / "a.csv")
+    code, printed, scores = scored(host / "scoring_program", host / "reference_public", {"a.csv": data})
+    assert (code, scores) == (1, None)
+    assert printed == f"{caught.value}\n".replace(f"{tmp_path}/", "")
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"metadata": b""}, "holds nothing"),
+        ({"a.csv": b"", "b.csv": b""}, "holds 'a.csv', 'b.csv'"),
+        ({"folder/a.csv": b""}, "one regular file"),
+        ({"a.csv": b" " * (2 << 20)}, "too large"),
+    ],
+)
+def test_what_is_no_submission_gets_no_score(
+    host: Path, scored: Callable[..., Any], files: dict[str, bytes], message: str
+) -> None:
+    code, printed, scores = scored(host / "scoring_program", host / "reference_public", files)
+    assert (code, scores) == (1, None)
+    assert message in printed
+    assert "Traceback" not in printed
+
+
+def test_a_link_to_the_solution_is_not_followed(
+    host: Path, scored: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "app0/input/res").mkdir(parents=True)
+    (tmp_path / "app0/input/res/mine.csv").symlink_to("../ref/targets.csv")
+    (tmp_path / "app0").rename(tmp_path / "app1")
+    code, printed, scores = scored(host / "scoring_program", host / "reference_public", {})
+    assert (code, scores) == (1, None)
+    assert "regular file" in printed
+
+
+def test_the_platforms_own_faults_tell_no_label(
+    host: Path, ranked: Mapping[str, Path], scored: Callable[..., Any]
+) -> None:
+    files = {"a.csv": ranked["constant"].read_bytes()}
+    write_text(host / "reference_public/targets.csv", "id,target\ncnn/test_0001,0.9oops\n")
+    code, printed, scores = scored(host / "scoring_program", host / "reference_public", files)
+    assert (code, scores) == (2, None)
+    assert printed == "the scoring program failed (ValueError): tell the organizers\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_rehearsal_tells_good_bad_and_empty_files_apart(competition: Competition, platform: str) -> None:
+    shown = dict(rehearse.rehearse(competition, platform, START))
+    kinds = ("good", "bad", "empty")
+    assert list(shown) == [f"{kind}, {part}" for part in ("public", "private") for kind in kinds]
+    for part in ("public", "private"):
+        assert shown[f"good, {part}"] == "rmse: 0.0"
+        assert "not a plain decimal number" in shown[f"bad, {part}"]
+        assert "empty" in shown[f"empty, {part}"]
+    with pytest.raises(UnusableInput, match="codabench"):
+        rehearse.rehearse(competition, "moon", START)

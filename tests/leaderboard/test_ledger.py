@@ -1,0 +1,285 @@
+"""The ledger keeps every event, notices every change, and is refused where it lacks what was published."""
+
+import os
+import shutil
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from rules import with_rules
+
+from leaderboard.audit import audit
+from leaderboard.history import history
+from leaderboard.ledger import COLUMNS, GENESIS, ledger_path, opened, row_hash
+from leaderboard.publish import publish
+from leaderboard.receipts import receipt_file
+from leaderboard.solutions import rescore
+from leaderboard.submissions import select, submit
+from leaderboard.verify import backup, verify
+from submission import Competition, InvalidSubmission, UnusableInput
+
+Clock = Callable[[], datetime]
+
+
+@pytest.fixture
+def entered(competition: Competition, halves: Path, perfect: Path, clock: Clock) -> Competition:
+    """Teams A and B, four submissions of which the third is invalid, a choice, and a correction."""
+    submit(competition, halves, "A", clock)
+    submit(competition, perfect, "B", clock)
+    bad = halves.with_name("bad.csv")
+    bad.write_text("id,prediction\n")
+    with pytest.raises(InvalidSubmission):
+        submit(competition, bad, "A", clock)
+    select(competition, "A", [1], clock)
+    rescore(competition, {"cnn/test_0001": 0.5}, set(), "a mix-up", clock)
+    submit(competition, halves, "A", clock)
+    return competition
+
+
+def head(competition: Competition) -> str:
+    with opened(competition) as ledger:
+        return ledger.head
+
+
+def tamper(competition: Competition, *statements: str) -> None:
+    """Run SQL with the triggers that keep rows from changes taken away."""
+    connection = sqlite3.connect(ledger_path(competition))
+    connection.executescript("DROP TRIGGER IF EXISTS no_update; DROP TRIGGER IF EXISTS no_delete;")
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def withdraw(competition: Competition) -> None:
+    """Remove everything that holds a published head."""
+    for path in (*competition.root.glob("leaderboard*"), *competition.root.glob("receipts/*")):
+        path.unlink()
+
+
+def test_events_are_in_order_and_whole(entered: Competition) -> None:
+    with opened(entered) as ledger:
+        rows = ledger.rows()
+    assert [row["event"] for row in rows] == [
+        *("team", "submission", "team", "submission", "submission", "selection"),
+        *("solution", "score", "score", "submission"),
+    ]
+    found = verify(entered)
+    assert (found.rows, found.submissions, found.head, found.problems) == (10, 4, rows[-1]["hash"], ())
+
+
+def test_a_competition_without_submissions_has_an_empty_ledger(competition: Competition) -> None:
+    found = verify(competition)
+    assert (found.rows, found.submissions, found.head, found.problems) == (0, 0, GENESIS, ())
+    assert not ledger_path(competition).exists()
+
+
+@pytest.mark.parametrize("change", ["team = 'C'", "public = 0.5", "note = 'b'", "nonce = ''"])
+@pytest.mark.parametrize("number", [1, 2, 8])
+def test_every_altered_row_is_found_and_nothing_is_published_from_it(
+    entered: Competition, change: str, number: int
+) -> None:
+    tamper(entered, f"UPDATE events SET {change} WHERE number = {number}")
+    assert verify(entered).problems[0].startswith(f"row {number} was altered")
+    with pytest.raises(UnusableInput, match="altered"):
+        publish(entered)
+
+
+def test_removed_rows_are_found(entered: Competition) -> None:
+    withdraw(entered)
+    tamper(entered, "DELETE FROM heads", "DELETE FROM events WHERE number = 3")
+    assert "removed" in verify(entered).problems[0]
+
+
+def test_a_chain_written_anew_is_found_by_a_published_head(entered: Competition) -> None:
+    withdraw(entered)
+    kept = head(entered)
+    with opened(entered) as ledger:
+        rows = ledger.rows()
+    rows[0]["note"], previous, statements = "rewritten", GENESIS, []
+    for row in rows:
+        row["previous"] = previous
+        previous = row_hash([row[column] for column in COLUMNS])
+        note = "NULL" if row["note"] is None else f"'{row['note']}'"
+        values = f"note = {note}, previous = '{row['previous']}', hash = '{previous}'"
+        statements.append(f"UPDATE events SET {values} WHERE number = {row['number']}")
+    tamper(entered, "DELETE FROM heads", *statements)
+    assert verify(entered).problems == ()
+    with pytest.raises(UnusableInput, match=kept):
+        verify(entered, [kept])
+
+
+def test_a_score_or_a_file_that_does_not_fit_is_found(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    submit(competition, halves, "A", clock)
+    withdraw(competition)
+    path = ledger_path(competition)
+    whole = path.read_bytes()
+    with opened(competition) as ledger:
+        row = ledger.rows()[1]
+    changed = row_hash([{**row, "public": 0.1}[column] for column in COLUMNS])
+    for statement, problem in (
+        (f"UPDATE events SET public = 0.1, hash = '{changed}' WHERE number = 2", "another score"),
+        ("UPDATE files SET data = x'00'", "was changed"),
+        ("UPDATE files SET predictions = zeroblob(64)", "other predictions"),
+    ):
+        tamper(competition, statement)
+        assert problem in verify(competition).problems[0]
+        path.write_bytes(whole)
+    tamper(competition, "DELETE FROM files")
+    assert "missing" in verify(competition).problems[0]
+    with pytest.raises(UnusableInput, match="lacks the file"):
+        history(competition)
+
+
+WITHOUT = {"pages alone": "receipts/*", "receipts alone": "leaderboard*"}
+COMMANDS: dict[str, Callable[[Competition, Path, Clock], object]] = {
+    "submit": lambda competition, halves, clock: submit(competition, halves, "D", clock),
+    "select": lambda competition, halves, clock: select(competition, "A", [1], clock),
+    "rescore": lambda competition, halves, clock: rescore(
+        competition, {"cnn/test_0001": 0.5}, (), "r", clock
+    ),
+    "publish": lambda competition, halves, clock: publish(competition),
+    "verify": lambda competition, halves, clock: verify(competition),
+}
+
+
+@pytest.mark.parametrize("place", list(WITHOUT))
+@pytest.mark.parametrize("state", ["older", "deleted", "empty"])
+def test_a_ledger_that_lacks_a_published_head_is_refused(
+    competition: Competition, halves: Path, clock: Clock, state: str, place: str
+) -> None:
+    """One place that names the head is enough; nothing is written, and with the newest ledger all goes on."""
+    submit(competition, halves, "A", clock)
+    path = ledger_path(competition)
+    old = path.read_bytes()
+    submit(competition, halves, "B", clock)
+    publish(competition)
+    newest = path.read_bytes()
+    for published in competition.root.glob(WITHOUT[place]):
+        published.unlink()
+    before = {p: p.read_bytes() for p in competition.root.rglob("*") if p.is_file() and p != path}
+    for command in COMMANDS.values():
+        path.unlink() if state == "deleted" else path.write_bytes(old if state == "older" else b"")
+        with pytest.raises(UnusableInput, match="out of date or was rewritten"):
+            command(competition, halves, clock)
+        path.write_bytes(newest)
+    assert {p: p.read_bytes() for p in competition.root.rglob("*") if p.is_file() and p != path} == before
+    assert submit(competition, halves, "C", clock).number == 3
+
+
+def test_digits_that_no_word_calls_a_head_block_nothing(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    named = with_rules(competition, source="ab" * 32)
+    submit(named, halves, "A", clock)
+    publish(named)
+    assert submit(named, halves, "A", clock).number == 2
+
+
+@pytest.mark.parametrize("data", [b"no database" * 500, b""])
+def test_a_file_that_is_no_ledger_is_told_in_one_line(entered: Competition, data: bytes) -> None:
+    ledger_path(entered).write_bytes(data)
+    with pytest.raises(UnusableInput, match=r"^[^\n]*(cannot be used|out of date)[^\n]*$"):
+        verify(entered)
+
+
+def test_a_full_disk_is_told_in_one_line(
+    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = sqlite3.connect
+
+    def small(*arguments: object, **named: object) -> sqlite3.Connection:
+        connection = real(*arguments, **named)  # type: ignore[call-overload]
+        connection.execute("PRAGMA max_page_count = 8")
+        return connection
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", small)
+        with pytest.raises(
+            UnusableInput, match=r"contest\.sqlite cannot be used \(database or disk is full\)"
+        ):
+            submit(competition, halves, "A", clock)
+    assert submit(competition, halves, "A", clock).number == 1
+
+
+def test_what_is_stopped_before_its_end_has_not_happened(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    submit(competition, halves, "A", clock)
+    before = head(competition)
+
+    def stopped() -> None:
+        with opened(competition, writing=True) as ledger:
+            ledger.append(clock(), "team", team="B", team_id="b")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert head(competition) == before
+    assert submit(competition, halves, "B", clock).number == 2
+
+
+def test_a_clock_that_was_ahead_is_warned_of_and_limits_go_by_the_clock(
+    competition: Competition, halves: Path
+) -> None:
+    now = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+    limited = with_rules(competition, daily_limit=1, deadline=now + timedelta(days=9))
+    submit(limited, halves, "A", lambda: now + timedelta(days=8))
+    answer = submit(limited, halves, "A", lambda: now)
+    assert (answer.number, "ahead of the clock" in answer.warning) == (2, True)
+    with pytest.raises(UnusableInput, match="has made its 1 submissions of 2026-01-01"):
+        submit(limited, halves, "A", lambda: now)
+    rescore(limited, {"cnn/test_0001": 0.5}, (), "after the end", lambda: now + timedelta(days=20))
+    assert submit(limited, halves, "C", lambda: now).number == 3
+    assert not any("ahead of the clock" in text for text in audit(limited, now))
+    rescore(limited, {"cnn/test_0001": 0.9}, (), "again", lambda: now + timedelta(days=20))
+    assert any("ahead of the clock" in text for text in audit(limited, now))
+
+
+def test_a_copy_that_cannot_be_written_is_read(
+    entered: Competition, halves: Path, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    assert verify(entered).problems == ()
+    assert publish(entered, out=tmp_path / "out").csv.parent == tmp_path / "out"
+    with pytest.raises(UnusableInput, match="readonly"):
+        submit(entered, halves, "A", clock)
+
+
+def restore(competition: Competition, file: Path) -> None:
+    shutil.rmtree(competition.private)
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall(competition.root)  # the test's own archive
+
+
+def test_a_backup_restores_what_was_there(
+    entered: Competition, halves: Path, clock: Clock, tmp_path: Path
+) -> None:
+    publish(entered)
+    before, file = verify(entered), tmp_path / "backup.zip"
+    os.utime(entered.private / "solution.csv", (0, 0))  # before what zips can date
+    assert backup(entered, file) == before.head
+    assert file.stat().st_mode & 0o777 == 0o600
+    restore(entered, file)
+    assert verify(entered) == before
+    assert submit(entered, halves, "C", clock).number == 5
+    publish(entered)
+    restore(entered, file)
+    with pytest.raises(UnusableInput, match="out of date"):
+        submit(entered, halves, "D", clock)
+    withdraw(entered)
+    assert submit(entered, halves, "D", clock).number == 5
+
+
+def test_a_receipt_is_never_replaced(competition: Competition, halves: Path, clock: Clock) -> None:
+    """Else the receipt of a row that was rolled back would no longer tell of it."""
+    submit(competition, halves, "A", clock)
+    path = receipt_file(competition, 2)
+    path.write_text("another")
+    submit(competition, halves, "B", clock)
+    assert path.read_text() == "another"

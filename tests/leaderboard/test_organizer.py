@@ -1,0 +1,208 @@
+"""From a submission to the leaderboard on the command line, in either track."""
+
+import csv
+import json
+import re
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from command_line import run
+from rules import with_rules
+
+from leaderboard.ledger import opened
+from submission import Competition, write_predictions
+from submission.files import sha256
+from submission.solution import solution_of
+
+
+def test_from_submission_to_finals_and_corrections(host):
+    sample = "comp/public/sample_submission.csv"
+    for number in (1, 2, 3):
+        text = run("score", "comp", sample, "--team", "Ada").text
+        assert f"entered as submission {number}\n" in text
+    Path("bad.csv").write_text("id,prediction\n")
+    result = run("score", "comp", "bad.csv", "--team", "ada", check=False)
+    assert (result.code, "id 'cnn/test_0001' is missing" in result.text) == (1, True)
+    assert run("select", "comp", "--team", "ada", 3).text.startswith("ada: submission 3 counts at the end\n")
+    assert stars("ADA") == ["1", "2", "3*", "4"]
+    assert run("select", "comp", "--team", "ada", "--clear").text.startswith("ada: the best two count\n")
+    assert stars("ADA") == ["1*", "2*", "3", "4"]
+    asked = ["rescore", "comp", "--label", "cnn/test_0001=0.5", "--void", "test_0002"]
+    text = run(*asked, "--reason", "a mix-up").text
+    assert text.startswith("3 submissions scored again; the ledger's head is ")
+    head = re.search(r"[0-9a-f]{64}", text)[0]
+    text = run("verify", "comp", "--head", head).text
+    assert text == f"11 rows, 4 submissions, head {head}\nthe ledger is unaltered\n"
+
+
+def test_a_participant_lists_receipts(host):
+    sample = "comp/public/sample_submission.csv"
+    text = run("score", "comp", sample, "--team", "Ada", "--note", "the sample").text
+    assert "receipt for the team: comp/receipts/0001.json\n" in text
+    assert "  the sample\n" in run("history", "comp").text
+    Path("comp/private").rename("private")
+    text = run("history", "comp", "--team", "ADA").text
+    assert text.splitlines()[1].endswith("points  the sample")
+    (receipt,) = json.loads(run("history", "comp", "--json").text)
+    assert (receipt["team"], receipt["note"]) == ("Ada", "the sample")
+    assert run("history", "comp", "--team", "B", check=False).code == 2
+
+
+def test_a_hidden_competition_wants_teams_to_be_registered(host, competition):
+    with_rules(competition, visibility="hidden")
+    sample = "comp/public/sample_submission.csv"
+    result = run("score", "comp", sample, "--team", "Ada", check=False)
+    assert (result.code, "not registered" in result.text) == (2, True)
+    assert run("team", "add", "comp", "Ada").text == "registered: Ada\n"
+    assert "entered; there are no scores before the end" in run("score", "comp", sample, "--team", "ada").text
+    assert "Bob is a new team" in run("score", "comp", sample, "--team", "Bob", "--new-team").text
+
+
+def test_the_organizers_table_is_printed_on_request_alone(host):
+    assert "on all test sets" not in run("leaderboard", "comp").text
+    assert "on all test sets" in run("leaderboard", "comp", "--table").text
+
+
+def test_quiet_prints_the_result_alone(host):
+    sample = "comp/public/sample_submission.csv"
+    assert run("validate", "comp", sample, "--quiet").text == "valid\n"
+    told = run("score", "comp", sample, "--team", "Ada", "--quiet").text
+    assert re.fullmatch(r"Ada: public RMSE [\d.]+ points\n", told)
+
+
+def stars(team):
+    """The numbers of a team's submissions, with a star where they count."""
+    listed = run("history", "comp", "--team", team).text.splitlines()
+    return [line.split()[0] for line in listed[1:-1]]
+
+
+def test_a_file_is_scored_where_it_lies(host, competition, monkeypatch):
+    for name, part in (("submissions", "test"), ("validation", "val")):
+        write_predictions(competition.root / name / "constant.csv", dict.fromkeys(competition.ids(part), 0.5))
+    targets = competition.public / "train/targets.csv"
+    write_predictions(targets, dict.fromkeys(competition.ids("train"), 0.5), column="target")
+    with_rules(competition, files={**competition.files, "train/targets.csv": sha256(targets)})
+    monkeypatch.chdir("comp/validation")
+    text = run("score", Path("../..", "comp"), "constant.csv", "--val").text
+    assert text.endswith("Next: unseen validate ../../comp ../../comp/submissions/constant.csv\n")
+
+
+def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
+    monkeypatch.chdir(ood_competition.root.parent)
+    right = {
+        row.id: row.prediction
+        for metric in ood_competition.metrics
+        for row in solution_of(ood_competition, metric)
+    }
+    for name, wrong in (("Good", "auroc"), ("Bad", "fpr95")):
+        spoilt = {key: 0.0 if f":{wrong}/" in key else value for key, value in right.items()}
+        write_predictions(Path("mine.csv"), spoilt)
+        text = run("score", "comp", "mine.csv", "--team", name).text
+        half = len(ood_competition.ids("test")) // 2
+        assert re.search(f"of {half} predictions of FPR@95 that are public", text)
+    with Path("comp/leaderboard.csv").open() as file:
+        lines = {row["TeamName"]: row for row in csv.DictReader(file)}
+    assert (lines["Good"]["Rank"], lines["Good"]["Score"]) == ("1", "0.00")
+    assert (lines["Bad"]["Rank"], float(lines["Bad"]["Score"]) > 10) == ("2", True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["score", "comp", "comp/public/sample_submission.csv"], 2, "--val"),
+        (
+            ["score", "comp", "comp/public/sample_submission.csv", "--val"],
+            1,
+            "none of its ids belongs here",
+        ),
+        (["score", "comp", "comp/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
+        (["score", "comp", "x.csv", "--val", "--note", "mine"], 2, "belong to --team NAME"),
+        (["select", "comp", "--team", "nobody", "1"], 2, "'nobody' is not registered"),
+        (["select", "comp", "--team", "a", "1", "--clear"], 2, "not both"),
+        (["history", "comp"], 2, "nothing was submitted"),
+        (["rescore", "comp", "--label", "x", "--reason", "r"], 2, "--label x: give ID=FRACTION, such as"),
+        (["rescore", "comp", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),
+        (["rescore", "comp", "--reason", "r"], 2, "nothing would change"),
+        (["rescore", "comp"], 2, "--reason"),
+        (["verify", "comp", "--head", "ab"], 2, "not the published head ab"),
+        (["select", "comp", "--team", "a"], 2, "give one or two numbers of submissions, or --clear"),
+    ],
+)
+def test_mistakes_get_one_clear_message(arguments, code, message, host):
+    result = run(*arguments, check=False)
+    assert (result.code, message in result.text) == (code, True), result.text
+
+
+def test_a_backup_restores_and_what_it_lacks_is_told(competition, halves, tmp_path):
+    root, file = competition.root, tmp_path / "backup.zip"
+    run("score", root, halves, "--team", "A")
+    text = run("backup", root, file).text
+    with opened(competition) as ledger:
+        head = ledger.head
+    assert text == f"{file}, with the ledger up to head {head}\n"
+    run("score", root, halves, "--team", "B")
+    shutil.rmtree(competition.private)
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall(root)
+    result = run("score", root, halves, "--team", "C", check=False)
+    assert result.code == 2
+    assert "contest.sqlite has 2 rows, but not the published head" in result.text
+    assert run("leaderboard", root, "--out", tmp_path, check=False).code == 2
+    for path in (*root.glob("leaderboard*"), *root.glob("receipts/0002*")):
+        path.unlink()
+    assert "entered as submission 2\n" in run("score", root, halves, "--team", "C").text
+
+
+def test_the_board_goes_where_it_is_asked_for(competition, halves, tmp_path):
+    run("score", competition.root, halves, "--team", "A")
+    for path in competition.root.glob("leaderboard*"):
+        path.unlink()
+    run("leaderboard", competition.root, "--out", tmp_path / "web")
+    assert (tmp_path / "web/leaderboard.html").is_file()
+    assert not list(competition.root.glob("leaderboard*"))
+
+
+def test_a_team_learns_that_its_file_is_entered_whatever_stops_the_board(competition, halves):
+    (competition.root / "leaderboard.md").mkdir()
+    result = run("score", competition.root, halves, "--team", "A", check=False)
+    assert result.code == 2
+    assert "entered as submission 1\n" in result.text
+    assert "error: submission 1 is entered, but then: " in result.text
+
+
+def test_whoever_interrupts_a_submission_looks_before_it_is_handed_in_again(competition, halves, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("unseen.cli.organizer.now", interrupted)
+    result = run("score", competition.root, halves, "--team", "A", check=False)
+    told = (
+        f"interrupted; hand the file in again only if `unseen history {competition.root}` does not list it\n"
+    )
+    assert (result.code, result.text) == (130, told)
+
+
+def test_names_of_files_do_nothing_to_a_terminal(competition, halves, tmp_path):
+    name = tmp_path / "a\x1b[2J\u202e.csv"
+    name.write_bytes(halves.read_bytes())
+    assert run("validate", competition.root, name).text.replace("\n", "").isprintable()
+    name.write_text("id,prediction\n")
+    result = run("score", competition.root, name, "--team", "A", check=False)
+    assert result.text.replace("\n", "").isprintable()
+    assert "a\\x1b[2J\\u202e.csv is not a valid submission" in result.text
+
+
+def test_scores_and_history_as_json_and_a_file_handed_in_twice(host):
+    sample = "comp/public/sample_submission.csv"
+    first = json.loads(run("score", "comp", sample, "--team", "Ada", "--json").text)
+    assert (first["team"], first["number"], first["same"]) == ("Ada", 1, None)
+    again = run("score", "comp", sample, "--team", "Ada").text
+    assert "note: the same file as submission 1; it still counts as a submission" in again
+    listed = json.loads(run("history", "comp", "--json").text)
+    assert [line["number"] for line in listed] == [1, 2]
+    assert round(listed[0]["rmse"]["public"], 2) == first["score"]
+    write_predictions(Path("val.csv"), dict.fromkeys(Competition.open(Path("comp")).ids("val"), 0.5))
+    found = json.loads(run("score", "comp", "val.csv", "--val", "--json").text)
+    assert found["accuracy"]["rmse"] >= found["accuracy"]["mae"] > 0

@@ -1,0 +1,303 @@
+"""What is published before and after the end: of teams, of the kit's methods, of private rows."""
+
+import csv
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from large import PUBLIC, large_competition, noisy
+from predicted import as_predicted
+from rules import with_rules
+
+from leaderboard import publish, select, submit
+from leaderboard.publish import Published, organizer_table, read_methods
+from submission import Competition, SolutionRow, UnusableInput, write_predictions, write_solution
+from submission.files import sha256
+from submission.solution import solution_of
+
+Clock = Callable[[], datetime]
+END = datetime(2027, 1, 1, tzinfo=timezone.utc)
+
+
+def rows(path: Path | None) -> list[dict[str, str]]:
+    """The lines of a published CSV."""
+    assert path is not None
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def everything(published: Published) -> list[str]:
+    """The published files, without the head of the ledger."""
+    files = (published.csv, published.html, published.markdown)
+    return [re.sub("[0-9a-f]{64}", "", file.read_text(encoding="utf-8")) for file in files]
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Competition:
+    return large_competition(tmp_path / "large")
+
+
+@pytest.fixture
+def hand_in(large: Competition, tmp_path: Path, clock: Clock) -> Callable[..., int]:
+    """Submit predictions that are off by so many points, with a seed; the number."""
+
+    def submitted(team: str, points: float, seed: int, part: str = "both") -> int:
+        write_predictions(tmp_path / "file.csv", noisy(large, points, seed, part))
+        return submit(Competition.open(large.root), tmp_path / "file.csv", team, clock).number
+
+    return submitted
+
+
+@pytest.fixture
+def methods(competition: Competition, halves: Path, perfect: Path, clock: Clock) -> Competition:
+    """Two teams, the methods `constant` and `oracle` of the kit, and what is none."""
+    submissions = competition.root / "submissions"
+    write_predictions(submissions / "constant.csv", dict.fromkeys(competition.ids("test"), 0.6))
+    shutil.copy(perfect, submissions / "oracle.csv")
+    as_predicted(competition)
+    (submissions / "old.csv").write_text("id,prediction\ncnn/test_9,0.5\n")
+    (submissions / "folder.csv").mkdir()
+    for path, team in ((halves, "Team A"), (perfect, "Team B"), (halves, "team a")):
+        submit(competition, path, team, clock)
+    return competition
+
+
+def test_in_practice_the_kits_methods_stand_among_the_teams(methods: Competition) -> None:
+    published = publish(methods)
+    assert [(line.rank, line.name, line.score.rmse) for line in published.standings] == [
+        (None, "oracle", 0.0),
+        (1, "Team B", 0.0),
+        (None, "constant", 18.71),
+        (2, "Team A", 25.5),
+    ]
+    assert [row["SubmissionCount"] for row in rows(published.csv)] == ["", "1", "", "2"]
+    folder, old = published.warnings[-2:]
+    assert "folder.csv is not a file" in folder
+    assert "old.csv" in old
+    assert "Team B" in published.html.read_text(encoding="utf-8")
+    assert "Team B" in published._repr_html_()
+
+
+def test_after_the_end_they_have_all_scores(methods: Competition) -> None:
+    with pytest.raises(UnusableInput, match="give --final too"):
+        publish(methods, retired=True)
+    published = publish(methods, END)
+    assert [(line.rank, line.name) for line in published.final][:2] == [(None, "oracle"), (1, "Team B")]
+    assert [row["Skill"] for row in rows(published.csv)] == ["1.00", "1.00", "0.00", "-0.86"]
+    assert {row["NoiseFloor"] for row in rows(published.csv)} == {"3.05"}  # of 9e-4 6.25e-4 1.6e-3 6e-4
+
+
+def test_in_hidden_competitions_they_stand_by_themselves_on_the_validation_sets(large: Competition) -> None:
+    targets = large.public / "val/targets.csv"
+    write_predictions(targets, {"cnn/val_a": 0.2, "cnn/val_b": 0.4}, column="target")
+    sizes = {**large.sizes, "val": {"val_a": 100, "val_b": 200}}
+    files = {"val/targets.csv": sha256(targets)}
+    hidden = with_rules(large, visibility="hidden", sizes=sizes, files=files)
+    for name, value in (("constant", 0.3), ("fd", 0.2)):
+        for folder, part in (("submissions", "test"), ("validation", "val")):
+            path = hidden.root / folder / f"{name}.csv"
+            write_predictions(path, dict.fromkeys(hidden.ids(part), value))
+    as_predicted(hidden)
+    published = publish(hidden)
+    assert published.standings == ()
+    table = hidden.root / "leaderboard_validation.csv"
+    assert [(row["TeamName"], row["Score"]) for row in rows(table)] == [
+        ("constant", "10.0"),
+        ("fd", "14.1"),
+    ]
+    assert "on the validation sets; noise floor" in published.markdown.read_text()
+    assert {line.kind for line in publish(hidden, END).final} == set()
+    assert {line.name for line in publish(hidden, END, retired=True).final} == {"constant", "fd"}
+
+
+def test_a_hidden_competition_of_few_public_rows_gives_no_score(
+    competition: Competition, halves: Path, clock: Clock
+) -> None:
+    hidden = with_rules(competition, visibility="hidden")
+    submit(hidden, halves, "Team A", clock, new_team=True)
+    published = publish(hidden)
+    assert [(row["TeamName"], row["Rank"], row["Score"]) for row in rows(published.csv)] == [
+        ("Team A", "", "")
+    ]
+    assert "none is given before the end" in published.warnings[0]
+
+
+def test_publishing_twice_writes_the_same_files(methods: Competition) -> None:
+    assert everything(publish(methods)) == everything(publish(methods))
+
+
+def test_intervals_ranks_and_history_are_published_after_the_end(
+    large: Competition, hand_in: Callable[..., int]
+) -> None:
+    for seed, (team, points) in enumerate([("a", 9), ("b", 12), ("a", 4), ("c", 20), ("b", 6)]):
+        hand_in(team, points, seed)
+    published = publish(large)
+    assert [(line.name, line.rank) for line in published.standings] == [("a", 1), ("b", 2), ("c", 3)]
+    assert not any("<details>" in text for text in everything(published))
+    published = publish(large, END)
+    for line in published.standings:
+        assert line.rank is not None
+        assert line.low < line.score.rmse < line.high
+        assert (line.best or 0) <= line.rank <= (line.worst or 0)
+        assert line.history[-1][1] == line.score.rmse
+    assert [len(line.history) for line in published.standings] == [2, 2, 1]
+    assert published.html.read_text().count("<details>") == 3
+
+
+def test_nothing_published_depends_on_private_rows(tmp_path: Path) -> None:
+    """The same public predictions with other private ones, and other private labels, give the same tables."""
+    texts = []
+    for number, points in enumerate((3.0, 30.0)):
+        competition = large_competition(tmp_path / f"other {number}")
+        for seed in range(4):
+            right = noisy(competition, 5, seed, "Public")
+            off = noisy(competition, points, seed, "Private")
+            mixed = {name: right[name] if name.split("/")[1] in PUBLIC else off[name] for name in right}
+            write_predictions(tmp_path / "file.csv", mixed)
+            times = datetime(2026, 1, 1 + seed, tzinfo=timezone.utc)
+            submit(competition, tmp_path / "file.csv", f"team {seed}", lambda at=times: at)
+        texts.append(everything(publish(competition)))
+        assert not (competition.root / "leaderboard_private.csv").exists()
+    assert texts[0] == texts[1]
+
+
+def test_private_scores_come_after_the_deadline_with_the_finals(
+    large: Competition, hand_in: Callable[..., int], clock: Clock
+) -> None:
+    deadline = datetime(2026, 3, 1, tzinfo=timezone.utc)
+    with_rules(large, deadline=deadline)
+    hand_in("a", 2, 0, "Public")  # private 0
+    hand_in("a", 1, 1, "Private")
+    hand_in("a", 9, 2)
+    chosen = hand_in("b", 30, 3, "Private")
+    hand_in("b", 1, 4, "Private")
+    competition = Competition.open(large.root)
+    select(competition, "b", [chosen], clock)
+    with pytest.raises(UnusableInput, match="private scores can be published only after it"):
+        publish(competition, datetime(2026, 2, 28, 23, 59, 59, tzinfo=timezone.utc))
+    assert not (large.root / "leaderboard_private.csv").exists()
+    published = publish(competition, deadline)
+    assert [(line.name, line.rank, line.shake_up) for line in published.final] == [("a", 1, 0), ("b", 2, -1)]
+    assert published.final[0].score.rmse == 0
+    assert published.final[1].score.rmse > 20
+    assert [(row["PublicScore"], row["ShakeUp"]) for row in rows(published.private_csv)] == [
+        ("0.0", "0"),
+        ("0.0", "-1"),
+    ]
+    assert "Final standing" in published.html.read_text(encoding="utf-8")
+    assert publish(competition, deadline).warnings == ()
+
+
+def test_publishing_ends_though_others_submit_all_the_time(
+    competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One submission comes in while the table is written: it is written again; with more it ends anyway."""
+    module, read = sys.modules["leaderboard.publish"], read_methods
+    for coming, counted in ((1, 1), (9, 3)):
+        left = iter(range(coming))
+
+        def busy(*arguments: object, left: Iterator[int] = left) -> object:
+            if len(arguments) == 1 and next(left, None) is not None:
+                submit(competition, halves, "Team A", clock)
+            return read(*arguments)  # type: ignore[arg-type]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "read_methods", busy)
+            assert publish(competition).standings[0].submissions == counted
+
+
+@pytest.fixture
+def folder(competition: Competition) -> Path:
+    """``submissions/`` with one valid file of the kit, good.csv."""
+    folder = competition.root / "submissions"
+    write_predictions(folder / "good.csv", dict.fromkeys(competition.ids("test"), 0.5))
+    as_predicted(competition)
+    return folder
+
+
+def not_predicted(folder: Path, private: Path) -> None:
+    shutil.copy(folder / "good.csv", folder / "mine.csv")
+
+
+def unprintable(folder: Path, private: Path) -> None:
+    shutil.copy(folder / "good.csv", folder / "\x1b[2J.csv")
+
+
+def a_loop(folder: Path, private: Path) -> None:
+    (folder / "loop.csv").symlink_to("loop.csv")
+
+
+def a_device(folder: Path, private: Path) -> None:
+    (folder / "device.csv").symlink_to("/dev/zero")
+
+
+def a_link_into_private(folder: Path, private: Path) -> None:
+    shutil.copy(folder / "good.csv", private / "good.csv")
+    (folder / "direct.csv").symlink_to("../private/good.csv")
+
+
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (not_predicted, "no record"),
+        (unprintable, "cannot be printed"),
+        (a_loop, "symbolic links"),
+        (a_device, "not a file"),
+        (a_link_into_private, "link into"),
+    ],
+)
+def test_files_that_are_no_method_of_the_kit_are_left_out(
+    competition: Competition, folder: Path, make: Callable[[Path, Path], None], word: str
+) -> None:
+    make(folder, competition.private)
+    found, (warning,) = read_methods(competition)
+    assert list(found) == ["good"]
+    assert word in warning
+    assert warning.isprintable()
+
+
+def test_the_organizers_table_has_the_scores_by_group(competition: Competition) -> None:
+    """Targets: seen .9 .7 .8 .8, unseen .5 .3 .6 .1; constant .5; half: twice as near as the constant."""
+    submissions = competition.root / "submissions"
+    truth = {row.id: row.prediction for row in solution_of(competition)}
+    write_predictions(submissions / "constant.csv", dict.fromkeys(truth, 0.5))
+    write_predictions(submissions / "half.csv", {name: (value + 0.5) / 2 for name, value in truth.items()})
+    as_predicted(competition)
+    assert organizer_table(competition) == (
+        "method        RMSE  skill    MAE  Spearman   seen  unseen\n"
+        "half         13.58   0.75  11.88      1.00  15.41   11.46\n"
+        "constant     27.16   0.00  23.75            30.82   22.91\n"
+        "noise floor   3.20                           3.94    2.22\n"
+        "\n"
+        "RMSE and MAE in percentage points, lower is better; the noise floor is the sampling noise of the true "
+        "values."
+    )
+    assert organizer_table(competition, markdown=True).splitlines()[:3] == [
+        "| method | RMSE | skill | MAE | Spearman | seen | unseen |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| half | 13.58 | 0.75 | 11.88 | 1.00 | 15.41 | 11.46 |",
+    ]
+
+
+def test_methods_that_the_paired_test_does_not_part_are_named(tmp_path: Path) -> None:
+    """Sets of a family each: `near` and `twin` err alike, `far` by ten points more."""
+    competition = large_competition(tmp_path / "large")
+    truth = dict.fromkeys(competition.ids("test"), 0.5)
+    solution = [
+        SolutionRow(row.id, 0.5, row.usage, row.subject, row.set, row.group)
+        for row in solution_of(competition)
+    ]
+    write_solution(competition.private / "solution.csv", solution)
+    competition.save()
+    for name, error in {"near": 0.03, "twin": -0.03, "far": 0.13}.items():
+        found = {each: 0.5 + (-1) ** i * error for i, each in enumerate(truth)}
+        write_predictions(competition.root / "submissions" / f"{name}.csv", found)
+    as_predicted(competition)
+    assert organizer_table(competition).splitlines()[-2:] == [
+        "The paired test tells 2 of 3 pairs of lines (67 %) apart, at .05 over all pairs (Holm).",
+        "Not told apart: near, twin.",
+    ]

@@ -1,0 +1,133 @@
+import zipfile
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from rules import with_rules
+
+from leaderboard.ledger import Entry, opened
+from leaderboard.publish import publish
+from leaderboard.solutions import corrected, counting_solution, newest_solution, rescore
+from leaderboard.submissions import submit
+from leaderboard.verify import verify
+from submission import Competition, UnusableInput, validate, write_predictions
+from submission.predictions import write_answer
+from submission.scoring import score_against
+from submission.solution import whole_solution
+
+Clock = Callable[[], datetime]
+
+
+def entries(competition: Competition) -> tuple[Entry, ...]:
+    with opened(competition) as ledger:
+        return ledger.entries()
+
+
+def test_a_corrected_label_scores_every_submission_anew(
+    competition: Competition, halves: Path, perfect: Path, clock: Clock
+) -> None:
+    """Errors of halves, in points: public 40 0 30 10, private 20 20 30 40; the first becomes 0."""
+    submit(competition, halves, "A", clock)
+    submit(competition, perfect, "B", clock)
+    before = entries(competition)
+    done = rescore(competition, {"cnn/test_0001": 0.5}, set(), "a mix-up", clock)
+    assert done.entries == 2
+    after = entries(competition)
+    assert [entry.public for entry in after] == pytest.approx([250**0.5, 20.0])
+    assert [entry.private for entry in after] == [entry.private for entry in before]
+    assert {entry.solution for entry in after} == {done.solution}
+    assert [(e.number, e.time, e.digest, e.hash) for e in after] == [
+        (e.number, e.time, e.digest, e.hash) for e in before
+    ]
+    assert [line.score.rmse for line in publish(competition).standings] == [15.81, 20.0]
+    assert submit(competition, halves, "C", clock).score == 15.81
+    assert verify(competition).problems == ()
+
+
+def test_a_voided_set_counts_for_no_classifier(competition: Competition, halves: Path, clock: Clock) -> None:
+    submit(competition, halves, "A", clock)
+    rescore(competition, {}, {"test_0001", "test_0002"}, "mislabelled", clock)
+    (entry,) = entries(competition)
+    assert entry.public == pytest.approx(((0 + 100) / 2) ** 0.5)
+    assert entry.private == pytest.approx(((400 + 1600) / 2) ** 0.5)
+    assert len(counting_solution(competition)) == 4
+    assert [row.usage for row in newest_solution(competition)].count("Ignored") == 4
+    assert list(validate(competition, halves)) == list(competition.ids("test"))
+    assert verify(competition).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("labels", "voids", "reason", "message"),
+    [
+        ({"cnn/test_9": 0.5}, set(), "r", "--label cnn/test_9: there is no such id in the test sets"),
+        ({"cnn/test_0001": 1.5}, set(), "r", r"--label cnn/test_0001: a label is a fraction in \[0, 1\]"),
+        ({"cnn/test_0001": float("nan")}, set(), "r", "a label is a fraction"),
+        (
+            {"cnn/test_0001": 0.533},
+            set(),
+            "r",
+            "--label cnn/test_0001: 0.533 is not a fraction of the set's 100 images, such as 0.530000 or",
+        ),
+        ({"cnn/test_0001": 0.4}, {"test_0001"}, "r", "--label cnn/test_0001: its set is voided"),
+        ({}, {"test_9"}, "r", "--void test_9: there is no such test set"),
+        ({}, {"test_0001", "test_0003"}, "r", "--void: no public set would be left to score on"),
+        ({}, {"test_0002", "test_0004"}, "r", "--void: no private set would be left to score on"),
+        (
+            {},
+            set(),
+            "r",
+            "nothing would change: give a --label ID=FRACTION or a --void SET that is not recorded yet",
+        ),
+        ({"cnn/test_0001": 0.9}, set(), "r", "nothing would change"),
+        ({}, {"test_0001"}, " ", "--reason must be a line of up to 500 characters"),
+        ({}, {"test_0001"}, "a\nb", "--reason must be a line"),
+        ({}, {"test_0001"}, "r" * 501, "--reason must be a line"),
+    ],
+)
+def test_what_cannot_be_corrected_changes_nothing(
+    competition: Competition, clock: Clock, labels: dict, voids: set, reason: str, message: str
+) -> None:
+    before = newest_solution(competition)
+    with pytest.raises(UnusableInput, match=message):
+        rescore(competition, labels, voids, reason, clock)
+    assert newest_solution(competition) == before
+    assert verify(competition).rows == 0
+
+
+def test_a_label_of_a_set_that_was_voided_before_is_refused(competition: Competition, clock: Clock) -> None:
+    rescore(competition, {}, {"test_0002"}, "r", clock)
+    with pytest.raises(UnusableInput, match="--label cnn/test_0002: its set is voided"):
+        rescore(competition, {"cnn/test_0002": 0.4}, set(), "r", clock)
+
+
+def test_six_decimals_are_enough_for_a_label(competition: Competition, clock: Clock) -> None:
+    sizes = {**competition.sizes, "test": dict.fromkeys(competition.sizes["test"], 600)}
+    rows = whole_solution(competition)
+    (found, *_) = corrected(with_rules(competition, sizes=sizes), rows, {"cnn/test_0001": 0.533333}, set())
+    assert (found.id, found.prediction) == ("cnn/test_0001", 0.533333)
+
+
+def test_targets_of_the_other_track_are_no_shares(ood_competition: Competition) -> None:
+    rows = whole_solution(ood_competition)
+    name = rows[0].id
+    assert corrected(ood_competition, rows, {name: 0.1234567}, set())[0].prediction == 0.1234567
+
+
+def test_every_format_is_scored_anew_as_it_was_handed_in(
+    competition: Competition, tmp_path: Path, clock: Clock
+) -> None:
+    values = dict(zip(competition.ids("test"), (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), strict=True))
+    write_predictions(tmp_path / "a.csv", values)
+    write_answer(tmp_path / "answer.txt", values)
+    write_answer(tmp_path / "answer.zip", values)
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        archive.write(tmp_path / "a.csv", "a.csv")
+    for name in ("a.csv", "answer.txt", "answer.zip", "b.zip"):
+        submit(competition, tmp_path / name, "A", clock)
+    rescore(competition, {"cnn/test_0001": 0.1}, set(), "r", clock)
+    found = entries(competition)
+    assert len({entry.digest for entry in found}) == 4
+    expected = score_against(values, counting_solution(competition)).public.rmse
+    assert {entry.public for entry in found} == {expected}
+    assert verify(competition).problems == ()

@@ -1,0 +1,201 @@
+"""Ranks, intervals and paired tests against SciPy and by hand."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from leaderboard.standings import (
+    DRAWS,
+    MOST,
+    P_BOUNDS,
+    Standing,
+    competition_ranks,
+    groups_not_apart,
+    groups_of,
+    holm,
+    rank_intervals,
+    sign_test,
+    standings,
+)
+from submission import Score
+from submission.scoretable import Families
+
+ROWS = 20
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(key=[seed, 0]))
+
+
+def singles(count: int) -> Families:
+    return Families.of([str(i) for i in range(count)], ["group"] * count)
+
+
+def team(number: int, name: str, rmse: float, errors: np.ndarray | None = None) -> Standing:
+    errors = np.full(ROWS, rmse) if errors is None else errors
+    return Standing(name, "team", Score(rmse, rmse / 2, 0.5, 10), errors, number, submissions=number)
+
+
+def baseline(name: str, rmse: float) -> Standing:
+    return Standing(name, "baseline", Score(rmse, 0.8 * rmse, math.nan, 10), np.full(ROWS, rmse))
+
+
+def ranked(*lines: Standing, decimals: int = 2) -> tuple[Standing, ...]:
+    return standings(lines, singles(ROWS), decimals)
+
+
+def test_equal_displayed_scores_share_a_rank_the_earlier_first() -> None:
+    found = ranked(team(1, "d", 9.0), team(3, "b", 3.996), team(2, "c", 4.004), team(4, "a", 2.0))
+    assert [(line.rank, line.name) for line in found] == [(1, "a"), (2, "c"), (2, "b"), (4, "d")]
+    assert ranked() == ()
+
+
+def test_baselines_stand_by_their_score_without_a_rank() -> None:
+    kit = (baseline("constant", 10.0), baseline("fd", 5.0))
+    found = ranked(*kit, team(1, "a", 5.0), team(2, "b", 2.5), team(3, "c", 20.0))
+    assert [(line.rank, line.name, line.skill) for line in found] == [
+        (1, "b", 0.9375),
+        (None, "fd", 0.75),
+        (2, "a", 0.75),
+        (None, "constant", 0.0),
+        (3, "c", -3.0),
+    ]
+    assert [line.best is None for line in found] == [line.rank is None for line in found]
+    assert math.isnan(ranked(team(1, "a", 5.0))[0].skill)
+
+
+def test_numbers_are_published_rounded_and_intervals_hold_the_score() -> None:
+    made = []
+    for number in range(1, 30):
+        errors = rng(number).normal(0, 5, ROWS)
+        made.append(team(number, f"team {number}", math.sqrt(np.mean(errors**2)), errors))
+    for line in ranked(*made):
+        assert line.score == line.score.rounded(2)
+        assert line.low < line.score.rmse < line.high
+        assert (line.low, line.high) == pytest.approx((round(line.low, 1), round(line.high, 1)), abs=1e-12)
+        assert line.best is not None
+        assert line.worst is not None
+        assert line.rank is not None
+        assert 1 <= line.best <= line.rank <= line.worst <= 29
+        assert line.above in P_BOUNDS or line.rank == 1
+
+
+def test_errors_that_are_all_alike_leave_nothing_open_and_equal_ones_everything() -> None:
+    first, second = ranked(team(1, "a", 2.0), team(2, "b", 3.0))
+    assert (first.best, first.worst) == (1, 1)
+    assert (second.best, second.worst, second.above) == (2, 2, 0.01)
+    errors = rng(1).normal(0, 5, ROWS)
+    twins = ranked(*(team(number, str(number), math.sqrt(np.mean(errors**2)), errors) for number in (1, 2)))
+    assert [(line.rank, line.best, line.worst) for line in twins] == [(1, 1, 1)] * 2
+    assert twins[1].above == 1.0
+
+
+@pytest.mark.parametrize(("rows", "families"), [(9, 9), (20, 5)])
+def test_few_rows_or_families_have_no_interval(rows: int, families: int) -> None:
+    few = Families.of([str(i % families) for i in range(rows)], ["group"] * rows)
+    (line,) = standings([team(1, "a", 5.0, np.full(rows, 5.0))], few, 2)
+    assert math.isnan(line.low)
+    assert line.best is line.worst is None
+    assert line.groups == ()
+
+
+def test_a_submission_whose_predictions_are_lost_keeps_its_score_and_rank() -> None:
+    errors = rng(1).normal(0, 5, ROWS)
+    lost = np.full(ROWS, np.nan)
+    found = ranked(team(1, "a", 4.0, errors), team(2, "b", 4.5, lost), team(3, "c", 5.0, errors + 1))
+    assert [(line.rank, math.isnan(line.low), line.best is None) for line in found] == [
+        (1, False, False),
+        (2, True, True),
+        (3, False, False),
+    ]
+    assert math.isnan(found[2].above)
+
+
+def test_while_it_runs_there_are_ranks_and_scores_alone() -> None:
+    found = standings([team(1, "a", 5.0), team(3, "c", math.nan), baseline("constant", 10.0)], None, 2)
+    assert [(line.name, line.rank) for line in found] == [("a", 1), ("constant", None), ("c", None)]
+    assert all(math.isnan(x) for line in found for x in (line.low, line.above, line.skill))
+
+
+def test_the_shake_up_is_the_ranks_won() -> None:
+    before = ranked(team(1, "a", 5.0), team(2, "b", 6.0))
+    after = ranked(replace(team(1, "a", 7.0), public=before[0]), replace(team(2, "b", 6.5), public=before[1]))
+    assert [(line.name, line.shake_up) for line in after] == [("b", 1), ("a", -1)]
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12))
+def test_ranks_are_those_of_scipy(values: list[int]) -> None:
+    rmse = np.array(values) / 10
+    expected = stats.rankdata(rmse, method="min").tolist()
+    assert competition_ranks(rmse, 1).tolist() == expected
+    assert competition_ranks(np.stack([rmse, rmse + 0.001]), 2).tolist() == [expected] * 2
+
+
+def test_draws_keep_the_size_of_every_stratum() -> None:
+    """Three families of x and two of y are drawn each time: without x's spread, ranks are certain."""
+    families = Families.of(list("abcde"), list("xxxyy"))
+    sums = np.array([[5.0, 5.0, 5.0, 100.0, 100.0], [6.0, 6.0, 6.0, 100.0, 100.0]])
+    assert rank_intervals(sums, families, 2, rng()) == [(1, 1), (2, 2)]
+    sums[0, :3] = 1.0, 1.0, 14.0
+    assert rank_intervals(sums, families, 2, rng()) == [(1, 2), (1, 2)]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.floats(-10, 10), min_size=2, max_size=9))
+def test_the_paired_test_is_scipys_exact_permutation_test(differences: list[float]) -> None:
+    values = np.round(np.array(differences), 3)
+    expected = stats.permutation_test(
+        (values, np.zeros_like(values)),
+        lambda x, y: np.sum(x - y),
+        permutation_type="samples",
+        n_resamples=np.inf,
+    ).pvalue
+    assert sign_test(values[None], rng())[0] == pytest.approx(expected)
+
+
+def test_with_many_families_the_paired_test_is_near_the_t_test() -> None:
+    differences = rng(3).normal(0.3, 1, (20, 60))
+    expected = stats.ttest_1samp(differences, 0, axis=1).pvalue
+    assert np.abs(sign_test(differences, rng()) - expected).max() < 0.06
+    assert sign_test(differences + 100, rng()).tolist() == pytest.approx([1 / DRAWS] * 20)
+
+
+@given(st.lists(st.floats(0, 1), max_size=9))
+def test_holms_adjustment_is_its_definition(values: list[float]) -> None:
+    for value, found in zip(values, holm(np.array(values)), strict=True):
+        below = sorted(other for other in values if other <= value)
+        steps = [(len(values) - rank) * other for rank, other in enumerate(below)]
+        assert found == pytest.approx(min(max(steps), 1.0))
+
+
+def test_a_pair_is_apart_exactly_where_no_group_has_both() -> None:
+    draw = rng(7)
+    for lines in range(12):
+        apart = np.triu(draw.random((lines, lines)) < draw.random(), 1)
+        groups = [set(mine) for mine in groups_not_apart(apart)]
+        shared = [[not one.isdisjoint(other) for other in groups] for one in groups]
+        assert np.array_equal(~(apart | apart.T), np.array(shared, dtype=bool).reshape(lines, lines))
+        sets = [{i for i, mine in enumerate(groups) if number in mine} for number in set().union(*groups)]
+        assert not any(one < other for one in sets for other in sets)
+
+
+def test_lines_far_apart_share_no_group_and_twins_one() -> None:
+    base = rng(8).normal(0, 5, 40)
+    errors = [base, base + rng(9).normal(0, 0.1, 40), base + 20, base + 60]
+    lines = [team(number, str(number), number, each) for number, each in enumerate(errors)]
+    assert groups_of(lines, singles(40)) == [(1,), (1,), (2,), (3,)]
+    # Of six families no pair of many can be told apart: the least p-value is 2 / 64.
+    few = Families.of([str(i % 6) for i in range(40)], ["group"] * 40)
+    assert groups_of(lines, few) == [(1,)] * 4
+
+
+def test_lines_without_errors_and_beyond_the_first_have_no_group() -> None:
+    errors = rng(10).normal(0, 5, (MOST + 3, ROWS))
+    errors[1] = np.nan
+    groups = groups_of([team(i, str(i), i, each) for i, each in enumerate(errors)], singles(ROWS))
+    assert [i for i, mine in enumerate(groups) if not mine] == [1, MOST + 1, MOST + 2]

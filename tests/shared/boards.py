@@ -1,0 +1,27 @@
+"""Boards of a team and a baseline: a detailed one, and one as it is before the end."""
+
+import math
+
+from leaderboard.columns import Board
+from leaderboard.standings import Standing
+from submission import Score
+
+TEAM = Standing(
+    name="a",
+    kind="team",
+    score=Score(2.5, 2.0, 0.9, 10),
+    last_submission="2026-01-02 03:04:05",
+    submissions=3,
+    history=(("2026-01-01 03:04", 4.0), ("2026-01-02 03:04", 2.5)),
+    skill=0.9375,
+    rank=1,
+    low=2.1,
+    high=3.0,
+    best=1,
+    worst=2,
+    above=0.05,
+    groups=(1, 2),
+)
+KIT = Standing("constant", "baseline", Score(5.0, 4.0, math.nan, 10), skill=-0.001, groups=(3,))
+BOARD = Board("public", (TEAM, KIT), 2, 1.25)
+RUNNING = Board("public", (TEAM, KIT), 2, detailed=False)

@@ -1,0 +1,96 @@
+"""Failure detection in a competition, against its parts taken one by one."""
+
+import cv2
+import numpy as np
+import pandas as pd
+import pytest
+
+from starter.detectors.metrics import auroc
+from starter.sets.rendering import FromRecipe
+from starter.studies.failure import TABLES
+from starter.studies.failure_study import EXPLAINED, KINDS, failure_figure, failure_study, report_text
+from starter.tracks.ood.observe import DetectorSubject, MixSets
+from submission.errors import UnusableInput
+
+
+@pytest.fixture(scope="module")
+def study(ood_built):
+    """The study of the built competition, with few corrupted images."""
+    return failure_study(ood_built, images=20)
+
+
+def test_every_table_is_written_with_its_figure(study, tmp_path):
+    assert set(study.tables) == {*TABLES, "matched", "intercepts"} == set(study.figures)
+    written = study.write(tmp_path / "failure")
+    assert {path.stem for path in written} == set(study.tables)
+    for path in written:
+        if path.suffix == ".csv":
+            assert len(pd.read_csv(path)) == len(study.tables[path.stem])
+        else:
+            assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_column_of_the_text_is_explained_below_its_table(study):
+    keys = {"classifier", "detector", "ind", "ood", "kind", "subsets", "slope", "slope_se"}
+    text = report_text(study.tables)
+    for name, explained in EXPLAINED.items():
+        for column in set(study.tables[name].columns) - keys:
+            stem, _, end = column.partition("_")
+            known = column in explained or (end in ("low", "high") and stem in explained)
+            assert known or (name == "groups" and "X_Y" in explained), (name, column)
+        assert 0 <= text.index(f"{name}\nclassifier") < text.index(explained)
+    assert max(map(len, (*"\n".join(EXPLAINED.values()).splitlines(), KINDS))) <= 110
+
+
+def test_clean_images_are_those_of_the_base(study, ood_built):
+    rows = study.tables["auroc"]
+    assert rows.columns.tolist() == ["classifier", "detector", "ind", "ood", "new_class", "failure"]
+    assert set(rows.ind) == {"clean", "corrupted"}
+    sets = MixSets(ood_built)
+    view = DetectorSubject.open(sets, "tiny", ["energy"])
+    names = dict.fromkeys(mix.ood_set for mix in sets.mixes)
+    ood = [view.scores("energy", FromRecipe.whole(sets.ood_pool(name))) for name in names]
+    ind = view.scores("energy", FromRecipe.whole(sets.ind_pool))
+    found = rows[(rows.detector == "energy") & (rows.ind == "clean")].new_class.item()
+    assert found == pytest.approx(auroc(ind, np.concatenate(ood)))
+    accuracy = study.tables["groups"].accuracy
+    right = view.observation(FromRecipe.whole(sets.ind_pool)).predicted == sets.base.labels
+    assert accuracy[0] == right.mean() > accuracy[1]
+
+
+def test_sets_of_ones_own_are_a_kind(ood_built, tmp_path):
+    sets = MixSets(ood_built)
+    for image, label in zip(sets.base.images[:40], sets.base.labels[:40], strict=True):
+        folder = tmp_path / "mine" / sets.competition.classes[label]
+        folder.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(folder / f"{len(list(folder.iterdir()))}.png"), image[..., ::-1])
+    tables = failure_study(ood_built, ["mls", "msp"], [tmp_path / "mine"], images=30).tables
+    assert tables["rejected"].ind.tolist() == ["clean", "corrupted", "mine"] * 2
+    assert tables["rejected"].detector.tolist() == ["mls"] * 3 + ["msp"] * 3
+    assert set(tables["differences"].detector) == {"msp"}
+    (tmp_path / "mine").rename(tmp_path / "clean")
+    with pytest.raises(UnusableInput, match="'clean' already"):
+        failure_study(ood_built, [], [tmp_path / "clean"], images=20)
+
+
+def test_mistakes_are_refused(ood_built, built):
+    with pytest.raises(UnusableInput, match="--track ood"):
+        failure_study(built)
+    with pytest.raises(UnusableInput, match="no detector is called 'psm'"):
+        failure_study(ood_built, ["psm"])
+    with pytest.raises(UnusableInput, match="nowhere"):
+        failure_study(ood_built, [], [ood_built.root / "nowhere"])
+
+
+def test_one_detector_alone_has_no_differences(ood_built):
+    alone = failure_study(ood_built, ["msp"], images=20)
+    assert {*TABLES, "matched", "intercepts"} - set(alone.tables) == {"differences"}
+
+
+def test_a_legend_stands_beside_the_panels():
+    rows = {"classifier": ["net", "net"], "detector": ["msp", "energy"], "ind": ["clean", "corrupted"]}
+    figure = failure_figure(pd.DataFrame({**rows, "accuracy": [0.9, 0.5], "gain": [0.0, -0.1]}))
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["accuracy", "gain"]
+    assert not any(legend.get_window_extent().overlaps(axes.get_window_extent()) for axes in figure.axes)

@@ -1,0 +1,219 @@
+"""From labels to folders, with encoders and generators that are functions of the text; the embedded signs."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starter.encoders import EncoderPair
+from starter.shift.laid import Laid
+from starter.synis.build import datasheet, prompt_grid, synis, write_grid
+from starter.synis.prompts import (
+    GLYPH_STYLES,
+    MEANINGS,
+    STYLES,
+    Generator,
+    Prompt,
+    Style,
+    choose_generator,
+    choose_prompts,
+    collect,
+    draw_glyphs,
+    plan,
+    read_styles,
+)
+from submission.errors import UnusableInput
+
+LABELS = ("cat", "dog", "ship")
+
+
+def prompt(text="", seed=0):
+    return Prompt("s1_c1/00000.png", "", "", text, "", seed)
+
+
+def levels_of(seed):
+    return np.random.default_rng(seed).integers(-1, 3, (len(LABELS) * 5, 2))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 1000), per_cell=st.integers(1, 12))
+def test_each_cell_is_filled_evenly_from_its_own_prompts(seed, per_cell):
+    styles, levels = STYLES[:5], levels_of(seed)
+    prompts = plan(LABELS, styles, levels, per_cell, seed)
+    texts = collect(LABELS, styles)
+    assert texts[4:6] == ("cat, hyperrealism style", "dog, art nouveau style")
+    cells: dict[str, list[str]] = {}
+    for index, (semantic, covariate) in enumerate(levels):
+        if min(semantic, covariate) >= 0:
+            cells.setdefault(f"s{semantic + 1}_c{covariate + 1}", []).append(texts[index])
+    assert Counter(each.file.partition("/")[0] for each in prompts) == dict.fromkeys(cells, per_cell)
+    for cell, members in cells.items():
+        used = Counter(each.prompt for each in prompts if each.file.startswith(f"{cell}/"))
+        assert set(used) <= set(members)
+        counts = [used[text] for text in members]
+        assert max(counts) - min(counts) <= 1
+    assert len({each.seed for each in prompts}) == len({each.file for each in prompts}) == len(prompts)
+    assert prompts == plan(LABELS, styles, levels, per_cell, seed)
+
+
+def test_a_cell_does_not_depend_on_the_others():
+    styles, levels = STYLES[:5], levels_of(3)
+    alone = levels.copy()
+    alone[(levels != (1, 1)).any(axis=1)] = -1
+    own = [each for each in plan(LABELS, styles, levels, 4, 0) if each.file.startswith("s2_c2/")]
+    assert own == list(plan(LABELS, styles, alone, 4, 0)) != []
+
+
+def test_the_51_styles_of_the_paper_put_the_label_in():
+    prompts = {style.prompt("red fox") for style in STYLES}
+    assert len(prompts) == len(STYLES) == 51
+    assert all("red fox" in prompt and "{" not in prompt for prompt in prompts)
+
+
+def test_styles_of_ones_own(tmp_path):
+    file = tmp_path / "styles.csv"
+    file.write_text('name,prompt,negative\nink,"{object}, ink on paper",colour\nplain,{object},\n')
+    ink, plain = read_styles(file)
+    assert (ink.prompt("cat"), ink.negative) == ("cat, ink on paper", "colour")
+    assert (plain.prompt("{x} cat"), plain.negative) == ("{x} cat", "")
+    for text, word in (("name,prompt\nink,no place\n", "line 2"), ("name\nink\n", "'prompt'")):
+        file.write_text(text)
+        with pytest.raises(UnusableInput, match=word):
+            read_styles(file)
+
+
+def texts(prompts: list[str]) -> np.ndarray:
+    """Meaning in the first two of four numbers, style in the last two."""
+    angles = {"near": 0.1, "far": 1.5, "plain": 0.1, "odd": 1.5}
+    turned = [[angles[word] for word in prompt.split()] for prompt in prompts]
+    return np.array([[np.cos(a), np.sin(a), np.cos(b), np.sin(b)] for a, b in turned])
+
+
+def test_prompts_land_in_the_cells_of_their_degrees():
+    encoder = EncoderPair("angles", lambda images: np.tile([1.0, 0, 1, 0], (len(images), 1)), texts)
+    styles = (Style("plain", "{object} plain"), Style("odd", "{object} odd"))
+    known = np.zeros((12, 8, 8, 3), np.uint8)
+    laid = Laid(np.eye(4, dtype=np.float32), "angles")
+    grid = prompt_grid(encoder, laid, known, collect(("near", "far"), styles))
+    assert (grid.semantic.tolist(), grid.covariate.tolist()) == ([0, 0, 7, 7], [0, 7, 0, 7])
+    prompts = plan(("near", "far"), styles, np.column_stack([grid.semantic, grid.covariate]), 3, seed=5)
+    facts = {"identity": "12 images", "encoder": "angles", "generator": "noise", "seed": 5, "licence": "CC0"}
+    text = datasheet(prompts, grid, **facts)
+    assert "12 images, generated" in text
+    assert "| s1 | 3 | - | - | - | - | - | - | 3 |" in text
+    assert all(str(fact) in text for fact in (*facts.values(), f"{grid.semantic_edges[-1]:.4f}"))
+
+
+def noise(prompts):
+    return np.stack(
+        [np.random.default_rng(each.seed).integers(0, 256, (6, 5, 3), dtype=np.uint8) for each in prompts]
+    )
+
+
+@pytest.fixture
+def prompts():
+    levels = np.array([(0, 0), (0, 7), (3, 3), (-1, 2), (0, 0), (3, 3)])
+    return plan(("cat", "dog"), STYLES[:3], levels, 3, seed=5)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts):
+    calls = 0
+
+    def fails_later(some):
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return noise(some)
+
+    broken, whole = tmp_path / "broken", tmp_path / "whole"
+    with pytest.raises(KeyboardInterrupt):
+        write_grid(broken, prompts, Generator("noise", fails_later), "sheet", batch=2)
+    assert 1 < len(tree(broken)) < len(prompts)
+    write_grid(broken, prompts, Generator("noise", fails_later), "sheet", batch=2)
+    write_grid(whole, prompts, Generator("noise", noise), "sheet", batch=2)
+    assert tree(broken) == tree(whole)
+    assert calls == 3 + 5 - 2
+    assert {path.name for path in whole.iterdir()} >= {"DATASHEET.md", "prompts.csv", "s1_c1", "s4_c4"}
+    rows = list(csv.DictReader((whole / "prompts.csv").read_text().splitlines()))
+    assert [row["file"] for row in rows] == [each.file for each in prompts]
+    for row in rows:
+        stored = cv2.imread(str(whole / row["file"]))[:, :, ::-1]
+        np.testing.assert_array_equal(stored, noise([prompt(seed=int(row["seed"]))])[0])
+    with pytest.raises(UnusableInput, match="holds other files"):
+        write_grid(broken, prompts[:2], Generator("noise", noise), "sheet", batch=2)
+
+
+@pytest.mark.parametrize(
+    ("function", "word"),
+    [
+        (lambda prompts: noise(prompts)[:1], "height, width, 3"),
+        (lambda prompts: noise(prompts) / 255, "float64"),
+        (lambda prompts: None, "NoneType"),
+        (lambda prompts: prompts[99], "IndexError"),
+    ],
+)
+def test_a_function_that_makes_no_images(tmp_path, prompts, function, word):
+    with pytest.raises(UnusableInput, match=word):
+        write_grid(tmp_path / "grid", prompts, Generator("mine:draw", function), "sheet", batch=4)
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_meaning_in_every_style_is_drawn():
+    texts = [style.prompt(meaning) for meaning, style in zip(MEANINGS, GLYPH_STYLES, strict=False)]
+    texts += [style.prompt("3") for style in GLYPH_STYLES]
+    images = draw_glyphs([prompt(text, 7) for text in texts])
+    assert images.shape == (len(texts), 32, 32, 3)
+    assert images.dtype == np.uint8
+    assert (images.std((1, 2, 3)) > 0).mean() > 0.95
+    assert len(np.unique(images[len(MEANINGS) :].reshape(len(GLYPH_STYLES), -1), axis=0)) > 20
+
+
+def test_an_image_depends_on_its_prompt_alone():
+    both = [prompt("3, stix face, on china", seed) for seed in (1, 2)]
+    together = draw_glyphs(both)
+    np.testing.assert_array_equal(together[1:], draw_glyphs(both[1:]))
+    assert (together[0] != together[1]).any()
+    with pytest.raises(UnusableInput, match="cannot draw 'a cat'"):
+        choose_generator("glyphs")([prompt("a cat")])
+
+
+def test_labels_and_styles_by_default_and_from_files(tmp_path):
+    assert choose_prompts("glyphs", None, None, ("0", "1")) == (MEANINGS, GLYPH_STYLES)
+    assert choose_prompts("own:f", None, None, ("cat",)) == (("cat",), STYLES)
+    (tmp_path / "labels.txt").write_text("fox\n\n wolf \n")
+    (tmp_path / "styles.csv").write_text("name,prompt\nink,{object} in ink\n")
+    labels, (ink,) = choose_prompts("own:f", tmp_path / "labels.txt", tmp_path / "styles.csv", ("0",))
+    assert (labels, ink.prompt("fox")) == (("fox", "wolf"), "fox in ink")
+    with pytest.raises(UnusableInput, match="no_such_module"):
+        choose_generator("no_such_module:generate")
+
+
+def test_the_embedded_signs_fill_the_grid(tmp_path, hasty):
+    grid = synis(tmp_path / "out", hasty, per_cell=1)
+    cells = {f"s{s + 1}_c{c + 1}" for c, s in zip(*grid.counts.nonzero(), strict=True)}
+    assert {path.name for path in (tmp_path / "out").glob("s*")} == cells
+    assert len(list((tmp_path / "out").glob("s*/*.png"))) == len(cells) > 30
+
+
+@pytest.fixture
+def hasty(tmp_path):
+    """An embedded encoder that has learnt next to nothing, and its matrix."""
+    from encoders import hasty_encoder
+
+    from starter.encoders.two_tower import LENGTH
+
+    folder = tmp_path / "laid"
+    folder.mkdir()
+    hasty_encoder().save(folder / "encoder-0.safetensors")
+    Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(folder / "laid.safetensors")
+    return folder

@@ -1,0 +1,145 @@
+"""Subjects: what methods get of a competition, and what is refused when its files were changed.
+
+Groups of validation sets: written as planned, read back in order.
+"""
+
+import hashlib
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from built import spoil
+from rules import with_fields
+
+from starter.classifiers import Classifier, save_classifier
+from starter.classifiers.networks.small import Small
+from starter.observing.observation import unmet
+from starter.sets.recipe import Recipe
+from starter.tracks.accuracy.observe import ClassifierSubject
+from starter.tracks.plan import PlannedSet
+from starter.tracks.sets import PublicSets, write_groups
+from submission import UnusableInput
+from submission.files import sha256
+from submission.scoretable import VALIDATION_GROUPS, validation_groups
+
+
+def test_meta_train_is_in_the_order_of_the_sets(built):
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ("moments", "image_stats"))
+    meta = subject.meta_train(progress=False)
+    assert [observation.set_name for observation in meta.sets] == list(built.sets("train"))
+    assert [len(right) for right in meta.correct] == list(built.sizes["train"].values())
+    assert all(1 <= len(family) <= 3 for family in meta.families)
+    assert meta.sets[0].moments is not None
+    assert meta.sets[0].rotation is None
+
+
+def test_the_source_is_labelled_and_its_observation_is_not(built):
+    source = ClassifierSubject.open(PublicSets(built), "tiny", ()).source
+    assert 0.5 < source.accuracy < 1
+    assert source.head_weight.shape == (10, 64)
+    assert len(source.train_ref) == 4000
+    features_only = source.observation
+    assert not hasattr(features_only, "labels")
+
+
+def test_rotation_comes_with_its_head(built):
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ("rotation",))
+    rotation = subject.observations("test", progress=False)[0].rotation
+    assert rotation is not None
+    assert set(np.unique(rotation)) <= {0, 0.25, 0.5, 0.75, 1}
+
+
+def test_views_come_where_they_are_asked_for(built):
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ("rotations", "grey"))
+    for observation in (subject.observations("val", progress=False)[0], subject.source.observation):
+        assert list(observation.views) == ["rotate90", "rotate180", "rotate270", "grey"]
+
+
+def test_the_source_holds_a_copy_of_the_network(built):
+    """A method may train it; what is observed stays as it is."""
+    subject = ClassifierSubject.open(PublicSets(built), "tiny", ())
+    network, observed = subject.source.classifier.network, subject.observer.classifier
+    before = observed(subject.sets.base.images[:10])[0]
+    with torch.no_grad():
+        network.fc.weight.zero_()
+    assert torch.equal(observed(subject.sets.base.images[:10])[0], before)
+
+
+def test_a_peer_needs_a_second_classifier(built):
+    reason = "`peers` needs a second classifier, and the competition has one"
+    assert unmet(("moments", "peers"), built) == reason
+    assert unmet(("moments",), built) == ""
+    with pytest.raises(UnusableInput, match=f"contest: {reason}"):
+        ClassifierSubject.open(PublicSets(built), "tiny", ("peers",))
+
+
+@pytest.mark.parametrize("need", ["referee", "referee_features"])
+def test_a_referee_is_what_the_competition_was_built_with(built, need):
+    reason = f"`{need}` needs a competition built with --referee"
+    assert unmet(iter(("moments", need)), built) == reason
+    with pytest.raises(UnusableInput, match=f"contest: {reason}"):
+        ClassifierSubject.open(PublicSets(built), "tiny", (need,))
+    settings = {**built.settings, "referees": [{"name": "lite0"}]}
+    assert unmet((need,), with_fields(built, settings=settings)) == ""
+
+
+def test_peers_are_the_other_classifiers(contest):
+    shutil.copy(
+        contest.public / "classifiers/tiny.safetensors", contest.public / "classifiers/twin.safetensors"
+    )
+    files = {**contest.files, "classifiers/twin.safetensors": contest.files["classifiers/tiny.safetensors"]}
+    pair = with_fields(contest, subjects=("tiny", "twin"), files=files)
+    assert unmet(("peers",), pair) == ""
+    observation = ClassifierSubject.open(PublicSets(pair), "twin", ("peers",)).observations(
+        "test", progress=False
+    )[0]
+    assert list(observation.peers) == ["tiny"]
+    np.testing.assert_array_equal(observation.peers["tiny"], observation.logits)
+
+
+@pytest.mark.parametrize(
+    "name", ["base.npz", "test/test_0001.npz", "classifiers/tiny.safetensors", "train/recipes.jsonl"]
+)
+def test_a_changed_file_is_refused_by_name(contest, name):
+    path = contest.public / name
+    spoil(path, path.read_bytes()[:-1] + b"!")
+    with pytest.raises(UnusableInput, match=f"{name} was changed or is damaged"):
+        everything(contest)
+
+
+def everything(competition):
+    subject = ClassifierSubject.open(PublicSets(competition), "tiny", ())
+    return subject.meta_train(progress=False), subject.observations("test", progress=False)
+
+
+def test_a_classifier_of_other_classes_is_refused(contest):
+    path = contest.public / "classifiers/tiny.safetensors"
+    other = Classifier("tiny", "small", Small(10), tuple("abcdefghij"), (0.5,) * 3, (0.25,) * 3)
+    save_classifier(other, path)
+    contest.files["classifiers/tiny.safetensors"] = sha256(path)
+    with pytest.raises(UnusableInput, match="made for other classes"):
+        ClassifierSubject.open(PublicSets(contest), "tiny", ())
+
+
+def test_a_built_competition_tells_the_groups_of_its_validation_sets(built):
+    groups = validation_groups(built)
+    assert tuple(groups) == built.sets("val")
+    assert {group for group, _ in groups.values()} == {"seen", "unseen", "natural"}
+    assert not any("test" in name for name in groups)
+
+
+def test_names_with_commas_and_quotes_come_back(contest):
+    names = [('a"b', "natural"), ("x,y", "natural-few")]
+    planned = [
+        PlannedSet(Recipe(name, 0, ()), group, family)
+        for name, (family, group) in zip(("val_1", "val_2"), names, strict=True)
+    ]
+    path = contest.public / VALIDATION_GROUPS
+    write_groups(path, [plan.key for plan in planned])
+    changed = with_fields(
+        contest,
+        files={**contest.files, VALIDATION_GROUPS: hashlib.sha256(path.read_bytes()).hexdigest()},
+        sizes={**contest.sizes, "val": {"val_1": 9, "val_2": 9}},
+    )
+    assert validation_groups(changed) == {"val_1": ("natural", 'a"b'), "val_2": ("natural-few", "x,y")}

@@ -1,0 +1,342 @@
+"""Plans of the accuracy track: how many sets of which group, what val and test share, and what is refused."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from asked import accuracy_settings
+from large import SETS, large_competition
+
+from starter.images.imageset import ImageSet
+from starter.operations import GROUPS
+from starter.sets.recipe import Recipe, draw_recipes
+from starter.sources.glyphs.digits import NATURAL
+from starter.sources.splits import Splits
+from starter.tracks.accuracy.plan import (
+    FEW_CLASSES,
+    base_images,
+    hard_to_easy,
+    plan_accuracy,
+    plan_part,
+    plan_train,
+    render,
+)
+from starter.tracks.plan import PlannedSet
+from submission import UnusableInput
+from submission.scoretable import Targets
+from submission.solution import solution_of
+
+SEVEN = ["autocontrast", "brightness", "color", "solarize", "contrast", "affine", "sharpen"]
+
+
+def labelled(name, labels, seed=0, side=32):
+    labels = np.asarray(labels, np.int64)
+    images = np.random.default_rng(seed).integers(256, size=(len(labels), side, side, 3), dtype=np.uint8)
+    return ImageSet(name, images, labels)
+
+
+def splits(k=10, n=40):
+    names = ("train", "reference", "meta_base", "val_base", "test_base")
+    parts = [labelled(name, np.arange(n) % k, seed) for seed, name in enumerate(names)]
+    return Splits(tuple(f"c{i}" for i in range(k)), *parts)
+
+
+def write(path, labels):
+    images = labelled("x", labels)
+    np.savez(path, images=images.images, labels=images.labels)
+    return str(path)
+
+
+def small(**changes):
+    return accuracy_settings(**{"set_size": 20, **changes})
+
+
+def train_of(settings, look=None):
+    return plan_train(settings, splits().meta_base, look)
+
+
+def sets_of(settings, part, like, seed, own=()):
+    return plan_part(settings, part, like, seed, own, {})
+
+
+def groups(planned):
+    return Counter(plan.group for plan in planned)
+
+
+def test_meta_train_is_drawn_from_the_public_seed():
+    recipes = train_of(small(train_sets=30, ops_per_set=(1, 3)))
+    assert recipes == train_of(small(train_sets=30, ops_per_set=(1, 3), test_sets=9))
+    assert recipes != train_of(small(train_sets=30, ops_per_set=(1, 3), seed=1))
+    assert [recipe.name for recipe in recipes] == [f"train_{i:04d}" for i in range(1, 31)]
+    assert {len(recipe.families) for recipe in recipes} == {1, 2, 3}
+    assert set().union(*(recipe.families for recipe in recipes)) <= set(SEVEN)
+    assert {recipe.ops[0] == ("sample", {"n": 20}) for recipe in recipes} == {True}
+
+
+@pytest.mark.parametrize("part", ["val", "test"])
+def test_the_same_seed_gives_the_same_plan(part):
+    settings, like = small(test_sets=20, val_sets=20), splits()
+    one = [plan.record() for plan in sets_of(settings, part, like, 5)]
+    assert [plan.record() for plan in sets_of(settings, part, like, 5)] == one
+    assert [plan.record() for plan in sets_of(settings, part, like, 6)] != one
+    seeds = [plan["recipe"] for plan in one]
+    assert len(set(seeds)) == 20
+
+
+def test_the_test_seed_tells_nothing_of_validation_and_the_other_way_round():
+    settings, like = small(test_sets=20, val_sets=20), splits()
+    val, test = (sets_of(settings, part, like, 0) for part in ("val", "test"))
+    assert not {plan.recipe.seed for plan in val} & {plan.recipe.seed for plan in test}
+
+
+def test_names_are_neutral_and_the_order_is_shuffled():
+    planned = sets_of(small(), "test", splits(), 5)
+    assert [plan.recipe.name for plan in planned] == [f"test_{i:04d}" for i in range(1, 49)]
+    order = [plan.group for plan in planned]
+    assert [plan.group for plan in sets_of(small(), "test", splits(), 6)] != order
+    for group, count in Counter(order).items():
+        places = [i for i, other in enumerate(order) if other == group]
+        assert places[-1] - places[0] >= count, f"{group} stands in one block"
+
+
+@pytest.mark.parametrize(
+    ("source", "count", "expected"),
+    [
+        ("glyphs", 48, {"seen": 12, "unseen": 18, "natural": 18}),
+        ("glyphs", 24, {"seen": 6, "unseen": 9, "natural": 9}),
+        ("cifar10", 20, {"seen": 8, "unseen": 12}),
+        ("photos.zip", 2, {"seen": 1, "unseen": 1}),
+        ("glyphs", 2, {"seen": 0, "unseen": 1, "natural": 1}),
+    ],
+)
+def test_groups_are_counted(source, count, expected):
+    settings = small(source=source, test_sets=count, val_sets=count)
+    for part in ("val", "test"):
+        assert groups(sets_of(settings, part, splits(), 5)) == Counter(expected)
+
+
+def test_seen_sets_use_the_meta_train_operations_and_unseen_ones_do_not():
+    for plan in sets_of(small(ops_per_set=(1, 2)), "test", splits(), 5):
+        families = plan.recipe.families
+        if plan.group == "seen":
+            assert families <= set(SEVEN)
+            assert plan.family == "+".join(sorted(families))
+        if plan.group == "unseen":
+            assert families == {plan.family}
+            assert plan.family in GROUPS["corruptions"]
+            assert 1 <= plan.recipe.ops[1][1]["severity"] <= 5
+        if plan.group == "natural":
+            assert plan.base == f"natural:{plan.family}"
+            assert plan.family in NATURAL
+
+
+def test_meta_train_sets_of_corruptions_leave_the_other_operations_unseen():
+    settings = small(group="corruptions", source="cifar10", test_sets=20, val_sets=5)
+    planned = sets_of(settings, "test", splits(), 5)
+    assert groups(planned) == {"seen": 8, "unseen": 12}
+    unseen = {plan.family for plan in planned if plan.group == "unseen"}
+    assert unseen <= set(SEVEN)
+    assert not unseen & {
+        plan.family for plan in sets_of(settings, "val", splits(), 0) if plan.group == "unseen"
+    }
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_val_and_test_share_no_unseen_and_no_natural_family(seed):
+    settings = small(val_sets=60, test_sets=90, seed=seed)
+    shared = [
+        {plan.family for plan in sets_of(settings, part, splits(), 9) if plan.group != "seen"}
+        for part in ("val", "test")
+    ]
+    assert len(shared[0]) == len(GROUPS["corruptions"]) // 4 + len(NATURAL) // 4
+    assert not shared[0] & shared[1]
+    assert shared[0] | shared[1] == {*GROUPS["corruptions"], *NATURAL}
+
+
+def test_without_validation_the_test_has_every_family():
+    planned = sets_of(small(val_sets=0, test_sets=100), "test", splits(), 9)
+    assert {plan.family for plan in planned if plan.group != "seen"} == {*GROUPS["corruptions"], *NATURAL}
+    assert sets_of(small(val_sets=0), "val", splits(), 9) == []
+
+
+@pytest.mark.parametrize(
+    ("k", "labels", "group"),
+    [
+        (10, range(10), "natural"),
+        (10, range(FEW_CLASSES), "natural"),
+        (10, range(FEW_CLASSES - 1), "natural-few"),
+        (10, [0, 3], "natural-few"),
+        (3, [0, 1, 2], "natural"),
+        (3, [0, 1], "natural-few"),
+    ],
+)
+def test_natural_sets_with_few_classes_are_a_group_of_their_own(tmp_path, k, labels, group):
+    path = write(tmp_path / "photos.npz", np.repeat(list(labels), 2))
+    planned = sets_of(small(val_sets=0, val_from=(path,)), "val", splits(k), 5)
+    assert [(plan.group, plan.family, plan.base) for plan in planned] == [(group, "photos", f"path:{path}")]
+
+
+def test_sets_at_paths_are_cut_to_size_resized_and_named_neutrally(tmp_path):
+    for name in "abc":
+        np.savez(
+            tmp_path / f"{name}.npz",
+            images=labelled(name, [0] * 30, side=40).images,
+            labels=np.arange(30) % 10,
+        )
+    settings = small(source="cifar10", test_sets=5, test_from=(str(tmp_path),), set_size=20)
+    read = {}
+    planned = plan_part(settings, "test", splits(), 5, (), read)
+    assert groups(planned) == {"seen": 2, "unseen": 3, "natural": 3}
+    assert [plan.recipe.name for plan in planned] == [f"test_{i:04d}" for i in range(1, 9)]
+    for plan in planned:
+        if plan.group == "natural":
+            rendered, images = render(plan, splits().test_base, read), read[plan.base.removeprefix("path:")]
+            assert rendered.images.shape == (20, 32, 32, 3)
+            assert rendered.name == plan.recipe.name
+            assert rendered.labels.tolist() != images.labels.tolist()
+            assert sorted(rendered.labels) == sorted(images.labels)
+            assert "images" not in plan.record()
+
+
+def test_one_test_set_from_a_path_is_refused(tmp_path):
+    path = write(tmp_path / "one.npz", range(10))
+    with pytest.raises(UnusableInput, match="holds one set, but two test sets"):
+        sets_of(small(test_sets=0, test_from=(path,)), "test", splits(), 5)
+
+
+def test_a_missing_path_is_named(tmp_path):
+    with pytest.raises(UnusableInput, match="gone: no such file or folder"):
+        sets_of(small(test_from=(str(tmp_path / "gone"),)), "test", splits(), 5)
+
+
+def test_planned_sets_render_the_same_again_with_their_labels():
+    settings, like = small(test_sets=8, set_size=30, ops_per_set=(1, 1)), splits()
+    planned = sets_of(settings, "test", like, 5)
+    assert groups(planned).keys() == {"seen", "unseen", "natural"}
+    for plan in planned:
+        one, other = render(plan, like.test_base), render(plan, like.test_base)
+        assert one.name == plan.recipe.name
+        assert len(one) == 30
+        assert one.digest == other.digest
+        if plan.base.startswith("turn:"):
+            mine = base_images(plan, like.test_base, {})
+            np.testing.assert_array_equal(one.labels, mine.labels[plan.recipe.indices(mine)])
+
+
+def test_test_sets_take_base_images_in_turns():
+    """None recurs before the base is used up, then in another order; the record says which turn was whose."""
+    settings, like = small(test_sets=40, set_size=90, source="cifar10"), splits(n=400)
+    planned = sets_of(settings, "test", like, 5)
+    turns = {int(plan.base.split(":")[1]): plan for plan in planned}
+    assert sorted(turns) == list(range(40))
+    size = len(like.test_base)
+    shown = [set(base_images(turns[i], like.test_base, {}).hashes()) for i in range(40)]
+    round_of = size // 90
+    assert round_of > 1
+    assert len(set().union(*shown[:round_of])) == 90 * round_of
+    assert shown[round_of] not in shown[:round_of]
+
+
+def test_wide_has_every_operation_so_nothing_is_unseen():
+    settings = small(group="wide", train_sets=60, source="cifar10")
+    assert settings.ops_per_set == (0, 3)
+    assert groups(sets_of(settings, "test", splits(), 5)) == {"seen": 48}
+    assert "class_prior" in set().union(*(recipe.families for recipe in train_of(settings)))
+
+
+def test_natural_like_sets_leave_nearly_all_corruptions_unseen():
+    settings = small(group="natural-like", train_sets=60, source="cifar10", val_sets=0)
+    assert settings.ops_per_set == (0, 3)
+    planned = sets_of(settings, "test", splits(), 5)
+    assert groups(planned) == {"seen": 19, "unseen": 29}
+    assert "jpeg_compression" not in {plan.family for plan in planned if plan.group == "unseen"}
+
+
+def test_groups_are_joined_and_what_any_has_is_seen():
+    settings = small(group="wide+natural-like", source="cifar10", val_sets=0)
+    assert settings.ops_per_set == (0, 3)
+    assert groups(sets_of(settings, "test", splits(), 5)) == {"seen": 48}
+
+
+@pytest.mark.parametrize(("group", "missing"), [("a", "fog"), ("b", "jpeg_compression")])
+def test_a_corruption_that_a_group_has_a_variant_of_is_not_unseen(group, missing):
+    planned = sets_of(small(group=group, source="cifar10", val_sets=0), "test", splits(), 5)
+    assert missing not in {plan.family for plan in planned if plan.group == "unseen"}
+    assert groups(planned) == {"seen": 19, "unseen": 29}
+
+
+def recipes_file(path, recipes):
+    path.write_text("".join(recipe.to_json() + "\n" for recipe in recipes))
+    return str(path)
+
+
+def test_recipes_of_ones_own_make_the_meta_train_sets_and_the_seen_ones(tmp_path):
+    own = draw_recipes("corruptions", 30, 7, 15, prefix="mine", ops_per_set=(1, 1))
+    settings = small(recipes=recipes_file(tmp_path / "mine.jsonl", own), source="cifar10")
+    planned = sets_of(settings, "test", splits(), 5, own)
+    mine = set().union(*(recipe.families for recipe in own))
+    for plan in planned:
+        assert (plan.family in mine) == (plan.group == "seen")
+        assert plan.recipe.ops[0] == ("sample", {"n": 20})
+    assert "mine.jsonl" not in json.dumps(settings.public())
+    assert "train_sets" not in settings.public()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "names", "word"),
+    [
+        ({}, ["a"], "2 recipes or more are needed"),
+        ({}, ["val_0001", "a"], "'val_0001' is the name of another"),
+        ({"n": 41}, ["a", "b"], "'a' draws 41 images, and there are 40 to draw"),
+    ],
+)
+def test_recipes_that_cannot_be_used_are_refused(tmp_path, sizes, names, word):
+    ops = (("sample", {"n": 15, **sizes}),)
+    asked = small(recipes=recipes_file(tmp_path / "x.jsonl", [Recipe(name, 0, ops) for name in names]))
+    with pytest.raises(UnusableInput, match=word):
+        plan_accuracy(asked, splits(), 5, None)
+    with pytest.raises(UnusableInput, match=r"(?i)no such file"):
+        plan_accuracy(small(recipes=str(tmp_path / "none.jsonl")), splits(), 5, None)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"val_sets": 0}, {"val_sets": 0, "test_sets": 0, "test_from": ("x",)}]
+)
+def test_sets_larger_than_their_base_are_refused_with_both_numbers(changes):
+    with pytest.raises(
+        UnusableInput, match=r"160 test images make 40 .* images, 50 are asked for a set: use"
+    ):
+        plan_accuracy(small(set_size=50, **changes), splits(), 5, None)
+
+
+def test_sub_populations_are_whole_neighbouring_clusters_of_what_a_network_sees():
+    settings, seen = small(group="natural-like", train_sets=30, set_size=20), []
+    rng = np.random.default_rng(0)
+
+    def look(images):
+        seen.append(images.name)
+        return rng.normal(size=(len(images), 3)), rng.uniform(size=len(images))
+
+    base = splits(n=400).meta_base
+    kinds = Counter(recipe.selection for recipe in plan_train(settings, base, look))
+    assert seen == ["meta_base"]
+    assert kinds.keys() == {"sample", "resample_classes", "among"}
+
+
+def test_blobs_are_numbered_from_the_least_sure_on():
+    rng = np.random.default_rng(0)
+    blob = np.repeat([2, 0, 1], 60)
+    features = (np.eye(3)[blob] * 50 + rng.normal(size=(180, 3))).astype(np.float16)
+    confidence = np.array([0.4, 0.9, 0.6])[blob]
+    np.testing.assert_array_equal(hard_to_easy(features, confidence, 0), np.array([0, 2, 1])[blob])
+    assert set(hard_to_easy(np.ones((20, 4), np.float16), np.ones(20), 0)) == {0}
+
+
+def test_the_record_that_a_build_writes_is_read(tmp_path):
+    competition = large_competition(tmp_path / "contest")
+    planned = [PlannedSet(Recipe(name, 7, (("sample", {"n": 500}),)), "seen", "one", "base") for name in SETS]
+    record = competition.private / "build.json"
+    known = json.loads(record.read_text())
+    record.write_text(json.dumps({**known, "test": [plan.record() for plan in planned]}))
+    assert len(Targets.of_solution(competition, solution_of(competition)).families) == 2  # in two groups

@@ -1,0 +1,82 @@
+"""Subjects of the OOD track: meta-train mixes from pools are what observing their images gives."""
+
+import numpy as np
+import pytest
+
+from starter.detectors import DETECTORS
+from starter.detectors.metrics import auroc
+from starter.images.imageset import ImageSet
+from starter.observing import ScoredMix
+from starter.sets.rendering import FromRecipe
+from starter.tracks.accuracy.observe import ClassifierSubject
+from starter.tracks.ood.observe import MixSets, open_detectors
+from starter.tracks.sets import PublicSets
+from submission import Competition, UnusableInput
+
+
+@pytest.fixture(scope="module")
+def subjects(ood_built):
+    return open_detectors(ood_built, ("moments", "image_stats", "rotations"))
+
+
+def test_a_mix_from_pools_is_what_its_images_give(ood_built, subjects):
+    meta = subjects["tiny:energy:auroc"].meta_train(progress=False)
+    plain = ClassifierSubject.open(
+        PublicSets(ood_built), "tiny", ("moments", "features", "image_stats", "rotations")
+    )
+    for number in (0, 7):
+        mix = meta.sets[number]
+        assert isinstance(mix, ScoredMix)
+        made = mix.observation
+        assert (mix.detector, mix.metric, made.classifier) == ("energy", "auroc", "tiny")
+        seen = plain.observe((FromRecipe.whole(ImageSet("x", made.images())),), progress=False)[0]
+        np.testing.assert_allclose(made.logits, seen.logits, atol=1e-4)
+        np.testing.assert_allclose(made.image_stats, seen.image_stats, atol=1e-4)
+        np.testing.assert_allclose(made.rotations["rotate90"], seen.rotations["rotate90"], atol=1e-4)
+        np.testing.assert_allclose(made.moments.covariance, seen.moments.covariance, atol=5e-3)
+        scores = DETECTORS["energy"].fit(plain.source).score(seen)
+        np.testing.assert_allclose(mix.scores, scores, atol=1e-4)
+        is_ood = meta.ood[number]
+        assert meta.targets[number] == pytest.approx(auroc(mix.scores[~is_ood], mix.scores[is_ood]))
+
+
+def test_meta_train_has_no_classes_of_correct_images(subjects):
+    meta = subjects["tiny:msp:fpr95"].meta_train(progress=False)
+    assert meta.correct == ()
+    assert len(meta.source.scores) == len(meta.source.labels)
+    assert all(len(family) == 1 for family in meta.families)
+    assert len(meta.sets[2:5]) == 3
+
+
+def test_subjects_of_a_classifier_share_what_is_seen(subjects):
+    assert len({id(subject.memory) for subject in subjects.values()}) == 1
+    assert list(subjects) == ["tiny:msp:fpr95", "tiny:msp:auroc", "tiny:energy:fpr95", "tiny:energy:auroc"]
+
+
+def test_test_mixes_come_from_their_files(ood_built, subjects):
+    mixes = subjects["tiny:msp:fpr95"].observations("test", progress=False)
+    assert [mix.set_name for mix in mixes] == list(ood_built.sets("test"))
+    seen = mixes[0].observation
+    assert seen.moments is not None
+    np.testing.assert_allclose(mixes[0].scores, -seen.probabilities.max(axis=1), atol=1e-6)
+
+
+def test_scores_are_kept(ood_contest, monkeypatch):
+    open_detectors(ood_contest, ())["tiny:msp:fpr95"].observations("val", progress=False)
+    subject = open_detectors(ood_contest, ())["tiny:msp:fpr95"]
+    monkeypatch.setattr(type(DETECTORS["msp"]), "_score", None)
+    assert len(subject.observations("val", progress=False)[0].scores) == 80
+
+
+def test_a_detector_of_another_release_is_named(ood_contest):
+    path = ood_contest.public / "competition.json"
+    path.write_text(path.read_text().replace(":msp:", ":psm:"))
+    with pytest.raises(UnusableInput, match="no detector 'psm'"):
+        open_detectors(Competition.open(ood_contest.root), ())
+
+
+def test_a_changed_list_of_mixes_is_refused(ood_contest):
+    path = ood_contest.public / "train/mixes.jsonl"
+    path.write_text(path.read_text().replace("train_0001", "train_9999"))
+    with pytest.raises(UnusableInput, match="was changed"):
+        _ = MixSets(ood_contest).mixes

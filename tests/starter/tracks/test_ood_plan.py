@@ -1,0 +1,188 @@
+"""Plans of mixes: how many images of either kind, which OOD sets, families that stay whole, and too few images."""
+
+import numpy as np
+import pytest
+from asked import ood_settings
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from starter.sets.mix import LEAST, family
+from starter.sources.glyphs.digits import CLASSES
+from starter.tracks.ood.plan import (
+    check_images,
+    draw_apart,
+    draw_counts,
+    draw_mixes,
+    ind_needed,
+    most_images,
+    part_sets,
+    read_most,
+    split_families,
+)
+from submission import UnusableInput
+
+
+def philox(seed=0):
+    return np.random.Generator(np.random.Philox(key=seed))
+
+
+def sized(low, high, ratio="hidden", **others):
+    return ood_settings(sizes=(low, high), ratio=ratio, **others)
+
+
+def test_hidden_shares_are_uniform():
+    settings, rng = sized(500, 500), philox()
+    shares = np.array([draw_counts(settings, rng)[0] / 500 for _ in range(2000)])
+    assert stats.kstest(shares, stats.uniform(0.2, 0.6).cdf).pvalue > 0.01
+
+
+@given(
+    st.integers(0, 10_000),
+    st.one_of(
+        st.tuples(st.integers(least, 900), st.just(ratio))
+        for ratio, least in {"hidden": 40, "1:1": 40, "9:1": 200, "1:30": 620}.items()
+    ),
+)
+def test_a_mix_of_a_fixed_size_has_that_size_and_no_more_of_a_kind_than_it_may(seed, asked):
+    n, ratio = asked
+    settings = sized(n, n, ratio)
+    ind, ood = draw_counts(settings, philox(seed))
+    most = most_images(settings)
+    assert ind + ood == n
+    assert LEAST <= ind <= most[0] <= n - LEAST
+    assert LEAST <= ood <= most[1] <= n - LEAST
+
+
+@pytest.mark.parametrize(("ratio", "ind"), [("1:1", 250), ("4:1", 400), ("24:1", 480), ("1:24", 20)])
+def test_a_ratio_is_kept(ratio, ind):
+    settings = sized(500, 500, ratio)
+    assert draw_counts(settings, philox()) == most_images(settings) == (ind, 500 - ind)
+    assert ind_needed(settings, 7) == 7 * ind
+
+
+def test_any_ratio_draws_both_sizes():
+    drawn = np.array([draw_counts(sized(100, 800, "any"), philox(seed)) for seed in range(300)])
+    assert drawn.min(0).tolist() >= [100, 100]
+    assert (drawn.max(0) > 780).all()
+    assert most_images(sized(100, 800, "any")) == (800, 800)
+
+
+@pytest.mark.parametrize("arguments", [(125, 125), (100, 400), (100, 800, "any")])
+@pytest.mark.parametrize("count", [3, 40])
+def test_so_many_ind_images_suffice_but_in_one_of_many_draws(arguments, count):
+    settings, rng = sized(*arguments), philox(count)
+    sums = np.array([sum(draw_counts(settings, rng)[0] for _ in range(count)) for _ in range(2000)])
+    assert (sums > ind_needed(settings, count)).mean() < 0.005
+    assert ind_needed(settings, count) < 1.1 * sums.max()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ((39, 100), "40 <= LOW"),
+        ((100, 50), "LOW <= HIGH"),
+        ((19, 30, "any"), "20 <= LOW"),
+        ((100, 100, "1:0"), "--ratio"),
+        ((100, 100, "half"), "--ratio"),
+        ((100, 100, "nan:1"), "--ratio"),
+        ((100, 100, "inf:1"), "--ratio"),
+    ],
+)
+def test_sizes_that_make_no_mix_are_refused(arguments, word):
+    with pytest.raises(UnusableInput, match=word):
+        sized(*arguments)
+
+
+def test_every_ood_set_is_mixed_as_often_as_any_other():
+    mixes = draw_mixes(sized(100, 100, train_sets=30), "train", {"a": 90, "b_1": 95, "b_2": 80}, philox())
+    assert sorted(mix.ood_set for mix in mixes) == ["a"] * 10 + ["b_1"] * 10 + ["b_2"] * 10
+    assert mixes[0].name == "train_0001"
+    assert len({mix.seed for mix in mixes}) == 30
+
+
+def test_mixes_apart_take_turns_as_far_as_images_reach():
+    pools = {"a": 400, "b": 170, "c": 79, "d": 240}
+    mixes = draw_apart(sized(100, 100, test_sets=9), 720, pools, philox())
+    assert sorted(mix.ood_set for mix in mixes) == list("aaaabbddd")
+    assert sum(mix.ind for mix in mixes) <= 720
+    with pytest.raises(ValueError, match="11 mixes cannot be drawn"):
+        draw_apart(sized(100, 100, test_sets=11), 2000, pools, philox())
+    with pytest.raises(ValueError, match="9 mixes cannot be drawn from 100 IND"):
+        draw_apart(sized(100, 100, test_sets=9), 100, pools, philox())
+
+
+def test_shares_of_mixes_apart_are_uniform_however_few_images_there_are():
+    """The range must not narrow as images run short, in the last mixes least of all."""
+    settings, shares = sized(125, 125), []
+    for seed in range(60):
+        mixes = draw_apart(settings, ind_needed(settings, 40), {"a": 2000, "b": 2000}, philox(seed))
+        shares.append([mix.ind / 125 for mix in mixes])
+    for drawn in (np.array(shares), np.array(shares)[:, -10:]):
+        assert stats.kstest(drawn.ravel(), stats.uniform(0.2, 0.6).cdf).pvalue > 0.01
+
+
+NAMES = [
+    f"{source}_{i}"
+    for source, n in zip("abcdefghij", (9, 1, 2, 1, 1, 3, 1, 1, 1, 1), strict=True)
+    for i in range(n)
+]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_families_are_never_divided(seed):
+    parts = split_families(NAMES, seed)
+    assert sorted(name for names in parts.values() for name in names) == sorted(NAMES)
+    families = {part: {family(name) for name in names} for part, names in parts.items()}
+    assert sum(map(len, families.values())) == 10
+    assert {part: len(found) for part, found in families.items()} == {"train": 6, "val": 1, "test": 3}
+    assert "a" in families["train"]
+
+
+def test_too_few_families_are_refused():
+    with pytest.raises(UnusableInput, match="OOD sets of 4 families"):
+        split_families(["a_1", "a_2", "b", "c", "d"], 0)
+
+
+def test_sets_of_the_tests_own_leave_the_others_to_learn_from():
+    parts = part_sets(NAMES, 0, ["y_1", "x_1", "y_2"])
+    assert parts["test"] == ["x_1", "y_1", "y_2"]
+    assert parts["val"] == split_families(NAMES, 0)["val"]
+    assert sorted(parts["train"] + parts["val"]) == sorted(NAMES)
+    assert part_sets(NAMES, 0) == split_families(NAMES, 0)
+    with pytest.raises(UnusableInput, match="set 'a_77' is of the family 'a', as 'a_8' of --ood: rename"):
+        part_sets(NAMES, 0, ["a_77", "x"])
+    with pytest.raises(UnusableInput, match=r"one family of OOD sets \(x\), two are needed"):
+        part_sets(NAMES, 0, ["x_1", "x_2"])
+
+
+SETS = {f"{name}_1": 400 for name in "abcdefghijk"}
+IND = {"train": 4000, "val": 1000, "test": 3000}
+"""As many as of CIFAR-10, with eleven OOD sets of each part."""
+
+
+def test_the_defaults_fit_cifar_and_the_embedded_sets():
+    check_images(ood_settings(), IND, {"train": SETS, "val": SETS, "test": SETS})
+    assert read_most(ood_settings(), CLASSES) == 1000
+
+
+@pytest.mark.parametrize(
+    ("ind", "ood", "asked", "word"),
+    [
+        ({"test": 2500}, {}, {}, "need 2,911 IND images .* there are 2,500 .*--test-sets 33, or a smaller"),
+        ({}, {}, {"test_sets": 48, "set_size": 500}, "ask for --test-sets 8, or a smaller --set-size"),
+        ({}, {"test": {"a": 133, "b": 900}}, {"test_sets": 9, "sizes": (150, 160)}, "for 8 mixes"),
+        ({}, {"test": {"a": 133, "b": 400}}, {"set_size": 500}, "'a' has 133 .*has up to 400.*--exclude a$"),
+        ({}, {"train": {"a": 79}}, {}, "OOD set 'a' has 79 OOD images"),
+        ({}, {"val": {"a_far": 40}}, {"classes": "zoo.csv", "images": "."}, "--classes-per-set"),
+        ({"test": 99}, {}, {}, "^the test mixes have 99 IND images to draw from"),
+        ({"train": 90}, {}, {"set_size": 200, "test_sets": 3}, "^the train mixes have 90 IND images"),
+    ],
+)
+def test_too_few_images_are_refused_with_what_fits(ind, ood, asked, word):
+    with pytest.raises(UnusableInput, match=word):
+        check_images(ood_settings(**asked), {**IND, **ind}, {"train": SETS, "val": SETS, "test": SETS, **ood})
+
+
+def test_what_is_not_made_needs_no_images():
+    check_images(ood_settings(val_sets=0), {**IND, "val": 10}, {"train": SETS, "val": SETS, "test": SETS})

@@ -1,0 +1,196 @@
+"""Benchmarks by similarity: thresholds, hyponyms, unmatched labels, and Recalcati et al.'s counts.
+
+Semantic pruning: each step on the small taxonomy, and ImageNet-OOD's candidates on the real one.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from taxonomy import real_wordnet, synset_id, write_taxonomy
+
+from starter.wordnet.assign import STEPS, T40, T45, T50, nearest, prune, similarity_benchmark
+from starter.wordnet.labels import Matches, load_classes, match_classes, match_labels
+from starter.wordnet.similarity import mean_similarity
+from starter.wordnet.wordnet import load_wordnet
+from submission import UnusableInput
+
+
+@pytest.fixture(scope="module")
+def wordnet(tmp_path_factory):
+    return load_wordnet(write_taxonomy(tmp_path_factory.mktemp("wordnet")))
+
+
+@pytest.fixture
+def known(wordnet):
+    return match_classes(wordnet, "cifar10", ("dog", "automobile"))
+
+
+@pytest.fixture
+def pool(wordnet):
+    return match_classes(wordnet, "zoo", ("dog", "poodle", "fox", "unicorn", "table", "go-kart"))
+
+
+def test_the_nearest_class_is_the_most_similar_one(wordnet):
+    known, others = [synset_id("dog"), synset_id("car")], sorted(wordnet.words)
+    best, values = nearest(wordnet, known, others)
+    similarity = mean_similarity(wordnet, known, others)
+    assert values == pytest.approx(similarity.max(0))
+    assert best.tolist() == similarity.argmax(0).tolist()
+
+
+def test_classes_are_assigned_by_their_distance(wordnet, known, pool):
+    entries = similarity_benchmark(wordnet, known, [pool], threshold=0.45, near=0.6)
+    found = {(entry.source, entry.name): entry for entry in entries}
+    assert [entry.name for entry in entries[:2]] == ["dog", "automobile"]
+    assert all(entry.assignment == "ID" and entry.oodness == 0 for entry in entries[:2])
+    assert found["zoo", "unicorn"].assignment == "dropped"
+    assert found["zoo", "unicorn"].reason == "unmatched: no synset has its label"
+    for entry in entries[2:]:
+        if entry.similarity is None:
+            continue
+        distance = 1 - entry.similarity
+        expected = "ID" if distance <= 0.45 else "near" if distance <= 0.6 else "far"
+        assert entry.assignment == expected
+    assert found["zoo", "dog"].oodness == 0
+    assert found["zoo", "poodle"].oodness == 1
+    assert "nearest to automobile" in found["zoo", "go-kart"].reason
+
+
+def test_thresholds_are_inclusive_and_monotone(wordnet, known, pool):
+    exact = 1 - mean_similarity(wordnet, [synset_id("car")], [synset_id("go-kart")])[0, 0]
+    for threshold, expected in ((exact, "ID"), (exact - 1e-6, "near")):
+        entries = similarity_benchmark(wordnet, known, [pool], round(threshold, 9), 1.0)
+        assert entries[-1].assignment == expected
+    counts = [
+        sum(
+            entry.assignment == "ID" for entry in similarity_benchmark(wordnet, known, [pool], threshold, 1.0)
+        )
+        for threshold in np.linspace(0, 1, 9)
+    ]
+    assert counts == sorted(counts)
+    assert counts[-1] == 7  # all but the unicorn
+
+
+def test_hyponyms_may_be_taken_for_id(wordnet, known, pool):
+    strict = similarity_benchmark(wordnet, known, [pool], 0.0, 0.1)
+    loose = similarity_benchmark(wordnet, known, [pool], 0.0, 0.1, hyponyms=True)
+    changed = [new for old, new in zip(strict, loose, strict=True) if old != new]
+    assert [(entry.name, entry.assignment, entry.oodness) for entry in changed] == [("poodle", "ID", 1)]
+    assert changed[0].reason.startswith("hyponym of dog; ")
+
+
+@pytest.mark.parametrize(("threshold", "near"), [(-0.1, 0.5), (0.5, 0.4), (0.5, 1.1), (float("nan"), 1)])
+def test_thresholds_out_of_range_are_refused(wordnet, known, pool, threshold, near):
+    with pytest.raises(UnusableInput, match="--threshold"):
+        similarity_benchmark(wordnet, known, [pool], threshold, near)
+
+
+def test_without_an_id_synset_nothing_can_be_built(wordnet, pool):
+    known = Matches("none", tuple(match_labels(wordnet, ["unicorn"])))
+    with pytest.raises(UnusableInput, match="no ID class has a synset"):
+        similarity_benchmark(wordnet, known, [pool])
+
+
+@pytest.mark.skipif("UNSEEN_DATA" not in os.environ, reason="UNSEEN_DATA names no folder of real data")
+def test_imagenet_against_places365_counts_nearly_as_published():
+    pytest.importorskip("timm", reason="timm carries ImageNet's list: pip install 'unseen[wordnet]'")
+    wordnet = real_wordnet()
+    places = match_classes(
+        wordnet, *load_classes(str(Path(os.environ["UNSEEN_DATA"]) / "classes/places365.txt"))
+    )
+    imagenet = match_classes(wordnet, *load_classes("imagenet-1k"))
+    counts = [
+        sum(
+            entry.assignment == "ID"
+            for entry in similarity_benchmark(wordnet, places, [imagenet], threshold)[365:]
+        )
+        for threshold in (T40, T45, T50)
+    ]
+    assert counts == [59, 88, 155]  # published: 56, 90, 140
+
+
+@pytest.fixture
+def known_of_pruning(wordnet):
+    return match_classes(wordnet, "cifar10", ("dog", "cat", "airplane", "automobile", "truck"))
+
+
+def pool_of_pruning(wordnet, *labels):
+    return [match_classes(wordnet, "pool", labels)]
+
+
+@pytest.mark.parametrize(
+    ("label", "assignment", "oodness", "reason"),
+    [
+        ("car", "dropped", 0, "ID class automobile"),
+        ("carnivore", "dropped", 1, "hypernym of dog"),
+        ("entity", "dropped", 1, "hypernym of dog"),
+        ("poodle", "dropped", 1, "hyponym of dog"),
+        ("bird", "dropped", None, "excluded below organism.n.01"),
+        (
+            "glider",
+            "dropped",
+            1,
+            "covariate shift below aircraft.n.01, as of the ID classes only airplane is",
+        ),
+        ("unicorn", "dropped", None, "unmatched: no synset has its label"),
+        ("go-kart", "near", 2, "sister of automobile, truck"),
+        ("ship", "far", 3, "no ID class shares a hypernym"),
+        ("chair", "far", 3, "no ID class shares a hypernym"),
+    ],
+)
+def test_each_step_names_its_reason(wordnet, known_of_pruning, label, assignment, oodness, reason):
+    entry = prune(wordnet, known_of_pruning, pool_of_pruning(wordnet, label)).entries[-1]
+    assert (entry.assignment, entry.oodness, entry.reason) == (assignment, oodness, reason)
+
+
+def test_each_steps_count_is_told(wordnet, known_of_pruning):
+    labels = (
+        "car",
+        "carnivore",
+        "poodle",
+        "bird",
+        "glider",
+        "unicorn",
+        "go-kart",
+        "ship",
+        "chair",
+        "vehicle",
+    )
+    pruning = prune(wordnet, known_of_pruning, pool_of_pruning(wordnet, *labels))
+    assert dict(pruning.dropped) == dict(zip(STEPS, (1, 1, 2, 1, 1, 1), strict=True))
+    assert (pruning.candidates, pruning.sisters, pruning.pairs) == (4, 1, 2)
+    rows = [line.split() for line in pruning.describe().split("\n")]
+    assert rows[1] == ["pool", "10"]
+    assert rows[-2] == ["covariate", "shift", "1", "3"]
+    assert rows[-1] == ["sisters:", "near", "2", "1", "2", "pairs"]
+
+
+def test_what_is_excluded_can_be_chosen(wordnet, known_of_pruning):
+    (bird,) = prune(wordnet, known_of_pruning, pool_of_pruning(wordnet, "bird"), excluded=()).entries[-1:]
+    assert bird.assignment == "far"
+    (chair,) = prune(
+        wordnet, known_of_pruning, pool_of_pruning(wordnet, "chair"), excluded=("furniture", "group")
+    ).entries[-1:]
+    assert chair.reason == "excluded below furniture.n.01"
+    with pytest.raises(UnusableInput, match="'dragon' is no noun synset"):
+        prune(wordnet, known_of_pruning, pool_of_pruning(wordnet, "chair"), excluded=("dragon",))
+
+
+@pytest.mark.slow
+def test_imagenet_21k_p_leaves_the_candidates_that_the_papers_words_give():
+    pytest.importorskip("timm", reason="timm carries ImageNet's lists: pip install 'unseen[wordnet]'")
+    wordnet = real_wordnet()
+    known_of_pruning, candidates = (
+        match_classes(wordnet, *load_classes(name)) for name in ("imagenet-1k", "imagenet-21k-p")
+    )
+    pruning = prune(wordnet, known_of_pruning, [candidates])
+    assert dict(pruning.dropped) == dict(zip(STEPS, (0, 991, 609, 675, 4024, 1511), strict=True))
+    assert pruning.candidates == 4922  # published: 5,074
+    published = (Path(__file__).parents[3] / "benchmarks/results/imagenet_ood.txt").read_text().split()
+    found = {entry.synset: entry for entry in pruning.entries[1000:]}
+    steps = Counter(step for synset in published for step in STEPS if found[synset].reason.startswith(step))
+    assert steps == {"hypernym": 2, "hyponym": 1, "excluded": 34, "covariate shift": 15}
+    assert len(published) - steps["hypernym"] - steps["hyponym"] - steps["excluded"] == 600

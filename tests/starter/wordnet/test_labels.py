@@ -1,0 +1,151 @@
+"""Labels: read from the most to the least that they say, overrides first, every miss listed.
+
+Lists of classes by name, file and folder; overrides; the kit's own against WordNet.
+"""
+
+import csv
+import importlib.util
+
+import pytest
+from taxonomy import real_wordnet, synset_id, write_class_zip, write_taxonomy
+
+from starter.wordnet.labels import (
+    CLASS_LISTS,
+    Matches,
+    kit_overrides,
+    load_classes,
+    match_all,
+    match_labels,
+    write_matches,
+)
+from starter.wordnet.wordnet import load_wordnet
+from submission import UnusableInput
+
+
+@pytest.fixture(scope="module")
+def wordnet(tmp_path_factory):
+    return load_wordnet(write_taxonomy(tmp_path_factory.mktemp("wordnet")))
+
+
+@pytest.mark.parametrize(
+    ("label", "synset", "how"),
+    [
+        ("dog", "dog", "label"),
+        ("Canis familiaris", "dog", "label"),
+        ("motor-vehicle", "motor_vehicle", "label"),
+        ("go_kart", "go-kart", "label"),
+        ("air_craft", "aircraft", "label"),
+        ("mice", "mouse", "label"),
+        ("animal/domestic", "domestic_animal", "qualified"),
+        ("table/outdoor", "table", "without qualifier"),
+        ("old_rusty_truck", "truck", "head"),
+        ("ship_deck/wooden_chair/old_table", None, "unmatched"),
+        ("unicorn", None, "unmatched"),
+    ],
+)
+def test_labels_find_their_synset(wordnet, label, synset, how):
+    (match,) = match_labels(wordnet, [label])
+    assert (match.label, match.synset, match.how) == (label, synset and synset_id(synset), how)
+
+
+def test_an_id_is_taken_as_it_is_and_other_senses_are_kept(wordnet):
+    by_id, table = match_labels(wordnet, [synset_id("fox"), "table"])
+    assert (by_id.synset, by_id.how) == (synset_id("fox"), "id")
+    assert table.candidates == (synset_id("table"), synset_id("table#2"))
+
+
+def test_overrides_win(wordnet):
+    known = {"table": "table.n.02", "unicorn": synset_id("horse")}
+    matches = match_labels(wordnet, ["table", "unicorn"], known)
+    assert [match.synset for match in matches] == [synset_id("table#2"), synset_id("horse")]
+    assert {match.how for match in matches} == {"override"}
+    with pytest.raises(UnusableInput, match=r"'dragon.n.01' is no noun synset"):
+        match_labels(wordnet, ["dog"], {"dog": "dragon.n.01"})
+
+
+def test_what_is_unmatched_is_listed(wordnet):
+    matches = Matches("zoo", tuple(match_labels(wordnet, ["dog", "unicorn", "cat", "griffin"])))
+    assert "2 by label" in matches.describe()
+    assert "unmatched: unicorn, griffin" in matches.describe()
+    assert list(matches.by_synset) == [synset_id("dog"), synset_id("cat")]
+
+
+def test_matches_are_written_with_other_senses(wordnet, tmp_path):
+    matches = Matches("zoo", tuple(match_labels(wordnet, ["table", "unicorn"])))
+    write_matches(tmp_path / "matches.csv", wordnet, [matches])
+    rows = list(csv.DictReader((tmp_path / "matches.csv").read_text().splitlines()))
+    assert [(row["label"], row["name"], row["how"], row["others"]) for row in rows] == [
+        ("table", "table.n.01", "label", "table.n.02"),
+        ("unicorn", "", "unmatched", ""),
+    ]
+
+
+needs_timm = pytest.mark.skipif(
+    importlib.util.find_spec("timm") is None, reason="timm carries the lists: pip install 'unseen[wordnet]'"
+)
+
+
+def test_files_and_folders_name_classes(tmp_path):
+    path = tmp_path / "places.txt"
+    path.write_text("\ufeff/a/airfield 0\r\n/a/arena/hockey 15\n\nice cream\nn02123045\n", encoding="utf-8")
+    labels = ("airfield", "arena/hockey", "ice cream", "n02123045")
+    assert load_classes(str(path)) == ("places", labels)
+    write_class_zip(tmp_path / "zoo.zip", ("fox", "dog"), count=1)
+    assert load_classes(str(tmp_path / "zoo.zip")) == ("zoo", ("dog", "fox"))
+    path.write_text("dog\ncat\ndog\n")
+    with pytest.raises(UnusableInput, match="'dog' is given twice"):
+        load_classes(str(path))
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(UnusableInput, match="cifar10, imagenet-1k, imagenet-21k, imagenet-21k-p"):
+        load_classes("imagenet")
+
+
+@pytest.mark.slow
+@needs_timm
+def test_imagenets_lists_come_from_timm_without_importing_it():
+    import sys
+
+    loaded = "timm" in sys.modules
+    counts = {name: len(CLASS_LISTS[name]()) for name in CLASS_LISTS}
+    assert counts == {"cifar10": 10, "imagenet-1k": 1000, "imagenet-21k": 21_843, "imagenet-21k-p": 11_221}
+    assert ("timm" in sys.modules) == loaded
+    wordnet = real_wordnet()
+    assert all(synset in wordnet for synset in load_classes("imagenet-21k")[1])
+
+
+def test_without_timm_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UnusableInput, match=r"pip install 'unseen\[wordnet\]'"):
+        load_classes("imagenet-1k")
+
+
+def test_the_kits_overrides_name_synsets_of_the_real_database():
+    wordnet = real_wordnet()
+    for source in ("cifar100", "places365"):
+        known = kit_overrides(source)
+        assert known
+        assert all(wordnet.synset(name) for name in known.values())
+    assert kit_overrides("cifar10") == {}
+
+
+def test_lists_are_matched_together(tmp_path):
+    folder, zoo, matches = (
+        write_taxonomy(tmp_path / "wordnet"),
+        tmp_path / "zoo.txt",
+        tmp_path / "matches.csv",
+    )
+    overrides = tmp_path / "overrides.csv"
+    zoo.write_text("fox\nunicorn\n")
+    overrides.write_text("how,label,synset\nhead,unicorn,horse.n.01\nunmatched,fox,\n")
+    wordnet, (known, found) = match_all("cifar10", [str(zoo)], overrides, matches, folder)
+    assert len(known.by_synset) == 10
+    assert [wordnet.name(synset) for synset in found.by_synset] == ["fox.n.01", "horse.n.01"]
+    assert "zoo,unicorn" in matches.read_text()
+    with pytest.raises(UnusableInput, match="name 'cifar10'"):
+        match_all("cifar10", ["cifar10"], wordnet=folder)
+    for text, word in (("label,synset\ngriffin,bird\n", "'griffin'"), ("label\na\n", "no column 'synset'")):
+        overrides.write_text(text)
+        with pytest.raises(UnusableInput, match=word):
+            match_all("cifar10", [str(zoo)], overrides, wordnet=folder)

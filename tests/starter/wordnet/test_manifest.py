@@ -1,0 +1,81 @@
+"""Manifests: written and read back, made by hand, and every mistake told by its line."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starter.wordnet.manifest import ASSIGNMENTS, T1, T2, ClassEntry, read_manifest, summary, write_manifest
+from submission import UnusableInput
+
+text = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=8)
+entries = st.builds(
+    ClassEntry,
+    text,
+    text,
+    st.sampled_from(["", "n02123045"]),
+    st.none() | st.integers(0, 10**6).map(lambda millionths: millionths / 10**6),
+    st.none() | st.integers(0, 3),
+    st.sampled_from(ASSIGNMENTS),
+    text,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(entries, min_size=1, max_size=5, unique_by=lambda entry: (entry.source, entry.name)))
+def test_what_is_written_is_read_back(tmp_path_factory, manifest):
+    path = tmp_path_factory.mktemp("manifest") / "manifest.csv"
+    write_manifest(path, manifest)
+    assert read_manifest(path) == tuple(manifest)
+
+
+HAND_MADE = "class,oodness,source\nbed,0,sun\nsofa, 1,sun\nlamp,2,sun\nfox,3,zoo\n"
+
+
+@pytest.mark.parametrize(
+    ("id_up_to", "assigned"),
+    [(None, "ID ID near far"), (T1, "ID ID near far"), (T2, "ID ID ID far"), (0, "ID near near far")],
+)
+def test_a_hand_made_one_goes_by_its_oodness(tmp_path, id_up_to, assigned):
+    path = tmp_path / "manifest.csv"
+    path.write_text(HAND_MADE)
+    manifest = read_manifest(path, id_up_to)
+    assert [entry.assignment for entry in manifest] == assigned.split()
+    assert [entry.ood for entry in manifest] == [name != "ID" for name in assigned.split()]
+
+
+def test_an_assignment_holds_unless_a_reading_is_asked_for(tmp_path):
+    path = tmp_path / "manifest.csv"
+    path.write_text("source,class,oodness,assignment\nsun,bed,3,ID\nsun,sofa,0,dropped\nsun,lamp,,far\n")
+    assert [entry.assignment for entry in read_manifest(path)] == ["ID", "dropped", "far"]
+    assert [entry.assignment for entry in read_manifest(path, T1)] == ["far", "dropped", "far"]
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        ("", "'source'"),
+        ("source,class\nsun,bed\n", "line 2: assignment"),
+        ("source,class,oodness\nsun,bed,4\n", "line 2: oodness"),
+        ("source,class,oodness\nsun,bed,0\nsun,bed,1\n", "line 3.*sun/bed"),
+        ("source,class,assignment\nsun,bed,OOD\n", "line 2: assignment"),
+        ("source,class,assignment,similarity\nsun,bed,ID,nan\n", "line 2: similarity"),
+        ("source,class,assignment,similarity\nsun,bed,ID,1/2\n", "line 2: similarity"),
+        ("source,class,assignment,synset\nsun,bed,ID,bed.n.01\n", "line 2: synset"),
+        ("source,class,assignment\n,bed,ID\n", "line 2: source"),
+        ('source,class,assignment\nsun,"bed,ID\n', "CSV"),
+    ],
+)
+def test_mistakes_name_their_line(tmp_path, content, word):
+    path = tmp_path / "manifest.csv"
+    path.write_text(content)
+    with pytest.raises(UnusableInput, match=word) as error:
+        read_manifest(path)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+def test_the_summary_counts_by_source(tmp_path):
+    path = tmp_path / "manifest.csv"
+    path.write_text(HAND_MADE)
+    lines = summary(read_manifest(path)).split("\n")
+    assert [line.split() for line in lines[1:]] == [["sun", "2", "1", "0", "0"], ["zoo", "0", "0", "1", "0"]]

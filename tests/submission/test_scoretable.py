@@ -1,0 +1,178 @@
+"""The table of scores: numbers worked out by hand, its families, and its printers."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rules import with_fields
+
+from submission import Competition, UnusableInput, write_predictions
+from submission.files import sha256
+from submission.scoretable import (
+    ALL,
+    Families,
+    Targets,
+    constant_predictions,
+    csv_table,
+    score_lines,
+    score_table,
+    score_validation,
+    validation_report,
+    validation_scores,
+)
+from submission.solution import solution_of
+
+SIZES = (100, 100, 200, 200, 400, 400)
+
+
+@pytest.fixture
+def targets() -> Targets:
+    """Six sets, `a` with three families of a set, `b` with one of three sets."""
+    values = np.array([0.1, 0.2, 0.3, 0.5, 0.7, 0.9])
+    ids = tuple(f"cnn/s{number}" for number in range(6))
+    return Targets(ids, values, values * (1 - values) / SIZES, tuple("aaabbb"), tuple("xyzzzz"))
+
+
+def off(targets: Targets, *points: float) -> dict[str, float]:
+    """Predictions that are off by so many points."""
+    return dict(zip(targets.ids, (targets.values + np.array(points) / 100).tolist(), strict=True))
+
+
+def test_lines_are_by_group_and_best_first(targets: Targets) -> None:
+    methods = {"constant": off(targets, *[10] * 6), "mine": off(targets, 5, -5, 5, 20, 20, 20)}
+    lines = score_lines(targets, methods, "cnn")
+    assert [(line.group, line.method, line.sets, line.families) for line in lines] == [
+        (ALL, "constant", 6, 4),
+        (ALL, "mine", 6, 4),
+        ("a", "mine", 3, 3),
+        ("a", "constant", 3, 3),
+        ("b", "constant", 3, 1),
+        ("b", "mine", 3, 1),
+    ]
+    mine = lines[2]
+    assert (mine.rmse, mine.mae, mine.skill) == pytest.approx((5, 5, 0.75))
+    assert mine.noise == pytest.approx(100 * math.sqrt((0.09 / 100 + 0.16 / 100 + 0.21 / 200) / 3))
+    assert math.isnan(mine.low)
+    assert {line.subject for line in lines} == {"cnn"}
+
+
+def test_the_table_in_a_terminal_and_in_markdown(targets: Targets) -> None:
+    methods = {"constant": dict.fromkeys(targets.ids, 0.45), "mine": off(targets, *[5.0] * 6)}
+    assert score_table(targets, methods).splitlines()[:4] == [
+        "method        RMSE  skill    MAE  Spearman      a      b",
+        "mine          5.00   0.97   5.00      1.00   5.00   5.00",
+        "constant     28.14   0.00  25.00            26.30  29.86",
+        "noise floor   3.04                           3.44   2.58",
+    ]
+    assert score_table(targets, methods, markdown=True).splitlines()[1] == (
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    )
+    assert csv_table([["x", "y"], [1, math.nan], ["-a", -0.001]]) == "x,y\n1,\n-a,0.00\n"
+
+
+def test_families_are_numbered_by_group_and_sum_over_their_sets() -> None:
+    families = Families.of(["fog", "blur", "fog", "fog"], ["x", "x", "y", "x"])
+    assert families.codes.tolist() == [1, 0, 2, 1]
+    assert families.sizes.tolist() == [1, 2, 1]
+    assert families.sums(np.array([[1.0, 2.0, 4.0, 8.0]])).tolist() == [[2.0, 9.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("groups", "strata"),
+    [
+        ("aabb", [2, 2]),
+        ("aab", [3]),
+        ("aabbbc", [3, 3]),  # the lonely family joins the smallest group
+        ("abc", [3]),
+        ("aaabc", [3, 2]),
+        ("a", [1]),
+    ],
+)
+def test_no_group_is_drawn_from_one_family(groups: str, strata: list[int]) -> None:
+    families = Families.of([str(i) for i in range(len(groups))], list(groups))
+    assert sorted(np.bincount(families.strata).tolist()) == sorted(strata)
+
+
+def test_copies_of_a_family_do_not_narrow_the_interval() -> None:
+    errors = np.random.default_rng(0).normal(size=8)
+
+    def interval(families: list[int], times: int = 50) -> tuple[float, float]:
+        found = Families.of([f"{each:03d}" for each in families], [""] * len(families))
+        low, high = found.interval(np.repeat(errors, times))
+        return float(low), float(high)
+
+    narrow, wide = interval(list(range(400))), interval([i // 50 for i in range(400)])
+    assert wide[1] - wide[0] > 3 * (narrow[1] - narrow[0])
+    assert wide == pytest.approx(interval(list(range(8)), 1))
+    assert math.isnan(interval([0, 1, 2, 3, 4, 4, 4, 4], 1)[0])
+
+
+def test_an_interval_ends_at_the_largest_error_that_there_is() -> None:
+    low, high = Families.of(list("abcdef"), [""] * 6).interval(np.array([1.0, 1, 1, 1, 1, 90]))
+    assert 0 < low < 90
+    assert high == 100
+
+
+def test_families_of_test_sets_come_from_the_record_of_the_build(competition: Competition) -> None:
+    rows = solution_of(competition)
+    alone = Targets.of_solution(competition, rows)
+    assert len(alone.families) == 4, "two classifiers see each set"
+    record = competition.private / "build.json"
+    known = json.loads(record.read_text())
+    tests = [{"recipe": '{"name": "test_0001"}', "family": "set test_0002"}]
+    record.write_text(json.dumps({**known, "test": tests}))
+    assert len(Targets.of_solution(competition, rows).families) == 3
+    record.write_text(json.dumps({**known, "test": [{}]}))
+    with pytest.raises(UnusableInput, match="damaged"):
+        Targets.of_solution(competition, rows)
+
+
+@pytest.fixture
+def taught(competition: Competition) -> Competition:
+    """With the accuracies of the meta-train sets: cnn 0.5 and 0.7, vit:b 0.1 and 0.2."""
+    path = competition.public / "train" / "targets.csv"
+    targets = dict(zip(competition.ids("train"), (0.5, 0.7, 0.1, 0.2), strict=True))
+    write_predictions(path, targets, column="target")
+    competition.files["train/targets.csv"] = sha256(path)  # type: ignore[index]
+    return competition
+
+
+def test_the_constant_is_each_subjects_own_meta_train_mean(taught: Competition) -> None:
+    for part in ("train", "val", "test"):
+        found = constant_predictions(taught, part)
+        assert list(found) == list(taught.ids(part))
+        for name, value in found.items():
+            assert value == pytest.approx(0.6 if taught.subject_of(name) == "cnn" else 0.15)
+
+
+def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(
+    taught: Competition, tmp_path: Path
+) -> None:
+    """Accuracies 0.1 0.2 (cnn), 0.3 0.5 (vit:b); sets of 100 and 200 images. The constant: 0.6 and 0.15."""
+    path = tmp_path / "mine.csv"
+    write_predictions(path, dict(zip(taught.ids("val"), (0.2, 0.2, 0.3, 0.7), strict=True)))
+    constant = math.sqrt((50**2 + 40**2 + 15**2 + 35**2) / 4)
+    rmse = math.sqrt((10**2 + 0 + 0 + 20**2) / 4)
+    floor = 100 * math.sqrt(np.mean([0.09 / 100, 0.16 / 200, 0.21 / 100, 0.25 / 200]))
+    _, mine, other, noise, *_ = validation_report(taught, path).splitlines()
+    assert mine.split() == ["mine", f"{rmse:.2f}", f"{1 - (rmse / constant) ** 2:.2f}", "7.50"]
+    assert other.split() == ["constant", f"{constant:.2f}", "0.00", "35.00"]
+    assert noise.split() == ["noise", "floor", f"{floor:.2f}"]
+    assert score_validation(taught, path).rmse == pytest.approx(rmse)
+    assert validation_scores(taught, path) == {
+        "accuracy": {
+            "rmse": pytest.approx(rmse),
+            "mae": pytest.approx(7.5),
+            "spearman": None,
+            "n": 4,
+            "noise_floor": pytest.approx(floor),
+        }
+    }
+
+
+def test_a_competition_without_validation_sets_says_so(competition: Competition, tmp_path: Path) -> None:
+    without = with_fields(competition, sizes={**competition.sizes, "val": {}})
+    with pytest.raises(UnusableInput, match="no validation sets"):
+        score_validation(without, tmp_path / "a.csv")

@@ -1,0 +1,211 @@
+"""A competition as a Python object, with its sets as observations and as a table of features."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from baselines.run.features import NEEDS, measure_of
+from starter.making.build import build as make
+from starter.making.presets import preset as settings_of_preset
+from starter.making.settings import settings_of
+from starter.observing.observation import NEEDS as NAMES
+from starter.observing.observation import MetaTrain, Seen, unmet
+from starter.tracks.tracks import Subject, open_subjects
+from submission import Competition, UnusableInput, make_id
+from submission.competition import PARTS, VISIBILITIES
+from submission.page import templates
+from submission.scoring import read_targets
+from submission.tracks import TRACKS
+
+READ = ("moments", "features")
+"""Default fields of `Contest.observations`, besides the logits."""
+
+
+class Contest(Competition):
+    """A competition in a folder, returned by `unseen.open` and `unseen.build`; a notebook shows its contents.
+
+    It has the attributes of `Competition`: `subjects`, `sizes`, `classes`, `root` and others.
+
+    >>> import unseen
+    >>> contest = unseen.open("contest")
+    >>> contest.subjects, len(contest.sets("train"))
+    (('tiny',), 12)
+    """
+
+    def features(self, part: str = "train", device: str = "cpu", progress: bool = False) -> pd.DataFrame:
+        """Returns the sets of a part as a table with one row per set, from which a regressor can learn.
+
+        >>> import unseen
+        >>> table = unseen.open("contest").features("val")
+        >>> table.index[0], table.columns[-1], len(table)
+        ('tiny/val_0001', 'target', 6)
+
+        Args:
+            part: "train", "val" or "test".
+            device: Device that runs the classifiers.
+            progress: True to show progress bars.
+
+        Returns:
+            A table indexed by id, as in a submission. The columns are indicators (`baselines.run.features`)
+            and then `target`, a fraction, except for test sets, whose targets are hidden.
+
+        Raises:
+            UnusableInput: the part does not exist.
+        """
+        self._check(part)
+        rows: dict[str, Mapping[str, float]] = {}
+        for name, subject in open_subjects(self, NEEDS[self.track], device).items():
+            measure = measure_of(self.track, subject.source)
+            sets = self._seen(subject, part, progress)
+            rows |= {make_id(name, seen.set_name): measure(seen) for seen in sets}
+        table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("id")
+        if part != "test":
+            targets = read_targets(self, part)
+            table["target"] = [targets[name] for name in table.index]
+        return table
+
+    def observations(
+        self,
+        part: str = "train",
+        subject: str | None = None,
+        needs: Sequence[str] | None = None,
+        device: str = "cpu",
+        progress: bool = False,
+    ) -> Sequence[Seen]:
+        """Returns the sets of a part as a method sees them, read lazily one by one.
+
+        >>> import unseen
+        >>> first = unseen.open("contest").observations("test")[0]
+        >>> first.logits.shape, first.probabilities.sum(axis=1).round(6).tolist()[:2], first.features.shape
+        ((60, 10), [1.0, 1.0], (60, 64))
+
+        Args:
+            part: "train", "val" or "test".
+            subject: Name of the subject; may be omitted if the competition has only one.
+            needs: Names of the fields besides the logits, from `starter.observing.observation.NEEDS`; by
+                default moments and features, if the classifiers have them.
+            device: Device that runs the classifier.
+            progress: True to show progress bars.
+
+        Raises:
+            UnusableInput: the part, the subject or a field does not exist.
+        """
+        self._check(part)
+        return self._seen(self._subject(subject, needs, device), part, progress)
+
+    def meta_train(
+        self,
+        subject: str | None = None,
+        needs: Sequence[str] | None = None,
+        device: str = "cpu",
+        progress: bool = False,
+    ) -> MetaTrain:
+        """Returns the argument of a method's `fit`: meta-train sets, their targets and the labelled source.
+
+        >>> import unseen
+        >>> meta = unseen.open("contest").meta_train()
+        >>> len(meta.sets), meta.targets.shape, round(meta.source.accuracy, 1) > 0.5
+        (12, (12,), True)
+
+        The arguments are those of `observations`.
+        """
+        return self._subject(subject, needs, device).meta_train(progress)
+
+    def targets(self, part: str = "train") -> "pd.Series[float]":
+        """Returns the true values, as fractions, of the sets of "train" or "val", by id.
+
+        >>> import unseen
+        >>> unseen.open("contest").targets("val").between(0, 1).all()
+        np.True_
+        """
+        if part not in PARTS[:2]:
+            raise UnusableInput(f'the targets of {part!r} are not public: ask for "train" or "val"')
+        return pd.Series(read_targets(self, part), name="target").rename_axis("id")
+
+    def __repr__(self) -> str:
+        """Returns the text for a terminal."""
+        return self.describe()
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """Returns the HTML for a notebook: sizes, subjects, rules."""
+        page = templates(Path(__file__).parent).get_template("contest.html")
+        return page.render(
+            contest=self,
+            asks=TRACKS[self.track].asks,
+            sizes={part: sorted(self.sizes[part].values()) for part in PARTS},
+            visibility=VISIBILITIES[self.visibility],
+        )
+
+    def _check(self, part: str) -> None:
+        if part not in PARTS:
+            raise UnusableInput(f"there is no part {part!r}: ask for one of {', '.join(PARTS)}")
+
+    def _seen(self, subject: Subject, part: str, progress: bool) -> Sequence[Any]:
+        return subject.meta_train(progress).sets if part == "train" else subject.observations(part, progress)
+
+    def _subject(self, name: str | None, needs: Sequence[str] | None, device: str) -> Subject:
+        if needs is None:
+            needs = () if self.logits_alone else READ
+        needs = (needs,) if isinstance(needs, str) else tuple(needs)
+        if unknown := sorted(set(needs) - set(NAMES)):
+            raise UnusableInput(f"there is no field {unknown[0]!r}: ask for any of {', '.join(NAMES)}")
+        if problem := unmet(needs, self):
+            raise UnusableInput(problem)
+        subjects = open_subjects(self, needs, device)
+        chosen = name or (next(iter(subjects)) if len(subjects) == 1 else "")
+        if chosen not in subjects:
+            raise UnusableInput(f"name a subject: one of {', '.join(subjects)}")
+        return subjects[chosen]
+
+
+def open(folder: Path | str) -> Contest:
+    """Returns the competition in a folder that was built, or unpacked from an organizer's archive.
+
+    >>> import unseen
+    >>> unseen.open("contest").track
+    'accuracy'
+
+    Raises:
+        UnusableInput: the folder does not exist, or is not a competition.
+    """
+    found = Contest.open(folder)
+    assert isinstance(found, Contest)
+    return found
+
+
+def build(
+    folder: Path | str,
+    preset: str = "",
+    settings: Mapping[str, object] | None = None,
+    track: str = "accuracy",
+    test_seed: int | None = None,
+    data_root: Path | None = None,
+    device: str = "cpu",
+) -> Contest:
+    """Build a competition, or finish an interrupted build; a finished one with the same settings is opened.
+
+    >>> import unseen
+    >>> settings = {"train_sets": 4, "val_sets": 2, "test_sets": 3, "set_size": 40}
+    >>> len(unseen.build("new", settings=settings).sets("train"))
+    4
+
+    Args:
+        folder: Path of a new folder, or of one to finish.
+        preset: Name of a preset; "small" is built in seconds on embedded images.
+        settings: Values of settings by name, as in a settings file (`unseen build --write-settings FILE`);
+            they override the preset.
+        track: "accuracy" or "ood".
+        test_seed: Seed of the test sets, which must be kept secret; None for a random one.
+        data_root: Folder where a named source is, or to which it is downloaded.
+        device: Device that runs the classifiers.
+
+    Raises:
+        UnusableInput: a setting is unknown or out of range, or the folder holds something else.
+    """
+    asked = settings_of(track, {**(settings_of_preset(preset, track) if preset else {}), **(settings or {})})
+    make(Path(folder), asked, test_seed, device, data_root)
+    return open(folder)

@@ -1,0 +1,51 @@
+"""The table of all commands; each is imported only when it is called."""
+
+COMMANDS = {
+    "demo": ("unseen.cli.demo", "Build, predict and score a small embedded competition."),
+    "build": ("unseen.cli.build", "Build a competition, or finish an interrupted build."),
+    "train": ("unseen.cli.build", "Train a classifier for build's --classifier."),
+    "show": ("unseen.cli.build", "Draw sets, and a histogram of accuracies, as PNG files."),
+    "materialize": ("unseen.cli.build", "Write sets as files; run again to continue."),
+    "methods": ("unseen.cli.participant", "List the methods with their inputs and parameters."),
+    "new-method": ("unseen.cli.participant", "Write NAME.py, a complete method for you to change."),
+    "check-method": ("unseen.cli.participant", "Check on artificial sets that a method keeps the contract."),
+    "predict": ("unseen.cli.participant", "Fit methods and write predictions."),
+    "report": ("unseen.cli.participant", "Fit methods and compare them on the validation sets."),
+    "ablate": ("unseen.cli.researcher", "Reproduce a table of the SYP or the Gscore paper."),
+    "estimate": ("unseen.cli.estimate", "Estimate a model's accuracy on images without labels."),
+    "validate": ("unseen.cli.participant", "Check a submission."),
+    "score": ("unseen.cli.organizer", "Score predictions: --val, or --team NAME (organizers)."),
+    "team add": ("unseen.cli.organizer", "Register a team, so that it may submit (organizers)."),
+    "select": ("unseen.cli.organizer", "Choose the submissions of a team that count (organizers)."),
+    "history": ("unseen.cli.organizer", "List submissions with their scores, or receipts."),
+    "leaderboard": ("unseen.cli.organizer", "Write leaderboard.csv, .html and .md."),
+    "rescore": ("unseen.cli.organizer", "Correct labels or void test sets (organizers)."),
+    "verify": ("unseen.cli.organizer", "Check that nobody altered the ledger (organizers)."),
+    "backup": ("unseen.cli.organizer", "Write the organizer's private files to one zip file."),
+    "verify-entry": ("unseen.cli.organizer", "Run a method again and compare with a submitted file."),
+    "audit": (
+        "unseen.cli.organizer",
+        "List risks: revealed labels, and ranks that are accidents.",
+    ),
+    "pack": ("unseen.cli.organizer", "Make the archive for participants from public/ alone."),
+    "export": ("unseen.cli.organizer", "Write the competition for another platform."),
+    "classes similarity": ("unseen.cli.researcher", "Assign classes by distance to the nearest ID class."),
+    "classes pruning": ("unseen.cli.researcher", "Drop classes that could be mistaken for an ID class."),
+    "classes halves": ("unseen.cli.researcher", "Draw validation and test halves from a class manifest."),
+    "classes graph": ("unseen.cli.researcher", "Draw which ID classes a manifest's images are taken for."),
+    "shift encoder": ("unseen.cli.researcher", "Train a small encoder of photographs for shift laid."),
+    "shift laid": ("unseen.cli.researcher", "Separate an encoder's features into meaning and style."),
+    "shift measure": ("unseen.cli.researcher", "Measure each image's shift in meaning and in style."),
+    "shift grid": ("unseen.cli.researcher", "Show how well OOD detectors do as shifts grow."),
+    "shift generate": ("unseen.cli.researcher", "Generate images whose shift grows step by step (Syn-IS)."),
+    "detectors failure": ("unseen.cli.researcher", "Show whether detectors find new classes or errors."),
+    "detectors sanity": ("unseen.cli.researcher", "Run OOD detectors on random networks."),
+}
+"""Every command with the module of its function and that function's first line, in the order of the work."""
+GROUPS = {
+    "team": "The teams of a competition (organizers).",
+    "classes": "Assign classes to ID or OOD by meaning, with WordNet.",
+    "shift": "Measure shifts in meaning and shifts in style separately.",
+    "detectors": "Study what OOD detectors detect.",
+}
+"""The first word of every command of two words, with its line in the help."""

@@ -1,0 +1,428 @@
+"""The commands of the organizer, from a submission to the leaderboard; most of them run on a scoring host."""
+
+import json
+import shlex
+from datetime import timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Exit, Option, echo
+
+from submission import Competition, UnusableInput
+from submission.pack import write_archive
+from submission.scoretable import validation_report, validation_scores
+from unseen.cli import options
+from unseen.cli.exits import Interrupted
+from unseen.cli.options import (
+    AsJson,
+    Changes,
+    Device,
+    Folder,
+    Many,
+    Network,
+    Platform,
+    Predictions,
+    Quiet,
+    Start,
+    tell_next,
+)
+from unseen.cli.participant import opened
+from unseen.clock import now
+
+if TYPE_CHECKING:
+    from leaderboard.submissions import Receipt
+
+
+def score(
+    folder: Folder,
+    file: Predictions,
+    team: Annotated[
+        str | None, Option(help="Organizers: score on the hidden labels, as a submission of this team.")
+    ] = None,
+    val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
+    new_team: Annotated[bool, Option("--new-team", help="With --team: register the team first.")] = False,
+    note: Annotated[str, Option(help="With --team: a remark on the submission, never published.")] = "",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score predictions: --val, or --team NAME (organizers).
+
+    --val scores predictions of the validation sets. --team scores predictions of the test sets and records
+    the file as a submission, which counts towards the team's limits even if it is invalid. It writes a
+    receipt for the team to DIR/receipts. A hidden competition takes files of registered teams only.
+
+    Example: unseen score contest contest/validation/atc.csv --val
+    """
+    if val == (team is not None):
+        raise UnusableInput("give --val (validation sets) or --team NAME (organizers: test sets)")
+    if val and (note or new_team):
+        raise UnusableInput("--note and --new-team belong to --team NAME")
+    competition = Competition.open(folder)
+    if team is not None:
+        from leaderboard import submit
+
+        try:
+            receipt = submit(competition, file, team, now, note, new_team)
+            _tell(competition, team, receipt, note, as_json, quiet)
+        except KeyboardInterrupt as stopped:
+            raise Interrupted(
+                f"hand the file in again only if `unseen history {shlex.quote(str(folder))}` does not list it"
+            ) from stopped
+    elif as_json:
+        echo(json.dumps(validation_scores(competition, file)))
+    else:
+        echo(validation_report(competition, file))
+        if (handed_in := folder / "submissions" / file.name).exists() and not quiet:
+            tell_next("validate", folder, handed_in)
+
+
+def _tell(
+    competition: Competition, team: str, receipt: "Receipt", note: str, as_json: bool, quiet: bool
+) -> None:
+    """Print the answer to a submission, and bring the leaderboard up to date."""
+    from leaderboard import left_text
+    from leaderboard.receipts import receipt_file
+
+    record = {"team": team, **receipt.record(competition.decimals), "note": note}
+    echo(json.dumps(record) if as_json else f"{team}: {record['answer']}")
+    silent = as_json or quiet
+    if not silent:
+        of = len(competition.by_metric(competition.ids("test"))[competition.metrics[0]])
+        kind = f" of {competition.titles[0]}" if len(competition.metrics) > 1 else ""
+        if receipt.created:
+            echo(f"{team} is a new team")
+        echo(f"computed from the {receipt.rows} of {of} predictions{kind} that are public before the end")
+        echo(f"entered as submission {receipt.number}{left_text(competition, receipt.left)}")
+        if receipt.same:
+            echo(f"note: the same file as submission {receipt.same}; it still counts as a submission")
+        if (written := receipt_file(competition, receipt.number)).exists():
+            echo(f"receipt for the team: {written}")
+    if receipt.warning:
+        echo(f"warning: {receipt.warning}", err=True)
+    try:
+        _update(competition, silent)
+    except BrokenPipeError:
+        raise
+    except (OSError, UnusableInput) as error:
+        raise UnusableInput(f"submission {receipt.number} is entered, but then: {error}") from error
+    if not silent:
+        tell_next("leaderboard", competition.root)
+
+
+def _update(competition: Competition, silent: bool = False) -> None:
+    """Write the leaderboard again, unless it is the final one, which `leaderboard --final` alone writes."""
+    from leaderboard import publish
+    from leaderboard.publish import PRIVATE
+
+    if (competition.root / PRIVATE).exists():
+        echo("warning: the leaderboard is final; `unseen leaderboard --final` writes it again", err=True)
+        return
+    board = publish(competition)
+    if not silent:
+        for warning in board.warnings:
+            echo(f"warning: {warning}", err=True)
+        echo(f"updated {board.csv} and {board.html}")
+
+
+def add(folder: Folder, name: Annotated[str, Argument(help="The team's name, as all will see it.")]) -> None:
+    """Register a team, so that it may submit (organizers).
+
+    Example: unseen team add contest Ada
+    """
+    from leaderboard import add_team
+
+    echo(f"registered: {add_team(Competition.open(folder), name, now)}")
+
+
+def select(
+    folder: Folder,
+    team: Annotated[str, Option(help="The team's name.")],
+    numbers: Annotated[
+        list[int] | None, Argument(metavar="[NUMBER]...", help="Up to two of the team's submissions.")
+    ] = None,
+    clear: Annotated[
+        bool, Option("--clear", help="Undo the choice, so that the two best public scores count.")
+    ] = False,
+) -> None:
+    """Choose the submissions of a team that count (organizers).
+
+    The choice cannot be changed after the deadline. `unseen history` lists the submissions.
+
+    Example: unseen select contest --team ada 1
+    """
+    from leaderboard import select as choose
+
+    if clear == bool(numbers):
+        raise UnusableInput("give one or two numbers of submissions, or --clear, not both")
+    choose(Competition.open(folder), team, numbers or [], now)
+    chosen = " and ".join(map(str, numbers or []))
+    echo(f"{team}: " + (f"submission {chosen} counts at the end" if chosen else "the best two count"))
+    tell_next("history", folder, "--team", team)
+
+
+def history(
+    folder: Folder,
+    team: Annotated[str | None, Option(help="Only the submissions of this team.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List submissions with their scores, or receipts.
+
+    In the organizer's copy, scores are the RMSE on the public and on the private part, in [brackets] by
+    classifier if there are several, and in (parentheses) by group. A participant's copy lists the receipts
+    that the organizer sent, from DIR/receipts.
+
+    Example: unseen history contest
+    """
+    from leaderboard import history as found
+    from leaderboard import history_table
+    from leaderboard.history import history_records
+    from leaderboard.receipts import read_receipts, receipts_table
+
+    competition = Competition.open(folder)
+    if not competition.private.exists():
+        receipts = read_receipts(competition, team)
+        echo(json.dumps(receipts) if as_json else receipts_table(competition, receipts))
+        return
+    lines = found(competition, team)
+    echo(json.dumps(history_records(lines)) if as_json else history_table(lines, competition.decimals))
+
+
+def leaderboard(
+    folder: Folder,
+    final: Annotated[
+        bool, Option("--final", help="After the end: also publish private scores, ranks and the shake-up.")
+    ] = False,
+    retired: Annotated[
+        bool,
+        Option(
+            "--retired",
+            help="With --final: also publish all methods, if the test sets will not be used again.",
+        ),
+    ] = False,
+    table: Annotated[
+        bool, Option("--table", help="Print all methods' scores by group, from hidden labels: for you alone.")
+    ] = False,
+    markdown: Annotated[bool, Option("--markdown", help="With --table: as Markdown.")] = False,
+    out: Annotated[
+        Path | None, Option(metavar="FOLDER", help="The folder to write to, if DIR is read-only. [DIR]")
+    ] = None,
+) -> None:
+    """Write leaderboard.csv, .html and .md.
+
+    leaderboard.md is a table for a README.
+
+    Example: unseen leaderboard contest
+    """
+    from leaderboard import organizer_table, publish
+
+    competition = Competition.open(folder)
+    published = publish(competition, now() if final else None, retired, out)
+    for warning in published.warnings:
+        echo(f"warning: {warning}", err=True)
+    if table:
+        echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
+        echo(f"{organizer_table(competition, markdown)}\n")
+    echo(f"Teams, with public scores: {published.csv}, {published.html}, {published.markdown}")
+    if published.private_csv:
+        echo(f"Teams, with private scores: {published.private_csv}, {published.html}, {published.markdown}")
+
+
+def rescore(
+    folder: Folder,
+    reason: Annotated[str, Option(help="The reason, one line, recorded in the ledger.")],
+    label: Annotated[
+        Many, Option(metavar="ID=FRACTION", help="An id with its corrected label. Repeatable.")
+    ] = None,
+    void: Annotated[Many, Option(metavar="SET", help="A test set that no longer counts. Repeatable.")] = None,
+) -> None:
+    """Correct labels or void test sets (organizers).
+
+    Every submission is scored again, and the ledger records the change.
+
+    Example: unseen rescore contest --void test_0003 --reason mislabelled
+    """
+    from leaderboard import rescore as correct
+
+    competition = Competition.open(folder)
+    done = correct(competition, _labels(label or []), set(void or []), reason, now)
+    echo(f"{_counted(done.entries, 'submission')} scored again; the ledger's head is {done.head}")
+    _update(competition)
+
+
+def verify(
+    folder: Folder,
+    head: Annotated[Many, Option(help="A head of the ledger that was published earlier. Repeatable.")] = None,
+) -> None:
+    """Check that nobody altered the ledger (organizers).
+
+    Finds rows that were altered or removed, and files, predictions and scores that do not match them. The
+    exit code is 1 if there is a problem.
+
+    Example: unseen verify contest
+    """
+    from leaderboard import verify as check
+
+    found = check(Competition.open(folder), head or [])
+    rows, submissions = _counted(found.rows, "row"), _counted(found.submissions, "submission")
+    echo(f"{rows}, {submissions}, head {found.head}")
+    for problem in found.problems:
+        echo(f"problem: {problem}")
+    if found.problems:
+        raise Exit(1)
+    echo("the ledger is unaltered")
+
+
+def backup(
+    folder: Folder,
+    file: Annotated[Path, Argument(metavar="FILE", help="The zip to write: it holds hidden labels.")],
+) -> None:
+    """Write the organizer's private files to one zip file.
+
+    The file holds the ledger with its newest rows, every submission and every solution.
+    docs/how-to/verifying.md explains how to restore it.
+
+    Example: unseen backup contest contest-backup.zip
+    """
+    from leaderboard import backup as write
+
+    head = write(Competition.open(folder), file)
+    echo(f"{file}, with the ledger up to head {head}")
+
+
+def audit(
+    folder: Folder,
+    network: Network = None,
+    device: Device = "cpu",
+) -> None:
+    """List risks: revealed labels, and ranks that are accidents.
+
+    Correct all errors before you publish the competition. Warnings follow, about the sets and about what was
+    submitted so far. The exit code is 1 if there is an error.
+
+    Example: unseen audit contest
+    """
+    from leaderboard.audit import audit as audit_submissions
+    from starter.classifiers import use_network
+    from starter.competition.audit import Finding
+    from starter.competition.audit import audit as run
+
+    for spec in network or ():
+        use_network(spec)
+    competition = Competition.open(folder)
+    found = [*run(competition, device)]
+    found += [Finding("warning", text) for text in audit_submissions(competition, now())]
+    echo("\n".join(map(str, found)))
+    errors, warnings = (sum(each.grade == grade for each in found) for grade in ("error", "warning"))
+    echo(f"errors: {errors}, warnings: {warnings}")
+    if errors:
+        raise Exit(1)
+    tell_next("pack", folder)
+
+
+def export(
+    platform: Platform,
+    folder: Folder,
+    out: Annotated[
+        Path | None, Argument(metavar="[OUT]", help="A new folder; it will hold hidden labels.")
+    ] = None,
+    start: Start = None,
+    dry_run: Annotated[
+        bool,
+        Option("--dry-run", help="Only try the scoring program, on a good, a bad and an empty submission."),
+    ] = False,
+) -> None:
+    """Write the competition for another platform.
+
+    The result is ready to upload; OUT/README.md says how. --dry-run writes nothing and prints the scores and
+    messages that the platform would show.
+
+    Example: unseen export codabench contest contest-codabench
+    """
+    from leaderboard.export import LIMITS_NOT_KEPT
+    from leaderboard.export import export as write
+    from leaderboard.export.rehearse import rehearse
+
+    competition = Competition.open(folder)
+    first = (start or now()).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=timezone.utc)
+    if dry_run:
+        for handed_in, shown in rehearse(competition, platform, first):
+            echo(f"{handed_in}: {shown}")
+        return
+    if out is None:
+        raise UnusableInput("name the folder to write to: unseen export PLATFORM DIR OUT, or use --dry-run")
+    write(competition, platform, out, first)
+    if platform == "datacv":
+        from starter.competition.materialize import materialize
+
+        for part in filter(competition.sets, ("train", "val", "test")):
+            materialize(competition, out / "participants", "datacv", part)
+    for sentence in LIMITS_NOT_KEPT[platform]:
+        echo(sentence)
+    echo(out / "README.md")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _labels(texts: list[str]) -> dict[str, float]:
+    """Returns the labels by id, from texts ``ID=FRACTION``."""
+    from submission.parser import NUMBER
+
+    labels = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not NUMBER.fullmatch(value):
+            raise UnusableInput(f"--label {text}: give ID=FRACTION, such as small/test_0001=0.5")
+        if name in labels:
+            raise UnusableInput(f"--label {text}: {name} is given twice")
+        labels[name] = float(value)
+    return labels
+
+
+def pack(
+    folder: Folder,
+    out: Annotated[Path | None, Option(help="The zip to write. [DIR.zip beside DIR]")] = None,
+) -> None:
+    """Make the archive for participants from public/ alone.
+
+    Example: unseen pack contest
+    """
+    competition = Competition.open(folder)
+    echo(write_archive(competition, out or Path(f"{folder.resolve()}.zip")))
+    if competition.private.exists():
+        tell_next("score", folder, "FILE", "--team", "NAME")
+
+
+def verify_entry(
+    folder: Folder,
+    file: options.Predictions,
+    method: Annotated[
+        str, Option(metavar="module:Class|METHOD", help="The team's method, or a method of the kit.")
+    ],
+    settings: Changes = None,
+    tolerance: Annotated[
+        float, Option(help="Largest difference between two predictions, as fractions, that counts as equal.")
+    ] = 1e-4,
+    network: options.Network = None,
+    device: Device = "cpu",
+) -> None:
+    """Run a method again and compare with a submitted file.
+
+    The exit code is 1 if they differ. The command runs the team's code: use a participant's copy (`unseen
+    pack`), which has no hidden labels.
+
+    Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
+    """
+    from baselines.run.verify_entry import verify_entry as verify
+
+    if ":" in method and (folder / "private").exists():
+        echo(
+            f"warning: {method} can read the labels in {folder / 'private'}: use a participant's copy",
+            err=True,
+        )
+    competition, chosen = opened(folder, [method], settings, network)
+    found = verify(competition, file, method, chosen[method], tolerance, device)
+    echo(found)
+    if found.differing:
+        raise Exit(1)

@@ -1,0 +1,193 @@
+"""The commands of a participant: methods, and files of predictions."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Exit, Option, echo
+
+import submission
+from submission import Competition, InvalidSubmission
+from unseen.cli import options
+from unseen.cli.options import (
+    AsJson,
+    Changes,
+    Device,
+    Folder,
+    Many,
+    Predictions,
+    Quiet,
+    TrackName,
+    of_track,
+    tell_next,
+)
+
+if TYPE_CHECKING:
+    from baselines import Estimator
+
+
+def methods(track: options.TrackName = "accuracy") -> None:
+    """List the methods with their inputs and parameters.
+
+    Example: unseen methods
+    """
+    from baselines.run.choose import listing
+    from unseen.api.kit import EXPENSIVE, methods_of
+
+    echo(listing(methods_of(track), EXPENSIVE))
+
+
+def new_method(
+    name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, such as my_method.")],
+    track: TrackName = "accuracy",
+    sklearn: Annotated[
+        bool, Option("--sklearn", help="Write a scikit-learn pipeline that learns from a table of features.")
+    ] = False,
+) -> None:
+    """Write NAME.py, a complete method for you to change.
+
+    Example: unseen new-method my_method
+    """
+    from baselines.run import user_method
+
+    echo(user_method.new_method(name, Path.cwd(), track, sklearn))
+    method = user_method.MODEL if sklearn else user_method.class_name(name)
+    tell_next("check-method", f"{name}:{method}", *of_track(track))
+
+
+def check_method(
+    method: Annotated[
+        str, Argument(metavar="module:Class|METHOD", help="A class of yours, or a method of the kit.")
+    ],
+    settings: Changes = None,
+    track: options.TrackName = "accuracy",
+) -> None:
+    """Check on artificial sets that a method keeps the contract.
+
+    The exit code is 1 if it does not.
+
+    Example: unseen check-method fd
+    """
+    from baselines.contract.conformance import check_method as check
+    from baselines.run.choose import choose
+    from unseen.api.kit import methods_of
+
+    checks = check(choose([method], settings or [], methods_of(track), track)[method], track)
+    echo("\n".join(map(str, checks)))
+    if any(result.problem for result in checks):
+        raise Exit(1)
+    options.tell_next("predict", "DIR", method, *options.repeated("--set", settings))
+
+
+def predict(
+    folder: Folder,
+    names: options.Names = None,
+    settings: Changes = None,
+    network: options.Network = None,
+    device: Device = "cpu",
+    cluster: options.Workers = None,
+    cache: options.CachePlace = "",
+    called: options.Called = None,
+    note: options.Note = "",
+) -> None:
+    """Fit methods and write predictions.
+
+    Methods are fitted on the meta-train sets; the predictions are written to submissions/ and validation/.
+    Without names, every method of the kit runs, except those that take long (`unseen methods` marks them).
+
+    Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
+    """
+    competition, chosen = opened(folder, names, settings, network, called)
+
+    from baselines.run.predict import predict as run
+    from starter.competition.cluster import connected
+    from starter.observing.cache import place_cache
+
+    if cache:
+        place_cache(folder, cache)
+    with connected(cluster) as workers:
+        written = run(competition, chosen, device, cluster=workers, note=note)
+    for paths in written.values():
+        echo("  ".join(map(str, paths.values())))
+    checked = ("score", "val", "--val") if "val" in paths else ("validate", "test")
+    options.tell_next(checked[0], folder, paths[checked[1]], *checked[2:])
+
+
+def report(
+    folder: Folder,
+    names: options.Names = None,
+    settings: Changes = None,
+    network: options.Network = None,
+    intervals: Annotated[
+        bool,
+        Option(help="Compute the coverage of intervals also for methods that must be fitted many times."),
+    ] = False,
+    device: Device = "cpu",
+    called: options.Called = None,
+    note: options.Note = "",
+) -> None:
+    """Fit methods and compare them on the validation sets.
+
+    Writes report.html (tables and figures) and report.csv to DIR. Without names, every method of the kit
+    runs, except those that take long.
+
+    Example: unseen report contest constant atc fd
+    """
+    competition, chosen = opened(folder, names, settings, network, called)
+
+    from baselines.report.html import write_report
+    from baselines.report.report import run_report
+    from baselines.run.log import log_run
+
+    found = run_report(competition, chosen, device, intervals=intervals)
+    for name, method in chosen.items():
+        log_run(competition, name, method, found.rmse(name), note)
+    html, table = write_report(found, folder)
+    echo(f"{html}\n{table}")
+
+
+def opened(
+    folder: Path, names: Many, settings: Many, networks: Many, called: Many = None
+) -> "tuple[Competition, dict[str, Estimator]]":
+    """Returns the competition and the methods to run; prints those that are left out, with the reason."""
+    competition = Competition.open(folder)
+
+    from baselines.run.choose import choose_for
+    from unseen.api.kit import EXPENSIVE, methods_of
+
+    for spec in networks or ():
+        import_module("starter.classifiers").use_network(spec)
+    kit = methods_of(competition.track)
+    chosen, left_out = choose_for(competition, names or [], settings or [], kit, EXPENSIVE, called or [])
+    for reason in dict.fromkeys(left_out.values()):
+        alike = ", ".join(name for name, other in left_out.items() if other == reason)
+        echo(f"not run: {alike}: {reason}", err=True)
+    return competition, chosen
+
+
+def validate(folder: Folder, file: Predictions, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Check a submission.
+
+    Prints "valid", or every problem with its line number. The exit code is 1 if there is a problem.
+
+    Example: unseen validate contest contest/submissions/atc.csv
+    """
+    competition = Competition.open(folder)
+    if as_json:
+        problems = _problems(competition, file)
+        echo(json.dumps({"valid": not problems, "problems": problems}))
+        raise Exit(bool(problems))
+    submission.validate(competition, file)
+    echo("valid")
+    if competition.private.exists() and not quiet:
+        tell_next("score", folder, file, "--team", "NAME")
+
+
+def _problems(competition: Competition, file: Path) -> list[str]:
+    """Returns every problem of a submission; an empty list if it is valid."""
+    try:
+        submission.validate(competition, file)
+    except InvalidSubmission as error:
+        return list(error.problems)
+    return []

@@ -1,0 +1,241 @@
+"""Methods fitted to labelled images, and the estimate and interval that they give for a set."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm, wasserstein_distance
+from sklearn.base import clone
+
+from baselines import BASELINES
+from baselines.accuracy.atc import confidence_log_odds
+from baselines.accuracy.fd import fd
+from baselines.accuracy.priors import (
+    bias_corrected,
+    calibrated,
+    em_prior,
+    predicted_shares,
+    source_prior,
+)
+from baselines.contract.estimator import Estimator
+from baselines.contract.intervals import Remoteness
+from starter.observing.observation import MetaTrain, Observation, Source, once
+from submission.arrays import FloatArray, IntArray
+from unseen.estimation.estimation import LEARNT, NEAR, SetEstimate
+from unseen.estimation.outside import Labelled, Outside
+
+METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
+"""Methods that need logits alone."""
+WITH_SECOND = ("gde",)
+"""Methods that also need the logits of a second model."""
+GATED = "cott-gate"
+"""Method that also needs features, and then replaces cott-em: it rejects a class prior that the features
+contradict. The other methods that read features need meta-train sets, which logits alone do not give."""
+THRESHOLD, TRANSPORT = CENTRES = ("atc-ne-ts", "cott-em")
+"""The methods whose mean, with those of a second model, is the estimate: by threshold, and by transport under
+the set's own class prior. Methods that average confidences estimate too high under natural shift."""
+SPREAD, FLOOR = 1.0, 0.015
+BELOW, ABOVE = 0.3, 0.2
+UNLIKE, MOVED = 0.1, 0.05
+"""Parts of the error's standard deviation besides sampling, whose squares are added (`Fitted._interval`).
+
+SPREAD is a factor of the standard deviation between methods, and FLOOR a constant, a fraction. BELOW and
+ABOVE are factors of the estimated fall, for the lower and the upper end: accuracy falls further than logits
+show. UNLIKE and MOVED, for the lower end alone, are factors of the distances of the confidences and of the
+features, which may be the only sign of a shift. All were fitted on natural sets and on a table of numbers
+(benchmarks/results/estimate.py).
+"""
+FAR = 0.75
+"""Smallest distance of a set that counts as unlike the labelled images."""
+APART = 0.1
+"""Smallest range of the methods' estimates, a fraction, that counts as disagreement."""
+FEW = 100
+TINY = 1e-12
+LEAST_SURE = 12
+UNKNOWN = 0.02
+OTHER_SHARES = 0.25
+"""Smallest difference of class shares that is remarked on: half the sum of absolute differences."""
+
+
+@once
+def _known_confidence(source: Source) -> FloatArray:
+    """Returns the log-odds of the confidence in each labelled image, (n,)."""
+    return confidence_log_odds(source.observation)
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """The method unseen-best fitted to meta-train sets, with a distance from these sets.
+
+    Attributes:
+        method: The fitted method.
+        sets: Distance of a set from the meta-train sets.
+    """
+
+    method: Estimator
+    sets: Remoteness
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Methods fitted to the labelled images, and the data that a set is compared with.
+
+    Attributes:
+        source: The labelled images, n of them.
+        methods: All methods, by name.
+        centres: Names of the methods whose mean is the estimate.
+        learnt: The method fitted to meta-train sets; None without them.
+        outside: Measure of the distance of a set from the labelled data.
+        classes: Names of the k classes.
+    """
+
+    source: Source
+    methods: Mapping[str, Estimator]
+    centres: tuple[str, ...]
+    learnt: Learnt | None
+    outside: Outside
+    classes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        seen: Observation,
+        labels: IntArray,
+        names: tuple[str, ...] = METHODS,
+        learnt: Learnt | None = None,
+        classes: Sequence[str] = (),
+    ) -> "Fitted":
+        """Returns the methods `names`, fitted to the observed labelled images `seen` and their labels (n,).
+
+        Methods for a second model's logits or for features are added if `seen` holds them.
+        """
+        k = seen.logits.shape[1]
+        source = Source(seen, labels, seen, np.zeros((k, 1)), np.zeros(k))
+        families = [frozenset({"labelled"})]
+        meta = MetaTrain(source, [seen], np.array([source.accuracy]), [source.correct], families)
+        second = WITH_SECOND if seen.peers else ()
+        gated = (GATED,) if seen.features is not None else ()
+        methods = {name: clone(BASELINES[name]).fit(meta) for name in (*names, *second, *gated)}
+        own = {LEARNT: learnt.method} if learnt else {}
+        outside = learnt.sets if learnt else Labelled(source)
+        centres = (*own, THRESHOLD, *(gated or (TRANSPORT,)), *second)
+        called = tuple(map(str, classes)) or tuple(map(str, range(k)))
+        return cls(source, {**own, **methods}, centres, learnt, outside, called)
+
+    @property
+    def compared(self) -> str:
+        """The name of the data that sets are compared with."""
+        return "the meta-train sets" if self.learnt else "the labelled images"
+
+    @property
+    def accuracy(self) -> float:
+        """The accuracy on the labelled images, a fraction."""
+        return self.source.accuracy
+
+    def estimate(self, seen: Observation, margin: float, level: float) -> SetEstimate:
+        """Returns the estimate of one set, its interval at `level`, and the estimate of each method."""
+        found = {name: float(method.predict([seen])[0]) for name, method in self.methods.items()}
+        values = np.array([found[name] for name in self.centres])
+        middle = float(values.mean())
+        difference = middle - self.accuracy
+        shares = em_prior(calibrated(seen, bias_corrected(self.source)), source_prior(self.source))
+        sure, known = confidence_log_odds(seen), _known_confidence(self.source)
+        distance = float(wasserstein_distance(sure, known) / max(known.std(), 1e-9))
+        outside = self.outside.distance(seen)
+        low, high = self._interval(values, len(seen), distance, self._moved(seen), level)
+        bar = self.accuracy - margin
+        return SetEstimate(
+            seen.set_name,
+            len(seen),
+            middle,
+            low,
+            high,
+            difference,
+            "yes" if high < bar else "no" if low > bar and not _doubtful(difference, outside) else "unclear",
+            tuple(map(float, shares)),
+            distance,
+            outside,
+            found,
+            self._learnt_interval(seen, level),
+            tuple(self._remarks(seen, found, shares, distance, outside)),
+            tuple(map(int, np.argsort(sure, kind="stable")[:LEAST_SURE])),
+        )
+
+    def _learnt_interval(self, seen: Observation, level: float) -> tuple[float, float] | None:
+        """Returns low and high of the method fitted to meta-train sets; None without it."""
+        if self.learnt is None:
+            return None
+        low, high = self.learnt.method.predict_interval([seen], level)[0]
+        return float(low), float(high)
+
+    def _moved(self, seen: Observation) -> float:
+        """Returns the distance of the features from those of the labelled images; 0 without features.
+
+        It is sqrt(FD / trace(covariance)), with FD the squared Fréchet distance and the covariance of the
+        labelled images' features.
+        """
+        known = self.source.train_ref.moments
+        if known is None:
+            return 0.0
+        return float(np.sqrt(max(fd(seen, self.source), 0.0) / max(np.trace(known.covariance), TINY)))
+
+    def _interval(
+        self, values: FloatArray, images: int, distance: float, moved: float, level: float
+    ) -> tuple[float, float]:
+        """Returns low and high around the mean of `values`, the methods' estimates of a set.
+
+        They are mean - z * down and mean + z * up, cut to [0, 1], with z the normal quantile of the level;
+        the constants above say how the standard deviations down and up are made.
+        """
+        middle = float(values.mean())
+        pairs = ((middle, images), (self.accuracy, len(self.source.labels)))
+        sampling = sum(share * (1 - share) / n for share, n in pairs)
+        common = sampling + (SPREAD * values.std()) ** 2 + FLOOR**2
+        fall = middle - self.accuracy
+        unseen = (UNLIKE * distance) ** 2 + (MOVED * moved) ** 2
+        down = float(np.sqrt(common + (BELOW * fall) ** 2 + unseen))
+        up = float(np.sqrt(common + (ABOVE * fall) ** 2))
+        quantile = float(norm.ppf((1 + level) / 2))
+        return max(middle - quantile * down, 0.0), min(middle + quantile * up, 1.0)
+
+    def _remarks(
+        self,
+        seen: Observation,
+        found: Mapping[str, float],
+        shares: FloatArray,
+        distance: float,
+        outside: float,
+    ) -> Iterator[str]:
+        """Yield the reasons for an uncertain estimate, a sentence each."""
+        judging = {name: found[name] for name in (*self.centres, "doc-ts") if name in found}
+        low, high = min(judging, key=judging.__getitem__), max(judging, key=judging.__getitem__)
+        if judging[high] - judging[low] >= APART:
+            told = f"from {100 * judging[low]:.0f} % ({low}) to {100 * judging[high]:.0f} % ({high})"
+            yield f"the methods disagree, {told}: label some of these images"
+        if distance >= FAR:
+            yield "the model's confidences differ from those in the labelled images: trust the estimate less"
+        if outside > NEAR:
+            yield (
+                f"it is far from {self.compared}, {outside:.1f} times the usual distance: its accuracy may "
+                "lie below the interval"
+            )
+        if _doubtful(float(np.mean([found[name] for name in self.centres])) - self.accuracy, outside):
+            yield (
+                "an estimate above the accuracy on the labelled images cannot exclude a fall in a set that "
+                "is far from them: label some of these images"
+            )
+        prior = source_prior(self.source)
+        if np.abs(shares - prior).sum() / 2 >= OTHER_SHARES:
+            yield "its classes have other shares than the labelled images, which cot and cott take for errors"
+        labelled = np.bincount(self.source.labels, minlength=len(shares)) > 0
+        predicted = predicted_shares(seen.predicted, len(shares))
+        if predicted[~labelled].sum() >= UNKNOWN:
+            classes = ", ".join(self.classes[row] for row in np.flatnonzero(~labelled & (predicted > 0)))
+            yield f"no labelled image is of class {classes}, which some of these seem to be: label some"
+        if len(seen) < FEW:
+            yield f"{len(seen)} images are few: chance alone moves their accuracy by some points"
+
+
+def _doubtful(difference: float, outside: float) -> bool:
+    """Returns True if a set is far from the data and its estimate is above the labelled accuracy."""
+    return difference > 0 and outside > NEAR

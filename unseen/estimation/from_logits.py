@@ -1,0 +1,199 @@
+"""Estimates of the accuracy on unlabelled images from a model's logits, with intervals and verdicts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from starter.observing.observation import PEER, Moments, Observation
+from submission.arrays import IntArray
+from submission.errors import UnusableInput, tell_once
+from unseen.estimation.arrays import Array, check_order
+from unseen.estimation.estimation import Estimation, SetEstimate
+from unseen.estimation.fitted import CENTRES, Fitted, Learnt
+from unseen.estimation.inputs import (
+    Sets,
+    check_rules,
+    comparable,
+    each_beside,
+    read_features,
+    read_labels,
+    read_logits,
+    read_sets,
+    windows,
+)
+
+MANY = 500_000
+"""Largest number of images whose estimate takes about a minute, with ten classes."""
+
+
+def estimate(
+    logits: Array,
+    labels: Array,
+    unlabelled: Sets,
+    second: tuple[Array, Sets] | None = None,
+    features: tuple[Array, Sets] | None = None,
+    probabilities: bool = False,
+    margin: float = 0.05,
+    level: float = 0.9,
+    window: int | None = None,
+    classes: Sequence[str] = (),
+) -> Estimation:
+    """Estimate how accurate a model is on unlabelled sets, from its logits on labelled and unlabelled images.
+
+    >>> import numpy as np, unseen
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(5, size=1000)
+    >>> logits = rng.normal(size=(1000, 5)) + 3 * np.eye(5)[labels]
+    >>> found = unseen.estimate(logits, labels, {"today": logits[:500], "harder": logits[500:] / 3})
+    >>> list(found.table.index), bool(found.table.accuracy["today"] > found.table.accuracy["harder"])
+    (['today', 'harder'], True)
+
+    Args:
+        logits: Logits of the labelled images, (n, k): an array, a tensor of PyTorch, a table of pandas, or an
+            .npy file. The model must not have been trained on these images.
+        labels: Class of each labelled image, a column of its logits, (n,).
+        unlabelled: Logits of one set, (m, k); of several sets in a list; or of sets by name.
+        second: Logits of a second model, of the labelled images and of the sets, in the form of `unlabelled`;
+            the share of images on which both models agree is then one of the methods.
+        features: Input of the model's last layer, (n, d) for the labelled images and (m, d) for each set, in
+            the form of `unlabelled`; sets are then compared by their features too.
+        probabilities: True if the rows hold probabilities, not logits.
+        margin: Fall in accuracy above which a set counts as fallen, a fraction in [0, 1].
+        level: Level of the intervals, between 0 and 1.
+        window: Number of images, an int >= 20, in each part that the sets are cut into, as for a stream; None
+            to estimate whole sets.
+        classes: Names of the classes, in the order of the columns; by default their numbers.
+
+    Returns:
+        The estimate and interval of each set, with a check on halves of the labelled images.
+    """
+    known = read_logits(logits, "logits", probabilities)
+    truth = read_labels(labels, known)
+    check_order(labels, logits)
+    if len(classes) and len(classes) != known.shape[1]:
+        raise UnusableInput(
+            f"{len(classes)} classes are named, but the logits have {known.shape[1]} columns: name each"
+        )
+    sets = read_sets(unlabelled, known.shape[1], probabilities)
+    seen = {
+        name: Observation(name or "labelled", "model", values) for name, values in {"": known, **sets}.items()
+    }
+    if second is not None:
+        seen = _with_second(seen, second, probabilities)
+    if features is not None:
+        seen = dict(zip(seen, with_features(_read_features(seen, features)), strict=True))
+    return estimate_seen(seen.pop(""), truth, seen, None, margin, level, window, classes)
+
+
+def estimate_seen(
+    source: Observation,
+    labels: IntArray,
+    seen: Mapping[str, Observation],
+    learnt: Learnt | None,
+    margin: float,
+    level: float,
+    window: int | None,
+    classes: Sequence[str] = (),
+) -> Estimation:
+    """Estimate the accuracy on observed sets; `estimate` explains the arguments in full.
+
+    Args:
+        source: Observation of the n labelled images.
+        labels: Their labels, (n,).
+        seen: Observations of the sets, by name.
+        learnt: One more method, fitted to meta-train sets, whose estimate counts as the others' do.
+        margin: Fall in accuracy above which a set counts as fallen, a fraction.
+        level: Level of the intervals.
+        window: Number of images in each part that the sets are cut into; None for whole sets.
+        classes: Names of the classes; by default their numbers.
+    """
+    check_rules(margin, level, window)
+    if window is not None:
+        seen = {
+            f"{name} {rows[0]}": _part(whole, rows, f"{name} {rows[0]}")
+            for name, whole in seen.items()
+            for rows in windows(len(whole), window)
+        }
+    for name, each in {"the labelled set": source, **seen}.items():
+        if len(each) > MANY:
+            tell_once(
+                f"{name} has {len(each):,} rows, and the time grows faster than their number: draw "
+                "30,000 at random, or cut a set by --window"
+            )
+    fitted = Fitted.of(source, labels, learnt=learnt, classes=classes)
+    return Estimation(
+        fitted.accuracy,
+        len(labels),
+        level,
+        margin,
+        tuple(fitted.estimate(each, margin, level) for each in seen.values()),
+        tuple(_halves(source, labels, margin, level)),
+        fitted.classes,
+        fitted.centres,
+        fitted.compared,
+        max(1 / source.logits.shape[1], float(np.bincount(labels).max() / len(labels))),
+    )
+
+
+def _halves(
+    seen: Observation, labels: IntArray, margin: float, level: float
+) -> list[tuple[SetEstimate, float]]:
+    """Returns the estimate of each half of the labelled images from the other half, and its true accuracy."""
+    order = np.random.default_rng(0).permutation(len(labels))
+    parts = np.sort(order[::2]), np.sort(order[1::2])
+    halves = []
+    for number, (tested, known) in enumerate((parts, parts[::-1]), start=1):
+        half = _part(seen, tested, f"half {number}")
+        fitted = Fitted.of(_part(seen, known, "labelled"), labels[known], CENTRES)
+        found = fitted.estimate(half, margin, level)
+        halves.append((found, float((half.predicted == labels[tested]).mean())))
+    return halves
+
+
+def _part(seen: Observation, rows: IntArray, name: str) -> Observation:
+    """Returns the images at `rows` as a set of their own, with their own moments."""
+    part = seen.take(rows)
+    moments = None if part.features is None else Moments.of(part.features)
+    return replace(part, set_name=name, moments=moments)
+
+
+def _with_second(
+    seen: Mapping[str, Observation], second: tuple[Array, Sets], probabilities: bool
+) -> dict[str, Observation]:
+    """Returns the observations with the second model's logits of the same images added as a view."""
+    whose = "the second model's logits"
+    given = each_beside(second, [name for name in seen if name], whose)
+    found = {}
+    for name, each in seen.items():
+        of = name or "the labelled images"
+        others = read_logits(given[name], f"{whose} of {of}", probabilities)
+        if others.shape != each.logits.shape:
+            raise UnusableInput(
+                f"{whose} of {of} must be {each.logits.shape}, as the first's are, got {others.shape}"
+            )
+        found[name] = replace(each, views={f"{PEER}second": others})
+    return found
+
+
+def _read_features(seen: Mapping[str, Observation], given: tuple[Array, Sets]) -> list[Observation]:
+    """Returns the observations with the given features added, (n, d) each."""
+    beside = each_beside(given, [name for name in seen if name], "features")
+    found: list[Observation] = []
+    for name, each in seen.items():
+        features = read_features(beside[name], name or "the labelled images", len(each))
+        known = found[0].features if found else features
+        if known is not None and features.shape[1] != known.shape[1]:
+            raise UnusableInput(
+                f"the features of {name} have {features.shape[1]} numbers, those of the labelled images "
+                f"{known.shape[1]}: give one layer's"
+            )
+        found.append(replace(each, features=features))
+    return found
+
+
+def with_features(seen: Sequence[Observation]) -> list[Observation]:
+    """Returns the observations with features on a common scale and moments; the labelled one is first."""
+    features = comparable([each.features for each in seen if each.features is not None])
+    pairs = zip(seen, features, strict=True)
+    return [replace(each, features=values, moments=Moments.of(values)) for each, values in pairs]
