@@ -97,7 +97,7 @@ def test_a_seed_that_can_be_guessed_and_a_damaged_record(contest):
     (found,) = leaks(contest)
     assert found.startswith("error: the test seed is below 2^32")
     record.write_text("{")
-    with pytest.raises(UnusableInput, match=r"build\.json is damaged"):
+    with pytest.raises(UnusableInput, match=r"build\.json"):
         audit(contest)
 
 
