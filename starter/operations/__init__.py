@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 from starter.operations.corruptions import CORRUPTIONS
 from starter.operations.default import TRANSFORMS
-from starter.operations.group_a import GROUP_A
-from starter.operations.group_b import GROUP_B
+from starter.operations.groups import GROUP_A, GROUP_B
 from starter.operations.natural import NATURAL
 from starter.operations.operation import Operation
 from submission.errors import UnusableInput

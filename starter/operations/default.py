@@ -4,6 +4,8 @@ Paper: Are Labels Always Necessary for Classifier Accuracy Evaluation?, CVPR 202
 those of the authors' code, or imgaug's defaults where that code gives none.
 """
 
+from functools import partial
+
 import numpy as np
 import torch
 from numpy.random import Generator
@@ -18,45 +20,44 @@ from starter.operations.kernels import (
     stretch_between_ranks,
     warp_affine,
 )
-from starter.operations.operation import Magnitudes, Operation, Params, compiled
+from starter.operations.operation import Draw, Magnitudes, Operation, compiled, operation, uniform
+
+#: `identity` and Deng & Zheng's seven operations, by name.
+TRANSFORMS: dict[str, Operation] = {}
+_default = partial(operation, TRANSFORMS)
 
 
-def _identity(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_default()
+def _identity(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     return images
 
 
-def _draw_autocontrast(rng: Generator, n: int, params: Params) -> Magnitudes:
-    return {"cutoff": rng.integers(0, 20, n, endpoint=True)}
-
-
-def _autocontrast(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_default(lambda rng, n: {"cutoff": rng.integers(0, 20, n, endpoint=True)}, neutral={"cutoff": 0})
+def _autocontrast(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Stretch each channel to 0..255 without `cutoff` per cent of its pixels at either end, as Pillow does.
 
     Pillow's function is `ImageOps.autocontrast`.
     """
     h, w = images.shape[2:]
-    return compiled(stretch_between_ranks, images, h * w * magnitudes["cutoff"] // 100)
+    return compiled(stretch_between_ranks, images, h * w * drawn["cutoff"] // 100)
 
 
-def draw_per_channel(rng: Generator, n: int, low: float, high: float, share: float) -> NDArray[np.float32]:
-    """Returns factors (n, 3) in [low, high): one per channel with probability `share`, else one per image."""
-    factors = rng.uniform(low, high, (n, 3)).astype(np.float32)
-    together = rng.random(n) >= share
-    factors[together] = factors[together, :1]
-    return factors
+def per_channel(low: float, high: float, share: float) -> Draw:
+    """Returns a draw of factors (n, 3) in [low, high), for a `share` of the images one per channel."""
+
+    def draw(rng: Generator, n: int) -> Magnitudes:
+        factors = rng.uniform(low, high, (n, 3)).astype(np.float32)
+        together = rng.random(n) >= share
+        factors[together] = factors[together, :1]
+        return {"factor": factors}
+
+    return draw
 
 
-def _draw_brightness(rng: Generator, n: int, params: Params) -> Magnitudes:
-    return {"factor": draw_per_channel(rng, n, 0.1, 1.9, share=0.2)}
-
-
-def _brightness(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_default(per_channel(0.1, 1.9, share=0.2), neutral={"factor": 1})
+def _brightness(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Multiply pixel values by `factor` (b, 3) and round; imgaug cuts fractions off."""
-    return compiled(scale_about, images, magnitudes["factor"], 0.0)
-
-
-def _draw_color(rng: Generator, n: int, params: Params) -> Magnitudes:
-    return {"factor": rng.uniform(0, 3, n).astype(np.float32)}
+    return compiled(scale_about, images, drawn["factor"], 0.0)
 
 
 def luma(values: Tensor) -> Tensor:
@@ -77,30 +78,27 @@ def blend(base: Tensor, values: Tensor, factor: Tensor) -> Tensor:
     return values.sub_(base).mul_(factor).add_(base)
 
 
-def _color(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_default(lambda rng, n: {"factor": rng.uniform(0, 3, n).astype(np.float32)}, neutral={"factor": 1})
+def _color(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Blend with the grey image, as Pillow's `ImageEnhance.Color`."""
-    return compiled(blend_with_grey, images, magnitudes["factor"], 0.0)
+    return compiled(blend_with_grey, images, drawn["factor"], 0.0)
 
 
-def _draw_solarize(rng: Generator, n: int, params: Params) -> Magnitudes:
-    return {"threshold": rng.integers(32, 128, n, endpoint=True), "applied": rng.random(n) < 0.5}
-
-
-def _solarize(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_default(
+    lambda rng, n: {"threshold": rng.integers(32, 128, n, endpoint=True), "applied": rng.random(n) < 0.5}
+)
+def _solarize(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Invert the values from `threshold` on, in the images with `applied` true."""
-    return compiled(invert_from, images, magnitudes["threshold"], magnitudes["applied"])
+    return compiled(invert_from, images, drawn["threshold"], drawn["applied"])
 
 
-def _draw_contrast(rng: Generator, n: int, params: Params) -> Magnitudes:
-    return {"factor": draw_per_channel(rng, n, 0.5, 2.0, share=0.5)}
-
-
-def _contrast(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_default(per_channel(0.5, 2.0, share=0.5), neutral={"factor": 1})
+def _contrast(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Multiply distances from 127 by `factor` (b, 3) and round; imgaug cuts fractions off."""
-    return compiled(scale_about, images, magnitudes["factor"], 127.0)
+    return compiled(scale_about, images, drawn["factor"], 127.0)
 
 
-def _draw_affine(rng: Generator, n: int, params: Params) -> Magnitudes:
+def _draw_affine(rng: Generator, n: int) -> Magnitudes:
     return {
         "applied": rng.random(n) < 0.5,
         "scale": rng.uniform(0.8, 1.2, (n, 2)),
@@ -109,33 +107,30 @@ def _draw_affine(rng: Generator, n: int, params: Params) -> Magnitudes:
     }
 
 
-def inverse_affine(magnitudes: Magnitudes, height: int, width: int) -> NDArray[np.float64]:
+def inverse_affine(drawn: Magnitudes, height: int, width: int) -> NDArray[np.float64]:
     """Returns the maps (b, 2, 3) from a pixel (x, y, 1) of the result to the place (x, y) it is read from.
 
     The image is scaled by `scale` (x, y), turned by `angle` degrees (clockwise on screen), both about its
     centre ((w - 1) / 2, (h - 1) / 2), then moved by `shift` (x, y) times its width and height.
     """
-    radians = np.deg2rad(magnitudes["angle"])
+    radians = np.deg2rad(drawn["angle"])
     cos, sin = np.cos(radians), np.sin(radians)
     inverse = np.empty((len(radians), 2, 3))
-    matrix, scale = inverse[:, :, :2], magnitudes["scale"]
+    matrix, scale = inverse[:, :, :2], drawn["scale"]
     for row, turned in enumerate(((cos, sin), (-sin, cos))):
         for column, values in enumerate(turned):
             np.divide(values, scale[:, row], out=matrix[:, row, column])
     centre = np.array([(width - 1) / 2, (height - 1) / 2])
-    moved = centre + magnitudes["shift"] * np.array([width, height])
+    moved = centre + drawn["shift"] * np.array([width, height])
     inverse[:, :, 2] = centre - np.einsum("bij,bj->bi", matrix, moved)
     return inverse
 
 
-def _affine(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_default(_draw_affine, neutral={"scale": 1, "shift": 0, "angle": 0})
+def _affine(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Move the images with `applied` true, bilinear, with black from outside; see `inverse_affine`."""
-    inverse = inverse_affine(magnitudes, *images.shape[2:]).astype(np.float32)
-    return compiled(warp_affine, images, inverse, magnitudes["applied"])
-
-
-def _draw_sharpen(rng: Generator, n: int, params: Params) -> Magnitudes:
-    return {"alpha": rng.uniform(0.1, 1, n), "lightness": rng.uniform(0.8, 1.2, n)}
+    inverse = inverse_affine(drawn, *images.shape[2:]).astype(np.float32)
+    return compiled(warp_affine, images, inverse, drawn["applied"])
 
 
 def sum_of_three(values: Tensor, dim: int) -> Tensor:
@@ -156,24 +151,9 @@ def sum_of_three(values: Tensor, dim: int) -> Tensor:
     return total
 
 
-def _sharpen(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_default(uniform(alpha=(0.1, 1), lightness=(0.8, 1.2)), neutral={"alpha": 0})
+def _sharpen(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Filter with (1 - alpha) I + alpha [[-1, -1, -1], [-1, 8 + lightness, -1], [-1, -1, -1]], rounded."""
-    alpha, lightness = magnitudes["alpha"], magnitudes["lightness"]
+    alpha, lightness = drawn["alpha"], drawn["lightness"]
     centre = 1 - alpha + alpha * (9 + lightness)
     return compiled(less_square, images, centre.astype(np.float32), alpha.astype(np.float32))
-
-
-#: `identity` and Deng & Zheng's seven operations, by name.
-TRANSFORMS: dict[str, Operation] = {
-    operation.name: operation
-    for operation in (
-        Operation("identity", _identity),
-        Operation("autocontrast", _autocontrast, _draw_autocontrast, neutral={"cutoff": 0}),
-        Operation("brightness", _brightness, _draw_brightness, neutral={"factor": 1}),
-        Operation("color", _color, _draw_color, neutral={"factor": 1}),
-        Operation("solarize", _solarize, _draw_solarize),
-        Operation("contrast", _contrast, _draw_contrast, neutral={"factor": 1}),
-        Operation("affine", _affine, _draw_affine, neutral={"scale": 1, "shift": 0, "angle": 0}),
-        Operation("sharpen", _sharpen, _draw_sharpen, neutral={"alpha": 0}),
-    )
-}

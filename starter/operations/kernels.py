@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from submission.arrays import FloatArray, IntArray, Pixels
 
+kernel = njit(cache=True, nogil=True)
+
 ROW_PIXELS = 512
 """Pixels that `warp_affine` reads at a time."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def to_planes(base: Pixels, rows: IntArray, out: Pixels) -> None:
     """Copy the images number `rows` (b,) of `base`, uint8 (n, h, w, 3), to `out` with channels first."""
     for i, row in enumerate(rows):
@@ -28,7 +30,7 @@ def to_planes(base: Pixels, rows: IntArray, out: Pixels) -> None:
             planes[2 * n + j] = pixels[3 * j + 2]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scale_about(images: Pixels, factor: FloatArray, centre: float, out: Pixels) -> None:
     """Multiply distances from `centre` by factor (b, 3) and round."""
     about, above = np.float32(centre), np.float32(centre + 0.5)
@@ -37,7 +39,7 @@ def scale_about(images: Pixels, factor: FloatArray, centre: float, out: Pixels) 
             _stretch(images[i, c].reshape(-1), about, factor[i, c], above, out[i, c].reshape(-1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _stretch(values: Pixels, low: float, factor: float, offset: float, out: Pixels) -> None:
     for j in range(values.size):
         out[j] = np.uint8(
@@ -45,7 +47,7 @@ def _stretch(values: Pixels, low: float, factor: float, offset: float, out: Pixe
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def stretch_between_ranks(images: Pixels, cut: IntArray, out: Pixels) -> None:
     """Stretch each channel's values to 0..255 after dropping `cut` (b,) pixels at either end."""
     counts = np.empty((4, 256), np.int32)
@@ -64,7 +66,7 @@ def stretch_between_ranks(images: Pixels, cut: IntArray, out: Pixels) -> None:
             _stretch(values, np.float32(low), factor, np.float32(1e-3), out[i, c].reshape(-1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(values: Pixels, counts: NDArray[np.int32]) -> None:
     """Count each value, in four histograms that are added up: equal neighbours do not wait for each other."""
     counts[:] = 0
@@ -80,7 +82,7 @@ def _count(values: Pixels, counts: NDArray[np.int32]) -> None:
         counts[0, value] += counts[1, value] + counts[2, value] + counts[3, value]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
     """Returns the lowest value such that more than `pixels` values are at most that value."""
     total = 0
@@ -91,7 +93,7 @@ def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
     return 255
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def blend_with_grey(images: Pixels, factor: FloatArray, above: float, out: Pixels) -> None:
     """Blend with Pillow's 16-bit grey: `factor` (b,) 0 gives grey, 1 the image.
 
@@ -109,7 +111,7 @@ def blend_with_grey(images: Pixels, factor: FloatArray, above: float, out: Pixel
                 result[c, j] = np.uint8(min(max(value, np.float32(0)), np.float32(255)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def turn_hue(images: Pixels, factor: FloatArray, out: Pixels) -> None:
     """Multiply H of HSV, in sixths of a turn, by `factor` (b,) in 0..1.5 and drop whole turns; rounded."""
     one, two, four, six = np.float32(1), np.float32(2), np.float32(4), np.float32(6)
@@ -130,7 +132,7 @@ def turn_hue(images: Pixels, factor: FloatArray, out: Pixels) -> None:
                 result[c, j] = np.uint8(top - share * spread + np.float32(0.5))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def stretch_saturation(images: Pixels, factor: float, offset: FloatArray, above: float, out: Pixels) -> None:
     """Change S of HSV, in 0..1, to factor * S + `offset` (b,): distances from the largest colour grow with S.
 
@@ -150,7 +152,7 @@ def stretch_saturation(images: Pixels, factor: float, offset: FloatArray, above:
             result[2, j] = np.uint8(top - (top - blue + grey) * wanted + more)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def invert_from(images: Pixels, threshold: IntArray, applied: NDArray[np.bool_], out: Pixels) -> None:
     """Invert values from `threshold` (b,) on, in images with `applied` (b,) true."""
     for i in range(len(images)):
@@ -160,7 +162,7 @@ def invert_from(images: Pixels, threshold: IntArray, applied: NDArray[np.bool_],
             result[j] = ~values[j] if applied[i] and values[j] >= least else values[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_], out: Pixels) -> None:
     """Read each pixel (x, y, 1) at `inverse` (b, 2, 3) times it, bilinear and rounded; black from outside.
 
@@ -206,7 +208,7 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_],
                 _between(corners, np.int32(8 * c), far_x, far_y, done)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pack(image: Pixels, out: NDArray[np.int32]) -> None:
     """Pack an image (3, h, w) into the middle of (h + 2, w + 2) integers, stored as one row."""
     _, h, w = image.shape
@@ -217,13 +219,13 @@ def _pack(image: Pixels, out: NDArray[np.int32]) -> None:
             framed[y + 1, x + 1] = np.int32(low | np.int32(image[1, y, x]) << np.int32(8)) | np.int32(high)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _within(place: float, n: int) -> float:
     """Returns a place clipped to -1..n, plus 1: an index into the framed image."""
     return min(max(place, np.float32(-1)), np.float32(n)) + np.float32(1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _between(
     corners: NDArray[np.int32], shift: int, far_x: FloatArray, far_y: FloatArray, out: Pixels
 ) -> None:
@@ -237,7 +239,7 @@ def _between(
         out[x] = np.uint8(np.int32(upper + far_y[x] * (lower - upper) + np.float32(0.5)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixels) -> None:
     """Write `centre` (b,) times a value minus `share` (b,) times the sum of its 3 x 3 neighbourhood, rounded.
 
@@ -264,7 +266,7 @@ def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixe
                     out[i, c, y, x] = rows[y, x]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_slopes(images: Pixels, diagonal: FloatArray, straight: FloatArray, out: Pixels) -> None:
     """Add `diagonal` (b,) times the rise from top left to bottom right, `straight` (b,) times right and down.
 
@@ -290,7 +292,7 @@ def add_slopes(images: Pixels, diagonal: FloatArray, straight: FloatArray, out: 
                     out[i, c, y, x] = rows[y, x]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut(values: FloatArray, above: float, out: Pixels) -> None:
     """Write values + `above`, clipped to 0..255, with fractions cut off; both of one size and contiguous."""
     given, result, more = values.reshape(-1), out.reshape(-1), np.float32(above)
@@ -298,7 +300,7 @@ def cut(values: FloatArray, above: float, out: Pixels) -> None:
         result[j] = np.uint8(np.int32(min(max(given[j] + more, np.float32(0)), np.float32(255))))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def blur(values: FloatArray, weights: FloatArray, rows: IntArray, columns: IntArray, out: FloatArray) -> None:
     """Blur planes (b, c, h, w) by `weights` (b, taps), down, then across, tap after tap in float32.
 
@@ -338,7 +340,7 @@ def blur(values: FloatArray, weights: FloatArray, rows: IntArray, columns: IntAr
                     out[i, c, y, x] = across[y, x]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_times(values: FloatArray, weight: float, first: bool, total: FloatArray) -> None:
     """Add as many values, times the weight, to the total, or set it to them where they are the `first`."""
     if first:
@@ -349,7 +351,7 @@ def _add_times(values: FloatArray, weight: float, first: bool, total: FloatArray
             total[j] += values[j] * weight
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _frame(plane: Pixels, out: FloatArray) -> None:
     """Copy a plane (h, w) to the middle of (h + 2, w + 2), as one row; borders mirrored without the edge."""
     h, w = plane.shape
@@ -366,7 +368,7 @@ def _frame(plane: Pixels, out: FloatArray) -> None:
 # one in millions rounds otherwise, and all that follow differ.
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_noise(images: Pixels, drawn: FloatArray, scale: FloatArray, in_proportion: bool, out: Pixels) -> None:
     """Add `scale` (b,) times the noise, of the images' shape; `in_proportion`, times the value as well."""
     for i in range(len(images)):
@@ -377,7 +379,7 @@ def add_noise(images: Pixels, drawn: FloatArray, scale: FloatArray, in_proportio
             result[j] = np.uint8(np.int32(min(max(added + value, np.float32(0)), np.float32(255))))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_grain(
     images: Pixels, drawn: FloatArray, scale: FloatArray, coloured: NDArray[np.bool_], out: Pixels
 ) -> None:

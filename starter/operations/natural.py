@@ -6,6 +6,8 @@ scale and quality at which they were kept), then varies images about them. Opera
 draw magnitudes for each image alone, about no change.
 """
 
+from functools import partial
+
 import cv2
 import numpy as np
 import torch
@@ -13,13 +15,17 @@ from numpy.random import Generator
 from torch import Tensor
 
 from starter.operations.filters import jpeg, read_at
-from starter.operations.operation import Magnitudes, Operation, Params, by_tiles, per_image
+from starter.operations.operation import Magnitudes, Operation, by_tiles, operation, per_image
 
 FILTERS = (cv2.INTER_NEAREST, cv2.INTER_LINEAR, cv2.INTER_CUBIC, cv2.INTER_AREA, cv2.INTER_LANCZOS4)
 """Interpolation methods of OpenCV with which photographs are resized."""
 
+#: Operations that imitate natural shift in pixels, by name.
+NATURAL: dict[str, Operation] = {}
+_natural = partial(operation, NATURAL)
 
-def _draw_reframe(rng: Generator, n: int, params: Params) -> Magnitudes:
+
+def _draw_reframe(rng: Generator, n: int) -> Magnitudes:
     """Draw a set's object size, 0.65 to 1.5 times as large, and images up to a third larger or smaller."""
     size = np.exp(rng.uniform(np.log(0.65), np.log(1.5)))
     stretch = np.exp(rng.normal(0, 0.08, n))
@@ -30,13 +36,14 @@ def _draw_reframe(rng: Generator, n: int, params: Params) -> Magnitudes:
     }
 
 
-def _reframe(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_natural(_draw_reframe, neutral={"scale": 1, "shift": 0})
+def _reframe(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Crop and resize: scale by `scale` (x, y) about the centre, move by `shift` times the size; bicubic.
 
     The image is reflected outside.
     """
     h, w = images.shape[2:]
-    scale, shift = (torch.from_numpy(magnitudes[name]).float() for name in ("scale", "shift"))
+    scale, shift = (torch.from_numpy(drawn[name]).float() for name in ("scale", "shift"))
 
     def step(values: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
         places = []
@@ -50,7 +57,7 @@ def _reframe(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gene
     return by_tiles(step, images, scale, shift)
 
 
-def _draw_recolour(rng: Generator, n: int, params: Params) -> Magnitudes:
+def _draw_recolour(rng: Generator, n: int) -> Magnitudes:
     """Draw a set's mean (70 to 190 of 255), deviation (35 to 80) and colour cast; images vary about them."""
     light, contrast, cast = rng.uniform(70, 190), rng.uniform(35, 80), rng.normal(0, 8, 3)
     return {
@@ -60,13 +67,14 @@ def _draw_recolour(rng: Generator, n: int, params: Params) -> Magnitudes:
     }
 
 
-def _recolour(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_natural(_draw_recolour, neutral={"share": 0})
+def _recolour(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Move channels' mean and deviation towards `mean` and `deviation` (b, 3) by `share` (b,), in [0, 1].
 
     After Reinhard et al., Color Transfer between Images, 2001. A channel of one value keeps its deviation
     of 0.
     """
-    mean, deviation, share = (per_image(magnitudes[name]) for name in ("mean", "deviation", "share"))
+    mean, deviation, share = (per_image(drawn[name]) for name in ("mean", "deviation", "share"))
 
     def step(values: Tensor, mean: Tensor, deviation: Tensor, share: Tensor) -> Tensor:
         pixels = values.double()
@@ -77,7 +85,7 @@ def _recolour(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Gen
     return by_tiles(step, images, mean, deviation, share)
 
 
-def _draw_reencode(rng: Generator, n: int, params: Params) -> Magnitudes:
+def _draw_reencode(rng: Generator, n: int) -> Magnitudes:
     """Draw a set's scale (0.6 to 3), filter for each way and compression; quality varies by image."""
     scale = np.exp(rng.uniform(np.log(0.6), np.log(3)))
     there, back = rng.integers(len(FILTERS), size=2)
@@ -90,15 +98,16 @@ def _draw_reencode(rng: Generator, n: int, params: Params) -> Magnitudes:
     }
 
 
-def _reencode(images: Tensor, magnitudes: Magnitudes, params: Params, noise: Generator) -> Tensor:
+@_natural(_draw_reencode, neutral={"scale": 1, "compression": 0}, variant_of="jpeg_compression")
+def _reencode(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Resize by `scale` with filter `there`, compress as JPEG of quality 100 - `compression`, resize `back`.
 
     Only the quality varies within a set.
     """
     h, w = images.shape[2:]
-    scale, there, back = (magnitudes[name][0] for name in ("scale", "there", "back"))
+    scale, there, back = (drawn[name][0] for name in ("scale", "there", "back"))
     kept = _resized(images, max(round(h * scale), 1), max(round(w * scale), 1), FILTERS[there])
-    qualities = np.rint(100 - magnitudes["compression"]).astype(np.int64)
+    qualities = np.rint(100 - drawn["compression"]).astype(np.int64)
     return _resized(jpeg(kept, qualities.tolist()), h, w, FILTERS[back]).contiguous()
 
 
@@ -107,20 +116,3 @@ def _resized(images: Tensor, height: int, width: int, method: int) -> Tensor:
     pixels = images.permute(0, 2, 3, 1).contiguous().numpy()
     found = [cv2.resize(image, (width, height), interpolation=method) for image in pixels]
     return torch.from_numpy(np.stack(found)).permute(0, 3, 1, 2)
-
-
-#: Operations that imitate natural shift in pixels, by name.
-NATURAL: dict[str, Operation] = {
-    operation.name: operation
-    for operation in (
-        Operation("reframe", _reframe, _draw_reframe, neutral={"scale": 1, "shift": 0}),
-        Operation("recolour", _recolour, _draw_recolour, neutral={"share": 0}),
-        Operation(
-            "reencode",
-            _reencode,
-            _draw_reencode,
-            neutral={"scale": 1, "compression": 0},
-            variant_of="jpeg_compression",
-        ),
-    )
-}

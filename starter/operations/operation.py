@@ -14,9 +14,12 @@ from torch import Tensor
 
 from starter.operations.kernels import cut
 
-#: Magnitudes of operations by name; arrays whose first axis is the image.
-Magnitudes = Mapping[str, NDArray[Any]]
+#: Magnitudes of operations by name, arrays whose first axis is the image.
+Magnitudes = Mapping[str, Any]
 Params = Mapping[str, Any]
+
+Apply = Callable[[Tensor, Magnitudes, Generator], Tensor]
+Draw = Callable[[Generator, int], Magnitudes]
 
 
 @dataclass(frozen=True)
@@ -37,23 +40,21 @@ class Parameter:
         span = f"from {self.low} to {self.high}" if math.isfinite(self.high) else f"of at least {self.low}"
         return f"must be {noun} {span}, got {value!r}"
 
-    def draw(self, rng: Generator, strength: float = 1.0) -> int | float:
-        """Draw uniformly from `low` to `low` + `strength` * (`high` - `low`), which must be finite."""
+    def draw(self, rng: Generator, strength: float = 1.0) -> int:
+        """Draw an integer uniformly from `low` to `low` + `strength` * (`high` - `low`), which is finite."""
         high = self.low + strength * (self.high - self.low)
-        if self.kind is int:
-            return int(rng.integers(int(self.low), int(high), endpoint=True))
-        return float(rng.uniform(self.low, high))
+        return int(rng.integers(int(self.low), int(high), endpoint=True))
 
-
-#: Number of images that `by_tiles` takes at a time; results do not depend on it.
-TILE = 50
 
 STRENGTH = {"strength": Parameter(float, 0, 1)}
 
 
-def no_magnitudes(rng: Generator, n: int, params: Params) -> Magnitudes:
-    """Returns no magnitudes: for an operation without any, or with random pixel noise alone."""
-    return {}
+def uniform(**ranges: tuple[float, float]) -> Draw:
+    """Returns a function that draws each of these magnitudes uniformly from its range, in this order."""
+    return lambda rng, n: {name: rng.uniform(*span, n) for name, span in ranges.items()}
+
+
+NO_MAGNITUDES = uniform()
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,10 @@ class Operation:
 
     Attributes:
         name: Name of the operation in recipes.
-        apply: Function (images uint8 (b, 3, h, w), magnitudes of these b images, params, noise) -> images of
-            the same shape and dtype. `noise` is the generator of pixel noise for these images. The input is
-            not changed.
-        draw: Function (rng, n, params) -> the magnitudes of n images, arrays whose first axis has length n.
+        apply: Function (images uint8 (b, 3, h, w), magnitudes of these b images and params, noise) -> images
+            of the same shape and dtype. `noise` is the generator of pixel noise for these images. The input
+            is not changed.
+        draw: Function (rng, n) -> the magnitudes of n images, arrays whose first axis has length n.
         parameters: Params by name, all of which a recipe has to give.
         neutral: Magnitudes by name that leave an image (nearly) unchanged. Operations that give some have the
             optional param `strength` in [0, 1], by default 1: magnitudes are neutral + strength * (drawn -
@@ -74,8 +75,8 @@ class Operation:
     """
 
     name: str
-    apply: Callable[[Tensor, Magnitudes, Params, Generator], Tensor]
-    draw: Callable[[Generator, int, Params], Magnitudes] = no_magnitudes
+    apply: Apply
+    draw: Draw = NO_MAGNITUDES
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     neutral: Mapping[str, float] = field(default_factory=dict)
     variant_of: str = ""
@@ -97,7 +98,7 @@ class Operation:
 
     def magnitudes(self, rng: Generator, n: int, params: Params) -> Magnitudes:
         """Returns the magnitudes that `draw` draws for n images, at the strength given in `params`."""
-        drawn = self.draw(rng, n, params)
+        drawn = self.draw(rng, n)
         if "strength" not in params:
             return drawn
         weaker = {
@@ -107,12 +108,29 @@ class Operation:
         return {**drawn, **weaker}
 
 
+def operation(
+    table: dict[str, Operation], draw: Draw = NO_MAGNITUDES, **fields: Any
+) -> Callable[[Apply], Apply]:
+    """Returns a decorator that enters a function in a table, as the `Operation` of its name."""
+
+    def enter(apply: Apply) -> Apply:
+        name = apply.__name__.removeprefix("_")
+        table[name] = Operation(name, apply, draw, **fields)
+        return apply
+
+    return enter
+
+
 def compiled(kernel: Callable[..., None], images: Tensor, *others: Any) -> Tensor:
     """Returns the output of a kernel of `operations.kernels` on images (b, 3, h, w) and arrays (b, ...)."""
     images = images.contiguous()
     result = torch.empty_like(images)
     kernel(images.numpy(), *others, result.numpy())
     return result
+
+
+#: Number of images that `by_tiles` takes at a time; results do not depend on it.
+TILE = 50
 
 
 def by_tiles(step: Callable[..., Tensor], images: Tensor, *others: Tensor) -> Tensor:

@@ -233,7 +233,7 @@ class Recipe:
                 to_planes(pixels, indices[rows], images.numpy())
                 for (operation, params, _), magnitudes, rng in zip(steps, drawn, noise, strict=True):
                     now = {name: values[rows] for name, values in magnitudes.items()}
-                    images = operation.apply(images, now, params, rng)
+                    images = operation.apply(images, {**params, **now}, rng)
                 blocks.append(images)
             yield torch.cat(blocks)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from starter.images.imageset import ImageSet
-from starter.operations.textures import ice, plasma
+from starter.operations.filters import ice, plasma
 from starter.sources.glyphs.backdrops import SIDE, draw_backdrops
 from starter.sources.glyphs.digits import Look, draw_glyphs
 from starter.sources.glyphs.typefaces import script

@@ -10,7 +10,7 @@ from PIL import Image
 from scipy import ndimage
 from tape import photographs, planar
 
-from starter.operations.filters import gaussian, gaussian_each, jpeg, read_at, weighted_sum
+from starter.operations.filters import gaussian, gaussian_each, jpeg, read_at
 
 
 def noise(*shape: int) -> torch.Tensor:
@@ -62,10 +62,3 @@ def test_jpeg_is_pillows_at_each_images_quality() -> None:
         buffer = BytesIO()
         Image.fromarray(image).save(buffer, "JPEG", quality=quality)
         assert np.abs(mine - np.asarray(Image.open(buffer)).astype(int)).max() <= 1
-
-
-def test_weights_may_be_numbers_or_one_an_image() -> None:
-    values = noise(2, 3, 4, 4)
-    each = torch.tensor([2.0, 3.0]).view(2, 1, 1, 1)
-    total = weighted_sum([(each, values), (0.5, values)])
-    np.testing.assert_allclose(total[1], 3.5 * values[1], rtol=1e-6)

@@ -1,24 +1,28 @@
 """The compiled kernels against the same in NumPy; what they are for is tested with the operations."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from starter.operations.kernels import (
-    add_grain,
-    add_noise,
     add_slopes,
-    blend_with_grey,
     blur,
     cut,
     less_square,
     scale_about,
-    to_planes,
 )
 
 IMAGES = arrays(np.uint8, st.tuples(st.integers(1, 3), st.just(3), st.integers(1, 9), st.integers(1, 9)))
+
+
+def mirrored(images):
+    """One pixel more on each side, float32, reflected without the edge."""
+    padded = images.astype(np.float32)
+    for axis in (2, 3):
+        mode = "reflect" if images.shape[axis] > 1 else "edge"
+        padded = np.pad(padded, [(0, 0)] * axis + [(1, 1)] + [(0, 0)] * (3 - axis), mode)
+    return padded
 
 
 @given(IMAGES, st.floats(-3, 3, width=32), st.sampled_from([0.0, 127.0]))
@@ -34,30 +38,10 @@ def test_scaling_rounds_once_per_step(images, factor, centre):
 def test_the_sum_of_nine_reflects_at_borders_of_any_size(images):
     out, n = np.empty_like(images), len(images)
     less_square(images, np.zeros(n, np.float32), np.full(n, -1 / 9, np.float32), out)
-    padded = images.astype(np.float32)
-    for axis in (2, 3):
-        mode = "reflect" if images.shape[axis] > 1 else "edge"
-        padded = np.pad(padded, [(0, 0)] * axis + [(1, 1)] + [(0, 0)] * (3 - axis), mode)
+    padded = mirrored(images)
     h, w = images.shape[2:]
     total = sum(padded[..., y : y + h, x : x + w] for y in range(3) for x in range(3))
     np.testing.assert_array_equal(out, (total * np.float32(1 / 9) + np.float32(0.5)).astype(np.uint8))
-
-
-def test_rows_of_the_base_become_planes():
-    base = np.random.default_rng(0).integers(256, size=(7, 5, 9, 3), dtype=np.uint8)
-    rows = np.array([6, 0, 6])
-    out = np.empty((3, 3, 5, 9), np.uint8)
-    to_planes(base, rows, out)
-    np.testing.assert_array_equal(out, base[rows].transpose(0, 3, 1, 2))
-
-
-@pytest.mark.parametrize(("factor", "expected"), [(0, 76), (1, 255)])
-def test_red_is_blended_with_its_grey(factor, expected):
-    red = np.zeros((1, 3, 2, 2), np.uint8)
-    red[:, 0] = 255
-    out = np.empty_like(red)
-    blend_with_grey(red, np.full(1, factor, np.float32), 0.0, out)
-    assert out[0, 0].tolist() == [[expected] * 2] * 2
 
 
 @given(IMAGES, st.integers(0, 3), st.integers(0, 2), st.sampled_from(["edge", "reflect", "symmetric"]))
@@ -83,10 +67,7 @@ def test_slopes_reflect_at_borders_of_any_size(images, diagonal, straight):
     out, n = np.empty_like(images), len(images)
     add_slopes(images, np.full(n, diagonal, np.float32), np.full(n, straight, np.float32), out)
     h, w = images.shape[2:]
-    padded = images.astype(np.float32)
-    for axis in (2, 3):
-        mode = "reflect" if images.shape[axis] > 1 else "edge"
-        padded = np.pad(padded, [(0, 0)] * axis + [(1, 1)] + [(0, 0)] * (3 - axis), mode)
+    padded = mirrored(images)
     (nw, north, _), (west, _, east), (_, south, se) = (
         [padded[..., y : y + h, x : x + w] for x in range(3)] for y in range(3)
     )
@@ -99,15 +80,3 @@ def test_fractions_are_cut_off_after_the_addend():
     out = np.empty(values.shape, np.uint8)
     cut(values, 0.5, out)
     assert out.tolist() == [[0, 0, 0, 255, 255, 255]]
-
-
-def test_noise_is_added_by_the_value_or_not_and_grain_in_whole_levels():
-    images = np.array([[[[100]], [[200]], [[255]]]] * 2, np.uint8)
-    noise, scale = np.array([[[[0.5]], [[-0.25]], [[1.0]]]] * 2, np.float32), np.array([3, 0], np.float32)
-    out = np.empty_like(images)
-    for in_proportion, expected in ((False, [101, 199, 255]), (True, [250, 50, 255])):
-        add_noise(images, noise, scale, in_proportion, out)
-        assert out.reshape(2, 3).tolist() == [expected, [100, 200, 255]]
-    for coloured, expected in ((True, [102, 199, 255]), (False, [102, 202, 255])):
-        add_grain(images, noise, scale, np.full(2, coloured), out)
-        assert out.reshape(2, 3).tolist() == [expected, [100, 200, 255]]

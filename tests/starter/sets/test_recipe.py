@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starter.images.imageset import ImageSet
@@ -25,14 +25,6 @@ def valid_params(name: str) -> dict[str, float]:
     return {key: parameter.kind(parameter.low) for key, parameter in OPERATIONS[name].parameters.items()}
 
 
-def test_identity_is_the_base() -> None:
-    base = make_base()
-    rendered = Recipe("clean", 0, (("identity", {}),)).render(base)
-    np.testing.assert_array_equal(rendered.images, base.images)
-    np.testing.assert_array_equal(rendered.labels, base.labels)
-    assert rendered.name == "clean"
-
-
 def test_sample_draws_without_replacement_in_random_order_with_its_labels() -> None:
     base, recipe = make_base(), Recipe("some", 3, (("sample", {"n": 700}),))
     indices, rendered = recipe.indices(base), recipe.render(base)
@@ -43,6 +35,9 @@ def test_sample_draws_without_replacement_in_random_order_with_its_labels() -> N
     assert base.labels is not None
     np.testing.assert_array_equal(rendered.labels, base.labels[indices])
     assert set(Recipe("all", 3, (("sample", {"n": 1300}),)).indices(base)) == set(range(1300))
+    clean = Recipe("clean", 0, (("identity", {}),)).render(base)
+    np.testing.assert_array_equal(clean.images, base.images)
+    np.testing.assert_array_equal(clean.labels, base.labels)
 
 
 def test_labels_stay_unknown() -> None:
@@ -99,11 +94,8 @@ def test_joined_groups_take_turns_and_keep_their_own_ways() -> None:
     assert {name for each in even for name, _ in each.pixel_ops} == set(GROUPS["natural-like"])
     assert {len(each.pixel_ops) for each in even} == {0, 1, 2, 3}
     assert recipes[0] == draw_recipes("default", 1, 0, 100)[0]
-    with pytest.raises(UnusableInput, match="unknown group 'wild'; choose from default, "):
-        draw_recipes("wide+wild", 2, 0, 100)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.sets(st.integers(0, 300), min_size=1))
 def test_rows_are_packed_and_unpacked(rows: set[int]) -> None:
     text = Rows.packed(np.array(sorted(rows)))
@@ -137,40 +129,26 @@ def test_natural_like_sets_have_few_classes_sub_populations_and_operations() -> 
     ]
 
 
-def test_a_tiny_concentration_still_draws() -> None:
-    base = make_base(100, 1)
-    recipe = Recipe("r", 1, (("resample_classes", {"n": 100, "concentration": 0.001}),))
-    assert set(recipe.indices(base)) == set(range(100))
-
-
 def test_too_small_a_base_is_named_with_both_numbers() -> None:
-    for name, extra in (("sample", {}), ("resample_classes", {"concentration": 1.0})):
-        with pytest.raises(UnusableInput, match=r"'big' draws 51 .* 'base' has only 50"):
-            Recipe("big", 0, ((name, {"n": 51, **extra}),)).render(make_base(50))
+    with pytest.raises(UnusableInput, match=r"'big' draws 51 .* 'base' has only 50"):
+        Recipe("big", 0, (("sample", {"n": 51}),)).render(make_base(50))
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_a_set_is_the_same_whatever_the_threads_and_each_chunk_its_own(name: str) -> None:
+def test_a_chunk_is_the_same_whatever_the_threads_and_the_other_chunks(name: str) -> None:
     base, recipe = make_base(size=8), Recipe("set", 5, ((name, valid_params(name)), ("contrast", {})))
+    other = ImageSet("other", np.concatenate([255 - base.images[:CHUNK], base.images[CHUNK:]]))
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(1)
         whole = recipe.render(base)
         torch.set_num_threads(3)
-        chunks = list(recipe.chunks(base))
+        chunks, others = list(recipe.chunks(base)), list(recipe.chunks(other))
     finally:
         torch.set_num_threads(threads)
     assert [len(chunk) for chunk in chunks] == [CHUNK, CHUNK, 300]
-    assert all(chunk.dtype == torch.uint8 for chunk in chunks)
     np.testing.assert_array_equal(torch.cat(chunks).permute(0, 2, 3, 1).numpy(), whole.images)
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_the_pixels_of_a_chunk_need_no_other_chunk(name: str) -> None:
-    """The second chunk comes out the same when the images of the first are others."""
-    base, recipe = make_base(800), Recipe("set", 5, ((name, valid_params(name)),))
-    other = ImageSet("other", np.concatenate([255 - base.images[:CHUNK], base.images[CHUNK:]]))
-    assert torch.equal(list(recipe.chunks(base))[1], list(recipe.chunks(other))[1])
+    assert torch.equal(torch.cat(others[1:]), torch.cat(chunks[1:]))
 
 
 def test_seed_operations_and_their_order_matter_and_the_name_does_not() -> None:
@@ -197,10 +175,8 @@ def test_the_same_operation_twice_draws_twice() -> None:
     ("ops", "families"),
     [
         ((), {"identity"}),
-        ((("identity", {}),), {"identity"}),
-        ((("sample", {"n": 5}),), {"identity"}),
+        ((("sample", {"n": 5}), ("identity", {})), {"identity"}),
         ((("resample_classes", {"n": 5, "concentration": 1}),), {"class_prior"}),
-        ((("resample_classes", {"n": 5, "concentration": 1}), ("color", {})), {"color"}),
         ((("sample", {"n": 5}), ("color", {}), ("affine", {}), ("color", {})), {"color", "affine"}),
         ((("haze", {}), ("fog", {"severity": 1}), ("rain", {})), {"fog", "rain"}),
     ],
@@ -217,24 +193,18 @@ def line(ops: str = "[]", name: str = '"a"', seed: str = "1") -> str:
     ("text", "message"),
     [
         ("{", "one line of JSON"),
-        ("[1]", "name, seed and ops"),
         ("[" * 100_000, "not a recipe"),
-        ('{"name": "a", "seed": 1}', "name, seed and ops"),
         (line(seed='1, "x": 2'), "other fields"),
         (line(name='"a/b"'), "'a/b': name must be letters"),
-        (line(name=json.dumps("a" * 101)), "name must be"),
         (line(seed="-1"), "seed must be a non-negative integer"),
-        (line(seed="true"), "seed must be"),
         (line("{}"), "ops must be a list"),
         (line(json.dumps([["blur", {}]] * 101)), "at most 100 operations"),
         (line('["color"]'), "operation 1: it must be a name and its params"),
         (line('[["colour", {}]]'), "unknown operation 'colour'; choose from sample, .*color"),
         (line('[["color", {"x": 1}]]'), r"'x' is not a parameter of it \(strength\)"),
-        (line('[["blur", {"strength": 1}]]'), r"'strength' is not a parameter of it \(none\)"),
         (line('[["rain", {"strength": 2}]]'), "'strength' must be a number from 0 to 1"),
         (line('[["sample", {}]]'), "'n' is missing"),
         (line('[["sample", {"n": 0}]]'), "'n' must be an integer of at least 1"),
-        (line('[["sample", {"n": 2.0}]]'), "'n' must be an integer"),
         (line('[["color", {}], ["sample", {"n": 2}]]'), "operation 2: 'sample'.*first"),
         (line('[["resample_classes", {"n": 2, "concentration": NaN}]]'), "'concentration' must be a number"),
     ],
@@ -244,7 +214,6 @@ def test_a_faulty_line_is_refused_by_what_is_wrong_with_it(text: str, message: s
         Recipe.from_json(text)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     group=st.sampled_from(sorted(GROUPS)),
     seed=st.integers(0, 2**64),
@@ -279,19 +248,17 @@ def test_drawn_recipes_keep_to_what_was_asked() -> None:
     assert {name for recipe in recipes for name in recipe.families} == set(GROUPS["default"])
     assert 50 < sum(recipe.ops[0][0] == "resample_classes" for recipe in recipes) < 100
     assert len({tuple(name for name, _ in recipe.ops[1:]) for recipe in recipes}) > 100
-
-
-def test_more_recipes_begin_with_the_same() -> None:
-    assert draw_recipes("default", 9, 7, 500)[:4] == draw_recipes("default", 4, 7, 500)
-    assert draw_recipes("default", 4, 8, 500) != draw_recipes("default", 4, 7, 500)
+    assert (
+        draw_recipes("default", 4, 7, 500, ops_per_set=(1, 3), prior_share=0.25, prefix="wide") == recipes[:4]
+    )
+    assert any("strength" in p for r in draw_recipes("a", 9, 7, 500, weak_share=1) for _, p in r.ops)
 
 
 @pytest.mark.parametrize(
     ("group", "ops_per_set", "prior_share", "message"),
     [
-        ("defualt", (3, 3), 0.0, "unknown group 'defualt'; choose from default"),
+        ("wide+wild", (3, 3), 0.0, "unknown group 'wild'; choose from default"),
         ("default", (2, 8), 0.0, r"ops_per_set must lie in 0\.\.7"),
-        ("default", (3, 2), 0.0, "ops_per_set"),
         ("default", (3, 3), 1.5, r"prior_share must lie in \[0, 1\], got 1.5"),
     ],
 )
@@ -320,16 +287,6 @@ def test_wide_sets_have_few_operations_of_all_kinds_some_weak_and_some_with_othe
     assert set(severities) == {1, 2, 3, 4, 5}
 
 
-def test_a_groups_policy_gives_way_to_what_is_asked_for() -> None:
-    recipes = draw_recipes("wide", 60, 7, 500, ops_per_set=(2, 2), prior_share=0, weak_share=0)
-    assert {len(recipe.ops) for recipe in recipes} == {3}
-    assert not any("strength" in params for recipe in recipes for _, params in recipe.ops)
-    assert {recipe.ops[0][0] for recipe in recipes} == {"sample"}
-    assert any("strength" in p for r in draw_recipes("a", 9, 7, 500, weak_share=1) for _, p in r.ops)
-    with pytest.raises(UnusableInput, match=r"weak_share must lie in \[0, 1\], got -1"):
-        draw_recipes("a", 9, 7, 500, weak_share=-1)
-
-
 def test_default_recipes_are_those_of_the_first_version() -> None:
     """Competitions out there name their sets by these lines."""
     ops = '[["sample", {"n": 500}], ["affine", {}], ["sharpen", {}], ["brightness", {}]]'
@@ -346,11 +303,6 @@ def test_a_weaker_set_lies_between_the_images_and_the_whole() -> None:
 
     assert change(0) == 0
     assert 0 < change(0.3) < change(0.7) < change(1)
-    whole = Recipe("r", 1, (("brightness", {}), ("soften", {}))).render(base).images
-    weak = (
-        Recipe("r", 1, (("brightness", {"strength": 1}), ("soften", {"strength": 1.0}))).render(base).images
-    )
-    np.testing.assert_array_equal(weak, whole)
 
 
 ONE = '{"name": "one", "seed": 1, "ops": [["rain", {}]]}'

@@ -35,24 +35,15 @@ def stored(tmp_path):
     return FromFile("val_0001", tmp_path / "a.npz", sha256(tmp_path / "a.npz"), len(images))
 
 
-def test_a_recipe_renders_as_it_does_by_itself():
-    rendering = FromRecipe(RECIPE, base())
-    assert (rendering.name, len(rendering)) == ("train_0001", 620)
-    np.testing.assert_array_equal(rendering.render(), RECIPE.render(base()).images)
-    np.testing.assert_array_equal(pixels(rendering), rendering.render())
-
-
-def test_a_whole_set_is_the_set():
-    rendering = FromRecipe.whole(base())
-    assert (rendering.name, len(rendering)) == ("base", 700)
-    np.testing.assert_array_equal(rendering.render(), base().images)
-    np.testing.assert_array_equal(pixels(rendering), base().images)
-
-
-def test_a_whole_set_may_have_any_name():
+def test_a_whole_set_is_the_set_under_any_name():
     named = FromRecipe.whole(replace(base(), name="Tuesday, 8 o'clock"))
-    assert (named.name, named.digest) == ("Tuesday, 8 o'clock", FromRecipe.whole(base()).digest)
+    assert (named.name, len(named), named.digest) == (
+        "Tuesday, 8 o'clock",
+        700,
+        FromRecipe.whole(base()).digest,
+    )
     np.testing.assert_array_equal(named.render(), base().images)
+    np.testing.assert_array_equal(pixels(named), base().images)
 
 
 def test_a_file_renders_as_what_was_written(stored):
@@ -129,13 +120,8 @@ def test_what_renders_an_observation_leads_to_no_label(built):
     for i in range(3):
         assert not holds(train[i].render, sets.base.labels)
         assert not holds(train[i].render, sets.train[i].labels())
-        val[i].images()
         assert not arrays(val[i].render)
-
-
-def test_validation_sets_are_read_without_their_labels(built):
-    sets = PublicSets(built)
-    rendering = sets.stored("val")[0]
-    assert read_npz(rendering.path).labels is not None
-    assert not arrays(rendering)
-    assert rendering._read().labels is None
+    stored = sets.stored("val")[0]
+    assert read_npz(stored.path).labels is not None
+    assert not arrays(stored)
+    assert stored._read().labels is None
