@@ -1,28 +1,19 @@
-"""The SYP oracle: indicators of single images, and the models that read them; `ORACLES` has them by name.
+"""The SYP oracle: indicators of single images, and the models that read them."""
 
-Each name is imported when it is asked for.
-"""
+from baselines.contract.estimator import Estimator
+from oracle.ora_a import OraA
+from oracle.ora_b import OraB
+from oracle.ora_l import OraL
+from oracle.syp import Syp
+from oracle.unseen_best import UnseenBest
 
-from typing import TYPE_CHECKING
+__all__ = ["ORACLES", "OraA", "OraB", "OraL", "Syp", "UnseenBest"]
 
-from submission.lazy import lazily
-
-if TYPE_CHECKING:
-    from oracle.named import ORACLES as ORACLES
-    from oracle.ora_a import OraA as OraA
-    from oracle.ora_b import OraB as OraB
-    from oracle.ora_l import OraL as OraL
-    from oracle.syp import Syp as Syp
-    from oracle.unseen_best import UnseenBest as UnseenBest
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "ORACLES": "oracle.named",
-        "OraA": "oracle.ora_a",
-        "OraB": "oracle.ora_b",
-        "OraL": "oracle.ora_l",
-        "Syp": "oracle.syp",
-        "UnseenBest": "oracle.unseen_best",
-    },
-)
+ORACLES: dict[str, Estimator] = {
+    "ora-a": OraA(),
+    "ora-b": OraB(),
+    "syp": Syp(),
+    "ora-l": OraL(),
+    "unseen-best": UnseenBest(),
+}
+"""Oracles by name. They are prototypes: clone one before you fit it."""

@@ -59,6 +59,16 @@ class Evidence:
         copies, see `_of_turned`. Columns of the referee: see `_of_referee`. Probabilities are given as
         log-odds, log(p / (1 - p)), but for those of turned copies.
         """
+        views = (
+            ("a referee", len(self.referee), observation.referee),
+            ("turned copies of the images", self.turned, observation.rotations),
+        )
+        for what, learnt, seen in views:
+            if learnt and seen is None:
+                raise UnusableInput(
+                    f"unseen-best was fitted with {what}, without which set {observation.set_name!r} was "
+                    "observed: observe it with the same, or fit the method without"
+                )
         p = calibrated(observation, self.own)
         confidence = _log_odds(_of_predicted(p, observation))
         best = np.sort(observation.logits.astype(np.float64), axis=1)[:, -2:]
@@ -83,11 +93,7 @@ class Evidence:
         """
         if not self.turned:
             return [np.zeros(len(observation))] * 4
-        if observation.rotations is None:
-            raise UnusableInput(
-                "unseen-best was fitted with turned copies of the images, without which set "
-                f"{observation.set_name!r} was observed: observe it with `rotations`"
-            )
+        assert observation.rotations is not None
         turned = [replace(observation, logits=logits) for logits in observation.rotations.values()]
         p = np.mean([calibrated(each, self.own) for each in turned], axis=0)
         return _with_means(_of_predicted(p, observation), p.max(axis=1))
@@ -100,7 +106,7 @@ class Evidence:
         under the set's prior and under the source's. Last, without a mean: 1 if the referee, under the
         set's prior, predicts the same class as the classifier, else 0.
         """
-        q = self._by_referee(observation)
+        q = calibrated(_by_referee(observation), self.referee)
         adapted = self._adapted(q)
         found = (
             _log_odds(q.max(axis=1)),
@@ -109,14 +115,6 @@ class Evidence:
         )
         agrees = adapted.argmax(axis=1) == observation.predicted
         return [*_with_means(*found), agrees.astype(np.float64)]
-
-    def _by_referee(self, observation: Observation) -> FloatArray:
-        if observation.referee is None:
-            raise UnusableInput(
-                f"unseen-best was fitted with a referee, without which set {observation.set_name!r} "
-                "was observed: observe it with the same, or fit the method without"
-            )
-        return calibrated(_by_referee(observation), self.referee)
 
     def _adapted(self, p: FloatArray) -> FloatArray:
         """Returns probabilities (n, k) under the class prior that EM estimates from p, (n, k)."""

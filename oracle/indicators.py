@@ -1,11 +1,12 @@
-"""Indicators of single images: SYP's six with their variants, and others.
+"""Indicators of single images, SYP's six with their variants and others; their table, and its scaling.
 
-Paper: Chen, Zhang & Song, "Scoring Your Prediction on Unseen Data", CVPR Workshops 2023.
+Paper: Chen, Zhang & Song, "Scoring Your Prediction on Unseen Data", CVPR Workshops 2023; for the scaling its
+eqs. 17-18 and table 5.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +17,15 @@ from baselines.accuracy.ei import invariance
 from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
 from oracle.variant import is_repvgg
-from starter.observing.observation import IMAGE_STATS, Observation, Source
+from starter.observing.observation import IMAGE_STATS, MetaTrain, Observation, Source
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
-if TYPE_CHECKING:
-    from starter.classifiers import Classifier
-
 SIX = "entropy,atc,fd,variance,image_entropy,laplacian"
 """Names of the paper's indicators (eq. 12)."""
+KINDS = ("set", "global", "none")
+POOLED = "pooled"
+"""Kinds of normalisation to choose from, and that of the released code."""
 NEIGHBOURS = 10
 """k: `knn` is the distance to the k-th nearest training image."""
 SMALLEST = 1e-12
@@ -87,8 +88,7 @@ def laplacian_cast(target: Observation, source: Source) -> FloatArray:
     rows, h columns and w channels: the neighbours of a pixel are the other colours and the pixels above and
     below. The cast drops the decimals and wraps modulo 256, so that -1 becomes 255.
     """
-    if source.classifier is None:
-        raise ValueError("laplacian_cast needs the classifier's normalisation, which the source lacks")
+    assert source.classifier is not None
     mean, std = (np.array(each, np.float32) for each in (source.classifier.mean, source.classifier.std))
     normalised = (target.images().astype(np.float32) / np.float32(255) - mean) / std
     cast = normalised.astype(np.int32).astype(np.uint8).astype(np.float64).transpose(0, 3, 1, 2)
@@ -225,18 +225,16 @@ code. `grey_entropy` is the other reading of eq. 9. `confidence` is in log-odds.
 """
 
 
-def named(indicators: str) -> tuple[str, ...]:
+def indicator_names(indicators: str) -> tuple[str, ...]:
     """Returns the names in a comma-separated list of indicators.
 
-    >>> named("entropy, fd")
+    >>> indicator_names("entropy, fd")
     ('entropy', 'fd')
     """
     names = tuple(name.strip() for name in indicators.split(","))
     for name in names:
         if name not in INDICATORS:
             raise UnusableInput(f"there is no indicator {name!r}; choose from {', '.join(INDICATORS)}")
-        if names.count(name) > 1:
-            raise UnusableInput(f"indicator {name!r} is given twice")
     return names
 
 
@@ -245,17 +243,93 @@ def needs_of(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(need for name in names for need in INDICATORS[name].needs))
 
 
-def network_of(source: Source, names: Iterable[str]) -> "Classifier | None":
-    """Returns the source's classifier if one of the indicators reads it, else None.
-
-    A saved source has no classifier, so it is saved separately.
-    """
-    return source.classifier if any(INDICATORS[name].of_network for name in names) else None
-
-
 def indicator_table(observation: Observation, source: Source, names: tuple[str, ...]) -> NDArray[np.float32]:
     """Returns the raw indicators, float32 (n, p), with a column for each of the p names."""
     table = np.empty((len(observation), len(names)), np.float32)
     for column, name in enumerate(names):
         table[:, column] = INDICATORS[name].measure(observation, source)
     return table
+
+
+@dataclass(frozen=True)
+class Normalisation:
+    """Min-max scaling; values outside the range are clipped to it, and a column without range becomes 0.
+
+    Attributes:
+        kind: "set" scales by the set's own range (as in the paper), "global" by the range of all meta-train
+            images, and "none" does not scale; "pooled" (as in the released code) scales the meta-train sets
+            as "global" and others as "set". An indicator that all images of a set share, such as FD, is
+            always scaled by the range over the meta-train sets, except with "none".
+        shared: True for columns whose value all images of a set share, bool (p,).
+        low, high: Range of each column over the meta-train sets, float32 (p,).
+    """
+
+    kind: str
+    shared: NDArray[np.bool_]
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, kind: str, names: Iterable[str], tables: Iterable[FloatArray]) -> "Normalisation":
+        """Returns the normalisation by the ranges of the meta-train sets' raw tables (n, p).
+
+        Args:
+            kind: Kind of normalisation.
+            names: Names of the p indicators.
+            tables: Tables of the meta-train sets, read one by one.
+        """
+        ends = np.array([(table.min(axis=0), table.max(axis=0)) for table in tables])
+        shared = np.array([INDICATORS[name].of_set for name in names])
+        return cls(kind, shared, ends[:, 0].min(axis=0), ends[:, 1].max(axis=0))
+
+    def apply(self, table: FloatArray, learnt: bool = False) -> FloatArray:
+        """Scale a set's table (n, p) in place, and return it.
+
+        Args:
+            table: Raw indicators (n, p).
+            learnt: True if the set is one of the meta-train sets.
+        """
+        if self.kind == "none":
+            return table
+        low, high = self.low, self.high
+        if self.kind == "set" or (self.kind == POOLED and not learnt):
+            low = np.where(self.shared, low, table.min(axis=0))
+            high = np.where(self.shared, high, table.max(axis=0))
+        span = high - low
+        table -= low
+        table /= np.where(span > 0, span, 1)
+        table[:, span <= 0] = 0
+        return np.clip(table, 0, 1, out=table)
+
+
+@dataclass(frozen=True)
+class ImageTable:
+    """The training data of an oracle.
+
+    Attributes:
+        rows: Normalised indicators of all images, set after set, float32 (n, p).
+        correct: True for images that are classified correctly, bool (n,).
+        accuracy: Accuracy of each of the m sets, float64 (m,).
+        sizes: Number of images of each set, int64 (m,).
+        normalisation: Normalisation of the rows.
+    """
+
+    rows: NDArray[np.float32]
+    correct: NDArray[np.bool_]
+    accuracy: NDArray[np.floating]
+    sizes: NDArray[np.int64]
+    normalisation: Normalisation
+
+    @classmethod
+    def of(cls, meta: MetaTrain, names: tuple[str, ...], kind: str) -> "ImageTable":
+        """Returns the table of the meta-train sets, which are measured one at a time to save memory."""
+        sizes = np.array([len(correct) for correct in meta.correct])
+        ends = np.cumsum([0, *sizes])
+        rows = np.empty((ends[-1], len(names)), np.float32)
+        parts = [rows[start:stop] for start, stop in pairwise(ends)]
+        for part, observation in zip(parts, meta.sets, strict=True):
+            part[:] = indicator_table(observation, meta.source, names)
+        normalisation = Normalisation.of(kind, names, parts)
+        for part in parts:
+            normalisation.apply(part, learnt=True)
+        return cls(rows, np.concatenate(meta.correct), meta.targets, sizes, normalisation)

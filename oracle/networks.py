@@ -81,7 +81,7 @@ class Attention(nn.Module):
                 f"heads must divide the width, {inputs} indicators x expansion {expansion} = {width}, "
                 f"got {heads}"
             )
-        self.embed = Together(inputs, width) if tokens == "one" else Apart(inputs, width)
+        self.embed = nn.Linear(inputs, width) if tokens == "one" else Apart(inputs, width)
         first, second = (Block(width, heads, dropout) for _ in range(2))
         self.blocks = nn.Sequential(first, nn.Dropout(dropout), second)
         self.head = nn.Linear(width, 1)
@@ -92,15 +92,10 @@ class Attention(nn.Module):
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """Returns the probabilities (b,) of rows (b, p)."""
-        return torch.sigmoid(self.head(self.blocks(self.embed(rows)).mean(dim=1))[:, 0])
-
-
-class Together(nn.Linear):
-    """Embedding of all p indicators in one token, by a linear layer with GELU."""
-
-    def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Returns the tokens (b, 1, d) of rows (b, p)."""
-        return nn.functional.gelu(super().forward(rows))[:, None]
+        tokens = self.embed(rows)
+        if tokens.ndim == 2:
+            tokens = nn.functional.gelu(tokens)[:, None]
+        return torch.sigmoid(self.head(self.blocks(tokens).mean(dim=1))[:, 0])
 
 
 class Apart(nn.Module):

@@ -17,8 +17,15 @@ from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import folds, half, root_mean_square, subset
-from oracle.indicators import indicator_table, named, needs_of, network_of
-from oracle.table import KINDS, ImageTable, Normalisation
+from oracle.indicators import (
+    INDICATORS,
+    KINDS,
+    ImageTable,
+    Normalisation,
+    indicator_names,
+    indicator_table,
+    needs_of,
+)
 from starter.observing.observation import MetaTrain, Observation, Source
 from submission.errors import UnusableInput
 
@@ -122,7 +129,7 @@ class Oracle(Estimator, ABC):
 
     def _names(self) -> tuple[str, ...]:
         """Returns the names of the indicators."""
-        return named(self.indicators)
+        return indicator_names(self.indicators)
 
     def _scaling(self) -> str:
         """Returns the kind of normalisation of the indicators."""
@@ -156,9 +163,10 @@ class Oracle(Estimator, ABC):
         }
 
     def _state(self) -> dict[str, Any]:
+        reads_network = any(INDICATORS[name].of_network for name in self._names())
         return {
-            "source": self.source_,
-            "classifier": network_of(self.source_, self._names()),
+            "source": self.source_,  # which is saved without its classifier
+            "classifier": self.source_.classifier if reads_network else None,
             "chosen": self.chosen_,
             "scaling": asdict(self.normalisation_),
             "model": self._model(),

@@ -7,8 +7,8 @@ that share a fit make it once.
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +17,9 @@ from tqdm import tqdm
 
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.guard import guarded, predict_one
-from oracle.ora_a import OraA
-from oracle.ora_b import OraB
-from oracle.oracle import CV, Oracle
-from oracle.syp import Syp
+from oracle.oracle import Oracle
 from starter.competition.cluster import Cluster, Work, subjects
-from starter.observing.observation import MetaTrain, Observation, Seen
+from starter.observing.observation import MetaTrain, Seen
 from starter.tracks.accuracy.observe import ClassifierSubject
 from starter.tracks.sets import PublicSets
 from submission import Competition
@@ -47,10 +44,10 @@ class Run:
     undertrained: str = ""
 
 
+Job = tuple[str, str, Estimator]
+"""A fit to be made: of a classifier, for a row, by a method."""
 Runs = dict[tuple[str, str], list[Run]]
 """The runs of all seeds by (row, subject)."""
-Fitted = dict[str, Estimator]
-"""The fitted methods by the key of their run."""
 
 
 def fit_rows(
@@ -72,19 +69,29 @@ def fit_rows(
         cluster: Cluster that observes and fits instead of this process.
     """
     needs = asked(rows.values(), competition)
-    if cluster:
+    jobs = [
+        (subject, label, each)
+        for subject in competition.subjects
+        for label, method in rows.items()
+        for each in _seeded(method, seeds)
+    ]
+    paths = [_path(competition, subject, method) for subject, _, method in jobs]
+    kept = {number: run for number, path in enumerate(paths) if (run := _read(path)) is not None}
+    left = [number for number in range(len(jobs)) if number not in kept]
+    todo = [jobs[number] for number in left]
+    if cluster and left:
         cluster.observe(competition, needs, ("train", "val"), device, source=True)
-        _fit_there(competition, rows, seeds, needs, device, cluster)
-    sets, runs = PublicSets(competition), Runs()
-    for name in competition.subjects:
-        fitted: Fitted = {}
-        subject = ClassifierSubject.open(sets, name, needs, device)
-        meta, observed = subject.meta_train(progress), subject.observations("val", progress)
-        for label, method in tqdm(rows.items(), f"rows, {name}", disable=None if progress else True):
-            runs[label, name] = [
-                _run(competition, name, label, each, meta, observed, fitted)
-                for each in _seeded(method, seeds)
-            ]
+        found: Iterable[tuple[int, Run]] = cluster.each(
+            competition, needs, device, fitted_there, todo, "ablate"
+        )
+    else:
+        found = _fitted_here(competition, needs, device, progress, todo)
+    for number, run in found:
+        _keep(paths[left[number]], run)
+        kept[left[number]] = run
+    runs = Runs()
+    for number, (subject, label, _) in enumerate(jobs):
+        runs.setdefault((label, subject), []).append(kept[number])
     return runs
 
 
@@ -95,115 +102,57 @@ def _seeded(method: Estimator, seeds: int) -> list[Estimator]:
     return [clone(method).set_params(seed=seed) for seed in range(seeds)]
 
 
-def _run(
-    competition: Competition,
-    subject: str,
-    label: str,
-    method: Estimator,
-    meta: MetaTrain,
-    observed: Sequence[Observation],
-    fitted: Fitted,
-) -> Run:
-    """Returns one fit, read from disk if it was made before; a new fit of an oracle is added to `fitted`."""
-    key = _key(method, subject, competition)
-    found = _read(_path(competition, key), len(observed))
-    if found is None:
-        with guarded(label, f"fit for {subject}", method):
-            model = _fit(method, subject, competition, meta, fitted)
-        if isinstance(model, OraA):
-            fitted[key] = model
-        found = _tried(label, model, subject, meta, observed)
-        _keep(_path(competition, key), found)
-    return found
-
-
-def _tried(label: str, model: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Seen]) -> Run:
-    """Returns what a fitted method predicts."""
-    with guarded(label, f"predict for {subject}", model):
-        found = Run(np.array([predict_one(model, observation) for observation in observed]))
-    if isinstance(model, Oracle):
-        errors = model.training_errors(meta)
-        training = tuple(100 * error for error in errors.values())
-        found = replace(found, training=training, undertrained=model.undertrained_)
-    return found
-
-
-def _fit_there(
-    competition: Competition,
-    rows: Mapping[str, Estimator],
-    seeds: int,
-    needs: tuple[str, ...],
-    device: str,
-    cluster: Cluster,
-) -> None:
-    """Have a cluster make each run that is not on disk yet, a task each; SYP trains both networks anew."""
-    every = [
-        (subject, label, clone(each))
-        for subject in competition.subjects
-        for label, method in rows.items()
-        for each in _seeded(method, seeds)
-    ]
-    paths = [_path(competition, _key(each, subject, competition)) for subject, _, each in every]
-    count = len(competition.sets("val"))
-    left = [(job, path) for job, path in zip(every, paths, strict=True) if _read(path, count) is None]
-    if not left:
-        return
-    jobs = [job for job, _ in left]
-    for number, value in cluster.each(competition, needs, device, fitted_there, jobs, "ablate"):
-        _keep(left[number][1], value)
+def _fitted_here(
+    competition: Competition, needs: tuple[str, ...], device: str, progress: bool, jobs: Sequence[Job]
+) -> Iterator[tuple[int, Run]]:
+    """Yield the number and the run of each job, classifier after classifier."""
+    sets = PublicSets(competition)
+    for name in dict.fromkeys(name for name, _, _ in jobs):
+        subject = ClassifierSubject.open(sets, name, needs, device)
+        meta, observed = subject.meta_train(progress), subject.observations("val", progress)
+        mine = [(number, job) for number, job in enumerate(jobs) if job[0] == name]
+        for number, (_, label, method) in tqdm(mine, f"rows, {name}", disable=None if progress else True):
+            yield number, _fitted(label, method, name, meta, observed)
 
 
 def fitted_there(work: Work, subject: str, label: str, method: Estimator) -> Run:
     """Returns one fit, made on a worker of a cluster."""
     chosen = subjects(work)[subject]
     meta, observed = chosen.meta_train(progress=False), chosen.observations("val", progress=False)
+    return _fitted(label, method, subject, meta, observed)
+
+
+def _fitted(label: str, method: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Seen]) -> Run:
     with guarded(label, f"fit for {subject}", method):
         model = clone(method).fit(meta)
-    return _tried(label, model, subject, meta, observed)
+    with guarded(label, f"predict for {subject}", model):
+        found = Run(np.array([predict_one(model, observation) for observation in observed]))
+    if isinstance(model, Oracle):
+        training = tuple(100 * error for error in model.training_errors(meta).values())
+        found = replace(found, training=training, undertrained=model.undertrained_)
+    return found
 
 
-def _path(competition: Competition, key: str) -> Path:
-    """Returns where a run is kept."""
+def _path(competition: Competition, subject: str, method: Estimator) -> Path:
+    """Returns where a run is kept, by a hash of everything on which its predictions depend.
+
+    A function among the parameters counts by its name.
+    """
+    parameters = sorted(method.get_params().items())
+    described = [(name, getattr(value, "__qualname__", repr(value))) for name, value in parameters]
+    text = repr((VERSION, type(method).__name__, described, subject, competition.files))
+    key = hashlib.sha256(text.encode()).hexdigest()[:32]
     return competition.root / "ablation" / "runs" / f"{key}.json"
 
 
 def _keep(path: Path, run: Run) -> None:
-    kept = {"predicted": run.predicted.tolist(), "training": [*run.training]}
-    write_text(path, json.dumps({**kept, "undertrained": run.undertrained}) + "\n")
+    write_text(path, json.dumps({**asdict(run), "predicted": run.predicted.tolist()}) + "\n")
 
 
-def _fit(
-    method: Estimator, subject: str, competition: Competition, meta: MetaTrain, fitted: Fitted
-) -> Estimator:
-    """Returns the fitted method; SYP is joined from its two networks if both were trained already."""
-    if isinstance(method, Syp) and CV not in method.get_params().values():
-        first, second = (fitted.get(_key(each, subject, competition)) for each in method.members())
-        if isinstance(first, OraA) and isinstance(second, OraB):
-            return clone(method).join(first, second)
-    return clone(method).fit(meta)
-
-
-def _key(method: Estimator, subject: str, competition: Competition) -> str:
-    """Returns a hash of everything on which a fit's predictions depend."""
-    described = repr((VERSION, type(method).__name__, _described(method), subject, competition.files))
-    return hashlib.sha256(described.encode()).hexdigest()[:32]
-
-
-def _described(method: Estimator) -> list[tuple[str, str]]:
-    """Returns the parameters of a method as text; a function is given by its name."""
-    return [
-        (name, getattr(value, "__qualname__", repr(value)))
-        for name, value in sorted(method.get_params().items())
-    ]
-
-
-def _read(path: Path, count: int) -> Run | None:
+def _read(path: Path) -> Run | None:
     """Returns the run that an earlier ablation kept; None if there is none, or it is damaged."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        predicted, training = np.array(kept["predicted"], np.float64), tuple(map(float, kept["training"]))
-        run = Run(predicted, training, str(kept.get("undertrained", "")))  # fits of before do not say
-    except (OSError, ValueError, TypeError, KeyError):
+        return Run(np.array(kept["predicted"]), tuple(kept["training"]), kept["undertrained"])
+    except (OSError, ValueError, KeyError):
         return None
-    whole = run.predicted.shape == (count,) and len(run.training) == len(TRAINING)
-    return run if whole and np.isfinite(run.predicted).all() else None

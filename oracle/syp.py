@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from oracle.ora_a import OraA
 from oracle.ora_b import OraB
 
 if TYPE_CHECKING:
@@ -21,27 +20,6 @@ class Syp(OraB):
     the classifier is right about image i. The parameters are those of ORA-B and apply to both networks,
     except `dropout`, which applies to ORA-B alone.
     """
-
-    def members(self) -> tuple[OraA, OraB]:
-        """Returns the two unfitted oracles of which the ensemble consists."""
-        parameters = self.get_params()
-        shared = {name: parameters[name] for name in OraA().get_params()}
-        return OraA(**{**shared, "dropout": 0.0}), OraB(**parameters)
-
-    def join(self, ora_a: OraA, ora_b: OraB) -> "Syp":
-        """Use two fitted members, with the same result as `fit` if no parameter is "cv".
-
-        As after `load`, `predict` works and `predict_interval`, which needs meta-train sets, does not.
-
-        Args:
-            ora_a: The first of `members`, fitted.
-            ora_b: The second of `members`, fitted.
-        """
-        self._restore({**ora_b._state(), "model": [*ora_a._model(), *ora_b._model()]})
-        for member in (ora_a, ora_b):
-            self._note(member.undertrained_)
-        self.fitted_ = True
-        return self
 
     def _networks(self, inputs: int) -> "list[Callable[[], nn.Module]]":
         from oracle.networks import Mlp

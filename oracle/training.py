@@ -48,10 +48,10 @@ def train(
             group["lr"] = rate
         optimiser.step()
         if step % CHECKED == 0 and not torch.isfinite(loss):
-            raise UnusableInput(f"the loss is {loss.item()} at step {step}: lower learning_rate")
+            break
     network.eval()
     if not all(torch.isfinite(parameter).all() for parameter in network.parameters()):
-        raise UnusableInput("training ends in weights that are not finite: lower learning_rate")
+        raise UnusableInput(f"training diverges within {step + 1} steps: lower learning_rate")
 
 
 def descent(

@@ -49,40 +49,29 @@ class Judged:
         return Judged(self.table[kept], self.correct[kept], self.rows[kept])
 
 
-@dataclass(frozen=True)
-class Regression:
-    """Logistic regression on the evidence of images: p(right) = 1 / (1 + exp(-(weights @ row + intercept))).
+def regression(rows: FloatArray, correct: NDArray[np.bool_]) -> FloatArray:
+    """Returns the logistic regression of `correct`, bool (n,), on the evidence `rows`, (n, p).
 
-    Attributes:
-        weights: One weight for each column of the evidence, (p,).
-        intercept: Log-odds of a row of zeros.
+    It is the intercept and a weight for each column, (1 + p,). If all images are right, or none, it predicts
+    the same probability for every image.
     """
+    if correct.all() or not correct.any():
+        share = (correct.sum() + 0.5) / (len(correct) + 1)
+        return np.append(np.log(share / (1 - share)), np.zeros(rows.shape[1]))
+    mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), TINY)
+    model = LogisticRegression(max_iter=1000).fit((rows - mean) / scale, correct)
+    weights = model.coef_[0] / scale
+    return np.append(model.intercept_[0] - weights @ mean, weights)
 
-    weights: FloatArray
-    intercept: float
 
-    @classmethod
-    def of(cls, rows: FloatArray, correct: NDArray[np.bool_]) -> "Regression":
-        """Returns the regression of `correct`, bool (n,), on the evidence `rows`, (n, p).
-
-        If all images are right, or none, it predicts the same probability for every image.
-        """
-        if correct.all() or not correct.any():
-            share = (correct.sum() + 0.5) / (len(correct) + 1)
-            return cls(np.zeros(rows.shape[1]), float(np.log(share / (1 - share))))
-        mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), TINY)
-        model = LogisticRegression(max_iter=1000).fit((rows - mean) / scale, correct)
-        weights = model.coef_[0] / scale
-        return cls(weights, float(model.intercept_[0] - weights @ mean))
-
-    def probabilities(self, rows: FloatArray) -> FloatArray:
-        """Returns the probability of being classed rightly, (n,), of images with evidence `rows`, (n, p)."""
-        return expit(rows @ self.weights + self.intercept)
+def chances(fitted: FloatArray, rows: FloatArray) -> FloatArray:
+    """Returns the probability of being classed rightly, (n,), of images with evidence `rows`, (n, p)."""
+    return expit(rows @ fitted[1:] + fitted[0])
 
 
 @dataclass(frozen=True)
 class Judge:
-    """The fitted regressions, and the estimate of a set that is made of theirs.
+    """The fitted regressions, as from `regression`, and the estimate of a set that is made of theirs.
 
     Attributes:
         own: Regression on the classifier's evidence alone.
@@ -90,22 +79,22 @@ class Judge:
             source's; empty without a referee.
     """
 
-    own: Regression
-    both: tuple[Regression, ...] = ()
+    own: FloatArray
+    both: tuple[FloatArray, ...] = ()
 
     @classmethod
     def of(cls, sets: Sequence[Judged]) -> "Judge":
         """Returns the regressions fitted to these sets."""
         table = np.concatenate([each.table for each in sets])
         correct = np.concatenate([each.correct for each in sets])
-        own = Regression.of(table[:, OWN], correct)
+        own = regression(table[:, OWN], correct)
         if table.shape[1] == len(OWN):
             return cls(own)
-        return cls(own, tuple(Regression.of(table[:, each], correct) for each in BOTH))
+        return cls(own, tuple(regression(table[:, each], correct) for each in BOTH))
 
     def alone(self, table: FloatArray) -> float:
         """Returns the accuracy estimated from the classifier's evidence alone, in [0, 1]."""
-        return float(self.own.probabilities(table[:, OWN]).mean())
+        return float(chances(self.own, table[:, OWN]).mean())
 
     def together(self, table: FloatArray) -> float:
         """Returns the accuracy estimated from the evidence of both networks, in [0, 1].
@@ -113,7 +102,7 @@ class Judge:
         It is the mean of two regressions: EM's class prior errs under distortions, and the source's errs on
         sets with few classes.
         """
-        found = [each.probabilities(table[:, columns]) for each, columns in zip(self.both, BOTH, strict=True)]
+        found = [chances(each, table[:, columns]) for each, columns in zip(self.both, BOTH, strict=True)]
         return float(np.mean(found))
 
     def accuracy(self, table: FloatArray) -> float:
@@ -127,6 +116,7 @@ class Judge:
         return float(np.median([self.alone(table), self.together(table), agreement(table)]))
 
 
+@dataclass(eq=False, repr=False)
 class UnseenBest(Estimator):
     """The mean over a set of the probability that the classifier is right, from regressions on each image.
 
@@ -148,9 +138,8 @@ class UnseenBest(Estimator):
     judges: ClassVar[type[Judge]] = Judge
     """Class that estimates from the evidence."""
 
-    def __init__(self, copies: int = 3, seed: int = 0) -> None:
-        self.copies = copies
-        self.seed = seed
+    copies: int = 3
+    seed: int = 0
 
     def _fit(self, meta: MetaTrain) -> None:
         check_whole("copies", self.copies, 0, 100)
@@ -208,5 +197,4 @@ class UnseenBest(Estimator):
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         self.evidence_ = self.reader(**state["evidence"])
-        own, both = state["judge"]["own"], state["judge"]["both"]
-        self.judge_ = self.judges(Regression(**own), tuple(Regression(**each) for each in both))
+        self.judge_ = self.judges(**state["judge"])

@@ -35,8 +35,7 @@ from sklearn.base import clone
 
 from baselines import BASELINES, Estimator
 from oracle import ORACLES
-from oracle.ablate import HEADER, METHODS, lines_of, rows_of
-from oracle.published import published
+from oracle.ablate import HEADER, METHODS, lines_of, published, rows_of
 from oracle.runs import fit_rows
 from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet

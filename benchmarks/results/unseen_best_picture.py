@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from baselines.contract.families import subset
 from oracle import UnseenBest
 from oracle.evidence import BOTH, OWN, agreement
+from oracle.unseen_best import chances
 from starter.images.arrays import read_npz
 from starter.observing.observation import Observation
 from starter.tracks.accuracy.observe import ClassifierSubject
@@ -31,9 +32,9 @@ from submission.arrays import FloatArray
 def draw(axes: Axes, method: UnseenBest, seen: Observation, truth: float, title: str) -> None:
     """One set: its images' probabilities of being right by the regressions, and what is made of them."""
     table, judge = method.evidence_.table(seen), method.judge_
-    with_referee = [each.probabilities(table[:, of]) for each, of in zip(judge.both, BOTH, strict=True)]
+    with_referee = [chances(each, table[:, of]) for each, of in zip(judge.both, BOTH, strict=True)]
     opinions: dict[str, FloatArray] = {
-        "classifier alone": judge.own.probabilities(table[:, OWN]),
+        "classifier alone": chances(judge.own, table[:, OWN]),
         "with the referee": np.mean(with_referee, axis=0),
     }
     for name, p in opinions.items():

@@ -1,10 +1,14 @@
-"""Indicators of single images, against independent references, and their choice by name."""
+"""Indicators of single images against independent references, their choice by name, and their scaling."""
 
 import cv2
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 from scipy.stats import entropy as scipy_entropy
+from sklearn.preprocessing import MinMaxScaler
 
 from baselines.accuracy.atc import atc
 from baselines.accuracy.cbpe import cbpe
@@ -13,7 +17,16 @@ from baselines.accuracy.entropy import entropy
 from baselines.accuracy.fd import fd
 from baselines.accuracy.gde import gde
 from baselines.contract.conformance import example_meta_train
-from oracle.indicators import INDICATORS, SIX, indicator_table, named, needs_of
+from oracle import OraA
+from oracle.indicators import (
+    INDICATORS,
+    KINDS,
+    SIX,
+    Normalisation,
+    indicator_names,
+    indicator_table,
+    needs_of,
+)
 from starter.observing.observation import NEEDS
 from submission import UnusableInput
 
@@ -26,7 +39,7 @@ def column(name):
 
 
 def test_the_papers_six():
-    table = indicator_table(TARGET, SOURCE, named(SIX))
+    table = indicator_table(TARGET, SOURCE, indicator_names(SIX))
     assert table.shape == (len(TARGET), 6)
     assert table.dtype == np.float32
     assert column("entropy").mean() == pytest.approx(entropy(TARGET, SOURCE), rel=1e-6)
@@ -37,10 +50,15 @@ def test_the_papers_six():
         np.testing.assert_array_equal(column(name), TARGET.image_stats[:, i])
 
 
-def test_atc_entropy_is_positive_on_as_many_source_images_as_are_right():
-    values = indicator_table(SOURCE.observation, SOURCE, ("atc_entropy",))[:, 0]
-    assert (values >= 0).sum() == SOURCE.correct.sum()
-    assert np.ptp(column("atc_entropy") + column("entropy")) < 1e-5
+def test_the_winners_atc_splits_the_source_at_its_accuracy():
+    def of_source(name):
+        return indicator_table(SOURCE.observation, SOURCE, (name,))[:, 0]
+
+    assert (of_source("atc_entropy") >= 0).sum() == SOURCE.correct.sum()
+    assert (of_source("atc_ratio") <= 1 + 1e-7).sum() == SOURCE.correct.sum()
+    threshold = column("atc_entropy") + column("entropy")
+    assert np.ptp(threshold) < 1e-5
+    np.testing.assert_allclose(column("atc_ratio") * threshold, column("entropy"), rtol=1e-5)
 
 
 def test_grey_entropy_is_shannons_of_the_histogram():
@@ -80,30 +98,60 @@ def test_what_the_views_tell():
     np.testing.assert_allclose(column("deviation") ** 2, column("variance"), rtol=1e-5)
 
 
-def test_atc_ratio_is_at_most_1_on_as_many_source_images_as_are_right():
-    values = indicator_table(SOURCE.observation, SOURCE, ("atc_ratio",))[:, 0]
-    assert (values <= 1 + 1e-7).sum() == SOURCE.correct.sum()
-    np.testing.assert_allclose(
-        column("atc_ratio") * (column("atc_entropy") + column("entropy")), column("entropy"), rtol=1e-5
-    )
-
-
 def test_every_indicator_reads_what_it_names():
     for name, indicator in INDICATORS.items():
         assert set(indicator.needs) <= set(NEEDS), name
         assert np.isfinite(column(name)).all(), name
         assert not indicator.of_set or len(set(column(name))) == 1, name
     assert needs_of(("variance", "fd", "laplacian")) == ("image_stats", "moments")
+    assert OraA(indicators="entropy,knn").needs == ("features",)
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ("entropy,blur", "there is no indicator 'blur'; choose from entropy, atc"),
-        ("", "there is no indicator ''"),
-        ("fd,fd", "indicator 'fd' is given twice"),
-    ],
-)
-def test_refuses_names(names, message):
-    with pytest.raises(UnusableInput, match=message):
-        named(names)
+@pytest.mark.parametrize("names", ["entropy,blur", ""])
+def test_refuses_names(names):
+    with pytest.raises(UnusableInput, match="there is no indicator"):
+        indicator_names(names)
+
+
+NAMES = ("entropy", "fd", "variance")
+TABLES = [
+    np.column_stack([np.arange(5) + i, np.full(5, 2.0 + i), np.arange(5) ** 2]).astype(np.float32)
+    for i in range(3)
+]
+
+
+def scaled(kind, table):
+    return Normalisation.of(kind, NAMES, TABLES).apply(table.copy())
+
+
+def test_a_set_is_scaled_by_its_range_and_what_it_shares_by_the_meta_train_range():
+    result = scaled("set", TABLES[1])
+    np.testing.assert_allclose(
+        result[:, [0, 2]], MinMaxScaler().fit_transform(TABLES[1][:, [0, 2]]), rtol=1e-6
+    )
+    assert result[:, 1].tolist() == [0.5] * 5
+
+
+def test_other_kinds_scale_by_all_images_or_not_at_all():
+    expected = MinMaxScaler().fit(np.concatenate(TABLES)).transform(TABLES[2])
+    np.testing.assert_allclose(scaled("global", TABLES[2]), expected, rtol=1e-6)
+    assert scaled("none", TABLES[2]).tolist() == TABLES[2].tolist()
+    pooled = Normalisation.of("pooled", NAMES, TABLES)
+    assert pooled.apply(TABLES[1].copy(), learnt=True).tolist() == scaled("global", TABLES[1]).tolist()
+    assert pooled.apply(TABLES[1].copy()).tolist() == scaled("set", TABLES[1]).tolist()
+
+
+@pytest.mark.parametrize(("distance", "expected"), [(0.5, 0.0), (9.0, 1.0), (3.0, 0.5)])
+@pytest.mark.parametrize("kind", ["set", "global"])
+def test_fd_outside_the_meta_train_range_is_clamped(kind, distance, expected):
+    table = np.full((4, 3), distance, np.float32)
+    assert scaled(kind, table)[:, 1].tolist() == [expected] * 4
+
+
+@given(arrays(np.float32, (6, 3), elements=st.floats(-1e6, 1e6, width=32)), st.sampled_from(KINDS[:2]))
+def test_the_result_lies_in_0_to_1_and_columns_without_range_become_0(table, kind):
+    table[:, 0] = table[0, 0]
+    result = Normalisation.of(kind, NAMES, [table]).apply(table.copy())
+    assert result.min() >= 0
+    assert result.max() <= 1
+    assert not result[:, 0].any()

@@ -1,26 +1,27 @@
-"""The two networks: their sizes, and ORA-B against PyTorch's own attention."""
+"""The two networks against PyTorch's own attention and by their sizes; their training against a loop written out."""
+
+import copy
+import itertools
 
 import pytest
 import torch
 from torch import nn
 
 from oracle.networks import Attention, Block, Mlp
-from submission import UnusableInput
+from oracle.training import descent, drawn_images, train, whole_sets
 
 
 def parameters(network):
     return sum(parameter.numel() for parameter in network.parameters())
 
 
-def test_the_mlp_is_the_winners_at_ratio_8():
+def test_the_networks_are_the_winners_at_ratio_8():
     network = Mlp(6, 8, 0.0)
     widths = [layer.out_features for layer in network.layers if isinstance(layer, nn.Linear)]
     assert widths == [48, 48, 48, 24, 1]
-    assert parameters(network) == 6241
-
-
-def test_one_token_gives_the_winners_number_of_parameters():
-    assert parameters(Attention(6, 8, 0.1, "one", 3)) == 28609
+    attention = Attention(6, 8, 0.1, "one", 3)
+    assert (parameters(network), parameters(attention)) == (6241, 28609)
+    assert [type(module) for module in attention.blocks] == [Block, nn.Dropout, Block]
 
 
 @pytest.mark.parametrize("tokens", [1, 5])
@@ -34,11 +35,6 @@ def test_attention_is_pytorchs(tokens):
     torch.testing.assert_close(attended, reference(rows, rows, rows)[0], rtol=1e-4, atol=1e-6)
 
 
-def test_dropout_is_between_the_blocks():
-    kinds = [type(module) for module in Attention(6, 8, 0.1, "one", 3).blocks]
-    assert kinds == [Block, nn.Dropout, Block]
-
-
 @pytest.mark.parametrize("tokens", ["one", "indicators"])
 def test_the_result_is_a_probability_of_each_image_by_itself(tokens):
     torch.manual_seed(0)
@@ -48,16 +44,44 @@ def test_the_result_is_a_probability_of_each_image_by_itself(tokens):
     assert result.shape == (9,)
     assert ((result > 0) & (result < 1)).all()
     torch.testing.assert_close(network(rows[3:4]), result[3:4])
+    assert network(rows[:1]) != network(rows[:1].flip(1)), "indicators are told apart"
 
 
-def test_a_token_each_tells_indicators_apart():
+ROWS = torch.rand(200, 3, generator=torch.Generator().manual_seed(1))
+CORRECT = ROWS[:, 0] > 0.4
+WEIGHTS = torch.where(ROWS[:, 1] > 0.7, 3.0, 1.0)
+RATES = [0.3 * (1 - step / 40) for step in range(40)]
+
+
+def by_hand(network, batches, decay_biases):
+    """SGD with momentum by its formula: v = 0.9 v + gradient + decay * weight, weight -= rate * v."""
+    named = dict(network.named_parameters())
+    velocities = {name: torch.zeros_like(each) for name, each in named.items()}
+    for rate, batch in zip(RATES, batches, strict=False):
+        errors = (network(ROWS[batch]) - CORRECT[batch].float()) ** 2
+        gradients = torch.autograd.grad((WEIGHTS[batch] * errors).mean(), list(named.values()))
+        with torch.no_grad():
+            for (name, weight), gradient in zip(named.items(), gradients, strict=True):
+                decay = 0.0 if name.endswith("bias") and not decay_biases else 0.1
+                velocities[name] = 0.9 * velocities[name] + gradient + decay * weight
+                weight -= rate * velocities[name]
+
+
+@pytest.mark.parametrize("decay_biases", [True, False])
+@pytest.mark.parametrize("sizes", [(), (120, 30, 50)])
+def test_steps_are_those_of_sgd(decay_biases, sizes):
+    def batches():
+        return whole_sets(sizes) if sizes else drawn_images(200, 50, 7, torch.device("cpu"))
+
     torch.manual_seed(0)
-    network = Attention(2, 6, 0.0, "indicators", 2).eval()
-    rows = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
-    assert network(rows)[0] != network(rows)[1]
+    network = Mlp(3, 4, 0.0)
+    other = copy.deepcopy(network)
+    train(network, ROWS, CORRECT, WEIGHTS, batches(), descent(network, 0.9, 0.1, decay_biases), RATES)
+    by_hand(other, batches(), decay_biases)
+    for mine, expected in zip(network.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(mine, expected, rtol=1e-4, atol=1e-6)
+    assert not network.training
 
 
-@pytest.mark.parametrize("heads", [5, 0])
-def test_heads_divide_the_width(heads):
-    with pytest.raises(UnusableInput, match="heads"):
-        Attention(6, 8, 0.1, "one", heads)
+def test_whole_sets_come_in_turn():
+    assert list(itertools.islice(whole_sets((2, 3)), 3)) == [slice(0, 2), slice(2, 5), slice(0, 2)]

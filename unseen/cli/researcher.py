@@ -388,8 +388,8 @@ def ablate(
             from oracle import ablate as syp_tables
 
             chosen = choose(syp_tables.METHODS, settings or [], {**BASELINES, **ORACLES})
-            found = syp_tables.ablate(competition, table, chosen, seeds, device, cluster=workers)
-            lines = [str(found), "", str(found.table), str(found.plot)]
+            found, paths = syp_tables.ablate(competition, table, chosen, seeds, device, cluster=workers)
+            lines = [syp_tables.table_text(found), "", *map(str, paths)]
         else:
             from baselines.report import gscore
 
