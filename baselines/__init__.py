@@ -5,7 +5,7 @@ Each name is imported when it is asked for.
 
 from typing import TYPE_CHECKING
 
-from submission.lazy import lazily
+from submission import lazily
 
 if TYPE_CHECKING:
     from baselines.accuracy.constant import Constant as Constant

@@ -266,10 +266,7 @@ def opened(competition: Competition, writing: bool = False) -> Iterator[Ledger]:
         with contextlib.closing(connection):
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version not in (0, VERSION):
-                raise UnusableInput(f"{path} is not a ledger of version {VERSION}, but of {version}")
-            if version == 0:
+            if connection.execute("PRAGMA user_version").fetchone() == (0,):
                 for statement in _SCHEMA:
                     connection.execute(statement)
             ledger = Ledger(connection)

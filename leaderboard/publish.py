@@ -28,7 +28,7 @@ from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import sha256, sweep, write_text
 from submission.metrics import Score
 from submission.page import escaped, templates
-from submission.predicted import predicted_files
+from submission.predictions import predicted_files
 from submission.scoretable import Methods, Targets, cell, score_table
 from submission.scoring import validate
 from submission.solution import SolutionRow, counting_rows
@@ -233,7 +233,7 @@ def read_methods(competition: Competition, part: str = "test") -> tuple[Methods,
     """
     folder = competition.root / {"test": "submissions", "val": "validation"}[part]
     private, methods, warnings = competition.private.resolve(), {}, []
-    written = predicted_files(competition)
+    written = predicted_files(competition.root)
     for path in sorted(folder.glob("*.csv")):
         if not path.name.isprintable():
             warnings.append(f"left out {str(path)!r}: its name cannot be printed; rename it")

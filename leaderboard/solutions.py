@@ -5,15 +5,15 @@ newest.
 """
 
 import hashlib
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from leaderboard.ledger import Entry, Ledger, opened
 from submission.competition import Competition
 from submission.errors import UnusableInput
-from submission.scoring import SCORER, SubmissionScore, score_against
+from submission.ids import split_id
+from submission.scoring import SCORER, score_parts
 from submission.solution import (
     COUNTING,
     SolutionRow,
@@ -24,24 +24,8 @@ from submission.solution import (
 )
 from submission.tracks import TRACKS
 
-LONGEST_REASON = 500
 ROUNDING = 1e-6
 """Largest difference between a label and a fraction of the set's images, so that six decimals are enough."""
-
-
-@dataclass(frozen=True)
-class Rescored:
-    """The result of :func:`rescore`.
-
-    Attributes:
-        solution: SHA-256 of the new version of the solution.
-        entries: Number of submissions that were scored again.
-        head: Newest hash of the ledger's chain.
-    """
-
-    solution: str
-    entries: int
-    head: str
 
 
 def newest_solution(competition: Competition) -> tuple[SolutionRow, ...]:
@@ -77,7 +61,7 @@ def rescore(
     voids: Collection[str],
     reason: str,
     clock: Callable[[], datetime],
-) -> Rescored:
+) -> tuple[int, str]:
     """Correct labels, void sets, and score every submission again, in one recorded step.
 
     The ledger keeps the old versions of the solution and the old scores.
@@ -86,11 +70,11 @@ def rescore(
         competition: Organizer's copy of the competition.
         labels: Corrected targets, {id: fraction}.
         voids: Names of test sets that no longer count, for all subjects.
-        reason: Reason, one line, which is recorded.
+        reason: Reason, which is recorded.
         clock: Function that returns the present time, with its time zone.
+
+    Returns: The number of submissions that were scored again, and the ledger's head.
     """
-    if not reason.strip() or not reason.isprintable() or len(reason) > LONGEST_REASON:
-        raise UnusableInput(f"--reason must be a line of up to {LONGEST_REASON} characters")
     with opened(competition, writing=True) as ledger:
         before = version(competition, ledger, ledger.solution())
         rows = corrected(competition, before, labels, voids)
@@ -99,21 +83,16 @@ def rescore(
                 "nothing would change: give a --label ID=FRACTION or a --void SET that is not recorded yet"
             )
         counting = counting_rows(competition, rows)
-        scored = [entry for entry in ledger.entries() if entry.status == "scored"]
         found = {
-            entry.number: score_against(predictions_of(competition, ledger, entry), counting)
-            for entry in scored
+            entry.number: score_parts(predictions_of(competition, ledger, entry), counting)
+            for entry in ledger.entries()
+            if entry.status == "scored"
         }
         now, solution = clock(), ledger.keep_version(solution_bytes(rows))
         ledger.append(now, "solution", scorer=SCORER, solution=solution, note=reason.strip())
         for number, score in found.items():
-            ledger.append(now, "score", entry=number, scorer=SCORER, solution=solution, **points(score))
-        return Rescored(solution, len(found), ledger.head)
-
-
-def points(score: SubmissionScore) -> dict[str, float]:
-    """Returns the columns of an event with a score, RMSE in points."""
-    return {"public": score.public.rmse, "private": score.private.rmse}
+            ledger.append(now, "score", entry=number, scorer=SCORER, solution=solution, **score)
+        return len(found), ledger.head
 
 
 def corrected(
@@ -123,16 +102,10 @@ def corrected(
     voids: Collection[str],
 ) -> tuple[SolutionRow, ...]:
     """Returns the rows of a solution with other labels and without the voided sets."""
-    voided = {row.set for row in rows if row.usage not in COUNTING} | set(voids)
+    if unknown := {*labels, *voids} - {*competition.ids("test"), *competition.sets("test")}:
+        raise UnusableInput(f"the test sets have no {min(unknown)}")
     for name, label in labels.items():
-        if name not in competition.ids("test"):
-            raise UnusableInput(f"--label {name}: there is no such id in the test sets")
-        if competition.set_of(name) in voided:
-            raise UnusableInput(f"--label {name}: its set is voided")
         _check_share(competition, name, label)
-    for name in voids:
-        if name not in competition.sets("test"):
-            raise UnusableInput(f"--void {name}: there is no such test set")
     found = tuple(
         replace(
             row,
@@ -141,20 +114,16 @@ def corrected(
         )
         for row in rows
     )
-    for usage in COUNTING:
-        if not any(row.usage == usage for row in found):
-            raise UnusableInput(f"--void: no {usage.lower()} set would be left to score on")
+    if not set(COUNTING) <= {row.usage for row in found}:
+        raise UnusableInput("--void: no public or no private set would be left to score on")
     return found
 
 
 def _check_share(competition: Competition, name: str, label: float) -> None:
     """Refuse a label that is no fraction, or should be a fraction k / n of the set's images and is not."""
-    size = competition.sizes["test"][competition.set_of(name)]
-    if not 0 <= label <= 1:
-        raise UnusableInput(f"--label {name}: a label is a fraction in [0, 1]")
-    if not TRACKS[competition.track].deviations and abs(label - round(label * size) / size) > ROUNDING:
-        near = [f"{count / size:.6f}" for count in (math.floor(label * size), math.ceil(label * size))]
+    size = competition.sizes["test"][split_id(name)[1]]
+    near = label if TRACKS[competition.track].deviations else round(label * size) / size
+    if not 0 <= label <= 1 or abs(label - near) > ROUNDING:
         raise UnusableInput(
-            f"--label {name}: {label:g} is not a fraction of the set's {size:,} images, such as "
-            f"{' or '.join(near)}"
+            f"--label {name}: {label:g} is not a fraction of the set's {size:,} images; {near:.6f} is one"
         )

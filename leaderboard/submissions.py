@@ -1,20 +1,23 @@
 """Submissions: who may make one and when, its score, and a team's choice of those that count."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from leaderboard.feedback import public_score, scores_before_end
 from leaderboard.ledger import FINALS, clock_warning, opened
-from leaderboard.receipts import keep_receipt
-from leaderboard.solutions import points, version
+from leaderboard.solutions import version
 from leaderboard.teams import check_team, registered, team_id
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
+from submission.files import write_text
+from submission.parser import parse
 from submission.predictions import read_bytes
-from submission.scoring import SCORER, parse_submission, score_against
+from submission.scoring import SCORER, score_parts
 from submission.solution import counting_rows, solution_bytes
 
 LONGEST_NOTE = 200
@@ -67,7 +70,7 @@ def submit(
 
     An invalid file is entered as invalid and counts as a submission. The hidden labels are read only after
     the file was found valid. Limits are checked and the row is added while no other process can add one. The
-    answer is written as a receipt for the team (`leaderboard.receipts`).
+    answer is written as a receipt for the team.
 
     Args:
         competition: Organizer's copy of the competition.
@@ -92,7 +95,7 @@ def submit(
     data, predictions, invalid = None, None, None
     try:
         data = read_bytes(path, competition.ids("test"), follow=False)
-        predictions = parse_submission(competition, data, path)
+        predictions = parse(data, competition.ids("test"), str(path))
     except InvalidSubmission as error:
         invalid = error
     digest = "" if data is None else hashlib.sha256(data).hexdigest()
@@ -105,7 +108,8 @@ def submit(
         made = ledger.made(key)
         left = check_open(competition, name, [time for _, time, *_ in made], now)
         solution = version(competition, ledger, ledger.solution())
-        scores = score_against(predictions, counting_rows(competition, solution)) if predictions else None
+        counting = counting_rows(competition, solution)
+        scores = score_parts(predictions, counting) if predictions else {}
         number = ledger.next_entry()
         if data is not None:
             ledger.keep_file(data, predictions)
@@ -116,24 +120,41 @@ def submit(
             team=name,
             team_id=key,
             digest=digest,
-            status="invalid" if scores is None else "scored",
+            status="scored" if scores else "invalid",
             scorer=SCORER,
             solution=hashlib.sha256(solution_bytes(solution)).hexdigest(),
             note=note.strip() or None,
-            **({} if scores is None else points(scores)),
+            **scores,
         )
     time = now.astimezone(timezone.utc).isoformat(timespec="seconds")
     facts = {"team": name, "time": time, "file": digest, "note": note.strip(), "row": row}
-    if scores is None:
-        assert invalid is not None
+    if invalid is not None:
         keep_receipt(competition, number, {**facts, "answer": "invalid"})
         entered = f"entered as submission {number}; invalid ones count too{left_text(competition, left)}"
         raise InvalidSubmission(invalid.name, invalid.problems, entered) from invalid
-    score = public_score(competition, scores.public.rmse) if scores_before_end(competition) else None
+    score = public_score(competition, scores["public"]) if scores_before_end(competition) else None
+    rows = sum(row.usage == "Public" for row in counting)
     same = next((earlier for earlier, _, _, held in made if held == digest), None)
-    receipt = Receipt(number, score, scores.public.n, left, same, created, warning)
+    receipt = Receipt(number, score, rows, left, same, created, warning)
     keep_receipt(competition, number, {**facts, **receipt.record(competition.decimals)})
     return receipt
+
+
+def receipt_file(competition: Competition, number: int) -> Path:
+    """Returns the path of a submission's receipt in the organizer's copy."""
+    return competition.root / "receipts" / f"{number:04d}.json"
+
+
+def keep_receipt(competition: Competition, number: int, facts: Mapping[str, object]) -> None:
+    """Write the receipt of a submission, never over another; if that fails, the submission still counts.
+
+    Its ``row`` is the hash of the submission's row, so that a ledger without this row is refused.
+    """
+    path = receipt_file(competition, number)
+    with suppress(OSError, UnusableInput):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        if not path.exists():
+            write_text(path, json.dumps({"competition": competition.name, "number": number, **facts}) + "\n")
 
 
 def select(

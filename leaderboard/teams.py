@@ -1,8 +1,8 @@
 """Teams: their registration in the ledger, and their names, of which only harmless ones are accepted.
 
-Two rules after UTS 39 (Unicode Security Mechanisms) make it harder for a name to imitate another: only
-scripts in common use, and one script per word, except Latin together with East Asian scripts. Names that
-differ only in marks ("Team A", "Team-A") cannot both be taken.
+A rule after UTS 39 (Unicode Security Mechanisms) makes it harder for a name to imitate another: one script a
+word, except Latin together with East Asian scripts. Names that differ only in marks ("Team A", "Team-A")
+cannot both be taken.
 """
 
 import difflib
@@ -14,7 +14,7 @@ from datetime import datetime
 from leaderboard.ledger import Ledger, opened
 from submission.competition import Competition
 from submission.errors import UnusableInput
-from submission.predicted import predicted_files
+from submission.predictions import predicted_files
 from submission.scoretable import CONSTANT
 
 LONGEST = 40
@@ -22,46 +22,25 @@ _MARKS = frozenset(" ._-'&+()")
 _STACKED = 3  # combining marks on one letter: Hebrew and Thai need up to three
 # Default_Ignorable_Code_Point of Unicode 15 among letters and marks of these scripts: drawn as nothing.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
-# The first words of the Unicode names of letters, digits and marks: UAX 31, table 5 (recommended scripts).
+# The first words of the Unicode names of letters, digits and marks.
 _MIXING = frozenset(  # may stand in one word
     ("BOPOMOFO", "CJK", "HANGUL", "HIRAGANA", "IDEOGRAPHIC", "KATAKANA", "KATAKANA-HIRAGANA", "LATIN")
 )
 _COMMON = frozenset(("COMBINING", "DIGIT", "MODIFIER"))
-_SCRIPTS = frozenset(
-    (
-        *("ARABIC", "ARMENIAN", "BENGALI", "CYRILLIC", "DEVANAGARI", "ETHIOPIC", "GEORGIAN", "GREEK"),
-        *("GUJARATI", "GURMUKHI", "HEBREW", "KANNADA", "KHMER", "LAO", "MALAYALAM", "MYANMAR", "ORIYA"),
-        *("SINHALA", "TAMIL", "TELUGU", "THAANA", "THAI", "TIBETAN", *_MIXING, *_COMMON),
-    )
-)
 
 
 def check_team(name: str) -> str:
     """Returns the team's name as it is shown: Unicode form NFKC, outer spaces removed, inner ones single.
 
-    Allowed are 1 to 40 letters (with their accents) and digits of the scripts in common use, spaces and
-    ``. _ - ' & + ( )``, with at least one letter or digit. Names that could imitate others are refused by the
-    rules of this module.
+    Allowed are 1 to 40 letters (with their accents) and digits, spaces and ``. _ - ' & + ( )``, with at least
+    one letter or digit. Names that could imitate others are refused by the rules of this module.
 
     >>> check_team("  Équipe   Ｂleue ")
     'Équipe Bleue'
     """
-    spelled = _spelled(name[: 10 * LONGEST])
-    if len(name) > 10 * LONGEST or len(spelled) > LONGEST:
-        raise UnusableInput(f"team name {spelled[:LONGEST]!r}... is too long: at most {LONGEST} characters")
-    accents = 0
-    for previous, character in zip(" " + spelled, spelled, strict=False):
-        if not _allowed(character):
-            raise UnusableInput(
-                f"team name {spelled!r}: {character!r} is not allowed; "
-                "use letters and digits of a common script, spaces and . _ - ' & + ( )"
-            )
-        accents = accents + 1 if unicodedata.category(character)[0] == "M" else 0
-        if accents > _STACKED or (accents and previous in _MARKS):
-            raise UnusableInput(f"team name {spelled!r}: up to {_STACKED} accents may follow a letter")
-    if not plain(spelled):
-        raise UnusableInput(f"team name {spelled!r}: at least one letter or digit is needed")
-    _check_scripts(spelled)
+    spelled = _spelled(name)
+    if problem := _problem(spelled):
+        raise UnusableInput(f"team name {spelled[:LONGEST]!r}: {problem}")
     return spelled
 
 
@@ -121,7 +100,7 @@ def baseline_names(competition: Competition) -> dict[str, str]:
 
     These are their letters and digits (`plain`), alone and with the word that follows them on the board.
     """
-    written = [competition.root / name for name in predicted_files(competition)]
+    written = [competition.root / name for name in predicted_files(competition.root)]
     names = [CONSTANT, *(path.stem for path in written if path.exists())]
     return {reads: name for name in names for reads in (plain(name), f"{plain(name)}baseline")}
 
@@ -140,22 +119,29 @@ def _spelled(name: str) -> str:
     return " ".join(word for word in unicodedata.normalize("NFKC", name).split(" ") if word)
 
 
-def _allowed(character: str) -> bool:
-    if character in _MARKS:
-        return True
-    category = unicodedata.category(character)
-    if not (category == "Nd" or (category[0] in "LM" and category != "Me")):
-        return False
-    return character not in _INVISIBLE and _script(character) in _SCRIPTS
-
-
-def _check_scripts(spelled: str) -> None:
-    """Raise UnusableInput for words of several scripts."""
-    words = "".join(" " if character in _MARKS else character for character in spelled).split()
-    for word in words:
+def _problem(spelled: str) -> str:
+    """Returns what is wrong with a name; "" if it is accepted."""
+    if len(spelled) > LONGEST:
+        return f"at most {LONGEST} characters"
+    for character in spelled:
+        if not _allowed(character):
+            return f"{character!r} is not allowed; use letters and digits, spaces and . _ - ' & + ( )"
+    kinds = "".join("-" if each in _MARKS else unicodedata.category(each)[0] for each in f" {spelled}")
+    if "-M" in kinds or "M" * (_STACKED + 1) in kinds:
+        return f"up to {_STACKED} accents may follow a letter"
+    if not plain(spelled):
+        return "at least one letter or digit is needed"
+    for word in "".join(" " if character in _MARKS else character for character in spelled).split():
         scripts = {_script(character) for character in word} - _COMMON
         if len(scripts) > 1 and scripts - _MIXING:
-            raise UnusableInput(f"team name {spelled!r}: {word!r} mixes alphabets; use one per word")
+            return f"{word!r} mixes alphabets; use one per word"
+    return ""
+
+
+def _allowed(character: str) -> bool:
+    category = unicodedata.category(character)
+    drawn = character not in _INVISIBLE and "VARIATION SELECTOR" not in unicodedata.name(character, "")
+    return character in _MARKS or (drawn and (category == "Nd" or category[0] in "LM") and category != "Me")
 
 
 def _script(character: str) -> str:

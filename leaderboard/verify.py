@@ -1,19 +1,21 @@
 """Verification that a ledger is unaltered, and a backup of everything that its competition needs."""
 
 import hashlib
-import math
 import tempfile
 import zipfile
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from leaderboard.ledger import Entry, Ledger, chain_problems, opened
 from leaderboard.solutions import predictions_of, version
 from submission.competition import Competition
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import replacing
-from submission.scoring import SCORER, parse_submission, score_against
+from submission.parser import parse
+from submission.scoring import SCORER, score_parts
 from submission.solution import SolutionRow, counting_rows
 
 BUILT = ("build.json", "solution.csv", "noise.csv")
@@ -62,20 +64,16 @@ def _entry_problems(
         yield f"the file of submission {entry.number} is missing or was changed"
     elif entry.status == "scored":
         try:
-            parsed = parse_submission(competition, data, Path(entry.digest))
+            parsed = parse(data, competition.ids("test"), entry.digest)
             if parsed != predictions_of(competition, ledger, entry):
                 yield f"submission {entry.number} has other predictions than its file"
         except (InvalidSubmission, UnusableInput) as error:
             yield f"submission {entry.number}: {error}"
             return
-        found = score_against(parsed, solution)
-        same = _same(found.public.rmse, entry.public) and _same(found.private.rmse, entry.private)
-        if entry.scorer == SCORER and not same:
+        found = score_parts(parsed, solution)
+        entered = np.array([entry.public, entry.private], dtype=np.float64)  # nan for None
+        if entry.scorer == SCORER and not np.allclose([*found.values()], entered, rtol=0, atol=_SAME):
             yield f"submission {entry.number} has another score than its file"
-
-
-def _same(found: float, entered: float | None) -> bool:
-    return entered is not None and math.isclose(found, entered, abs_tol=_SAME)
 
 
 def backup(competition: Competition, out: Path) -> str:
@@ -85,10 +83,13 @@ def backup(competition: Competition, out: Path) -> str:
     zip restores the private part; `pack` writes the public part.
     """
     competition.check_output(out, ".zip")
-    with tempfile.TemporaryDirectory() as folder, opened(competition) as ledger, replacing(out) as temporary:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        opened(competition) as ledger,
+        replacing(out, private=True) as temporary,
+    ):
         copied = Path(folder) / "contest.sqlite"
         head = ledger.copy(copied)
-        temporary.touch(mode=0o600, exist_ok=False)
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
             for path in (*(competition.private / name for name in BUILT), copied):
                 if path.exists():

@@ -3,9 +3,9 @@
 Needs NumPy and pydantic only; each name is imported when it is asked for.
 """
 
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
-
-from submission.lazy import lazily
 
 if TYPE_CHECKING:
     from submission.competition import Competition as Competition
@@ -13,19 +13,26 @@ if TYPE_CHECKING:
     from submission.errors import UnusableInput as UnusableInput
     from submission.ids import make_id as make_id
     from submission.metrics import Score as Score
-    from submission.metrics import score as score
-    from submission.metrics import skill as skill
     from submission.predictions import read_predictions as read_predictions
     from submission.predictions import write_predictions as write_predictions
     from submission.predictions import write_sample as write_sample
     from submission.scoretable import score_validation as score_validation
-    from submission.scoring import SubmissionScore as SubmissionScore
-    from submission.scoring import read_targets as read_targets
-    from submission.scoring import score_submission as score_submission
     from submission.scoring import validate as validate
     from submission.solution import SolutionRow as SolutionRow
     from submission.solution import solution_of as solution_of
     from submission.solution import write_solution as write_solution
+
+
+def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """Returns the `__getattr__` of a package (PEP 562), which imports a name from its module in `homes`."""
+
+    def get(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)
+
+    return get
+
 
 __getattr__ = lazily(
     __name__,
@@ -34,15 +41,10 @@ __getattr__ = lazily(
         "InvalidSubmission": "submission.errors",
         "Score": "submission.metrics",
         "SolutionRow": "submission.solution",
-        "SubmissionScore": "submission.scoring",
         "UnusableInput": "submission.errors",
         "make_id": "submission.ids",
         "read_predictions": "submission.predictions",
-        "read_targets": "submission.scoring",
-        "score": "submission.metrics",
-        "score_submission": "submission.scoring",
         "score_validation": "submission.scoretable",
-        "skill": "submission.metrics",
         "solution_of": "submission.solution",
         "validate": "submission.scoring",
         "write_predictions": "submission.predictions",

@@ -1,5 +1,12 @@
-"""A competition on disk: ``public/competition.json`` as one model, checked when it is opened."""
+"""A competition on disk: ``public/competition.json`` as one model, checked when it is opened.
 
+A build records the SHA-256 of its files: of those below ``public/`` in competition.json, of that file and the
+private ones in ``private/build.json``. A changed file is refused. This guards against mistakes, not against
+the organizer, who could write other hashes.
+"""
+
+import hashlib
+import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,13 +24,17 @@ from pydantic import (
 from typing_extensions import Self
 
 from submission.errors import UnusableInput, printable
-from submission.files import read_head, read_text, sha256, write_text
+from submission.files import read_head, read_text, replacing, sha256, write_text
 from submission.ids import SET, SUBJECT, make_id, split_id
-from submission.seal import DESCRIPTION, SOLUTION, check_sealed, write_seal
 from submission.tracks import TRACKS
 
 VERSION: Final = 2
 """Version of the format of a competition's folder; a folder of any other version is refused."""
+DESCRIPTION = "public/competition.json"
+SOLUTION = "private/solution.csv"
+DEVIATIONS = "private/noise.csv"
+"""File with the standard deviation of each hidden target by chance alone, in tracks that measure it."""
+RECORD = "private/build.json"
 PARTS = ("train", "val", "test")
 Precision = Literal["float32", "float16", "bfloat16"]
 PRECISIONS = get_args(Precision)
@@ -128,12 +139,16 @@ class Competition(BaseModel):
     def save(self) -> None:
         """Write ``public/competition.json``, atomically: the last step of a build.
 
-        If there is a solution, its SHA-256 is written to ``private/build.json`` first;
-        :func:`submission.solution.solution_of` refuses any other solution from then on.
+        If there is a solution, the hashes that `sealed` compares are written to ``private/build.json`` first.
         """
-        text = self.model_dump_json(indent=2) + "\n"
+        text, record = self.model_dump_json(indent=2) + "\n", self.root / RECORD
         if (self.root / SOLUTION).is_file():
-            write_seal(self.root, text)
+            known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+            files = [file for file in (SOLUTION, DEVIATIONS) if (self.root / file).exists()]
+            known["sha256"] = {file: sha256(self.root / file) for file in files}
+            known["sha256"][DESCRIPTION] = hashlib.sha256(text.encode()).hexdigest()
+            with replacing(record, private=True) as temporary:
+                temporary.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
         write_text(self.root / DESCRIPTION, text)
 
     @property
@@ -155,8 +170,22 @@ class Competition(BaseModel):
                 f"{self.root} has no private/solution.csv to read: only the organizer, who has the labels, "
                 "can do this; on your own, score the validation sets (unseen score --val)"
             )
-        check_sealed(self.root, DESCRIPTION)
+        self.sealed(DESCRIPTION)
         return self.private
+
+    def sealed(self, file: str) -> Path:
+        """Returns the path of `DESCRIPTION`, `SOLUTION` or `DEVIATIONS`, if it is as the build wrote it."""
+        try:
+            known = json.loads((self.root / RECORD).read_text(encoding="utf-8"))["sha256"][file]
+        except (OSError, ValueError, LookupError, TypeError):
+            known = ""
+        if sha256(self.root / file) != known:
+            raise UnusableInput(
+                f"{self.root / file} is not the file that the build recorded in {RECORD}: restore it from a "
+                f"backup, or remove {self.root / DESCRIPTION} and run the same `unseen build` again (to "
+                "correct a label: unseen rescore)"
+            )
+        return self.root / file
 
     def check_output(self, out: Path, suffix: str) -> Path:
         """Returns `out`, which must be outside ``public/`` and ``private/`` and end in `suffix`."""
@@ -174,14 +203,6 @@ class Competition(BaseModel):
     def ids(self, part: str) -> tuple[str, ...]:
         """Returns the ids of `part`: all sets of the first subject, then all of the second, and so on."""
         return tuple(make_id(subject, name) for subject in self.subjects for name in self.sizes[part])
-
-    def subject_of(self, name: str) -> str:
-        """Returns the subject of an id."""
-        return split_id(name)[0]
-
-    def set_of(self, name: str) -> str:
-        """Returns the set of an id."""
-        return split_id(name)[1]
 
     def file(self, relative: str) -> Path:
         """Returns the path of a file below ``public/``, after checking that it is as the build wrote it.
@@ -251,7 +272,7 @@ class Competition(BaseModel):
         track = TRACKS[self.track]
         groups: dict[str, list[str]] = {metric: [] for metric in self.metrics}
         for name in names:
-            groups[track.metric(self.subject_of(name))].append(name)
+            groups[track.metric(split_id(name)[0])].append(name)
         return groups
 
     def rules(self) -> tuple[str, ...]:
@@ -287,12 +308,6 @@ class Competition(BaseModel):
         lines = [f"{name:<11}  {printable(fact)}" for name, fact in facts.items() if fact]
         lines += [f"{'' if number else 'rules':<11}  {rule}" for number, rule in enumerate(self.rules())]
         return "\n  ".join([self.name, *lines])
-
-
-def check_opened(given: object) -> None:
-    """Raise UnusableInput if what a user gives for a competition is none, such as the path of its folder."""
-    if not isinstance(given, Competition):
-        raise UnusableInput(f"{given!r} is no competition: unseen.open(folder) returns one")
 
 
 def _problem(error: ValidationError) -> str:

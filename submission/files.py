@@ -11,7 +11,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -26,16 +26,19 @@ ABANDONED = 3600.0
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path in the folder of `path`; on success that file is fsynced and replaces `path`.
 
-    On an exception (no space left, an interrupt) the temporary file is removed and `path` is unchanged.
+    With `private` its owner alone can read it. On an exception (no space left, an interrupt) the temporary
+    file is removed and `path` is unchanged.
     """
     if path.is_dir():
         raise UnusableInput(f"{path} is a folder: name a file")
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}.tmp")
     try:
+        if private:
+            temporary.touch(mode=0o600, exist_ok=False)
         yield temporary
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
@@ -148,6 +151,13 @@ def read_text(path: Path, most: int = MAX_BYTES) -> str:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise unusable(path, "not UTF-8 text") from error
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Returns rows of values as CSV, each line ended by a line feed."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
 
 
 def read_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:

@@ -1,7 +1,7 @@
 """The metrics that score predictions. Only here do fractions become percentage points."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from submission.arrays import FloatArray
+from submission.ids import split_id
 
 RANKED = 3
 """Smallest number of sets of a subject for a rank correlation; with two it would always be 1 or -1."""
@@ -50,9 +51,7 @@ class Score:
         return Score(rmse, mae, round(self.spearman, max(decimals, 2)), self.n)
 
 
-def score(
-    predictions: Mapping[str, float], targets: Mapping[str, float], subject_of: Callable[[str], str]
-) -> Score:
+def score(predictions: Mapping[str, float], targets: Mapping[str, float]) -> Score:
     """Score the predictions, {id: fraction}, of the ids in `targets`; others are ignored.
 
     RMSE and MAE are pooled over all ids. Spearman's correlation is computed for each subject and then
@@ -61,7 +60,7 @@ def score(
     """
     predicted = np.array([predictions[name] for name in targets])
     true = np.array(list(targets.values()))
-    subjects = np.array([subject_of(name) for name in targets])
+    subjects = np.array([split_id(name)[0] for name in targets])
     error = 100 * (predicted - true)
     correlations = [
         spearman(predicted[mine], true[mine]) if mine.sum() >= RANKED else math.nan

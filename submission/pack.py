@@ -39,7 +39,7 @@ def write_archive(competition: Competition, out: Path) -> Path:
 
 def file_entry(name: str, compression: int = zipfile.ZIP_DEFLATED) -> zipfile.ZipInfo:
     """Returns the entry of a plain file, with a fixed time so that equal contents give equal zips."""
-    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    entry = zipfile.ZipInfo(name)
     entry.compress_type = compression
     entry.external_attr = 0o644 << 16
     return entry

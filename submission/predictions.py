@@ -1,14 +1,17 @@
 """Files of predictions (``id,prediction``) or of targets (``id,target``), and DataCV's ``answer.txt``."""
 
 import csv
+import io
+import json
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from submission.files import read_head, replacing
+from submission.files import csv_text, read_head, read_text, replacing, write_text
 from submission.parser import ANSWER, check_size, most_bytes, parse
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)
+RUNS = "runs.csv"
+"""The log of runs in the competition's folder; its column `files` is a JSON object {path: SHA-256}."""
 
 
 def write_sample(path: Path, ids: Iterable[str]) -> None:
@@ -22,10 +25,8 @@ def write_predictions(path: Path, values: Mapping[str, float], column: str = "pr
     Numbers are written so that reading them gives exactly the same floats.
     """
     _check_fractions(values, column)
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["id", column])
-        writer.writerows([name, repr(float(value))] for name, value in values.items())
+    rows = [(name, repr(float(value))) for name, value in values.items()]
+    write_text(path, csv_text([("id", column), *rows]))
 
 
 def write_answer(path: Path, values: Mapping[str, float]) -> None:
@@ -35,7 +36,7 @@ def write_answer(path: Path, values: Mapping[str, float]) -> None:
     with replacing(path) as temporary:
         if path.suffix == ".zip":
             with zipfile.ZipFile(temporary, "w") as archive:
-                archive.writestr(zipfile.ZipInfo(ANSWER, _EPOCH), text)
+                archive.writestr(zipfile.ZipInfo(ANSWER), text)
         else:
             temporary.write_bytes(text.encode())
 
@@ -53,6 +54,20 @@ def read_bytes(path: Path, ids: Sequence[str], follow: bool = True) -> bytes:
     data = read_head(path, most_bytes(ids) + 1, follow)
     check_size(data, ids, str(path))
     return data
+
+
+def predicted_files(root: Path) -> dict[str, set[str]]:
+    """Returns the hashes of what `unseen predict` wrote, by path below the competition's folder `root`.
+
+    Anybody's CSV may be in ``submissions/``, but only predictions of the kit itself may be shown as
+    baselines.
+    """
+    found: dict[str, set[str]] = {}
+    path = root / RUNS
+    for row in csv.DictReader(io.StringIO(read_text(path) if path.exists() else "")):
+        for name, digest in json.loads(row.get("files") or "{}").items():
+            found.setdefault(name, set()).add(digest)
+    return found
 
 
 def _check_fractions(values: Mapping[str, float], column: str) -> None:

@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from submission.arrays import FloatArray, IntArray
-from submission.competition import Competition
-from submission.errors import InvalidSubmission, UnusableInput
-from submission.files import read_text
+from submission.competition import DEVIATIONS, RECORD, Competition
+from submission.errors import UnusableInput
+from submission.files import csv_text, read_text
 from submission.ids import split_id
 from submission.metrics import Score, rmse_interval, score, skill
 from submission.predictions import read_predictions
 from submission.scoring import read_targets, validate
-from submission.seal import DEVIATIONS, check_sealed
 from submission.solution import SolutionRow
 from submission.tracks import TRACKS
 
@@ -123,7 +122,7 @@ class Targets:
         targets = read_targets(competition, "val")
         names = competition.by_metric(targets)[metric or competition.metrics[0]]
         groups = validation_groups(competition)
-        kinds = [groups[competition.set_of(name)] for name in names]
+        kinds = [groups[split_id(name)[1]] for name in names]
         return cls._of(competition, "val", {name: targets[name] for name in names}, kinds)
 
     @classmethod
@@ -162,7 +161,7 @@ class Targets:
 
     def of_subject(self, subject: str) -> "Targets":
         """Returns the targets of one subject."""
-        return self.subset(np.array([self._subjects[name] == subject for name in self.ids]))
+        return self.subset(np.array([split_id(name)[0] == subject for name in self.ids]))
 
     def by_group(self) -> dict[str, "Targets"]:
         """Returns all targets, as `ALL`, and those of each group."""
@@ -184,17 +183,9 @@ class Targets:
         """The families by number."""
         return Families.of(self.family_names, self.groups)
 
-    @cached_property
-    def _by_id(self) -> dict[str, float]:
-        return dict(zip(self.ids, self.values.tolist(), strict=True))
-
-    @cached_property
-    def _subjects(self) -> dict[str, str]:
-        return {name: split_id(name)[0] for name in self.ids}
-
     def score(self, predictions: Mapping[str, float]) -> Score:
         """Returns the score of predictions, {id: fraction}."""
-        return score(predictions, self._by_id, self._subjects.__getitem__)
+        return score(predictions, dict(zip(self.ids, self.values.tolist(), strict=True)))
 
     def errors(self, predictions: Mapping[str, float]) -> FloatArray:
         """Returns the errors (n,) of predictions, {id: fraction}, in points."""
@@ -211,31 +202,25 @@ def validation_groups(competition: Competition) -> dict[str, tuple[str, str]]:
 
 def _recorded_families(competition: Competition) -> dict[str, str]:
     """Returns the family of every test set in ``private/build.json``, by name; empty without that file."""
-    path = competition.private / "build.json"
+    path = competition.root / RECORD
     if not path.exists():
         return {}
-    try:
-        tests = json.loads(read_text(path)).get("test", ())
-        return {json.loads(test["recipe"])["name"]: str(test["family"]) for test in tests}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise UnusableInput(f"{path} is damaged: restore it from a backup") from error
+    tests = json.loads(read_text(path)).get("test", ())
+    return {json.loads(test["recipe"])["name"]: test["family"] for test in tests}
 
 
 def _variances(competition: Competition, part: str, targets: Mapping[str, float]) -> FloatArray:
     """Returns the sampling variances (n,) of targets; nan without the file of the test sets' deviations."""
     if not TRACKS[competition.track].deviations:
         shares = np.array(list(targets.values()))
-        sizes = np.array([competition.sizes[part][competition.set_of(name)] for name in targets])
+        sizes = np.array([competition.sizes[part][split_id(name)[1]] for name in targets])
         return shares * (1 - shares) / sizes
     path = competition.file(NOISE["val"]) if part == "val" else competition.root / NOISE["test"]
     if not path.is_file():
         return np.full(len(targets), np.nan)
     if part == "test":
-        check_sealed(competition.root, DEVIATIONS)
-    try:
-        deviations = read_predictions(path, competition.ids(part), column="deviation")
-    except InvalidSubmission as error:
-        raise UnusableInput(f"{path} is damaged: {error.problems[0]}") from error
+        competition.sealed(DEVIATIONS)
+    deviations = read_predictions(path, competition.ids(part), column="deviation")
     return np.square([deviations[name] for name in targets])
 
 
@@ -323,14 +308,13 @@ def cell(value: float, decimals: int = 2) -> str:
     return "" if math.isnan(value) else f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"
 
 
-def text_table(rows: Sequence[Sequence[str]]) -> str:
-    """Returns rows of cells as text for a terminal, the first column aligned left and the others right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *rest in rows:
-        right = [f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True)]
-        lines.append("  ".join([f"{first:<{widths[0]}}", *right]).rstrip())
-    return "\n".join(lines)
+def text_table(rows: Sequence[Sequence[str]], names: Sequence[int] = (0,)) -> str:
+    """Returns rows of cells as text for a terminal; columns `names` are aligned left, the others right."""
+    columns = []
+    for place, column in enumerate(zip(*rows, strict=True)):
+        width = max(map(len, column))
+        columns.append([text.ljust(width) if place in names else text.rjust(width) for text in column])
+    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
 def markdown_table(rows: Sequence[Sequence[str]], names: Sequence[int] = (0,)) -> str:
@@ -342,20 +326,18 @@ def markdown_table(rows: Sequence[Sequence[str]], names: Sequence[int] = (0,)) -
 
 def csv_table(rows: Iterable[Sequence[object]], decimals: int = 2) -> str:
     """Returns rows of values as CSV, in which nan is empty."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    for row in rows:
-        writer.writerow([cell(value, decimals) if isinstance(value, float) else value for value in row])
-    return stream.getvalue()
+    return csv_text(
+        [cell(value, decimals) if isinstance(value, float) else value for value in row] for row in rows
+    )
 
 
 def constant_predictions(competition: Competition, part: str) -> dict[str, float]:
     """Returns for every id of `part` the mean target of its subject's meta-train sets: method `CONSTANT`."""
     targets: dict[str, list[float]] = {}
     for name, value in read_targets(competition, "train").items():
-        targets.setdefault(competition.subject_of(name), []).append(value)
+        targets.setdefault(split_id(name)[0], []).append(value)
     means = {subject: sum(values) / len(values) for subject, values in targets.items()}
-    return {name: means[competition.subject_of(name)] for name in competition.ids(part)}
+    return {name: means[split_id(name)[0]] for name in competition.ids(part)}
 
 
 def constant_error(competition: Competition) -> float:
@@ -369,7 +351,7 @@ def constant_error(competition: Competition) -> float:
     except UnusableInput:
         return 100 / math.sqrt(12)
     ranking = competition.by_metric(targets)[competition.metrics[0]]
-    return score(predicted, {name: targets[name] for name in ranking}, competition.subject_of).rmse
+    return score(predicted, {name: targets[name] for name in ranking}).rmse
 
 
 def score_validation(competition: Competition, path: Path, metric: str | None = None) -> Score:
@@ -379,24 +361,19 @@ def score_validation(competition: Competition, path: Path, metric: str | None = 
 
 def validation_report(competition: Competition, path: Path) -> str:
     """Returns the table of a file's scores on the validation sets, for each metric, beside `CONSTANT`'s."""
-    texts = []
-    for metric in competition.metrics:
-        targets = Targets.of_validation(competition, metric)
-        mine = {path.stem: validate(competition, path, "val")}
-        methods = {CONSTANT: constant_predictions(competition, "val"), **mine}
-        title = "" if competition.track == "accuracy" else f"{TRACKS[competition.track].metrics[metric]}\n"
-        texts.append(title + score_table(targets, methods))
+    mine = {path.stem: validate(competition, path, "val")}
+    methods, texts = {CONSTANT: constant_predictions(competition, "val"), **mine}, []
+    for metric, title in zip(competition.metrics, competition.titles, strict=True):
+        table = score_table(Targets.of_validation(competition, metric), methods)
+        texts.append(table if competition.track == "accuracy" else f"{title}\n{table}")
     return "\n\n".join(texts)
 
 
 def validation_scores(competition: Competition, path: Path) -> dict[str, dict[str, float | None]]:
     """Returns the scores of a file on the validation sets by metric and name; nan is None."""
-    found: dict[str, dict[str, float | None]] = {}
+    mine, found = validate(competition, path, "val"), {}
     for metric in competition.metrics:
-        targets, mine = (
-            Targets.of_validation(competition, metric),
-            score_validation(competition, path, metric),
-        )
-        values = {**asdict(mine), "noise_floor": targets.noise_floor}
+        targets = Targets.of_validation(competition, metric)
+        values = {**asdict(targets.score(mine)), "noise_floor": targets.noise_floor}
         found[metric] = {name: None if math.isnan(value) else value for name, value in values.items()}
     return found

@@ -1,28 +1,15 @@
 """Functions that validate and score a file of predictions, the same for participants and organizers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from submission.competition import Competition
-from submission.errors import InvalidSubmission, UnusableInput
-from submission.ids import split_id
 from submission.metrics import Score, score
-from submission.parser import parse
-from submission.predictions import read_bytes, read_predictions
-from submission.solution import SolutionRow, solution_of
+from submission.predictions import read_predictions
+from submission.solution import COUNTING, SolutionRow
 
 SCORER = "rmse-points/1"
 """Name and version of the scoring; every change that alters a score gets a new number."""
-
-
-@dataclass(frozen=True)
-class SubmissionScore:
-    """The score of a submission on the public part, the private part and all of the test sets."""
-
-    public: Score
-    private: Score
-    overall: Score
 
 
 def validate(competition: Competition, path: Path, part: str = "test") -> dict[str, float]:
@@ -31,46 +18,22 @@ def validate(competition: Competition, path: Path, part: str = "test") -> dict[s
     The file is a CSV, or an ``answer.txt`` in the format of the DataCV challenges; either may be the only
     member of a zip. ``private/`` is not needed.
     """
-    return parse_submission(competition, read_bytes(path, competition.ids(part)), path, part)
-
-
-def parse_submission(
-    competition: Competition, data: bytes, path: Path, part: str = "test"
-) -> dict[str, float]:
-    """Returns the predictions in the bytes of the file `path`, as :func:`validate` does."""
-    return parse(data, competition.ids(part), str(path))
+    return read_predictions(path, competition.ids(part))
 
 
 def read_targets(competition: Competition, part: str) -> dict[str, float]:
     """Returns the targets of the "train" or "val" sets, {id: fraction}, in the order of the ids."""
-    path = competition.file(f"{part}/targets.csv")
-    try:
-        return read_predictions(path, competition.ids(part), column="target")
-    except InvalidSubmission as error:
-        raise UnusableInput(f"{path} does not fit public/competition.json: {error.problems[0]}") from error
+    return read_predictions(competition.file(f"{part}/targets.csv"), competition.ids(part), column="target")
 
 
-def score_submission(competition: Competition, path: Path) -> SubmissionScore:
-    """Returns the score of a submission against the hidden labels; only the organizer can compute it.
-
-    The hidden labels are read only after the file was found valid.
-    """
-    competition.require_private()
-    predictions = validate(competition, path)
-    return score_against(predictions, solution_of(competition))
-
-
-def score_against(predictions: Mapping[str, float], solution: Sequence[SolutionRow]) -> SubmissionScore:
-    """Returns the score of valid predictions, {id: fraction}, on a solution with public and private rows."""
-    public = [row for row in solution if row.usage == "Public"]
-    private = [row for row in solution if row.usage == "Private"]
-    return SubmissionScore(*(score_rows(predictions, rows) for rows in (public, private, solution)))
+def score_parts(predictions: Mapping[str, float], solution: Sequence[SolutionRow]) -> dict[str, float]:
+    """Returns the RMSE in points of valid predictions, {id: fraction}, on the "public" and "private" rows."""
+    return {
+        usage.lower(): score_rows(predictions, [row for row in solution if row.usage == usage]).rmse
+        for usage in COUNTING
+    }
 
 
 def score_rows(predictions: Mapping[str, float], rows: Sequence[SolutionRow]) -> Score:
     """Returns the score of valid predictions, {id: fraction}, on one or more rows of a solution."""
-    return score(predictions, {row.id: row.prediction for row in rows}, _subject)
-
-
-def _subject(name: str) -> str:
-    return split_id(name)[0]
+    return score(predictions, {row.id: row.prediction for row in rows})

@@ -10,7 +10,7 @@ from command_line import run
 
 from starter.images.arrays import read_npz
 from starter.making.build import build
-from submission import Competition, UnusableInput, score_submission, validate, write_predictions
+from submission import Competition, UnusableInput, validate, write_predictions
 from submission.pack import write_archive
 from submission.scoring import read_targets
 from submission.solution import solution_of
@@ -135,4 +135,4 @@ def test_a_submission_is_not_scored_in_a_participants_copy(participant, tmp_path
     write_predictions(path, dict.fromkeys(participant.ids("test"), 0.5))
     assert len(validate(participant, path)) == 40
     with pytest.raises(UnusableInput, match="only the organizer"):
-        score_submission(participant, path)
+        solution_of(participant)

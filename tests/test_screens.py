@@ -21,7 +21,8 @@ from baselines import BASELINES, OOD_BASELINES
 from baselines.report.html import write_report
 from baselines.report.report import run_report
 from baselines.run.predict import predict
-from leaderboard import publish, submit
+from leaderboard.publish import publish
+from leaderboard.submissions import submit
 from starter.making.build import build
 from submission import Competition, write_predictions
 from submission.arrays import FloatArray, IntArray

@@ -14,7 +14,7 @@ from baselines.contract.estimator import Estimator
 from baselines.run.choose import own_parameters
 from submission import Competition
 from submission.files import read_text, sha256, write_text
-from submission.predicted import RUNS
+from submission.predictions import RUNS
 
 HEADER = ("time", "method", "parameters", "seed", "score", "note", "files")
 SEEDS = ("seed", "random_state")

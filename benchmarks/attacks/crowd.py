@@ -10,8 +10,8 @@ from pathlib import Path
 
 from contest import handed_in, make, unseen
 
-from leaderboard import verify
 from leaderboard.ledger import opened
+from leaderboard.verify import verify
 
 
 def main() -> None:

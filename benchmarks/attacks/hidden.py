@@ -15,10 +15,10 @@ from pathlib import Path
 
 from contest import handed_in, make
 
-from leaderboard import publish
+from leaderboard.publish import publish
 from submission import Competition, solution_of, write_solution
 from submission.files import sha256
-from submission.predicted import RUNS
+from submission.predictions import RUNS
 
 
 def published(competition: Competition) -> dict[str, bytes]:

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from contest import handed_in, make, unseen
 
-from leaderboard import publish, verify
+from leaderboard.history import read_receipts
 from leaderboard.ledger import opened
-from leaderboard.receipts import read_receipts
+from leaderboard.publish import publish
+from leaderboard.verify import verify
 
 
 def main() -> None:

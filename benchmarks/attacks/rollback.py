@@ -15,8 +15,10 @@ from pathlib import Path
 
 from contest import handed_in, make, now, unseen
 
-from leaderboard import backup, publish, submit
 from leaderboard.ledger import ledger_path
+from leaderboard.publish import publish
+from leaderboard.submissions import submit
+from leaderboard.verify import backup
 from submission import Competition
 
 

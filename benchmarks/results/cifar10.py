@@ -18,8 +18,7 @@ from sklearn.base import clone
 
 from baselines import BASELINES
 from baselines.run.predict import predict
-from leaderboard import organizer_table, publish
-from leaderboard.publish import read_methods
+from leaderboard.publish import organizer_table, publish, read_methods
 from oracle import ORACLES
 from starter.making.build import build
 from starter.observing.observation import unmet

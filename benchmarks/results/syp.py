@@ -45,8 +45,8 @@ from starter.sets.recipe import Recipe, draw_recipes
 from starter.sources.sources import load_source
 from starter.tracks.accuracy.settings import AccuracySettings
 from submission import Competition
+from submission.competition import DESCRIPTION
 from submission.scoretable import validation_groups
-from submission.seal import DESCRIPTION
 
 SIZE = 500
 STEPS = {"iterations": 5000, "batch_size": 1000}

@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "attacks"))
 
 from contest import handed_in, make, now
 
-from leaderboard import publish, submit
+from leaderboard.publish import publish
+from leaderboard.submissions import submit
 
 
 def main() -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from leaderboard import publish, submit
+from leaderboard.publish import publish
+from leaderboard.submissions import submit
 from submission import Competition
 
 HERE = Path(__file__).parent

@@ -1,24 +1,16 @@
 """Exports of a competition to other platforms, ready to upload."""
 
-from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from leaderboard.export import codabench, datacv, kaggle
-from leaderboard.export.program import filled
+from leaderboard.export.program import filled, write_private
 from leaderboard.solutions import counting_solution
 from submission import Competition, UnusableInput
-from submission.files import claim_folder, replacing, sha256
+from submission.files import claim_folder, sha256
 
-PLATFORMS: Mapping[str, Callable[[Competition, Path, datetime], None]] = {
-    "codabench": codabench.write_codabench,
-    "datacv": datacv.write_datacv,
-    "kaggle": kaggle.write_kaggle,
-}
-LIMITS_NOT_KEPT = {"codabench": codabench.LIMITS, "datacv": datacv.LIMITS, "kaggle": kaggle.LIMITS}
-"""For each platform, sentences about limits of the competition that it does not keep."""
-
-__all__ = ["LIMITS_NOT_KEPT", "PLATFORMS", "export"]
+PLATFORMS = {"codabench": codabench, "datacv": datacv, "kaggle": kaggle}
+"""Modules with a function `write`, and `LIMITS`, a sentence about what the platform does not keep."""
 
 
 def export(competition: Competition, platform: str, out: Path, start: datetime) -> Path:
@@ -46,7 +38,6 @@ def export(competition: Competition, platform: str, out: Path, start: datetime) 
     counting_solution(competition)
     claim_folder(out, f"{platform} {sha256(competition.public / 'competition.json')}\n")
     out.chmod(0o700)
-    PLATFORMS[platform](competition, out, start)
-    with replacing(out / "README.md") as temporary:
-        temporary.write_bytes(filled(f"{platform}.md", competition))
+    PLATFORMS[platform].write(competition, out, start)
+    write_private(out, {"README.md": filled(f"{platform}.md", competition)})
     return out

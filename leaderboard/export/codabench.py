@@ -20,11 +20,11 @@ DAYS = 60
 """Length of the public phase in days if the competition has no deadline."""
 FINAL_DAYS = 7
 """Length of the final phase in days."""
-LIMITS = ("Codabench counts submissions by account: nothing ties an account to a team.",)
+LIMITS = "Codabench counts submissions by account: nothing ties an account to a team."
 _PAGES = ("overview.md", "evaluation.md", "terms.md")
 
 
-def write_codabench(competition: Competition, out: Path, start: datetime) -> None:
+def write(competition: Competition, out: Path, start: datetime) -> None:
     """Write ``bundle.zip`` with two phases: the public part, then the private part with one submission.
 
     Only the reference data hold hidden labels; Codabench hides these from participants, who get the
@@ -57,12 +57,10 @@ def _times(deadline: datetime | None, start: datetime) -> dict[str, datetime]:
 
 def _write_zip(path: Path, files: Files, large: Mapping[str, Path]) -> None:
     """Write a zip readable by its owner only: files in memory, and large ones on disk uncompressed."""
-    with replacing(path) as temporary:
-        temporary.touch(mode=0o600, exist_ok=False)
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in files.items():
-                archive.writestr(file_entry(name), data)
-            for name, file in large.items():
-                entry = file_entry(name, zipfile.ZIP_STORED)
-                with file.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
-                    shutil.copyfileobj(source, target, 1 << 20)
+    with replacing(path, private=True) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(file_entry(name), data)
+        for name, file in large.items():
+            entry = file_entry(name, zipfile.ZIP_STORED)
+            with file.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
+                shutil.copyfileobj(source, target, 1 << 20)

@@ -3,26 +3,21 @@
 `starter.competition.materialize` writes the sets in the layout of DataCV's starter kit.
 """
 
-import csv
-import io
 from datetime import datetime
 from pathlib import Path
 
 from leaderboard.export.program import scoring_files, write_private
 from submission import Competition
-from submission.files import write_text
+from submission.files import csv_text, write_text
 from submission.parser import ANSWER
 from submission.predictions import write_answer
 
-LIMITS = ("The program scores every file: limits and the deadline of the competition are yours to keep.",)
+LIMITS = "The program scores every file: limits and the deadline of the competition are yours to keep."
 
 
-def write_datacv(competition: Competition, out: Path, start: datetime) -> None:
+def write(competition: Competition, out: Path, start: datetime) -> None:
     """Write ``participants/`` (sample answer, order of its lines) and ``host/`` (program, reference data)."""
-    (out / "host").mkdir(mode=0o700, exist_ok=True)
     write_private(out / "host", scoring_files(competition))
     ids = competition.ids("test")
     write_answer(out / "participants" / ANSWER, dict.fromkeys(ids, 0.5))
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([("line", "id"), *enumerate(ids, start=1)])
-    write_text(out / "participants/order.csv", stream.getvalue())
+    write_text(out / "participants/order.csv", csv_text([("line", "id"), *enumerate(ids, start=1)]))

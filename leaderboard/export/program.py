@@ -1,7 +1,5 @@
 """The scorer of an exported competition, its reference data, and texts of exports."""
 
-import csv
-import io
 import json
 from datetime import datetime
 from pathlib import Path
@@ -9,11 +7,13 @@ from pathlib import Path
 from leaderboard.solutions import counting_solution
 from submission import Competition, errors, parser
 from submission.card import EXAMPLES, licence_lines
-from submission.files import replacing
+from submission.files import csv_text, replacing
 from submission.page import templates
 
 Files = dict[str, bytes]
 """The bytes of files by their path, with "/" between folders."""
+REFERENCES = {"Public": "reference_public", "Private": "reference_final"}
+"""The folder with the hidden labels of each part."""
 
 
 def scorer(competition: Competition) -> bytes:
@@ -33,21 +33,17 @@ def scoring_files(competition: Competition) -> Files:
         "scoring_program/metadata.yaml": b"command: python3 score.py\n",
         "scoring_program/score.py": scorer(competition),
     }
-    for folder, usage in (("reference_public", "Public"), ("reference_final", "Private")):
-        stream = io.StringIO()
-        rows = [
-            (row.id, repr(row.prediction)) for row in counting_solution(competition) if row.usage == usage
-        ]
-        csv.writer(stream, lineterminator="\n").writerows([("id", "target"), *rows])
-        files[f"{folder}/targets.csv"] = stream.getvalue().encode()
+    solution = counting_solution(competition)
+    for usage, folder in REFERENCES.items():
+        rows = [(row.id, repr(row.prediction)) for row in solution if row.usage == usage]
+        files[f"{folder}/targets.csv"] = csv_text([("id", "target"), *rows]).encode()
     return files
 
 
 def write_private(folder: Path, files: Files) -> None:
     """Write files readable by their owner alone."""
     for name, data in files.items():
-        with replacing(folder / name) as temporary:
-            temporary.touch(mode=0o600, exist_ok=False)
+        with replacing(folder / name, private=True) as temporary:
             temporary.write_bytes(data)
 
 

@@ -17,6 +17,7 @@ from starter.tracks.sets import PublicSets
 from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput
 from submission.files import replacing
+from submission.ids import split_id
 from submission.scoring import read_targets
 
 COLUMNS = 16
@@ -105,9 +106,7 @@ BINS = np.arange(0, 102.5, 2.5)
 def accuracies(competition: Competition, subject: str, part: str) -> NDArray[np.float64]:
     """Returns the targets (m,) of one subject on the m sets of "train" or "val", in percent."""
     targets = read_targets(competition, part)
-    return 100 * np.array(
-        [value for name, value in targets.items() if competition.subject_of(name) == subject]
-    )
+    return 100 * np.array([value for name, value in targets.items() if split_id(name)[0] == subject])
 
 
 def summary(competition: Competition) -> str:

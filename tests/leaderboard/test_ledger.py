@@ -15,9 +15,8 @@ from leaderboard.audit import audit
 from leaderboard.history import history
 from leaderboard.ledger import COLUMNS, GENESIS, ledger_path, opened, row_hash
 from leaderboard.publish import publish
-from leaderboard.receipts import receipt_file
 from leaderboard.solutions import rescore
-from leaderboard.submissions import select, submit
+from leaderboard.submissions import receipt_file, select, submit
 from leaderboard.verify import backup, verify
 from submission import Competition, InvalidSubmission, UnusableInput
 

@@ -13,8 +13,8 @@ from large import PUBLIC, large_competition, noisy
 from predicted import as_predicted
 from rules import with_rules
 
-from leaderboard import publish, select, submit
-from leaderboard.publish import Published, organizer_table, read_methods
+from leaderboard.publish import Published, organizer_table, publish, read_methods
+from leaderboard.submissions import select, submit
 from submission import Competition, SolutionRow, UnusableInput, write_predictions, write_solution
 from submission.files import sha256
 from submission.solution import solution_of

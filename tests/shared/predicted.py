@@ -5,7 +5,7 @@ import json
 
 from submission import Competition
 from submission.files import sha256
-from submission.predicted import RUNS
+from submission.predictions import RUNS
 
 
 def as_predicted(competition: Competition) -> None:

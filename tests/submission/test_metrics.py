@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from submission.metrics import Score, score, skill, spearman
-from submission.scoring import _subject
 
 PREDICTIONS = {"m/a": 0.5, "m/b": 0.75, "m/c": 0.25, "n/a": 0.25, "n/b": 0.5, "n/c": 0.0}
 TARGETS = {"m/a": 0.5, "m/b": 0.5, "m/c": 0.25, "n/a": 0.5, "n/b": 0.25, "n/c": 0.75}
@@ -14,7 +13,7 @@ TARGETS = {"m/a": 0.5, "m/b": 0.5, "m/c": 0.25, "n/a": 0.5, "n/b": 0.25, "n/c": 
 
 def test_a_score_worked_out_by_hand() -> None:
     """Errors 0, 25, 0, 25, 25, 75 points. Spearman of m: ranks 2 3 1 and 2.5 2.5 1; of n: -1."""
-    found = score(PREDICTIONS, TARGETS, _subject)
+    found = score(PREDICTIONS, TARGETS)
     assert found.rmse == pytest.approx(math.sqrt((3 * 625 + 5625) / 6), abs=1e-12)
     assert found.mae == pytest.approx(25)
     assert found.spearman == pytest.approx((math.sqrt(3) / 2 - 1) / 2)
@@ -22,26 +21,20 @@ def test_a_score_worked_out_by_hand() -> None:
 
 
 def test_a_perfect_score_and_the_worst() -> None:
-    assert score(TARGETS, TARGETS, _subject) == Score(rmse=0, mae=0, spearman=pytest.approx(1), n=6)
-    worst = score({"m/a": 0.0, "m/b": 1.0}, {"m/a": 1.0, "m/b": 0.0}, _subject)
+    assert score(TARGETS, TARGETS) == Score(rmse=0, mae=0, spearman=pytest.approx(1), n=6)
+    worst = score({"m/a": 0.0, "m/b": 1.0}, {"m/a": 1.0, "m/b": 0.0})
     assert (worst.rmse, worst.mae, worst.n) == (100, 100, 2)
 
 
 def test_only_the_ids_of_the_targets_count() -> None:
-    assert score(PREDICTIONS, {"m/b": 0.5}, _subject).rmse == 25
+    assert score(PREDICTIONS, {"m/b": 0.5}).rmse == 25
 
 
 def test_spearman_is_undefined_as_soon_as_it_is_for_one_subject() -> None:
     constant = {**TARGETS, "n/a": 0.5, "n/b": 0.5, "n/c": 0.5}
-    assert math.isnan(score(constant, TARGETS, _subject).spearman)
-    assert math.isnan(score({"m/a": 0.5}, {"m/a": 0.5}, _subject).spearman)
-
-
-def test_of_two_sets_no_rank_correlation_is_given() -> None:
-    """It would be 1 or -1, whatever is predicted."""
+    assert math.isnan(score(constant, TARGETS).spearman)
     two = {name: value for name, value in TARGETS.items() if name != "n/c"}
-    assert math.isnan(score(two, two, _subject).spearman)
-    assert spearman([0.1, 0.2], [0.3, 0.1]) == -1
+    assert math.isnan(score(two, two).spearman), "of two sets it would be 1 or -1, whatever is predicted"
 
 
 @settings(deadline=None)

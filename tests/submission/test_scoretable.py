@@ -124,9 +124,6 @@ def test_families_of_test_sets_come_from_the_record_of_the_build(competition: Co
     tests = [{"recipe": '{"name": "test_0001"}', "family": "set test_0002"}]
     record.write_text(json.dumps({**known, "test": tests}))
     assert len(Targets.of_solution(competition, rows).families) == 3
-    record.write_text(json.dumps({**known, "test": [{}]}))
-    with pytest.raises(UnusableInput, match="damaged"):
-        Targets.of_solution(competition, rows)
 
 
 @pytest.fixture
@@ -144,7 +141,7 @@ def test_the_constant_is_each_subjects_own_meta_train_mean(taught: Competition) 
         found = constant_predictions(taught, part)
         assert list(found) == list(taught.ids(part))
         for name, value in found.items():
-            assert value == pytest.approx(0.6 if taught.subject_of(name) == "cnn" else 0.15)
+            assert value == pytest.approx(0.6 if name.startswith("cnn") else 0.15)
 
 
 def test_a_file_is_scored_on_the_validation_sets_beside_the_constant(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from leaderboard.publish import Published, publish
 from leaderboard.submissions import Receipt, submit
-from submission.competition import Competition, check_opened
+from submission.competition import Competition
 from submission.metrics import Score
 from submission.scoretable import score_validation
 from unseen.clock import now
@@ -47,7 +47,6 @@ def score(
         InvalidSubmission: the file breaks the format; every problem is named.
         UnusableInput: the file cannot be read, or this copy cannot score it.
     """
-    check_opened(contest)
     if team is None:
         return score_validation(contest, Path(file), metric)
     return submit(contest, Path(file), team, clock, note)
@@ -75,6 +74,5 @@ def leaderboard(
     Raises:
         UnusableInput: this is a participant's copy, or `final` is True before the deadline.
     """
-    check_opened(contest)
     ended = now() if final else None
     return publish(contest, ended, retired, Path(out) if out is not None else None)

@@ -13,7 +13,6 @@ from baselines.run.given import Given, methods_given
 from baselines.run.log import log_run
 from starter.images.figure import Drawn, new_figure
 from submission import Competition, make_id
-from submission.competition import check_opened
 from unseen.api.kit import methods_of
 
 WIDTH = 3.4
@@ -104,7 +103,6 @@ def evaluate(
         UnusableInput: there are no validation sets, or a method fails or breaks the contract; the message
             names the method.
     """
-    check_opened(contest)
     chosen = methods_given(methods, methods_of(contest.track), contest.track)
     report = run_report(contest, chosen, device, progress)
     for name, method in chosen.items():

@@ -6,7 +6,6 @@ from pathlib import Path
 from baselines.run.given import Given, methods_given
 from baselines.run.predict import predict as run
 from submission import Competition, UnusableInput, validate
-from submission.competition import check_opened
 from submission.files import replacing
 from unseen.api.kit import methods_of
 
@@ -43,7 +42,6 @@ def predict(
     Raises:
         UnusableInput: the method fails or breaks the contract, or `out` is not a possible path.
     """
-    check_opened(contest)
     chosen = methods_given(method, methods_of(contest.track), contest.track)
     if len(chosen) != 1:
         raise UnusableInput(f"a submission is made by one method, not by {len(chosen)}")

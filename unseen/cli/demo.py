@@ -23,7 +23,7 @@ def demo(folder: options.DemoFolder = Path("unseen-demo"), track: options.TrackN
 
     from baselines.run.choose import impossible
     from baselines.run.predict import predict as run
-    from leaderboard import organizer_table, publish
+    from leaderboard.publish import organizer_table, publish
     from starter.making.build import build as make
     from starter.making.settings import settings_of
     from unseen.api.kit import EXPENSIVE, methods_of

@@ -59,7 +59,7 @@ def score(
         raise UnusableInput("--note and --new-team belong to --team NAME")
     competition = Competition.open(folder)
     if team is not None:
-        from leaderboard import submit
+        from leaderboard.submissions import submit
 
         try:
             receipt = submit(competition, file, team, now, note, new_team)
@@ -80,8 +80,7 @@ def _tell(
     competition: Competition, team: str, receipt: "Receipt", note: str, as_json: bool, quiet: bool
 ) -> None:
     """Print the answer to a submission, and bring the leaderboard up to date."""
-    from leaderboard import left_text
-    from leaderboard.receipts import receipt_file
+    from leaderboard.submissions import left_text, receipt_file
 
     record = {"team": team, **receipt.record(competition.decimals), "note": note}
     echo(json.dumps(record) if as_json else f"{team}: {record['answer']}")
@@ -111,8 +110,7 @@ def _tell(
 
 def _update(competition: Competition, silent: bool = False) -> None:
     """Write the leaderboard again, unless it is the final one, which `leaderboard --final` alone writes."""
-    from leaderboard import publish
-    from leaderboard.publish import PRIVATE
+    from leaderboard.publish import PRIVATE, publish
 
     if (competition.root / PRIVATE).exists():
         echo("warning: the leaderboard is final; `unseen leaderboard --final` writes it again", err=True)
@@ -129,7 +127,7 @@ def add(folder: Folder, name: Annotated[str, Argument(help="The team's name, as 
 
     Example: unseen team add contest Ada
     """
-    from leaderboard import add_team
+    from leaderboard.teams import add_team
 
     echo(f"registered: {add_team(Competition.open(folder), name, now)}")
 
@@ -150,7 +148,7 @@ def select(
 
     Example: unseen select contest --team ada 1
     """
-    from leaderboard import select as choose
+    from leaderboard.submissions import select as choose
 
     if clear == bool(numbers):
         raise UnusableInput("give one or two numbers of submissions, or --clear, not both")
@@ -173,18 +171,12 @@ def history(
 
     Example: unseen history contest
     """
-    from leaderboard import history as found
-    from leaderboard import history_table
-    from leaderboard.history import history_records
-    from leaderboard.receipts import read_receipts, receipts_table
+    from leaderboard.history import history as found
+    from leaderboard.history import history_table, read_receipts
 
     competition = Competition.open(folder)
-    if not competition.private.exists():
-        receipts = read_receipts(competition, team)
-        echo(json.dumps(receipts) if as_json else receipts_table(competition, receipts))
-        return
-    lines = found(competition, team)
-    echo(json.dumps(history_records(lines)) if as_json else history_table(lines, competition.decimals))
+    records = (found if competition.private.exists() else read_receipts)(competition, team)
+    echo(json.dumps(records) if as_json else history_table(competition, records))
 
 
 def leaderboard(
@@ -213,7 +205,7 @@ def leaderboard(
 
     Example: unseen leaderboard contest
     """
-    from leaderboard import organizer_table, publish
+    from leaderboard.publish import organizer_table, publish
 
     competition = Competition.open(folder)
     published = publish(competition, now() if final else None, retired, out)
@@ -241,11 +233,11 @@ def rescore(
 
     Example: unseen rescore contest --void test_0003 --reason mislabelled
     """
-    from leaderboard import rescore as correct
+    from leaderboard.solutions import rescore as correct
 
     competition = Competition.open(folder)
-    done = correct(competition, _labels(label or []), set(void or []), reason, now)
-    echo(f"{_counted(done.entries, 'submission')} scored again; the ledger's head is {done.head}")
+    scored, head = correct(competition, _labels(label or []), set(void or []), reason, now)
+    echo(f"{_counted(scored, 'submission')} scored again; the ledger's head is {head}")
     _update(competition)
 
 
@@ -260,7 +252,7 @@ def verify(
 
     Example: unseen verify contest
     """
-    from leaderboard import verify as check
+    from leaderboard.verify import verify as check
 
     found = check(Competition.open(folder), head or [])
     rows, submissions = _counted(found.rows, "row"), _counted(found.submissions, "submission")
@@ -283,7 +275,7 @@ def backup(
 
     Example: unseen backup contest contest-backup.zip
     """
-    from leaderboard import backup as write
+    from leaderboard.verify import backup as write
 
     head = write(Competition.open(folder), file)
     echo(f"{file}, with the ledger up to head {head}")
@@ -338,7 +330,7 @@ def export(
 
     Example: unseen export codabench contest contest-codabench
     """
-    from leaderboard.export import LIMITS_NOT_KEPT
+    from leaderboard.export import PLATFORMS
     from leaderboard.export import export as write
     from leaderboard.export.rehearse import rehearse
 
@@ -356,8 +348,7 @@ def export(
 
         for part in filter(competition.sets, ("train", "val", "test")):
             materialize(competition, out / "participants", "datacv", part)
-    for sentence in LIMITS_NOT_KEPT[platform]:
-        echo(sentence)
+    echo(PLATFORMS[platform].LIMITS)
     echo(out / "README.md")
 
 

@@ -13,7 +13,7 @@ from starter.tracks.accuracy.observe import ClassifierSubject
 from starter.tracks.sets import PublicSets
 from submission import UnusableInput, validate
 from submission.files import sha256
-from submission.predicted import predicted_files
+from submission.predictions import predicted_files
 from submission.scoring import read_targets
 
 

@@ -9,7 +9,7 @@ import pytest
 from exports import START
 from rules import with_fields
 
-from leaderboard.export import LIMITS_NOT_KEPT, PLATFORMS, export
+from leaderboard.export import PLATFORMS, export
 from submission import Competition, UnusableInput, validate
 from submission.pack import write_archive
 
@@ -94,11 +94,6 @@ def test_datacvs_sample_and_the_order_of_its_lines(competition: Competition, tmp
     lines = (out / "order.csv").read_text().splitlines()
     assert lines == ["line,id", *(f"{n},{name}" for n, name in enumerate(competition.ids("test"), 1))]
     assert set(validate(competition, out / "answer.txt").values()) == {0.5}
-
-
-@PLATFORM
-def test_limits_that_a_platform_does_not_keep_are_named(platform: str) -> None:
-    assert any("limit" in sentence or "team" in sentence for sentence in LIMITS_NOT_KEPT[platform])
 
 
 def test_the_participants_archive_is_the_packs(competition: Competition, tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from exports import START
 from rules import with_rules
 
 from leaderboard.export import export
-from submission import Competition, score_submission, write_solution
+from submission import Competition, validate, write_solution
+from submission.scoring import score_parts
 from submission.solution import solution_of, whole_solution
 
 
@@ -75,7 +76,9 @@ def test_the_number_is_the_kits_in_any_order(
 ) -> None:
     for part, rows in parts.items():
         for path in ranked.values():
-            expected = round(getattr(score_submission(competition, path), part.lower()).rmse, 2)
+            expected = round(
+                score_parts(validate(competition, path), solution_of(competition))[part.lower()], 2
+            )
             submission = pd.read_csv(path)
             assert metric.score(rows, submission, "id") == expected
             assert metric.score(rows, submission.sample(frac=1, random_state=0), "id") == expected

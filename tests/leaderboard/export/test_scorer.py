@@ -12,10 +12,12 @@ from rules import with_rules
 
 from leaderboard.export import PLATFORMS, rehearse
 from leaderboard.export.program import scorer, scoring_files, write_private
-from submission import Competition, UnusableInput, score_submission, validate
+from submission import Competition, UnusableInput, validate
 from submission.errors import InvalidSubmission
 from submission.files import write_text
 from submission.predictions import read_predictions, write_answer
+from submission.scoring import score_parts
+from submission.solution import solution_of
 
 PARTS = pytest.mark.parametrize(
     ("part", "labels"), [("public", "reference_public"), ("private", "reference_final")]
@@ -57,7 +59,7 @@ def test_the_number_is_the_kits_and_the_order_the_right_one(
             write_answer(path, values)
         files = {name: path.read_bytes(), "metadata": b"x", ".DS_Store": b"", "__MACOSX/._a": b"x"}
         code, _, scores = scored(tmp_path / "host/scoring_program", tmp_path / "host" / labels, files)
-        expected = getattr(score_submission(fine, path), part).rmse
+        expected = score_parts(validate(fine, path), solution_of(fine))[part]
         assert (code, scores) == (0, {"rmse": round(expected, 2)})
         found.append(expected)
     assert found == sorted(found), "oracle, baseline, constant: lower is better"

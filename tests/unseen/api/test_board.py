@@ -2,10 +2,8 @@
 
 import html
 
-import pytest
-
 import unseen
-from submission import Score, UnusableInput, write_predictions
+from submission import Score, write_predictions
 
 
 def test_a_file_is_scored_and_a_team_stands_on_the_board(competition, tmp_path):
@@ -18,19 +16,3 @@ def test_a_file_is_scored_and_a_team_stands_on_the_board(competition, tmp_path):
     assert [line.name for line in board.standings if line.kind == "team"] == ["A & B"]
     assert "A &amp; B" in html.unescape(board._repr_html_())
     assert board.html.is_file()
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda folder: unseen.evaluate(folder, "atc"),
-        lambda folder: unseen.predict(folder, "atc"),
-        lambda folder: unseen.score(folder, "mine.csv"),
-        unseen.leaderboard,
-    ],
-)
-def test_a_folder_has_to_be_opened_first(call):
-    with pytest.raises(
-        UnusableInput, match=r"^'contest' is no competition: unseen.open\(folder\) returns one"
-    ):
-        call("contest")

@@ -1,0 +1,95 @@
+"""What `unseen history` lists: scores by part for the organizer, receipts for a team."""
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from leaderboard.history import history, history_table, read_receipts
+from leaderboard.submissions import receipt_file, submit
+from submission import Competition, InvalidSubmission, UnusableInput
+
+Clock = Callable[[], datetime]
+
+
+@pytest.fixture
+def entered(competition: Competition, halves: Path, perfect: Path, clock: Clock) -> Competition:
+    """Halves of Team A, perfect predictions of B, and an invalid file of Team A."""
+    submit(competition, halves, "Team A", clock, note="  all halves <b>")
+    submit(competition, perfect, "B", clock)
+    bad = halves.with_name("bad.csv")
+    bad.write_text("")
+    with pytest.raises(InvalidSubmission):
+        submit(competition, bad, "team a", clock)
+    (competition.root / "submissions").mkdir()
+    shutil.copy(halves, competition.root / "submissions/halves.csv")
+    return competition
+
+
+def lines(competition: Competition, records: list) -> list[str]:
+    """The table without its header and legend, inner spaces single."""
+    return [" ".join(line.split()) for line in history_table(competition, records).splitlines()[1:-1]]
+
+
+def test_scores_by_part_classifier_and_group_worked_out_by_hand(entered: Competition) -> None:
+    """Errors of halves in points: cnn 40 20 0 20, vit:b 30 30 10 40; test_0001 and 3 public, 1 and 2 seen."""
+    first, second, third = history(entered)
+    assert first["rmse"] == pytest.approx(
+        {
+            "overall": (5900 / 8) ** 0.5,
+            "public": (2600 / 4) ** 0.5,
+            "private": (3300 / 4) ** 0.5,
+            "[cnn]": (2400 / 4) ** 0.5,
+            "[vit:b]": (3500 / 4) ** 0.5,
+            "(seen)": (3800 / 4) ** 0.5,
+            "(unseen)": (2100 / 4) ** 0.5,
+        }
+    )
+    assert set(second["rmse"].values()) == {0}
+    assert third["rmse"] == {}
+    assert [record["number"] for record in history(entered, "TEAM A")] == [1, 3]
+    with pytest.raises(UnusableInput, match="nothing was submitted by team 'C'"):
+        history(entered, "C")
+    assert lines(entered, history(entered, "TEAM A")) == [
+        "1* 2026-01-01 01:00:00 Team A submissions/halves.csv 27.16 25.50 28.72 24.49 29.58 30.82 22.91 scored "
+        "all halves <b>",
+        "3 2026-01-01 03:00:00 Team A e3b0c44298fc invalid",
+    ]
+
+
+def test_a_receipt_holds_the_answer_and_the_rows_hash_and_a_team_lists_its_own(entered: Competition) -> None:
+    kept = json.loads(receipt_file(entered, 1).read_text())
+    assert kept.pop("row") in receipt_file(entered, 1).read_text()
+    assert kept == {
+        "competition": entered.name,
+        "number": 1,
+        "team": "Team A",
+        "time": "2026-01-01T01:00:00+00:00",
+        "file": history(entered)[0]["file"],
+        "note": "all halves <b>",
+        "score": 25.5,
+        "answer": "public RMSE 25.50 points",
+        "rows": 4,
+        "left": None,
+        "same": None,
+    }
+    assert receipt_file(entered, 1).parent.stat().st_mode & 0o777 == 0o700
+    shutil.rmtree(entered.private)
+    assert lines(entered, read_receipts(entered, "TEAM A")) == [
+        "1 2026-01-01 01:00:00 Team A submissions/halves.csv public RMSE 25.50 points all halves <b>",
+        "3 2026-01-01 03:00:00 Team A e3b0c44298fc invalid",
+    ]
+    assert [record["number"] for record in read_receipts(entered)] == [1, 2, 3]
+    with pytest.raises(UnusableInput, match=r"no receipt of team 'C'"):
+        read_receipts(entered, "C")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"number": 1}', None])
+def test_other_files_are_no_receipts(entered: Competition, text: str | None) -> None:
+    other = receipt_file(entered, 1).read_text().replace(entered.name, "another")
+    receipt_file(entered, 9).write_text(other if text is None else text)
+    with pytest.raises(UnusableInput, match=r"0009\.json: not a receipt of a submission to"):
+        read_receipts(entered)
