@@ -102,7 +102,8 @@ def gbench_page() -> str:
         "| data set | published at | shares classes with |",
         "|---|---|---|",
     ]
-    text += [f"| {each.name} | <{each.address}> | {', '.join(each.overlaps)} |" for each in gbench()]
+    rows = ((each["name"], f"<{each['address']}>", each["overlaps"].replace(" ", ", ")) for each in gbench())
+    text += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*text, ""])
 
 

@@ -37,7 +37,7 @@ def mixes(data: Path, test: ImageSet) -> list[ImageSet]:
     rng, found = np.random.default_rng(0), []
     with open_tree(data / "ood.zip") as tree:
         for name in tqdm(tree.folders(1), desc="read", unit="set"):
-            ood = read_images(tree.below(name), tree.below(name).images(0)).images
+            ood = read_images(tree.below(name), tree.below(name).images(0))[0]
             ind = test.images[rng.choice(len(test), IND, replace=False)]
             found.append(ImageSet(name, np.concatenate([ind, ood])))
     return found

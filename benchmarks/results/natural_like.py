@@ -32,7 +32,7 @@ from starter.observing.observation import Lazy, MetaTrain, Moments, Observation,
 from starter.observing.observe import Observer, observe_all
 from starter.observing.referee import Referee
 from starter.operations import GROUPS, OPERATIONS
-from starter.sets.recipe import Recipe, Rows, draw_recipes, neighbours
+from starter.sets.recipe import Recipe, draw_recipes, neighbours, packed
 from starter.sets.rendering import FromRecipe
 from starter.sources.oodsets import CIFAR10
 from starter.sources.sources import load_images
@@ -81,7 +81,7 @@ def recipes(kind: str, count: int, n: int, clusters: NDArray[np.int64]) -> list[
                 ops.append((str(name), dict(OPERATIONS[name].draw_params(rng))))
         elif kind in (PARTS, BY_REFEREE):
             rows = neighbours(clusters, n, float(rng.random()))
-            select = ("among", {"n": n, "rows": Rows.packed(rows)})
+            select = ("among", {"n": n, "rows": packed(rows)})
         else:
             ops = [(kind, {})]
         found.append(Recipe(f"{prefix}_{number:04d}", int(rng.integers(2**53)), (select, *ops)))

@@ -197,7 +197,7 @@ def _path(spec: Spec) -> Path:
         return Path(spec.weights)
     if spec.name not in OFFICIAL:
         raise UnusableInput(f"{spec.name}=official: official weights exist for {', '.join(OFFICIAL)} only")
-    return fetch(OFFICIAL[spec.name], cache_folder())
+    return fetch(*OFFICIAL[spec.name], cache_folder())
 
 
 def _read(file: WeightsFile, arch: str, classes: int) -> tuple[Network, tuple[Triple, Triple]]:

@@ -28,20 +28,25 @@ def read_npz(path: Path, name: str | None = None) -> ImageSet:
     return as_set(path, name or path.stem, read_arrays(path, ("images",), ("labels",)))
 
 
-def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray]) -> ImageSet:
-    """Returns the set `name` with the `images` and optional `labels` from the arrays of `path`."""
+def as_set(path: Path, name: str, arrays: Mapping[str, np.ndarray], classes: Sequence[str] = ()) -> ImageSet:
+    """Returns the set `name` with the `images` and optional `labels` from the arrays of `path`.
+
+    If there are `classes`, labels are indices of them.
+    """
     labels = arrays.get("labels")
-    if labels is not None and labels.dtype.kind not in "iu":
-        raise unusable(path, f"labels must be whole numbers, got {labels.dtype}")
     try:
-        return ImageSet(name, arrays["images"], None if labels is None else labels.astype(np.int64))
+        if labels is not None and labels.dtype.kind not in "iu":
+            raise ValueError(f"labels must be whole numbers, got {labels.dtype}")
+        images = ImageSet(name, arrays["images"], None if labels is None else labels.astype(np.int64))
+        if labels is not None and classes and labels.max() >= len(classes):
+            raise ValueError(f"label {labels.max()} of {len(classes)} classes ({', '.join(classes)})")
     except ValueError as error:
         raise unusable(path, str(error)) from error
+    return images
 
 
 def map_npy(path: Path) -> np.ndarray:
     """Returns the array in `path`, memory-mapped and read-only: only indexed parts are read."""
-    _check(path)
     try:
         mapped: np.ndarray = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError) as error:
@@ -57,19 +62,8 @@ def read_npy(path: Path, rows: NDArray[np.integer] | None = None) -> np.ndarray:
 
 def read_arrays(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """Returns the `required` arrays of an .npz file, and the `optional` ones that it has; no pickles."""
-    _check(path)
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            names = archive.files
-            arrays = {name: archive[name] for name in (*required, *optional) if name in names}
+            return {name: archive[name] for name in (*required, *(set(optional) & set(archive.files)))}
     except Exception as error:  # a damaged file makes NumPy raise whatever it meets
         raise unusable(path, f"not an .npz file that can be read ({why(error)})") from error
-    for name in required:
-        if name not in arrays:
-            raise unusable(path, f"no array {name!r}; there are {', '.join(names)[:200] or 'none'}")
-    return arrays
-
-
-def _check(path: Path) -> None:
-    if not path.is_file():
-        raise unusable(path, "no such file")

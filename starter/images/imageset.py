@@ -1,6 +1,7 @@
 """ImageSet: images with optional labels."""
 
 import hashlib
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,17 +61,22 @@ class ImageSet:
         rows = np.ascontiguousarray(self.images)
         return [hashlib.blake2b(row.data, digest_size=16).digest() for row in rows]
 
-    def fresh_rows(self, seen: set[bytes]) -> NDArray[np.int64]:
-        """Returns the rows (m,) of images with a hash that is not in `seen`, without duplicates.
+    def without_repeats(self, seen: set[bytes], called: str) -> "ImageSet | None":
+        """Returns the images without duplicates and those with a hash in `seen`; None if none are left.
 
-        Their hashes are added to `seen`.
+        Their hashes are added to `seen`. One line says how many are left out of the set that is `called` so.
         """
         rows = []
         for row, digest in enumerate(self.hashes()):
             if digest not in seen:
                 seen.add(digest)
                 rows.append(row)
-        return np.array(rows, np.int64)
+        dropped = len(self) - len(rows)
+        if not dropped:
+            return self
+        told = f"{called}: {dropped} of {len(self)} images left out, since they stand elsewhere too"
+        print(told, file=sys.stderr)
+        return self.take(np.array(rows)) if rows else None
 
     def shared(self, others: "Iterable[ImageSet]") -> dict[str, int]:
         """Returns the number of distinct images that are also in each of `others`, by name, without zeros.

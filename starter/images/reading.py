@@ -82,20 +82,7 @@ def _padded(image: Pixels, size: tuple[int, int]) -> Pixels:
     return padded
 
 
-@dataclass(frozen=True)
-class Read:
-    """Images that were read.
-
-    Attributes:
-        images: Pixels, uint8 (n, h, w, 3), RGB.
-        rows: Index of each image's file, int64 (n,), ascending; omitted files are missing.
-    """
-
-    images: Pixels
-    rows: NDArray[np.int64]
-
-
-def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Read:
+def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tuple[Pixels, NDArray[np.int64]]:
     """Decode `files` of `tree` in their order.
 
     Grey images get three equal channels, palettes and CMYK become RGB, transparency is dropped, 16 bits are
@@ -106,9 +93,11 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Rea
         files: Paths of the files in the tree.
         fit: Size of the images; if it or its size is None, images of several sizes are resized to the most
             common size, and one line on the error stream says so.
+
+    Returns:
+        Pixels, uint8 (n, h, w, 3), RGB, and the index of each image's file, int64 (n,), ascending.
     """
     fit = fit or Fit()
-    first: tuple[int, int] | None = None
     images: Pixels | None = None
     problems: list[UnusableInput] = []
     rows: list[int] = []
@@ -121,10 +110,11 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Rea
                 _check_problems(tree.path, problems, len(files), fit.skip, more=row + 1 < len(files))
             continue
         if images is None:
-            first = image.shape[:2]
-            _check_bytes(tree.path, len(files), image)
+            if image.nbytes * len(files) > MAX_BYTES:
+                most = f"{len(files)} images like {file} take over {MAX_BYTES >> 30} GiB"
+                raise unusable(tree.path, f"{most}: make them smaller (--image-size), or fewer")
             images = np.empty((len(files), *image.shape), np.uint8)
-        if image.shape[:2] != first:
+        if image.shape != images.shape[1:]:
             return read_images(tree, files, replace(fit, size=_commonest(tree, files, fit)))
         images[row] = image
         rows.append(row)
@@ -133,7 +123,7 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> Rea
         print(f"left out: {told}", file=sys.stderr)
     assert images is not None, "an unreadable file among few is refused"
     kept = np.array(rows, np.int64)
-    return Read(images if len(kept) == len(files) else images[kept], kept)
+    return images if len(kept) == len(files) else images[kept], kept
 
 
 def _check_problems(
@@ -142,27 +132,10 @@ def _check_problems(
     """Raise an error if too many of n images cannot be read; `more` of them may not have been looked at."""
     if len(problems) <= skip * n:
         return
-    if len(problems) == 1:
-        raise UnusableInput(f"{problems[0]} (--skip-unreadable {_share(1, n)} leaves it out)")
     count = f"{len(problems)} or more" if more else f"{len(problems)}"
-    share = _share(len(problems), n)
+    share = f"{math.ceil(100 * len(problems) / n) / 100:g}"
     allowed = "" if more or len(problems) == n else f"; --skip-unreadable {share} leaves them out"
     raise UnusableInput(f"{path}: {count} of {n} images cannot be read{allowed}. The first: {problems[0]}")
-
-
-def _share(count: int, n: int) -> str:
-    """Returns count / n, rounded up to two digits behind the point."""
-    return f"{math.ceil(100 * count / n) / 100:g}"
-
-
-def _check_bytes(path: Path, n: int, image: Pixels) -> None:
-    if image.nbytes * n > MAX_BYTES:
-        height, width = image.shape[:2]
-        raise unusable(
-            path,
-            f"{n} images of {width} x {height} take over {MAX_BYTES >> 30} GiB: make them smaller "
-            "(--image-size), or fewer",
-        )
 
 
 def _commonest(tree: Tree, files: Sequence[str], fit: Fit) -> tuple[int, int]:

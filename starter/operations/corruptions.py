@@ -91,10 +91,10 @@ def _shot_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 def _impulse_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Set random values to 0 or 255, each with half of the probability."""
     amount = _level(drawn, 0.01, 0.02, 0.03, 0.05, 0.07)
-    drawn = noise.random(images.shape, dtype=np.float32)
+    chance = noise.random(images.shape, dtype=np.float32)
     result = images.numpy().copy()
-    result[drawn < amount] = 0
-    result[drawn < amount / 2] = 255
+    result[chance < amount] = 0
+    result[chance < amount / 2] = 255
     return torch.from_numpy(result)
 
 

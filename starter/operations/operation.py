@@ -30,7 +30,7 @@ class Parameter:
     low: float
     high: float = math.inf
 
-    def problem(self, value: object) -> str | None:
+    def __call__(self, value: object) -> str | None:
         """Returns the fault of `value` in words that follow the parameter's name; None if it has none."""
         noun = "an integer" if self.kind is int else "a number"
         types = (int,) if self.kind is int else (int, float)

@@ -5,14 +5,14 @@ keyed by seed and operation, pixel noise from one keyed by seed, operation and c
 """
 
 import base64
-import binascii
 import hashlib
 import json
 import re
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,42 +34,39 @@ CHUNK = 500
 BLOCK = 250
 
 
-@dataclass(frozen=True)
-class Rows:
-    """A parameter that lists images of a base: a bit per image in base64, with the first in the highest bit.
+def packed(rows: NDArray[np.int64]) -> str:
+    """Returns a list of images of a base as a bit for each in base64, the first image's in the highest bit.
 
-    >>> rows = Rows.packed(np.array([0, 2, 9]))
-    >>> rows, Rows.unpacked(rows).tolist()
+    >>> packed(np.array([0, 2, 9])), unpacked("oEA=").tolist()
     ('oEA=', [0, 2, 9])
     """
+    bits = np.zeros(int(rows.max()) + 1, bool)
+    bits[rows] = True
+    return base64.b64encode(np.packbits(bits).tobytes()).decode()
 
-    @staticmethod
-    def packed(rows: NDArray[np.int64]) -> str:
-        """Returns the text for these images, given by indices (m,)."""
-        bits = np.zeros(int(rows.max()) + 1, bool)
-        bits[rows] = True
-        return base64.b64encode(np.packbits(bits).tobytes()).decode()
 
-    @staticmethod
-    def unpacked(text: str) -> NDArray[np.int64]:
-        """Returns the indices of the images in the text, int64 (m,), ascending."""
-        return np.flatnonzero(np.unpackbits(np.frombuffer(base64.b64decode(text), np.uint8)))
+def unpacked(text: str) -> NDArray[np.int64]:
+    """Returns the indices of the images in the text, int64 (m,), ascending."""
+    return np.flatnonzero(np.unpackbits(np.frombuffer(base64.b64decode(text, validate=True), np.uint8)))
 
-    def problem(self, value: object) -> str | None:
-        """Returns the problem with `value`, see `Parameter.problem`; None for a valid value."""
-        try:
-            if isinstance(value, str) and any(base64.b64decode(value, validate=True)):
-                return None
-        except (binascii.Error, ValueError):
-            pass
-        return f"must be base64 of a bit for each image, one of them set, got {reprlib.repr(value)}"
 
+def _rows_problem(value: object) -> str | None:
+    """Returns the problem with a list of images, see `Parameter`; None for a valid value."""
+    try:
+        if isinstance(value, str) and len(unpacked(value)):
+            return None
+    except ValueError:
+        pass
+    return f"must be base64 of a bit for each image, one of them set, got {reprlib.repr(value)}"
+
+
+Check = Callable[[object], str | None]
 
 #: The operations that select images; a recipe may begin with one of them.
-SELECTIONS: dict[str, Mapping[str, Parameter | Rows]] = {
+SELECTIONS: dict[str, Mapping[str, Check]] = {
     "sample": {"n": Parameter(int, 1)},
     "resample_classes": {"n": Parameter(int, 1), "concentration": Parameter(float, 0.001)},
-    "among": {"n": Parameter(int, 1), "rows": Rows()},
+    "among": {"n": Parameter(int, 1), "rows": _rows_problem},
 }
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -87,7 +84,7 @@ class Recipe:
             without replacement, in random order; `resample_classes {"n": 500, "concentration": 0.5}` draws
             class priors from a symmetric Dirichlet distribution, and n images without replacement by them
             (the share of a class without further images goes to the others); `among {"n": 500, "rows":
-            "..."}` draws n of the images listed by `Rows`, a sub-population. Without a selection the set is
+            "..."}` draws n of the images listed by `packed`, a sub-population. Without a selection the set is
             the whole base in its order. The other operations are names in OPERATIONS, applied to every image.
 
     >>> recipe = Recipe("train_0001", 7, (("sample", {"n": 500}), ("color", {})))
@@ -129,28 +126,24 @@ class Recipe:
             return f"{name!r} selects images and so must come first, once"
         if name not in SELECTIONS and name not in OPERATIONS:
             return f"unknown operation {name!r}; choose from {', '.join([*SELECTIONS, *OPERATIONS])}"
-        needed: Mapping[str, Parameter | Rows]
-        needed = SELECTIONS[name] if name in SELECTIONS else OPERATIONS[name].parameters
-        allowed = needed if name in SELECTIONS else {**needed, **OPERATIONS[name].optional}
+        needed: Mapping[str, Check] = SELECTIONS.get(name) or OPERATIONS[name].parameters
+        optional: Mapping[str, Check] = {} if name in SELECTIONS else OPERATIONS[name].optional
+        allowed = {**needed, **optional}
         if lacking := needed.keys() - params.keys():
             return f"{name!r}: {min(lacking)!r} is missing"
         if strange := params.keys() - allowed.keys():
             return f"{name!r}: {min(strange)!r} is not a parameter of it ({', '.join(allowed) or 'none'})"
-        faults = ((key, allowed[key].problem(value)) for key, value in params.items())
+        faults = ((key, allowed[key](value)) for key, value in params.items())
         return next((f"{name!r}: {key!r} {fault}" for key, fault in faults if fault), None)
 
     @classmethod
     def from_json(cls, line: str) -> "Recipe":
         """Returns the recipe in a line of JSON, as `to_json` writes it."""
         try:
-            fields = json.loads(line)
-            name, seed, ops = (fields.pop(field) for field in ("name", "seed", "ops"))
-            if fields:
-                raise ValueError("it has other fields than name, seed and ops")
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            reason = f"one line of JSON with name, seed and ops ({type(error).__name__}: {error})"
+            return cls(**json.loads(line))
+        except (ValueError, TypeError, RecursionError) as error:
+            reason = f"one line of JSON with name, seed and ops ({error})"
             raise UnusableInput(f"not a recipe, which is {reason}: {line[:100].strip()}") from error
-        return cls(name, seed, ops)
 
     def to_json(self) -> str:
         """Returns the recipe as one line of JSON, keys sorted."""
@@ -186,7 +179,7 @@ class Recipe:
         """Returns the number of images of the set; a base with too few is refused."""
         n, there = (self.ops[0][1]["n"] if self.selection else len(base)), len(base)
         if self.selection == "among":
-            rows = Rows.unpacked(self.ops[0][1]["rows"])
+            rows = unpacked(self.ops[0][1]["rows"])
             there = len(rows) if rows[-1] < len(base) else 0
         if n > there:
             raise UnusableInput(
@@ -208,7 +201,7 @@ class Recipe:
                 )
             return _resample_classes(rng, base.labels, n, self.ops[0][1]["concentration"])
         if self.selection == "among":
-            return rng.permutation(Rows.unpacked(self.ops[0][1]["rows"]))[:n]
+            return rng.permutation(unpacked(self.ops[0][1]["rows"]))[:n]
         return np.arange(n)
 
     def chunks(self, base: ImageSet) -> Iterator[torch.Tensor]:
@@ -279,11 +272,8 @@ def draw_recipes(
     n: int,
     *,
     prefix: str = "train",
-    ops_per_set: tuple[int, ...] = (),
-    prior_share: float | None = None,
-    weak_share: float | None = None,
-    concentration: float | None = None,
     clusters: NDArray[np.int64] | None = None,
+    **policy: Any,
 ) -> list[Recipe]:
     """Returns `count` recipes for sets of n images, named ``<prefix>_0001`` and so on.
 
@@ -291,8 +281,8 @@ def draw_recipes(
     operations is drawn uniformly from the inclusive range `ops_per_set`, then that many distinct operations
     of GROUPS[group] in random order, then their parameters, uniformly. With probability `prior_share` its
     classes are resampled with `concentration`, else its images are a plain sample. With probability
-    `weak_share` a strength below 1 is drawn for all its operations. By default (or for an empty range), these
-    values are the group's in POLICIES, as is the fraction of sets with a sub-population.
+    `weak_share` a strength below 1 is drawn for all its operations. These are fields of `Policy`; those that
+    are not given in `policy` (or empty) are the group's in POLICIES.
 
     `clusters` are the cluster of each base image, int64, numbered from hard to easy; a sub-population
     consists of neighbouring clusters, see `neighbours`. Without them these sets are plain samples, and all
@@ -302,8 +292,8 @@ def draw_recipes(
     ['train_0001', 'train_0002']
     """
     groups = groups_of(group)
-    asked = ops_per_set, prior_share, weak_share, concentration
-    policies = [_policy(each, *asked) for each in groups]
+    changed = {name: value for name, value in policy.items() if value != ()}
+    policies = [policy_of(each)._replace(**changed) for each in groups]
     recipes = []
     for number in range(1, count + 1):
         turn = (number - 1) % len(groups)
@@ -311,30 +301,6 @@ def draw_recipes(
         ops = (_selection(policies[turn], rng, n, clusters), *_pixel_ops(groups[turn], policies[turn], rng))
         recipes.append(Recipe(f"{prefix}_{number:04d}", int(rng.integers(2**53)), ops))
     return recipes
-
-
-def _policy(
-    group: str,
-    ops_per_set: tuple[int, ...],
-    prior_share: float | None,
-    weak_share: float | None,
-    concentration: float | None,
-) -> Policy:
-    """Returns the group's policy with the given values. Raises UnusableInput if one is out of range."""
-    policy, most = policy_of(group), len(GROUPS[group])
-    low, high = ops_per_set or policy.ops_per_set
-    if not 0 <= low <= high <= most:
-        raise UnusableInput(f"ops_per_set must lie in 0..{most} for group {group!r}, got {ops_per_set}")
-    own = policy._replace(
-        ops_per_set=(low, high),
-        prior_share=policy.prior_share if prior_share is None else prior_share,
-        weak_share=policy.weak_share if weak_share is None else weak_share,
-        concentration=policy.concentration if concentration is None else (concentration, concentration),
-    )
-    for name in ("prior_share", "weak_share"):
-        if not 0 <= getattr(own, name) <= 1:
-            raise UnusableInput(f"{name} must lie in [0, 1], got {getattr(own, name)}")
-    return own
 
 
 def _selection(
@@ -347,7 +313,7 @@ def _selection(
     if kind < policy.prior_share + policy.part_share:
         place = rng.random()
         if clusters is not None:
-            return "among", {"n": n, "rows": Rows.packed(neighbours(clusters, n, place))}
+            return "among", {"n": n, "rows": packed(neighbours(clusters, n, place))}
     return "sample", {"n": n}
 
 

@@ -2,35 +2,21 @@
 
 import http.client
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from submission.errors import UnusableInput
 from submission.files import replacing, sha256
 
-
-@dataclass(frozen=True)
-class Release:
-    """A published weights file: its address, and its SHA-256 or the known start of it."""
-
-    url: str
-    sha256: str
-
-    @property
-    def filename(self) -> str:
-        """The last part of the address."""
-        return self.url.rpartition("/")[2]
-
-
 _RELEASES = "https://github.com/chenyaofo/pytorch-cifar-models/releases/download"
 
-#: Architecture -> weights trained on CIFAR-10, as the DataCV challenges used them.
+#: Architecture -> weights trained on CIFAR-10, as the DataCV challenges used them: their address, and their
+#: SHA-256 or the known start of it.
 OFFICIAL = {
-    "resnet56": Release(
+    "resnet56": (
         f"{_RELEASES}/resnet/cifar10_resnet56-187c023a.pt",
         "187c023aee0c9cf3093a682d9447a538cbaf5489f7ae78a7df4edf2246ce380b",
     ),
-    "repvgg_a0": Release(
+    "repvgg_a0": (
         f"{_RELEASES}/repvgg/cifar10_repvgg_a0-ef08a50e.pt",
         "ef08a50e",  # all that the publisher's file name tells
     ),
@@ -39,27 +25,24 @@ OFFICIAL = {
 
 def cache_folder() -> Path:
     """Returns the folder of downloads: `unseen` in $XDG_CACHE_HOME, or in ~/.cache."""
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unseen"
-    except RuntimeError as error:
-        raise UnusableInput(
-            "there is no home folder to keep downloads in: set XDG_CACHE_HOME to a folder"
-        ) from error
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unseen"
 
 
-def fetch(release: Release, folder: Path) -> Path:
-    """Returns the path of the release's file in `folder`; it is downloaded if missing or different."""
+def fetch(url: str, digest: str, folder: Path) -> Path:
+    """Returns the path of a published file in `folder`; it is downloaded if missing or different.
+
+    `digest` is its SHA-256 or the start of it.
+    """
     from torch.hub import download_url_to_file
 
-    path = folder / release.filename
-    if path.is_file() and sha256(path).startswith(release.sha256):
+    path = folder / url.rpartition("/")[2]
+    if path.is_file() and sha256(path).startswith(digest):
         return path
     try:
         with replacing(path) as temporary:
-            download_url_to_file(release.url, str(temporary), release.sha256)
+            download_url_to_file(url, str(temporary), digest)
     except (OSError, RuntimeError, http.client.HTTPException) as error:
         raise UnusableInput(
-            f"cannot download {release.url} to {folder}: {error}; get the file some other way and pass "
-            "NAME=PATH"
+            f"cannot download {url} to {folder}: {error}; get the file some other way and pass NAME=PATH"
         ) from error
     return path

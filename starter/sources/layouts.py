@@ -15,13 +15,13 @@ Recht et al. (arXiv 1806.00451).
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starter.images.arrays import map_npy, read_npy
+from starter.images.arrays import as_set, map_npy, read_npy
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
 from submission.errors import unusable
@@ -97,10 +97,15 @@ def load_stored(
     chosen = np.array(_rows(stored))
     if rows is not None:
         chosen = chosen[rows]
-    labels = None if stored.labels is None else _labels(stored, stored.labels, classes)[chosen]
-    images = read_npy(stored.images, chosen)
-    images = (fit or Fit()).all(images)
-    return ImageSet(stored.name, images, labels)
+    arrays = {"images": read_npy(stored.images, chosen)}
+    if stored.labels is not None:
+        labels, count = read_npy(stored.labels), len(map_npy(stored.images))
+        if labels.shape != (count,):
+            reason = f"labels {labels.shape} for the {count:,} images of {stored.images}"
+            raise unusable(stored.labels, reason)
+        arrays["labels"] = labels[chosen]
+    images = as_set(stored.labels or stored.images, stored.name, arrays, classes)
+    return replace(images, images=(fit or Fit()).all(images.images))
 
 
 def _sets_in(files: Sequence[Path]) -> tuple[StoredSet, ...]:
@@ -133,39 +138,14 @@ def _visible(folder: Path, *patterns: str) -> list[Path]:
 
 def _rows(stored: StoredSet) -> range:
     """Returns the rows of the set's images in its file, from the file's header."""
-    path, mapped = stored.images, map_npy(stored.images)
-    shape = mapped.shape
-    if mapped.dtype != np.uint8:
-        raise unusable(path, f"images must be uint8, got {mapped.dtype}")
-    if len(shape) != 4 or shape[3] != 3 or 0 in shape:
-        hint = "; move the channels to the end" if len(shape) == 4 and shape[1] == 3 else ""
-        raise unusable(path, f"images must be (n, h, w, 3), got {shape}{hint}")
+    count = len(np.atleast_1d(map_npy(stored.images)))
     if stored.severity is None:
-        return range(shape[0])
-    if shape[0] % SEVERITIES:
+        return range(count)
+    length, rest = divmod(count, SEVERITIES)
+    if rest:
         raise unusable(
-            path,
-            f"{shape[0]:,} images are not {SEVERITIES} severities of one length, as in CIFAR-10-C; "
+            stored.images,
+            f"{count:,} images are not {SEVERITIES} severities of one length, as in CIFAR-10-C; "
             "a set of another kind belongs in a folder of its own, as data.npy and labels.npy",
         )
-    length = shape[0] // SEVERITIES
     return range(length * (stored.severity - 1), length * stored.severity)
-
-
-def _labels(stored: StoredSet, path: Path, classes: Sequence[str]) -> NDArray[np.int64]:
-    """Returns the labels of all images in the set's file, int64 (n,)."""
-    if not path.is_file():
-        raise unusable(path, f"no such file; the labels of {stored.images} belong there")
-    mapped, count = map_npy(path), len(map_npy(stored.images))
-    if mapped.dtype.kind not in "iu":
-        raise unusable(path, f"labels must be whole numbers, got {mapped.dtype}")
-    if mapped.shape != (count,):
-        raise unusable(path, f"labels {mapped.shape} for the {count:,} images of {stored.images}")
-    labels = read_npy(path)
-    for label in (labels.min(), labels.max()):
-        if not 0 <= label < len(classes):
-            raise unusable(path, f"label {label} of {len(classes)} classes ({', '.join(classes)})")
-    blocks = labels.reshape(SEVERITIES if stored.severity else 1, -1)
-    if (blocks != blocks[0]).any():
-        raise unusable(path, f"the {SEVERITIES} severities of {stored.images} need the same labels in order")
-    return labels.astype(np.int64)

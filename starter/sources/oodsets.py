@@ -8,9 +8,8 @@ line, an address was mended as far as it is plain what stood there.
 
 import csv
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -71,19 +70,9 @@ def load_ood_sets(
 def load_ind_images(path: str, fit: Fit) -> ImageSet:
     """Returns all images below `path`, a folder or zip of images of the IND classes, without labels."""
     with open_tree(Path(path)) as tree:
-        return ImageSet("ind", read_images(tree, _every(tree), fit).images)
-
-
-def count_ind_images(path: str) -> int:
-    """Returns the number of images of `load_ind_images` without reading them, with the same errors."""
-    with open_tree(Path(path)) as tree:
-        return len(_every(tree))
-
-
-def _every(tree: Tree) -> tuple[str, ...]:
-    if not (files := tree.every_image()):
-        raise unusable(tree.path, "no images in it")
-    return files
+        if not (files := tree.every_image()):
+            raise unusable(tree.path, "no images in it")
+        return ImageSet("ind", read_images(tree, files, fit)[0])
 
 
 def count_ood_images(
@@ -117,14 +106,8 @@ def without_shared(sets: Mapping[str, ImageSet], ind: Sequence[ImageSet]) -> dic
     seen = {digest for images in ind for digest in images.hashes()}
     kept = {}
     for name, images in sets.items():
-        fresh = images.fresh_rows(seen)
-        if dropped := len(images) - len(fresh):
-            told = (
-                f"OOD set {name}: {dropped} of {len(images)} images left out, since they stand elsewhere too"
-            )
-            print(told, file=sys.stderr)
-        if len(fresh):
-            kept[name] = images.take(fresh) if dropped else images
+        if fresh := images.without_repeats(seen, f"OOD set {name}"):
+            kept[name] = fresh
     return kept
 
 
@@ -148,12 +131,11 @@ def _named(tree: Tree) -> dict[str, tuple[str, ...]]:
     files: dict[str, tuple[str, ...]] = {}
     for folder, images in tree.images_anywhere().items():
         name = set_name(folder)
+        reason = "" if images else "no images in it: remove the folder, or fill it"
         if not name or name.casefold() in map(str.casefold, files):
-            raise unusable(
-                tree.path / folder, f"the name {name!r} of its set is used or empty: rename the folder"
-            )
-        if not images:
-            raise unusable(tree.path / folder, "no images in it: remove the folder, or fill it")
+            reason = f"the name {name!r} of its set is used or empty: rename the folder"
+        if reason:
+            raise unusable(tree.path / folder, reason)
         files[name] = images
     tell_strays(tree.path, sorted(set(tree.files) - set(tree.every_image())))
     if not files:
@@ -167,40 +149,21 @@ def _read(
     chosen = np.arange(len(files))
     if limit is not None and limit < len(files):
         chosen = np.sort(rng.permutation(len(files))[:limit])
-    return ImageSet(name, read_images(tree, [files[int(i)] for i in chosen], fit).images)
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """One data set of Gbench.
-
-    Attributes:
-        name: Name in the paper.
-        address: Address of its publication.
-        overlaps: IND data with common classes (appendix F), of: cifar100, clothing1m, face, medical.
-    """
-
-    name: str
-    address: str
-    overlaps: tuple[str, ...]
-
-    @property
-    def folder(self) -> str:
-        """The name of its folder, in lower case: "tally-marks"."""
-        return set_name(self.name).casefold()
+    return ImageSet(name, read_images(tree, [files[int(i)] for i in chosen], fit)[0])
 
 
 @cache
-def gbench() -> tuple[DataSet, ...]:
-    """Returns every data set, in the paper's order."""
+def gbench() -> tuple[dict[str, str], ...]:
+    """Returns every data set, in the paper's order, by the columns of ``gbench.csv``.
+
+    They are its `name` in the paper, the `address` of its publication, and `overlaps`: IND data with common
+    classes (appendix F), of cifar100, clothing1m, face and medical.
+    """
     with Path(__file__).with_name("gbench.csv").open(encoding="utf-8", newline="") as stream:
-        return tuple(
-            DataSet(row["name"], row["address"], tuple(row["overlaps"].split()))
-            for row in csv.DictReader(stream)
-        )
+        return tuple(csv.DictReader(stream))
 
 
-def missing(folders: Iterable[str]) -> tuple[DataSet, ...]:
+def missing(folders: Iterable[str]) -> list[str]:
     """Returns the data sets without a folder among these names; case, spaces and punctuation are ignored."""
     here = {set_name(folder).casefold() for folder in folders}
-    return tuple(each for each in gbench() if each.folder not in here)
+    return [each["name"] for each in gbench() if set_name(each["name"]).casefold() not in here]

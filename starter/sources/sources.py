@@ -1,8 +1,7 @@
 """Sources: labelled images by name or path, divided into splits; and sets with natural shift."""
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -16,7 +15,7 @@ from starter.images.imageset import ImageSet
 from starter.images.reading import Fit, read_images
 from starter.sources.glyphs.digits import glyph_splits
 from starter.sources.layouts import load_stored, stored_set, stored_sets
-from starter.sources.splits import LEAST, Splits, hold_out, split
+from starter.sources.splits import Splits, hold_out, split
 from submission.errors import UnusableInput, printable, unusable
 from submission.random import LIMITED
 
@@ -44,7 +43,8 @@ def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | N
     """
     fit = fit or Fit()
     if spec in SOURCES:
-        check_own_size(spec, fit)
+        if fit.size:
+            raise UnusableInput(f"--image-size is for images at a path; --source {spec} has its own size")
         return SOURCES[spec](root, seed)
     path = Path(spec)
     try:
@@ -58,14 +58,6 @@ def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | N
             path, f"images of {width} x {height} pixels; {LEAST_SIDE} x {LEAST_SIDE} or more are needed"
         )
     return splits
-
-
-def check_own_size(name: str, fit: Fit) -> None:
-    """Raise UnusableInput if a source with a name, whose images are not resized, is asked for in a size."""
-    if fit.size:
-        raise UnusableInput(
-            f"--image-size resizes images at a path, and --source {name} has a size of its own: leave it out"
-        )
 
 
 def _path_splits(path: Path, seed: int, fit: Fit) -> Splits:
@@ -177,17 +169,11 @@ def _tree_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
         raise unusable(tree.path, reason)
     classes = _checked(tree.path, tree.folders(1))
     images = _tree_set(tree, printable(tree.path), classes, fit)
-    return _halved(tree.path, classes, _without_repeats(images, set()), seed)
+    return _halved(classes, _without_repeats(images, set()), seed)
 
 
-def _halved(path: Path, classes: tuple[str, ...], images: ImageSet, seed: int) -> Splits:
+def _halved(classes: tuple[str, ...], images: ImageSet, seed: int) -> Splits:
     """Returns the splits of images that nobody divided: half of each class are training images."""
-    assert images.labels is not None
-    counts = np.bincount(images.labels, minlength=len(classes))
-    if (least := int(counts.min())) < 2 * LEAST:
-        name = classes[int(counts.argmin())]
-        needed = f"{2 * LEAST} of each are needed, of which half are for training"
-        raise unusable(path, f"class {name!r} has too few images ({least}); {needed}")
     train, test = hold_out(images, seed)
     return split(classes, train, test, seed)
 
@@ -205,13 +191,9 @@ def _given_splits(tree: Tree, seed: int, fit: Fit) -> Splits:
 
 def _without_repeats(images: ImageSet, seen: set[bytes]) -> ImageSet:
     """Returns the images without duplicates and without those in `seen`, to which their hashes are added."""
-    fresh = images.fresh_rows(seen)
-    if not len(fresh):
+    if (fresh := images.without_repeats(seen, images.name)) is None:
         raise UnusableInput(f"{images.name}: every image is in train/ too: others are needed to test on")
-    if dropped := len(images) - len(fresh):
-        told = f"{images.name}: {dropped} of {len(images)} images left out, since they stand elsewhere too"
-        print(told, file=sys.stderr)
-    return images.take(fresh) if dropped else images
+    return fresh
 
 
 def _tree_set(
@@ -222,46 +204,38 @@ def _tree_set(
     limit: int | None = None,
     seed: int = 0,
 ) -> ImageSet:
-    for folder in tree.folders(1):
-        if folder not in classes:
-            raise unusable(tree.path / folder, _unknown(folder, classes))
+    _check_known(tree.path, tree.folders(1), classes)
     files = tree.images(1)
     files = tuple(files[i] for i in _drawn(len(files), limit, seed))
     numbers = {label: number for number, label in enumerate(classes)}
     labels = np.array([numbers[file.split("/")[0]] for file in files], np.int64)
-    read = read_images(tree, files, fit)
-    return ImageSet(name, read.images, labels[read.rows])
+    images, rows = read_images(tree, files, fit)
+    return ImageSet(name, images, labels[rows])
 
 
 def _array_splits(path: Path, seed: int, fit: Fit) -> Splits:
-    named, images, labels = _arrays(path)
-    classes = _checked(path, named or tuple(str(number) for number in range(labels.max() + 1)))
-    return _halved(path, classes, ImageSet(printable(path), fit.all(images.images), labels), seed)
+    named, images = _arrays(path)
+    assert images.labels is not None
+    classes = _checked(path, named or tuple(str(number) for number in range(images.labels.max() + 1)))
+    return _halved(classes, ImageSet(printable(path), fit.all(images.images), images.labels), seed)
 
 
 def _array_set(path: Path, classes: Sequence[str], limit: int | None, seed: int, fit: Fit) -> ImageSet:
-    named, images, labels = _arrays(path)
-    used = np.unique(labels)
-    if not named and used[-1] >= len(classes):
-        raise unusable(path, f"label {used[-1]} of {len(classes)} classes ({', '.join(classes)})")
-    numbers = np.arange(used[-1] + 1)
-    for label in used if named else ():
-        if named[label] not in classes:
-            raise unusable(path, _unknown(named[label], classes))
-        numbers[label] = classes.index(named[label])
+    named, images = _arrays(path, classes)
+    assert images.labels is not None
+    numbers = np.arange(len(classes))
+    if named:
+        _check_known(path, (named[label] for label in np.unique(images.labels)), classes)
+        numbers = np.array([classes.index(name) if name in classes else -1 for name in named])
     chosen = images.take(_drawn(len(images), limit, seed))
     return ImageSet(chosen.name, fit.all(chosen.images), numbers[chosen.labels])
 
 
-def _arrays(path: Path) -> tuple[tuple[str, ...], ImageSet, NDArray[np.int64]]:
-    """Returns the class names in an .npz (empty if it has none), its labelled images, and their labels."""
+def _arrays(path: Path, classes: Sequence[str] = ()) -> tuple[tuple[str, ...], ImageSet]:
+    """Returns the class names in an .npz (empty if it has none), and its labelled images."""
     arrays = read_arrays(path, ("images", "labels"), ("classes",))
     named = tuple(map(str, arrays["classes"])) if "classes" in arrays else ()
-    images = as_set(path, path.stem, arrays)
-    assert images.labels is not None
-    if named and images.labels.max() >= len(named):
-        raise unusable(path, f"label {images.labels.max()} of {len(named)} classes")
-    return named, images, images.labels
+    return named, as_set(path, path.stem, arrays, named or classes)
 
 
 def _checked(path: Path, classes: tuple[str, ...]) -> tuple[str, ...]:
@@ -270,8 +244,9 @@ def _checked(path: Path, classes: tuple[str, ...]) -> tuple[str, ...]:
     return classes
 
 
-def _unknown(name: str, classes: Sequence[str]) -> str:
-    return f"no class {name!r}; the classes are {', '.join(classes)}"
+def _check_known(path: Path, names: Iterable[str], classes: Sequence[str]) -> None:
+    if strange := [name for name in names if name not in classes]:
+        raise unusable(path, f"no class {strange[0]!r}; the classes are {', '.join(classes)}")
 
 
 def _drawn(n: int, limit: int | None, seed: int) -> NDArray[np.int64]:

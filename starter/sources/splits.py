@@ -71,9 +71,8 @@ def split(classes: tuple[str, ...], train: ImageSet, test: ImageSet, seed: int) 
     for label, class_name in enumerate(classes):
         members = rng.permutation(np.flatnonzero(test.labels == label))
         if len(members) < LEAST:
-            raise UnusableInput(
-                f"{test.name}: {len(members)} test images of class {class_name!r}; {LEAST} of each are needed"
-            )
+            reason = f"{len(members)} test images of class {class_name!r}; {LEAST} of each are needed"
+            raise UnusableInput(f"{test.name}: {reason} (half of a class, where there is no test split)")
         ends = [round(len(members) * end / 10) for end in _ENDS]
         for name, part in zip(names, np.split(members, ends), strict=True):
             chosen[name].append(part)

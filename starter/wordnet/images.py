@@ -149,7 +149,7 @@ def _read(
         if not wanted:
             continue
         with source_tree(root, source) as tree:
-            images = read_images(tree, wanted, Fit(image_size, skip=0)).images
+            images = read_images(tree, wanted, Fit(image_size, skip=0))[0]
         found |= dict(
             zip(rows, np.split(images, np.cumsum([len(chosen[row]) for row in rows])[:-1]), strict=True)
         )

@@ -118,9 +118,9 @@ def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[Im
                 path, f"{len(files)} images are too few: {FEWEST} or more are expected, better 1,000"
             )
         classes = named or tuple(sorted({*known, *tree.empty_folders()}))
-        read = read_images(tree, files, fit)
-    labels = np.array([classes.index(files[row].split("/")[0]) for row in read.rows])
-    return ImageSet(path.stem, read.images, labels), classes
+        images, rows = read_images(tree, files, fit)
+    labels = np.array([classes.index(files[row].split("/")[0]) for row in rows])
+    return ImageSet(path.stem, images, labels), classes
 
 
 def read_unlabelled(path: Path, fit: Fit) -> Pictures:
@@ -128,8 +128,8 @@ def read_unlabelled(path: Path, fit: Fit) -> Pictures:
     with open_tree(path) as tree:
         if not (files := tree.every_image()):
             raise unusable(path, "no images in it")
-        read = read_images(tree, files, fit)
-        return Pictures(read.images, [printable(files[row]) for row in read.rows])
+        images, rows = read_images(tree, files, fit)
+        return Pictures(images, [printable(files[row]) for row in rows])
 
 
 def cut(pictures: Mapping[str, Pictures], window: int) -> dict[str, Pictures]:

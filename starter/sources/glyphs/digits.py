@@ -6,19 +6,26 @@ images with the same releases of Pillow, OpenCV and NumPy.
 """
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
+import cv2
+import matplotlib
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
+from PIL import Image
+from sklearn.datasets import load_sample_image
 
 from starter.images.imageset import ImageSet
-from starter.sources.glyphs.backdrops import SIDE, draw_backdrops
 from starter.sources.glyphs.typefaces import CELL, HEIGHT, Typeface, handwriting, typeface
 from starter.sources.splits import Splits
 from submission.random import GLYPHS
 
 CLASSES = tuple("0123456789")
+SIDE = 32
 # Images of each part, and its own rows of handwriting: blocks, since neighbouring rows share writers.
 PARTS = {
     "train": (16000, (0, 800)),
@@ -31,6 +38,7 @@ _CHUNK = 500
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 _Pixels = NDArray[np.float32]
+_Draw = Callable[[int, np.random.Generator], _Pixels]
 
 
 @dataclass(frozen=True)
@@ -103,8 +111,6 @@ def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_bas
         name: Name of the set.
         part: Key of `PARTS`, whose handwriting is used.
     """
-    if family not in NATURAL:
-        raise ValueError(f"no natural family {family!r}; there are {', '.join(NATURAL)}")
     rng = GLYPHS(seed, zlib.crc32(family.encode()))
     _, rows = PARTS[part]
     return _render(name, _balanced(n, rng), NATURAL[family], handwriting(*rows), rng)
@@ -134,39 +140,28 @@ def draw_glyphs(
     return ImageSet(name, images, labels)
 
 
-@dataclass(frozen=True)
-class _Pose:
-    """The places and sizes of digits.
+def _draw_pose(
+    n: int, look: Look, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Draw places and sizes in the image, rotations, slants up to 0.15 rad and proportions up to 15 %.
 
-    `centre` (n, 2) is x and y from the image's centre, `height` (n,) is in pixels, and `turn` (n, 2, 2) maps
+    Returns x and y (n, 2) from the image's centre and heights (n,), in pixels, and maps (n, 2, 2) from
     offsets in pixels to offsets in the cell.
     """
-
-    centre: NDArray[np.float64]
-    height: NDArray[np.float64]
-    turn: NDArray[np.float64]
-
-    def aside(self, heights: NDArray[np.float64]) -> "_Pose":
-        """Returns places `heights` (n,) times a digit's height to the right."""
-        step = np.stack([heights * self.height, np.zeros(len(heights))], -1)
-        return _Pose(self.centre + step, self.height, self.turn)
-
-    def points(self) -> NDArray[np.float64]:
-        """Returns the places of the pixels in the cell, x and y: (n, 32, 32, 2)."""
-        axis = np.arange(SIDE) - (SIDE - 1) / 2
-        offsets = np.stack(np.meshgrid(axis, axis), -1) - self.centre[:, None, None]
-        return offsets @ self.turn.transpose(0, 2, 1)[:, None] + (CELL - 1) / 2
-
-
-def _draw_pose(n: int, look: Look, rng: np.random.Generator) -> _Pose:
-    """Draw sizes and places in the image, rotations, slants up to 0.15 rad and proportions up to 15 %."""
     height = rng.uniform(*look.height, n)
     centre = rng.uniform(-0.5, 0.5, (n, 2)) * (SIDE - 2 - height)[:, None]
     angle, slant, narrow = rng.uniform(-0.15, 0.15, (3, n))
     cos, sin, one = np.cos(angle), np.sin(angle), np.ones(n)
     rotation = np.stack([cos, -sin, sin, cos], -1).reshape(n, 2, 2)
     shear = np.stack([np.exp(narrow), slant, 0 * one, one], -1).reshape(n, 2, 2)
-    return _Pose(centre, height, shear @ rotation * (HEIGHT / height)[:, None, None])
+    return centre, height, shear @ rotation * (HEIGHT / height)[:, None, None]
+
+
+def _points(centre: NDArray[np.float64], turn: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the places of the pixels in the cell, x and y: (n, 32, 32, 2)."""
+    axis = np.arange(SIDE) - (SIDE - 1) / 2
+    offsets = np.stack(np.meshgrid(axis, axis), -1) - centre[:, None, None]
+    return offsets @ turn.transpose(0, 2, 1)[:, None] + (CELL - 1) / 2
 
 
 def _coverage(
@@ -174,11 +169,13 @@ def _coverage(
 ) -> _Pixels:
     """Returns the share of each pixel that is ink, (n, 32, 32) in [0, 1]."""
     n = len(digits)
-    pose, which = _draw_pose(n, look, rng), rng.integers(len(faces), size=n)
-    distance = _distances(digits, which, faces, pose, rng)
+    (centre, height, turn), which = _draw_pose(n, look, rng), rng.integers(len(faces), size=n)
+    distance = _distances(digits, which, faces, _points(centre, turn), rng)
     for side in (-1, 1) if look.neighbours else ():
         others, gap = rng.integers(10, size=n), rng.uniform(0.75, 0.95, n)
-        distance = np.maximum(distance, _distances(others, which, faces, pose.aside(side * gap), rng))
+        aside = centre + np.stack([side * gap * height, np.zeros(n)], -1)
+        distance = np.maximum(distance, _distances(others, which, faces, _points(aside, turn), rng))
+    distance *= (height / HEIGHT).astype(np.float32)[:, None, None]
     if look.outline is not None:
         distance = look.outline - abs(distance)
     weight = rng.uniform(*look.weight, n).astype(np.float32)
@@ -189,16 +186,15 @@ def _distances(
     digits: NDArray[np.int64],
     which: NDArray[np.int64],
     faces: list[Typeface],
-    pose: _Pose,
+    points: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> _Pixels:
-    """Returns signed distances (n, 32, 32) in pixels to the outlines of `digits` in faces number `which`."""
-    points = pose.points()
+    """Returns signed distances (n, 32, 32), in the cell's pixels, to outlines in faces number `which`."""
     distance = np.empty((len(digits), SIDE, SIDE), np.float32)
     for index, face in enumerate(faces):
         mine = which == index
         distance[mine] = face.at(face.draw(digits[mine], rng), points[mine])
-    return distance * (pose.height / HEIGHT).astype(np.float32)[:, None, None]
+    return distance
 
 
 def _compose(coverage: _Pixels, backdrop: _Pixels, look: Look, rng: np.random.Generator) -> _Pixels:
@@ -214,3 +210,73 @@ def _compose(coverage: _Pixels, backdrop: _Pixels, look: Look, rng: np.random.Ge
     mixed = backdrop + coverage[..., None] * (ink.clip(0, 1).astype(np.float32)[:, None, None] - backdrop)
     noise = rng.standard_normal(mixed.shape, np.float32)
     return (mixed + noise * rng.uniform(*look.noise, n).astype(np.float32)[:, None, None, None]).clip(0, 1)
+
+
+def draw_backdrops(names: tuple[str, ...], n: int, rng: np.random.Generator) -> _Pixels:
+    """Returns images (n, 32, 32, 3) in [0, 1], each of a random one of `names`, keys of `BACKDROPS`."""
+    which = rng.integers(len(names), size=n)
+    images = np.empty((n, SIDE, SIDE, 3), np.float32)
+    for index, name in enumerate(names):
+        mine = which == index
+        images[mine] = BACKDROPS[name](int(mine.sum()), rng)
+    return images
+
+
+def _gradients(n: int, rng: np.random.Generator) -> _Pixels:
+    """Returns linear blends of two random colours in a random direction."""
+    first, second = rng.random((2, n, 1, 1, 3), np.float32)
+    angle = rng.uniform(0, 2 * np.pi, (n, 1, 1))
+    axis = np.linspace(-0.5, 0.5, SIDE)
+    along = (axis[:, None] * np.sin(angle) + axis * np.cos(angle)) / np.sqrt(2) + 0.5
+    return np.asarray(first + (second - first) * along[..., None], np.float32)
+
+
+def _crops(photo: Callable[[], NDArray[np.uint8]]) -> _Draw:
+    """Returns a function to draw crops of a photograph at 1, 1/2 or 1/4 of its size, mirrored at random."""
+
+    @cache
+    def windows() -> list[NDArray[np.uint8]]:
+        whole = photo()
+        levels = [
+            cv2.resize(whole, None, fx=1 / k, fy=1 / k, interpolation=cv2.INTER_AREA) for k in (1, 2, 4)
+        ]
+        return [sliding_window_view(level, (SIDE, SIDE), (0, 1)) for level in levels]
+
+    def draw(n: int, rng: np.random.Generator) -> _Pixels:
+        level, mirrored, place = rng.integers(3, size=n), rng.random(n) < 0.5, rng.random((n, 2))
+        crops = np.empty((n, SIDE, SIDE, 3), np.uint8)
+        for index, view in enumerate(windows()):
+            mine = level == index
+            y, x = (place[mine] * view.shape[:2]).astype(np.int64).T
+            crops[mine] = view[y, x].transpose(0, 2, 3, 1)
+        crops[mirrored] = crops[mirrored, :, ::-1]
+        return crops.astype(np.float32) / np.float32(255)
+
+    return draw
+
+
+def _sample_data(file: str) -> Path:
+    return Path(matplotlib.get_data_path()) / "sample_data" / file
+
+
+def _portrait() -> NDArray[np.uint8]:
+    with Image.open(_sample_data("grace_hopper.jpg")) as photo:
+        return np.asarray(photo.convert("RGB"))
+
+
+def _terrain() -> NDArray[np.uint8]:
+    """Returns elevations near Jacksboro in false colour: the height, and its slope in each direction."""
+    with np.load(_sample_data("jacksboro_fault_dem.npz"), allow_pickle=False) as file:
+        height = file["elevation"].astype(np.float32)
+    bands = [height, *np.gradient(height)]
+    scaled = [(band - band.mean()) / band.std() * 0.2 + 0.5 for band in bands]
+    return np.rint(np.stack(scaled, -1).clip(0, 1) * 255).astype(np.uint8)
+
+
+BACKDROPS: dict[str, _Draw] = {
+    "china": _crops(lambda: load_sample_image("china.jpg")),
+    "flower": _crops(lambda: load_sample_image("flower.jpg")),
+    "gradient": _gradients,
+    "portrait": _crops(_portrait),
+    "terrain": _crops(_terrain),
+}

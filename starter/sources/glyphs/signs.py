@@ -12,8 +12,7 @@ import numpy as np
 
 from starter.images.imageset import ImageSet
 from starter.operations.filters import ice, plasma
-from starter.sources.glyphs.backdrops import SIDE, draw_backdrops
-from starter.sources.glyphs.digits import Look, draw_glyphs
+from starter.sources.glyphs.digits import SIDE, Look, draw_backdrops, draw_glyphs
 from starter.sources.glyphs.typefaces import script
 from submission.arrays import FloatArray
 from submission.random import GLYPHS

@@ -298,7 +298,7 @@ def ood_sets(
         found = load_ood_sets(settings.ood, splits.classes, fit, *drawn)
     absent = missing(found)
     if 2 * (len(gbench()) - len(absent)) >= len(found) and absent:
-        names = ", ".join(each.name for each in absent)
+        names = ", ".join(absent)
         print(
             f"--ood {settings.ood}: of Gbench {len(absent)} data sets are missing: {names}", file=sys.stderr
         )

@@ -49,7 +49,7 @@ def test_labels_of_any_whole_numbers_are_read_and_other_arrays_left_alone(tmp_pa
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
-        ({"labels": LABELS}, "no array 'images'; there are labels"),
+        ({"labels": LABELS}, "images is not a file in the archive"),
         ({"images": IMAGES.astype(float)}, "must be uint8"),
         ({"images": IMAGES[:0]}, "must be uint8"),
         ({"images": np.array([None] * 6)}, "cannot be loaded"),

@@ -30,7 +30,7 @@ from starter.making.referees import (
 from starter.observing.cache import Cache
 from starter.observing.observation import unmet
 from starter.observing.referee import WHOLE, Probes, packed_name, write_packed
-from starter.sets.recipe import Recipe, Rows
+from starter.sets.recipe import Recipe, unpacked
 from starter.sets.rendering import FromRecipe
 from starter.sources.glyphs.digits import glyph_splits
 from starter.tracks.accuracy.observe import ClassifierSubject
@@ -241,7 +241,7 @@ def test_sub_populations_are_drawn_from_the_referees_features(asked, splits, tmp
     looked = referee_look(SPEC, referees.edges(), splits, competition.seed, drawn[0].base)
     clusters = hard_to_easy(*looked, competition.seed)
     for each in drawn:
-        rows = Rows.unpacked(each.recipe.ops[0][1]["rows"])
+        rows = unpacked(each.recipe.ops[0][1]["rows"])
         assert set(rows) == set(np.flatnonzero(np.isin(clusters, clusters[rows]))), "clusters are whole"
         assert (np.diff(np.unique(clusters[rows])) == 1).all(), "and neighbours"
         assert len(each) == len(each.labels()) == 40

@@ -14,11 +14,11 @@ def philox(key: int = 0) -> Generator:
 
 def test_parameters_say_what_they_take() -> None:
     severity = Parameter(int, 1, 5)
-    assert severity.problem(3) is None
-    assert severity.problem(6) == "must be an integer from 1 to 5, got 6"
-    assert "an integer" in str(severity.problem(True))
+    assert severity(3) is None
+    assert severity(6) == "must be an integer from 1 to 5, got 6"
+    assert "an integer" in str(severity(True))
     for value in (float("nan"), float("inf"), 10**400):
-        assert "a number of at least 0.5" in str(Parameter(float, 0.5).problem(value))
+        assert "a number of at least 0.5" in str(Parameter(float, 0.5)(value))
 
 
 def test_parameters_are_drawn_from_their_weaker_part() -> None:

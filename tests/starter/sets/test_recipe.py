@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS
-from starter.sets.recipe import CHUNK, Recipe, Rows, draw_recipes, neighbours, read_recipes
+from starter.sets.recipe import CHUNK, Recipe, draw_recipes, neighbours, packed, read_recipes, unpacked
 from submission.errors import UnusableInput
 
 
@@ -65,7 +65,7 @@ def test_resampled_classes_follow_a_dirichlet_distribution() -> None:
 
 def test_among_draws_of_the_images_named() -> None:
     base, named = make_base(), np.array([3, 5, 8, 900, 1299])
-    params = {"n": 4, "rows": Rows.packed(named)}
+    params = {"n": 4, "rows": packed(named)}
     recipe = Recipe("some", 3, (("among", params), ("contrast", {})))
     chosen = recipe.indices(base)
     assert len(set(chosen)) == 4
@@ -76,7 +76,7 @@ def test_among_draws_of_the_images_named() -> None:
 
 
 def test_among_names_what_is_wrong() -> None:
-    rows = Rows.packed(np.arange(10, 20))
+    rows = packed(np.arange(10, 20))
     with pytest.raises(UnusableInput, match=r"'some' draws 11 .* has only 10 for it"):
         Recipe("some", 0, (("among", {"n": 11, "rows": rows}),)).indices(make_base())
     with pytest.raises(UnusableInput, match="'base' has only 0 for it"):
@@ -98,9 +98,7 @@ def test_joined_groups_take_turns_and_keep_their_own_ways() -> None:
 
 @given(st.sets(st.integers(0, 300), min_size=1))
 def test_rows_are_packed_and_unpacked(rows: set[int]) -> None:
-    text = Rows.packed(np.array(sorted(rows)))
-    assert Rows.unpacked(text).tolist() == sorted(rows)
-    assert Rows().problem(text) is None
+    assert unpacked(packed(np.array(sorted(rows)))).tolist() == sorted(rows)
 
 
 def test_neighbours_are_the_nearest_clusters_of_enough_images() -> None:
@@ -194,7 +192,7 @@ def line(ops: str = "[]", name: str = '"a"', seed: str = "1") -> str:
     [
         ("{", "one line of JSON"),
         ("[" * 100_000, "not a recipe"),
-        (line(seed='1, "x": 2'), "other fields"),
+        (line(seed='1, "x": 2'), "unexpected.*'x'"),
         (line(name='"a/b"'), "'a/b': name must be letters"),
         (line(seed="-1"), "seed must be a non-negative integer"),
         (line("{}"), "ops must be a list"),
@@ -220,15 +218,10 @@ def test_a_faulty_line_is_refused_by_what_is_wrong_with_it(text: str, message: s
     n=st.integers(1, 10**6),
     low=st.integers(0, 4),
     prior_share=st.floats(0, 1),
-    concentration=st.floats(0.001, 100),
 )
-def test_json_round_trip(
-    group: str, seed: int, n: int, low: int, prior_share: float, concentration: float
-) -> None:
+def test_json_round_trip(group: str, seed: int, n: int, low: int, prior_share: float) -> None:
     span = min(low, len(GROUPS[group])), min(7, len(GROUPS[group]))
-    for recipe in draw_recipes(
-        group, 3, seed, n, ops_per_set=span, prior_share=prior_share, concentration=concentration
-    ):
+    for recipe in draw_recipes(group, 3, seed, n, ops_per_set=span, prior_share=prior_share):
         line = recipe.to_json()
         assert "\n" not in line
         assert list(json.loads(line)) == ["name", "ops", "seed"]
@@ -254,19 +247,9 @@ def test_drawn_recipes_keep_to_what_was_asked() -> None:
     assert any("strength" in p for r in draw_recipes("a", 9, 7, 500, weak_share=1) for _, p in r.ops)
 
 
-@pytest.mark.parametrize(
-    ("group", "ops_per_set", "prior_share", "message"),
-    [
-        ("wide+wild", (3, 3), 0.0, "unknown group 'wild'; choose from default"),
-        ("default", (2, 8), 0.0, r"ops_per_set must lie in 0\.\.7"),
-        ("default", (3, 3), 1.5, r"prior_share must lie in \[0, 1\], got 1.5"),
-    ],
-)
-def test_drawing_refuses_what_it_cannot_do(
-    group: str, ops_per_set: tuple[int, int], prior_share: float, message: str
-) -> None:
-    with pytest.raises(UnusableInput, match=message):
-        draw_recipes(group, 2, 0, 100, ops_per_set=ops_per_set, prior_share=prior_share)
+def test_an_unknown_group_is_refused() -> None:
+    with pytest.raises(UnusableInput, match="unknown group 'wild'; choose from default"):
+        draw_recipes("wide+wild", 2, 0, 100)
 
 
 def test_wide_sets_have_few_operations_of_all_kinds_some_weak_and_some_with_other_classes() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torchvision.datasets
 
-from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
 from starter.sources.sources import SOURCES, load_images, load_source, set_names
 from submission.errors import UnusableInput
@@ -41,27 +40,21 @@ def write_zip(path: Path, folder: Path) -> Path:
     return path
 
 
-def unpublished() -> Path:
-    if not os.environ.get("UNSEEN_DATA"):
-        pytest.skip("UNSEEN_DATA names no folder with cifar10.zip and natural.zip")
-    return Path(os.environ["UNSEEN_DATA"])
-
-
 def test_sources_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(SOURCES) == ["cifar10", "glyphs"]
     monkeypatch.setattr("starter.sources.sources.glyph_splits", "the digits of seed {}".format)
     assert load_source("glyphs", seed=3) == "the digits of seed 3"
-
-
-def test_a_source_with_a_name_is_not_resized() -> None:
-    with pytest.raises(UnusableInput, match="--source glyphs has a size of its own"):
+    with pytest.raises(UnusableInput, match="--source glyphs has its own size"):
         load_source("glyphs", fit=Fit((64, 64)))
+    with pytest.raises(UnusableInput, match=r"cifar: no such .*; sources with a name are cifar10, glyphs"):
+        load_source("cifar")
 
 
 def test_tree_with_train_and_test(tmp_path: Path) -> None:
     write_tree(tmp_path / "x" / "train", {"cat": 3, "bird": 5})
-    write_tree(tmp_path / "x" / "test", {"cat": 10, "bird": 20})
+    write_tree(tmp_path / "x" / "test", {"cat": 10, "bird": 20}, side=5)
     splits = load_source(str(tmp_path / "x"))
+    assert splits.test_base.images.shape[1:] == (8, 8, 3)
     assert splits.classes == ("bird", "cat")
     assert [len(getattr(splits, part)) for part in PARTS] == [8, 6, 12, 3, 9]
     np.testing.assert_array_equal(splits.train.labels, [0] * 5 + [1] * 3)
@@ -103,11 +96,9 @@ GOOD = {"images": np.zeros((40, 4, 4, 3), np.uint8), "labels": np.arange(40) % 2
     ("change", "message"),
     [
         ({"images": np.zeros((40, 4, 4, 3))}, "images must be uint8"),
-        ({"labels": np.zeros(39, int)}, "labels must be int64"),
         ({"labels": np.zeros(40, int)}, "two or more different classes are needed"),
-        ({"labels": np.arange(40) % 2 + 1}, "class '0' has too few images"),
+        ({"labels": np.arange(40) % 2 + 1}, "0 test images of class '0'"),
         ({"classes": np.array(["cat"])}, "label 1 of 1 classes"),
-        ({"classes": np.array(["cat", "cat"])}, "two or more different classes"),
         ({"images": np.zeros((40, 8, 7, 3), np.uint8)}, "images of 7 x 8 pixels; 8 x 8 or more are needed"),
     ],
 )
@@ -117,13 +108,6 @@ def test_unfit_arrays_are_named(tmp_path: Path, change: dict[str, np.ndarray], m
         load_source(str(tmp_path / "x.npz"))
 
 
-def test_wrong_names_and_paths_list_what_there_is() -> None:
-    with pytest.raises(
-        UnusableInput, match="cifar: no such file or folder; sources with a name are cifar10, glyphs"
-    ):
-        load_source("cifar")
-
-
 def test_unfit_trees_are_named(tmp_path: Path) -> None:
     with pytest.raises(UnusableInput, match=r"one: two or more different classes are needed, got cat"):
         load_source(str(write_tree(tmp_path / "one", {"cat": 30})))
@@ -131,13 +115,10 @@ def test_unfit_trees_are_named(tmp_path: Path) -> None:
     with pytest.raises(UnusableInput, match="must be train/ and test/, got train"):
         load_source(str(tmp_path / "x"))
     write_tree(tmp_path / "x" / "test", {"cat": 10, "bird": 10, "cow": 1})
-    with pytest.raises(UnusableInput, match=r"test/cow: no class 'cow'; the classes are bird, cat"):
+    with pytest.raises(UnusableInput, match=r"test: no class 'cow'; the classes are bird, cat"):
         load_source(str(tmp_path / "x"))
-    write_tree(tmp_path / "y" / "train", {"cat": 10, "bird": 10})
-    write_tree(tmp_path / "y" / "test", {"cat": 10, "bird": 10}, side=5)
-    assert load_source(str(tmp_path / "y")).test_base.images.shape[1:] == (8, 8, 3)
     write_tree(tmp_path / "few", {"cat": 30, "bird": 10})
-    with pytest.raises(UnusableInput, match=r"class 'bird' has too few images \(10\); 20 of each are needed"):
+    with pytest.raises(UnusableInput, match=r"few: 5 test images of class 'bird'; 10 of each are needed"):
         load_source(str(tmp_path / "few"))
 
 
@@ -197,6 +178,7 @@ def test_set_names_and_images_of_a_collection(tmp_path: Path) -> None:
 
 def test_set_names_of_single_sets(tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "v1.0", {"cat": 2})
+    (tmp_path / "._a.npz").write_bytes(b"of macOS")
     assert set_names(tree) == [str(tree)]
     assert load_images(tree, CLASSES).name == "v1.0"
     archive = write_zip(tmp_path / "cats.zip", tree)
@@ -213,7 +195,7 @@ def test_set_names_of_single_sets(tmp_path: Path) -> None:
 def test_limit_draws_by_seed(tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "x", {"cat": 20, "dog": 20})
     whole = load_images(tree, CLASSES)
-    drawn: list[ImageSet] = [load_images(tree, CLASSES, limit=15, seed=seed) for seed in (0, 0, 1)]
+    drawn = [load_images(tree, CLASSES, limit=15, seed=seed) for seed in (0, 0, 1)]
     assert [len(images) for images in drawn] == [15] * 3
     assert drawn[0].digest == drawn[1].digest != drawn[2].digest
     assert {image.tobytes() for image in drawn[0].images} < {image.tobytes() for image in whole.images}
@@ -247,36 +229,14 @@ def test_equal_images_are_left_out_and_told(tmp_path: Path, capsys: pytest.Captu
         load_source(str(tmp_path / "z"))
 
 
-def test_other_sizes_get_the_commonest_or_what_is_asked(tmp_path: Path) -> None:
-    write_tree(tmp_path / "x", {"cat": 2}, side=8)
-    write_tree(tmp_path / "x2", {"dog": 2}, side=6)
-    (tmp_path / "x2" / "dog").rename(tmp_path / "x" / "dog")
-    assert load_images(tmp_path / "x", CLASSES).images.shape[1:] == (8, 8, 3)
-    resized = load_images(tmp_path / "x", CLASSES, fit=Fit((4, 4)))
-    halved = pixels("cat/000", 8).reshape(4, 2, 4, 2, 3).mean((1, 3))
-    assert abs(resized.images[0] - halved).max() <= 0.5
-
-
-def test_unknown_class_folder_lists_the_classes(tmp_path: Path) -> None:
-    tree = write_tree(tmp_path / "x", {"cat": 2, "kitten": 1})
-    with pytest.raises(UnusableInput, match=r"x/kitten: no class 'kitten'; the classes are bird, cat, dog"):
-        load_images(tree, CLASSES)
-
-
 def test_messages_name_any_path_on_one_line(tmp_path: Path) -> None:
     folder = tmp_path / "two\nlines"
-    trees = [write_tree(folder / "x", {"cat": 30, "dog": 3}), write_tree(folder / "y", {"cat": 30})]
-    for images in ("images", "labels"):
-        np.savez(folder / f"{images}.npz", **{images: GOOD[images]})
-    for path in (*trees, *folder.glob("*.npz"), folder / "none"):
+    tree = write_tree(folder / "x", {"cat": 30, "dog": 3})
+    np.savez(folder / "images.npz", images=GOOD["images"])
+    for path in (tree, folder / "images.npz", folder / "none"):
         with pytest.raises(UnusableInput, match=r"two\\nlines/") as error:
             load_source(str(path))
         assert "\n" not in str(error.value)
-
-
-def test_the_working_folder_can_be_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(write_tree(tmp_path / "x", {"cat": 20, "dog": 20}))
-    assert load_source(".").classes == ("cat", "dog")
 
 
 def test_small_images_are_no_source_but_can_be_enlarged(tmp_path: Path) -> None:
@@ -284,12 +244,6 @@ def test_small_images_are_no_source_but_can_be_enlarged(tmp_path: Path) -> None:
     with pytest.raises(UnusableInput, match=r"x: images of 1 x 1 pixels; 8 x 8 or more are needed"):
         load_source(str(tree))
     assert load_images(tree, CLASSES, fit=Fit((8, 8))).images.shape == (40, 8, 8, 3)
-
-
-def test_hidden_npz_files_are_passed_over(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", **GOOD)
-    (tmp_path / "._a.npz").write_bytes(b"of macOS")
-    assert set_names(tmp_path) == [str(tmp_path / "a.npz")]
 
 
 def test_npz_sets_follow_the_given_classes(tmp_path: Path) -> None:
@@ -305,19 +259,3 @@ def test_npz_sets_follow_the_given_classes(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", **GOOD, classes=["dog", "cow"])
     with pytest.raises(UnusableInput, match=r"other\.npz: no class 'cow'; the classes are bird, cat, dog"):
         load_images(tmp_path / "other.npz", CLASSES)
-
-
-def test_real_cifar10_is_split_as_designed() -> None:
-    splits = load_source(str(unpublished() / "cifar10.zip"))
-    assert splits.classes[:3] == ("airplane", "automobile", "bird")
-    assert [len(getattr(splits, part)) for part in PARTS] == [50000, 2000, 4000, 1000, 3000]
-    np.testing.assert_allclose(splits.train.images.mean((0, 1, 2)) / 255, [0.4914, 0.4822, 0.4465], atol=1e-4)
-
-
-def test_real_natural_sets_are_named_and_labelled() -> None:
-    root = unpublished()
-    classes = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-    names = set_names(root / "natural.zip")
-    assert str(root / "natural.zip" / "caltech101") in names
-    dogs = load_images(root / "natural.zip" / "catsdogs_kaggle", classes, limit=100)
-    assert set(dogs.labels) == {3, 5}

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starter.images.imageset import ImageSet
@@ -27,15 +27,6 @@ def classes(k: int) -> tuple[str, ...]:
     return tuple(f"class {i}" for i in range(k))
 
 
-def test_cifar10_sizes_are_the_designs() -> None:
-    splits = split(classes(10), numbered([1] * 10), numbered([1000] * 10), seed=0)
-    assert [len(getattr(splits, part)) for part in PARTS] == [2000, 4000, 1000, 3000]
-    for part in PARTS:
-        per_class = np.bincount(getattr(splits, part).labels)
-        assert (per_class == per_class[0]).all()
-
-
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(10, 80), min_size=2, max_size=5), st.integers(0, 2**64))
 def test_parts_are_disjoint_complete_and_stratified(counts: list[int], seed: int) -> None:
     test = numbered(counts)
@@ -49,6 +40,7 @@ def test_parts_are_disjoint_complete_and_stratified(counts: list[int], seed: int
 
 def test_seed_decides_and_no_part_is_ordered_by_class() -> None:
     made = [split(classes(3), numbered([1] * 3), numbered([100] * 3), seed) for seed in (1, 1, 2)]
+    assert [len(getattr(made[0], part)) for part in PARTS] == [60, 120, 30, 90]
     for part in PARTS:
         same, again, other = (numbers(getattr(splits, part)) for splits in made)
         np.testing.assert_array_equal(same, again)
@@ -59,11 +51,6 @@ def test_seed_decides_and_no_part_is_ordered_by_class() -> None:
 def test_too_few_images_of_a_class_are_named() -> None:
     with pytest.raises(UnusableInput, match=r"photos: 9 test images of class 'class 1'; 10 of each"):
         split(classes(2), numbered([1, 1]), numbered([20, 9], "photos"), seed=0)
-
-
-def test_ten_images_a_class_give_every_part_one() -> None:
-    splits = split(classes(2), numbered([1, 1]), numbered([10, 10]), seed=0)
-    assert [len(getattr(splits, part)) for part in PARTS] == [4, 8, 2, 6]
 
 
 def test_hold_out_halves_every_class() -> None:

@@ -35,20 +35,10 @@ def test_no_character_has_the_shape_of_a_digit():
             assert overlap < 0.93, f"{name}: {character}"
 
 
-def test_letters_that_look_like_digits_are_left_out():
-    letters = SCRIPTS["latin_upper"] + SCRIPTS["latin_lower"]
-    assert not set("OIol") & set(letters)
-    assert {"A", "z"} <= set(letters)
-
-
-def test_images_are_the_same_again_and_of_each_seed_others(sets):
+def test_sets_differ_and_are_the_same_again_and_of_each_seed_others(sets):
+    assert list(sets) == [*SCRIPTS, *PICTURES]
+    assert len({images.images.tobytes() for images in sets.values()}) == len(sets)
     again, other = other_glyphs(0, size=20), other_glyphs(1, size=20)
     for name, images in sets.items():
         np.testing.assert_array_equal(images.images, again[name].images)
         assert (images.images != other[name].images).any(), name
-
-
-def test_sets_are_named_by_family_and_differ(sets):
-    assert list(sets) == [*SCRIPTS, *PICTURES]
-    assert len({images.images.tobytes() for images in sets.values()}) == len(sets)
-    assert all(images.images.std() > 5 for images in sets.values())
