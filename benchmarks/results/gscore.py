@@ -1,6 +1,6 @@
 """Gscore and its rivals on real images: the tables of docs/results/ood-track.md.
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/gscore.py DIR [--weights NAME=FILE] [--detector NAME]
+    UNSEEN_DATA=FOLDER python benchmarks/results/gscore.py DIR [--metric auroc] [--tables FOLDER] [--write]
 
 FOLDER holds cifar10.zip (train/<class>/, test/<class>/), ood.zip (<set>/) and weights/resnet56.safetensors.
 DIR keeps what was observed and scored, so that a second run goes on from there.
@@ -10,22 +10,18 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import perf_counter, process_time
 
 import numpy as np
 import real
 from numpy.typing import NDArray
 from pages import record_markdown
-from sklearn.base import clone
 from tqdm import tqdm
 
 from baselines import OOD_BASELINES
-from baselines.contract.estimator import Estimator, Measured
+from baselines.contract.estimator import Estimator
 from baselines.contract.families import Fold
-from baselines.contract.held_out import family_folds, held_out, random_folds
-from baselines.ood.plugin import Plugin
+from baselines.contract.held_out import family_folds, held_out
 from baselines.report.gscore import SPLIT, TABLES, write_table
-from starter.classifiers import load_classifier
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import DETECTION_METRICS, true_metric
 from starter.images.reading import Fit
@@ -66,12 +62,12 @@ class Pools:
     metric: str
 
 
-def observed(data: Path, weights: str, detectors: Sequence[str], metric: str, folder: Path) -> Pools:
+def observed(metric: str, folder: Path) -> Pools:
     """Every pool seen by the classifier and scored by the detectors; from the cache where it is there."""
-    splits = load_source(str(data / "cifar10.zip"))
-    sets = load_ood_sets(str(data / "ood.zip"), splits.classes, Fit(splits.image_size))
+    splits = load_source(str(real.data() / "cifar10.zip"))
+    sets = load_ood_sets(str(real.data() / "ood.zip"), splits.classes, Fit(splits.image_size))
     sets = without_shared(sets, (splits.train, splits.reference, splits.meta_base, splits.test_base))
-    classifier = load_classifier(weights, splits.classes, "bfloat16")
+    classifier = real.classifier(precision="bfloat16")
     observer = Observer(classifier, Cache(folder / "cache"))
     chosen = np.random.default_rng(0).permutation(len(splits.train))[:TRAIN_REF]
     ind = (splits.reference, splits.train.take(chosen, "train_ref"), splits.meta_base, splits.test_base)
@@ -80,9 +76,10 @@ def observed(data: Path, weights: str, detectors: Sequence[str], metric: str, fo
         for images in tqdm([*ind, *sets.values()], "observe", unit="set")
     ]
     head = (classifier.head_weight, classifier.head_bias)
+    assert splits.reference.labels is not None
     source = Source(seen[0], splits.reference.labels, seen[1], *head, classifier)
     pools = [seen[0], *seen[2:]]
-    scores = {name: scored(name, source, pools, folder) for name in detectors}
+    scores = {name: scored(name, source, pools, folder) for name in SHOWN}
     return Pools(source, seen[2], seen[3], dict(zip(sets, seen[4:], strict=True)), scores, metric)
 
 
@@ -92,10 +89,8 @@ def scored(
     """The detector's scores of each pool, by its name."""
     path = folder / f"{source.observation.classifier}-{detector}.npz"
     if not path.exists():
-        start, fitted = perf_counter(), DETECTORS[detector].fit(source)
-        found = {pool.set_name: fitted.score(pool) for pool in pools}
-        np.savez(path, **found)
-        print(f"{detector}: {sum(map(len, pools)):,} images scored in {perf_counter() - start:.1f} s")
+        fitted = DETECTORS[detector].fit(source)
+        np.savez(path, **{pool.set_name: fitted.score(pool) for pool in pools})
     with np.load(path) as stored:
         return {pool.set_name: stored[pool.set_name] for pool in pools}
 
@@ -115,9 +110,7 @@ def mixed(pools: Pools, detector: str, mixes: list[Mix], ind: Observation) -> Me
                 [scores[name] for _, name in sides],
             )
         )
-        wide = features.astype(np.float64)
-        moments = Moments(wide.mean(axis=0), np.cov(wide, rowvar=False), len(wide))
-        seen = Observation(mix.name, ind.classifier, logits, moments)
+        seen = Observation(mix.name, ind.classifier, logits, Moments.of(features))
         sets.append(ScoredMix(seen, detector, pools.metric, both))
         ood.append(np.arange(len(mix)) >= mix.ind)
         targets.append(true_metric(pools.metric, POOL, scores[ind.set_name], both, ood[-1]))
@@ -163,25 +156,6 @@ def errors(method: Estimator, meta: MetaTrain, test: MetaTrain, parts: list[Fold
     return found
 
 
-def known_share(meta: MetaTrain, test: MetaTrain) -> NDArray[np.float64]:
-    """The errors of the plug-in estimate that is told each mix's IND share: a bound, not a rival."""
-    return np.array(
-        [
-            Plugin(1 - float(ood.mean())).fit(meta).predict([mix])[0] - target
-            for mix, ood, target in zip(test.sets, test.ood, test.targets, strict=True)
-        ]
-    )
-
-
-def correlation(meta: MetaTrain) -> tuple[float, float]:
-    """Pearson's |r| of Gscore (UDE + Wasserstein, tau found on these mixes) with the metric, and tau."""
-    method = clone(OOD_BASELINES["gscore-ude-w"])
-    assert isinstance(method, Measured)
-    method.fit(meta)
-    gscores = method._table.rows[:, method.place_]
-    return abs(float(np.corrcoef(gscores, meta.targets)[0, 1])), method.tau_
-
-
 def table(rows: Mapping[str, Sequence[float | str]], columns: list[str]) -> str:
     lines = ["| | " + " | ".join(columns) + " |", "| --- |" + " ---: |" * len(columns)]
     for name, values in rows.items():
@@ -196,13 +170,6 @@ def paper_sides(pools: Pools, detector: str) -> tuple[MetaTrain, MetaTrain]:
         mixed(pools, detector, paper_mixes(pools, pools.meta, 3, 1), pools.meta),
         mixed(pools, detector, paper_mixes(pools, pools.test, 1, 2), pools.test),
     )
-
-
-def correlations(pools: Pools) -> str:
-    """The paper's figure 3: how Gscore (UDE + Wasserstein) goes with the metric over the test mixes."""
-    found = {detector: correlation(paper_sides(pools, detector)[1]) for detector in pools.scores}
-    lines = [f"{detector}: |r| {r:.3f}, tau {tau:.2f}" for detector, (r, tau) in found.items()]
-    return "\n".join([*lines, f"mean |r| {np.mean([r for r, _ in found.values()]):.3f}"])
 
 
 def paper_table(pools: Pools) -> str:
@@ -223,19 +190,6 @@ def paper_table(pools: Pools) -> str:
     )
 
 
-def random_table(pools: Pools) -> str:
-    """The paper's table 1: mean and standard deviation over random splits of the OOD sets."""
-    rows: dict[str, list[str]] = {}
-    for detector in pools.scores:
-        meta, test = paper_sides(pools, detector)
-        splits = random_folds(meta, test, SPLITS)
-        for name, method in OOD_BASELINES.items():
-            predictions = held_out(method, meta, test, splits)
-            each = [rmse(p - test.targets[fold.test]) for p, fold in zip(predictions, splits, strict=True)]
-            rows.setdefault(name, []).append(f"{np.mean(each):.2f} ± {np.std(each):.2f}")
-    return table(rows, list(pools.scores))
-
-
 def hidden_errors(pools: Pools, detector: str) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
     """The errors (m,) of every method on mixes of a hidden IND share, and the sizes (m,) of these."""
     meta = mixed(pools, detector, hidden_mixes(pools, pools.meta, 50, PAPER_SIZE, 4, 3), pools.meta)
@@ -243,7 +197,6 @@ def hidden_errors(pools: Pools, detector: str) -> tuple[dict[str, NDArray[np.flo
     test = mixed(pools, detector, mixes, pools.test)
     parts = family_folds(meta, test)
     found = {name: errors(each, meta, test, parts) for name, each in OOD_BASELINES.items()}
-    found["plugin, share known"] = known_share(meta, test)
     if pools.metric.startswith("fpr"):
         kept = [int(ood.sum()) for ood in test.ood]
         found["noise floor"] = np.sqrt(test.targets * (1 - test.targets) / kept)
@@ -278,79 +231,28 @@ def write_tables(pools: Pools, folder: Path) -> None:
         print(name, *write_table(name, frame, folder))
 
 
-def thresholds(pools: Pools) -> str:
-    """What a threshold that keeps 95 % of one IND pool does on another: what no method can know of a mix."""
-    lines = []
-    for detector, scores in pools.scores.items():
-        reference, test = scores[pools.source.observation.set_name], scores[pools.test.set_name]
-        cuts = np.quantile(reference, 0.95), np.quantile(test, 0.95)
-        passed = [100 * np.mean([(scores[name] <= cut).mean() for name in pools.ood]) for cut in cuts]
-        lines.append(
-            f"{detector}: the threshold of the reference keeps {100 * (test <= cuts[0]).mean():.1f} % of the "
-            f"test pool; by that the mean FPR is {passed[0]:.1f}, by the test pool's own {passed[1]:.1f}"
-        )
-    return "\n".join(lines)
-
-
-def rates(pools: Pools) -> str:
-    """How many mixes of 800 images each method predicts in a second of processor time."""
-    detector = next(iter(pools.scores))
-    meta = mixed(pools, detector, paper_mixes(pools, pools.meta, 1, 1), pools.meta)
-    lines = []
-    for name, method in OOD_BASELINES.items():
-        fitted, start = clone(method).fit(meta), process_time()
-        fitted.predict(meta.sets)
-        lines.append(f"{name} {len(meta.sets) / (process_time() - start):,.0f}")
-    return f"mixes a second: {', '.join(lines)}"
-
-
-def part_of(pools: Pools, share: str) -> Pools:
-    """The pools with the families of one half ("1/2" or "2/2") of a fixed random order, or all ("all")."""
-    if share == "all":
-        return pools
-    number, count = (int(part) for part in share.split("/"))
-    families = sorted({family(name) for name in pools.ood})
-    order = np.random.default_rng(12345).permutation(len(families))
-    kept = {families[i] for i in np.array_split(order, count)[number - 1]}
-    ood = {name: seen for name, seen in pools.ood.items() if family(name) in kept}
-    return replace(pools, ood=ood)
-
-
 def main() -> None:
     """Observe, mix, predict, print."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--weights", default="resnet56=resnet56.safetensors", metavar="NAME=FILE")
-    parser.add_argument("--detector", action="append", help="of the kit; repeatable [msp, odin, energy, mls]")
     parser.add_argument("--metric", default="fpr95")
-    parser.add_argument("--families", default="all", help="1/2: half of them, on which methods were chosen")
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="write the paper's tables and stop")
     parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    data = real.data()
-    name, _, file = given.weights.partition("=")
-    weights, detectors = f"{name}={data / 'weights' / file}", given.detector or SHOWN
-    pools = part_of(observed(data, weights, detectors, given.metric, given.folder), given.families)
+    pools = observed(given.metric, given.folder)
     if given.tables:
         write_tables(pools, given.tables)
         return
-    print(f"{len(pools.ood)} OOD sets, {sum(map(len, pools.ood.values())):,} images; {rates(pools)}\n")
-    print(f"{thresholds(pools)}\n")
-    title = f"RMSE, points of {given.metric}"
-    print(
-        f"Gscore (UDE, Wasserstein) and {given.metric}, 1:1 mixes of {PAPER_SIZE}\n\n{correlations(pools)}\n"
-    )
     made = {
         "paper": (f"1:1 mixes of {PAPER_SIZE}, leave one family out", paper_table),
-        "random-splits": (f"the same mixes, {SPLITS} random splits", random_table),
         "hidden": ("IND share hidden, by size, leave one family out", hidden_table),
     }
     for name, (what, make) in made.items():
         found = make(pools)
-        print(f"{title}, {what}\n\n{found}\n")
-        if given.write and given.families == "all":
+        print(f"RMSE, points of {given.metric}, {what}\n\n{found}\n")
+        if given.write:
             record_markdown(f"ood-track-{name}" + ("" if given.metric == "fpr95" else "-auroc"), found)
 
 

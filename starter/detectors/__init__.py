@@ -7,7 +7,6 @@ from starter.detectors.detector import Detector
 from starter.detectors.dice import DICE
 from starter.detectors.energy import Energy
 from starter.detectors.gradnorm import GradNorm
-from starter.detectors.ip_ts_mls import InputMaxLogit
 from starter.detectors.knn import KNN
 from starter.detectors.mahalanobis import Mahalanobis
 from starter.detectors.maxcos import MaxCosine
@@ -28,7 +27,7 @@ DETECTORS: dict[str, Detector] = {
     "msp": MSP(),
     "ts": TS(),
     "odin": ODIN(),
-    "ip_ts_mls": InputMaxLogit(),
+    "ip_ts_mls": ODIN("logit"),
     "energy": Energy(),
     "mls": MaxLogit(),
     "mahalanobis": Mahalanobis(),
@@ -48,11 +47,7 @@ DETECTORS: dict[str, Detector] = {
 
 
 def by_name(names: Iterable[str]) -> dict[str, Detector]:
-    """Returns the detectors with these names.
-
-    Raises:
-        UnusableInput: A name is unknown; the message lists the known ones.
-    """
+    """Returns the detectors with these names."""
     for name in (names := list(names)):
         if name not in DETECTORS:
             raise UnusableInput(f"no detector is called {name!r}; there are {', '.join(DETECTORS)}")

@@ -32,44 +32,33 @@ class Detector(ABC):
 
     needs: ClassVar[tuple[str, ...]] = ()
     online: ClassVar[bool] = False
-    _fitted = False
 
     def fit(self, source: Source) -> "Detector":
         """Returns a fitted copy of this detector. Fitting uses no OOD images.
 
         Args:
-            source: Labelled images of the source, as seen by the classifier.
-
-        Raises:
-            ValueError: the source lacks a field of `needs`, or the network that an online detector runs.
+            source: Labelled images of the source, as the classifier sees them; online detectors need
+                its network.
         """
         for observation in (source.observation, source.train_ref):
             self._check(observation)
-        if self.online and source.classifier is None:
-            raise ValueError(f"{self} needs the network, which the source was made without")
         fitted = copy.copy(self)
         fitted._fit(source)
-        fitted._fitted = True
         return fitted
 
     def score(self, observation: Observation) -> FloatArray:
         """Returns the score of each image, float64 (n,), finite, higher = more OOD.
 
-        The scores of a set do not depend on other sets.
+        The scores of a set do not depend on other sets. Only what `fit` returned can score.
 
         Args:
             observation: Observation of a set of n images.
 
         Raises:
-            ValueError: `fit` was not called, or the observation lacks a field of `needs`.
             UnusableInput: a score is NaN or infinite.
         """
-        if not self._fitted:
-            raise ValueError(f"{self}: call fit before score, and use what it returns")
         self._check(observation)
         scores = torch.as_tensor(self._score(observation), dtype=torch.float64).numpy()
-        if scores.shape != (len(observation),):
-            raise ValueError(f"{self} gives scores {scores.shape} for {len(observation)} images")
         finite = np.isfinite(scores)
         if not finite.all():
             raise UnusableInput(

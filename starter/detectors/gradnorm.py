@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from starter.detectors.detector import Detector, Scores
+from starter.detectors.detector import Detector, Scores, features
 from starter.observing.observation import Observation
 
 
@@ -22,7 +22,6 @@ class GradNorm(Detector):
     needs = ("features",)
 
     def _score(self, observation: Observation) -> Scores:
-        assert observation.features is not None
-        lengths = np.abs(observation.features.astype(np.float64)).sum(axis=1)
+        lengths = features(observation).abs().sum(dim=1).numpy()
         k = observation.logits.shape[1]
         return -lengths * np.abs(1 - k * observation.probabilities).sum(axis=1)

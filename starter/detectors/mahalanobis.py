@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
 
-from starter.detectors.detector import Detector, Scores
+from starter.detectors.detector import Detector, Scores, features
 from starter.observing.observation import Observation, Source
 from submission.arrays import FloatArray
 
@@ -32,7 +32,7 @@ class Mahalanobis(Detector):
     needs = ("features",)
 
     def _fit(self, source: Source) -> None:
-        rows, classes = _rows(source.train_ref), source.train_ref.predicted
+        rows, classes = features(source.train_ref).numpy(), source.train_ref.predicted
         present, members = np.unique(classes, return_inverse=True)
         means = np.stack([rows[classes == label].mean(axis=0) for label in present])
         centred = rows - means[members]
@@ -43,13 +43,8 @@ class Mahalanobis(Detector):
         self.means_ = self._whitened(means)
 
     def _score(self, observation: Observation) -> Scores:
-        return cdist(self._whitened(_rows(observation)), self.means_, "sqeuclidean").min(axis=1)
+        return cdist(self._whitened(features(observation).numpy()), self.means_, "sqeuclidean").min(axis=1)
 
     def _whitened(self, rows: FloatArray) -> FloatArray:
         """Returns L^-1 h for every row h, with S = L L'."""
         return solve_triangular(self.factor_, rows.T, lower=True).T
-
-
-def _rows(observation: Observation) -> FloatArray:
-    assert observation.features is not None
-    return observation.features.astype(np.float64)

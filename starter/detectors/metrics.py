@@ -68,23 +68,18 @@ def fpr(
     return float(false[_reached(true, tpr)])
 
 
-def detection_error(
-    ind: ArrayLike,
-    ood: ArrayLike,
-    tpr: float | None = 0.95,
-    positive: Positive = "ind",
-) -> float:
+def detection_error(ind: ArrayLike, ood: ArrayLike) -> float:
     """Returns the error rate for equally frequent classes, (1 - TPR + FPR) / 2, in [0, 1]; lower is better.
 
-    It is taken at the threshold of `fpr` (Liang et al., ICLR 2018; table VI of Recalcati et al. 2023); with
-    ``tpr=None``, it is the smallest over all thresholds (Lee et al., NeurIPS 2018), at most 0.5.
+    It is taken at the threshold of `fpr` for a TPR of 95 % (Liang et al., ICLR 2018; table VI of Recalcati et
+    al. 2023).
 
-    >>> detection_error([0, 1, 2, 3], [2, 4], tpr=0.75), detection_error([0, 1, 2, 3], [2, 4], tpr=None)
-    (0.375, 0.25)
+    >>> detection_error([0, 1, 2, 3], [2, 4])
+    0.25
     """
-    true, false = _rates(ind, ood, positive)
-    errors = (1 - true + false) / 2
-    return float(min(errors.min(), 0.5) if tpr is None else errors[_reached(true, tpr)])
+    true, false = _rates(ind, ood, "ind")
+    at = _reached(true, 0.95)
+    return float((1 - true[at] + false[at]) / 2)
 
 
 DETECTION_METRICS: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {

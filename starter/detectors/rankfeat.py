@@ -28,12 +28,11 @@ class RankFeat(Detector):
     with more than one position: with a single position the rank-1 part is all of X.
     """
 
+    needs = ("features",)
     online = True
 
     def _fit(self, source: Source) -> None:
         assert source.classifier is not None
-        if source.classifier.logits_alone:
-            raise UnusableInput(f"{source.classifier} gives logits alone, and RankFeat needs its last layer")
         self.classifier_ = source.classifier
         self.places_ = _places(source.classifier, source.train_ref)
 
@@ -47,7 +46,7 @@ class RankFeat(Detector):
     def _logits(self, images: Tensor) -> Tensor:
         """Returns the mean logits, float64 (n, k)."""
         network, inputs = self.classifier_.deployed, self.classifier_.normalised(images)
-        assert network.head is not None  # `_fit` refuses a network without
+        assert network.head is not None
         found = []
         for module in self.places_:
             if module is None:
@@ -82,19 +81,16 @@ def _places(classifier: Classifier, observation: Observation) -> list[nn.Module 
             stages = network.stages(inputs)
         averaged = torch.allclose(stages[-1].mean(dim=(2, 3)), network.features(inputs), rtol=1e-4)
     times = Counter(module for module, _, _ in calls)
-    places: list[nn.Module | None] = []
-    for maps in [maps for maps in stages if maps.shape[2:].numel() > 1][-2:]:
+    changed, places = [maps for maps in stages if maps.shape[2:].numel() > 1][-2:], list[nn.Module | None]()
+    for maps in changed:
         given = [
             module
             for module, output, version in calls
             if output is maps and version == maps._version and times[module] == 1
         ]
-        if maps is stages[-1] and averaged:
-            places.append(None)
-        elif given:
-            places.append(given[-1])
-        else:
-            raise UnusableInput(f"{classifier}: no module gives the maps of a stage, which RankFeat changes")
-    if not places:
-        raise UnusableInput(f"{classifier}: every stage has a single position, which RankFeat cannot use")
+        places += [None] if maps is stages[-1] and averaged else given[-1:]
+    if not changed or len(places) < len(changed):
+        raise UnusableInput(
+            f"{classifier}: RankFeat changes maps of more than one position, each given by a module"
+        )
     return places

@@ -1,1 +1,1 @@
-"""Degrees of semantic and covariate shift: LAID, ruler, degrees and grid."""
+"""Degrees of semantic and covariate shift: LAID, and the grid."""

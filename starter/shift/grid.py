@@ -30,8 +30,8 @@ METRICS = ("auroc", "fpr95", "aupr-in")
 """Names of the paper's three metrics; IND is the positive class."""
 AXES = ("semantic", "covariate")
 """Names of the axes of a map's columns and rows."""
-_ROWS, _COLUMNS = 256, 1 << 17
-"""Size of a block of similarities, 128 MiB."""
+_BLOCK = 1 << 25
+"""Number of similarities computed at a time, 128 MiB."""
 
 
 def kth_distance(
@@ -55,25 +55,16 @@ def kth_distance(
     if not 1 <= k <= len(reference):
         raise UnusableInput(f"the distance to ID image {k} needs that many ID images, got {len(reference)}")
     known, found = _unit(reference, device), np.empty(len(queries), np.float32)
-    starts = range(0, len(queries), _ROWS)
+    rows = min(256, -(-_BLOCK // len(reference)))
+    starts = range(0, len(queries), rows)
     for start in tqdm(starts, desc="distances", unit="block", disable=None if progress else True):
-        block = slice(start, start + _ROWS)
-        best = _largest(_unit(queries[block], device), known, k)
-        found[block] = 1 - best.amin(1).cpu().numpy()
+        similar = _unit(queries[start : start + rows], device) @ known.T
+        found[start : start + rows] = 1 - similar.topk(k, sorted=False).values.amin(1).cpu().numpy()
     return found.clip(0, 2)
 
 
 def _unit(rows: FloatArray, device: str) -> torch.Tensor:
     return normalize(torch.from_numpy(np.ascontiguousarray(rows, np.float32)).to(device))
-
-
-def _largest(queries: torch.Tensor, known: torch.Tensor, k: int) -> torch.Tensor:
-    """Returns the k largest similarities (b, k) of unit rows (b, l) and (m, l), in any order."""
-    best = queries.new_empty(len(queries), 0)
-    for start in range(0, len(known), _COLUMNS):
-        similar = queries @ known[start : start + _COLUMNS].T
-        best = torch.cat([best, similar.topk(min(k, similar.shape[1]), sorted=False).values], 1)
-    return best.topk(k, sorted=False).values
 
 
 def shift_degrees(
@@ -140,9 +131,10 @@ class ShiftGrid:
 
 def correlation(values: FloatArray) -> float:
     """Returns Pearson's correlation of values (n,), nan left out, with their levels 1..n (eq. 5), or nan."""
-    levels, centred = _centred(values)
-    scale = math.sqrt(float(levels @ levels) * float(centred @ centred))
-    return float(np.clip(levels @ centred / scale, -1, 1)) if scale else math.nan
+    levels = np.flatnonzero(~np.isnan(values))
+    if len(levels) < 2 or not np.ptp(values[levels]):
+        return math.nan
+    return float(np.corrcoef(levels, values[levels])[0, 1])
 
 
 def sensitivity(values: FloatArray) -> float:
@@ -150,18 +142,8 @@ def sensitivity(values: FloatArray) -> float:
 
     Values that are nan are left out; the result is nan for fewer than two levels.
     """
-    levels, centred = _centred(values)
-    return abs(float(levels @ centred / (levels @ levels))) if levels.any() else math.nan
-
-
-def _centred(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns levels and values minus their means, without levels that have no value."""
     levels = np.flatnonzero(~np.isnan(values))
-    if not len(levels):
-        return np.zeros(1), np.zeros(1)
-    values = values[levels]
-    flat = bool(np.ptp(values) == 0)
-    return levels - levels.mean(), np.zeros(len(levels)) if flat else values - values.mean()
+    return abs(float(np.polyfit(levels, values[levels], 1)[0])) if len(levels) > 1 else math.nan
 
 
 def along(grid: FloatArray, axis: str) -> FloatArray:

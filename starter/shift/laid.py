@@ -3,9 +3,11 @@
 Source: Long et al., Rethinking the Evaluation of OOD Detection: A Sorites Paradox, NeurIPS 2024, section 2.1
 and appendix B. The matrix is fitted on texts only, each with a meaning and a covariate (style, operation).
 
-The module also has the texts, and PCA of their features, which table 3 compares with LAID.
+The module also has the texts, PCA of their features, which table 3 compares with LAID, and the degrees of
+sets of images by an encoder and its matrix.
 """
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,23 +23,29 @@ from torch.nn.functional import cosine_similarity, relu
 from tqdm import tqdm
 
 from starter.encoders import Encoder
+from starter.encoders.choose import EMBEDDED, load_encoder
 from starter.encoders.clip import clip_templates
 from starter.encoders.two_tower import TwoTowerEncoder
+from starter.images.imageset import ImageSet
+from starter.observing.cache import Cache, Layout
+from starter.sets.rendering import FromRecipe, Rendering
+from starter.shift.grid import NEIGHBOUR, shift_degrees
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
-from submission.files import read_text, replacing
+from submission.files import digest_of, read_text, replacing
 from submission.random import LAID, PROMPTS
 
 STEPS, BATCH, RATE = 1000, 256, 1e-3
 MARGIN = 0.25
 ORTHOGONAL = 0.1
 """Weight of the orthogonality term."""
-LARGEST_ERROR = 1e-3
 FILE = "laid.safetensors"
 """Name of the matrix's file in the folder of `unseen shift laid`."""
 COVARIATES = 150
 """Largest number of templates that are drawn from an encoder's captions."""
 _TEXTS = 1000
+VERSION = 1
+"""Part of every key of cached degrees: raise it when their computation changes."""
 SHARE = 0.9
 """Share of the variance that PCA keeps."""
 
@@ -58,10 +66,6 @@ class Laid:
     matrix: FloatArray
     encoder: str
 
-    def __post_init__(self) -> None:
-        if not self.error < LARGEST_ERROR:
-            raise UnusableInput(f"LAID of {self.encoder}: the matrix is not orthogonal, by {self.error:.2g}")
-
     @property
     def error(self) -> float:
         """Largest absolute entry of W'W - I, in float64."""
@@ -80,24 +84,16 @@ class Laid:
             save_file({"matrix": np.ascontiguousarray(self.matrix)}, temporary, {"encoder": self.encoder})
 
     @classmethod
-    def load(cls, path: Path, encoder: Encoder | None = None) -> "Laid":
+    def load(cls, path: Path) -> "Laid":
         """Returns the matrix in a file of `save`, or in a folder of `unseen shift laid`."""
         path = path / FILE if path.is_dir() else path
         try:
             with safetensors.safe_open(path, framework="np") as file:
-                found = cls(file.get_tensor("matrix"), (file.metadata() or {})["encoder"])
+                return cls(file.get_tensor("matrix"), (file.metadata() or {})["encoder"])
         except (OSError, KeyError, safetensors.SafetensorError) as error:
             raise UnusableInput(
                 f"{path} is no LAID matrix, which `unseen shift laid` writes: {error}"
             ) from error
-        if encoder is not None:
-            found.require(encoder, str(path))
-        return found
-
-    def require(self, encoder: Encoder, name: str = "the LAID matrix") -> None:
-        """Raise UnusableInput if the matrix, called `name` in the message, belongs to another encoder."""
-        if self.encoder != encoder.name:
-            raise UnusableInput(f"{name} belongs to the encoder {self.encoder}, not to {encoder.name}")
 
 
 def triplet_losses(
@@ -211,19 +207,17 @@ class Prompts:
 
     Attributes:
         meanings: At least 2 names of classes, such as "the digit 7"; s is their number.
-        covariates: At least 2 templates with one "{}" for the meaning, such as "a drawing of {}"; c is their
-            number.
+        covariates: At least 2 templates with one "{}" for the meaning, such as "a drawing of {}"; c of them.
     """
 
     meanings: tuple[str, ...]
     covariates: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if min(len(self.meanings), len(self.covariates)) < 2:
-            raise UnusableInput("LAID needs two or more meanings and two or more covariates")
-        for template in self.covariates:
-            if template.count("{}") != 1:
-                raise UnusableInput(f"the template {template!r} must have {{}} once, where the meaning goes")
+        wrong = [template for template in self.covariates if template.count("{}") != 1]
+        if wrong or min(len(self.meanings), len(self.covariates)) < 2:
+            more = f"; {wrong[0]!r} has not" if wrong else ""
+            raise UnusableInput(f"LAID needs two meanings or more and two templates with one {{}} each{more}")
 
     def plain(self, classes: Sequence[str]) -> list[str]:
         """Returns the first template filled with each class, for zero-shot classification."""
@@ -237,16 +231,16 @@ class Prompts:
         return rows.reshape(len(self.meanings), len(self.covariates), -1)
 
 
-def caption_prompts(phrases: Sequence[Sequence[str]], seed: int = 0, count: int = COVARIATES) -> Prompts:
-    """Returns prompts from captions' phrases: the meanings, and `count` covariates drawn at random.
+def caption_templates(phrases: Sequence[Sequence[str]], seed: int = 0) -> tuple[str, ...]:
+    """Returns at most `COVARIATES` templates of captions' phrases, drawn at random.
 
-    The first template is "{}", the meaning alone.
+    The first is "{}", the meaning alone.
     """
     rng, templates = PROMPTS(seed), dict.fromkeys(["{}"])
-    while len(templates) < min(count, math.prod(len(some) + 1 for some in phrases[1:])):
+    while len(templates) < min(COVARIATES, math.prod(len(some) + 1 for some in phrases[1:])):
         covariates = [str(rng.choice(some)) for some in phrases[1:] if rng.random() < 0.5]
         templates[", ".join(["{}", *covariates])] = None
-    return Prompts(tuple(phrases[0]), tuple(templates))
+    return tuple(templates)
 
 
 def choose_prompts(
@@ -266,14 +260,112 @@ def choose_prompts(
         seed: Seed of the draw of captions.
     """
     if templates:
-        covariates = _lines(templates)
+        covariates = lines_of(templates)
     elif isinstance(encoder, TwoTowerEncoder):
-        covariates = caption_prompts(encoder.phrases, seed).covariates
+        covariates = caption_templates(encoder.phrases, seed)
     else:
         covariates = clip_templates()
-    return Prompts(_lines(labels) if labels else tuple(classes), covariates)
+    return Prompts(lines_of(labels) if labels else tuple(classes), covariates)
 
 
-def _lines(path: Path) -> tuple[str, ...]:
+def lines_of(path: Path) -> tuple[str, ...]:
+    """Returns the lines of a text file that are not empty, each once."""
     found = (line.strip() for line in read_text(path).splitlines())
     return tuple(dict.fromkeys(line for line in found if line))
+
+
+def measured_degrees(
+    renderings: Sequence[Rendering],
+    ind: ImageSet,
+    encoder: Encoder,
+    laid: Laid,
+    cache: Cache,
+    device: str = "cpu",
+    progress: bool = True,
+) -> tuple[FloatArray, FloatArray]:
+    """Returns semantic and covariate degrees of the images of all sets, float32 (n,) each, set by set.
+
+    Args:
+        renderings: Sets to measure.
+        ind: ID images from which distances are measured.
+        encoder: Encoder of the images.
+        laid: LAID matrix of the encoder.
+        cache: Cache in which each set's degrees are kept.
+        device: Device on which distances are computed.
+        progress: True to show a progress bar.
+    """
+    matrix = hashlib.sha256(laid.matrix.tobytes()).hexdigest()
+    digest = digest_of(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
+    known, degrees = _halves(FromRecipe.whole(ind), encoder, laid), []
+    for rendering in tqdm(renderings, "measure", unit="set", disable=None if progress else True):
+        key = digest_of(digest, rendering.digest)
+        shape = (np.float32, (len(rendering),))
+        layout: Layout = {"semantic": shape, "covariate": shape}
+        found = cache.load("degrees", key, layout)
+        if found is None:
+            halves = shift_degrees(_halves(rendering, encoder, laid), known, device=device)
+            found = dict(zip(layout, halves, strict=True))
+            cache.store("degrees", key, found)
+        degrees.append((found["semantic"], found["covariate"]))
+    semantic, covariate = zip(*degrees, strict=True)
+    return np.concatenate(semantic), np.concatenate(covariate)
+
+
+def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[FloatArray, FloatArray]:
+    """Returns both halves of the features of a set's images, encoded chunk by chunk."""
+    chunks = (np.ascontiguousarray(chunk.permute(0, 2, 3, 1).numpy()) for chunk in rendering.chunks())
+    return laid.decompose(np.concatenate([encoder.encode_images(chunk) for chunk in chunks]))
+
+
+def open_laid(
+    spec: str,
+    folder: str,
+    classes: Sequence[str],
+    kept: Path,
+    seed: int = 0,
+    device: str = "cpu",
+    progress: bool = True,
+) -> tuple[Encoder, Laid]:
+    """Returns the encoder that `spec` names, and its LAID matrix.
+
+    Args:
+        spec: Encoder, as for `load_encoder`.
+        folder: Folder that `unseen shift laid` wrote, or its file; "" to train a matrix here, on the texts of
+            `choose_prompts`.
+        classes: Names of the ID classes.
+        kept: Folder in which a trained encoder and matrix are kept and found again.
+        seed: Seed of the training.
+        device: Device of encoder and training.
+        progress: True to show tqdm bars.
+    """
+    if folder:
+        return read_laid(Path(folder), spec, device)
+    encoder = load_encoder(spec, kept, seed, device, progress)
+    path = kept / f"laid-{digest_of(encoder.name, list(classes), seed, STEPS, MARGIN)}.safetensors"
+    if path.exists():
+        return encoder, Laid.load(path)
+    texts = choose_prompts(encoder, classes, seed=seed).features(encoder, progress)
+    found = train_laid(texts, encoder.name, seed, device=device, progress=progress)
+    found.save(path)
+    return encoder, found
+
+
+def read_laid(path: Path, spec: str, device: str = "cpu") -> tuple[Encoder, Laid]:
+    """Returns the matrix that `unseen shift laid` wrote, and its encoder; trains nothing.
+
+    Args:
+        path: Folder or file of the matrix.
+        spec: Encoder, as for `load_encoder`; "embedded" for the one that `unseen shift laid` wrote beside the
+            matrix, whatever its seed.
+        device: Device of the encoder, if it is CLIP.
+    """
+    laid = Laid.load(path)
+    if spec != EMBEDDED:
+        found: list[Encoder] = [load_encoder(spec, path, device=device)]
+    else:
+        folder = path if path.is_dir() else path.parent
+        found = [TwoTowerEncoder.load(file) for file in sorted(folder.glob("encoder-*.safetensors"))]
+    for encoder in found:
+        if encoder.name == laid.encoder:
+            return encoder, laid
+    raise UnusableInput(f"{path} belongs to the encoder {laid.encoder}: name that one by --encoder")

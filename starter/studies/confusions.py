@@ -23,9 +23,9 @@ from tqdm import tqdm
 from starter.classifiers import load_classifier
 from starter.images.figure import Drawn, new_figure
 from starter.studies.study import Study
+from starter.wordnet.assign import path_similarity, wu_palmer
 from starter.wordnet.images import load_class_images
 from starter.wordnet.manifest import ASSIGNMENTS, ClassEntry
-from starter.wordnet.similarity import path_similarity, wu_palmer
 from starter.wordnet.wordnet import WordNet
 from submission.errors import UnusableInput
 
@@ -82,12 +82,11 @@ def prediction_graph(
     known: Sequence[ClassEntry],
     labels: NDArray[np.integer],
     predictions: NDArray[np.integer],
-    least_share: float = LEAST_SHARE,
 ) -> pd.DataFrame:
     """Returns the graph of the predictions for images.
 
     The pruned graph leaves out edges from ID classes, which say nothing about OOD images, edges between
-    classes of one name, edges with less than `least_share` of a class's images, and nodes without an edge.
+    classes of one name, edges with less than `LEAST_SHARE` of a class's images, and nodes without an edge.
 
     Args:
         wordnet: The taxonomy.
@@ -95,7 +94,6 @@ def prediction_graph(
         known: The c ID classes of the classifier, in the order of its logits.
         labels: Class of each image, an index into `entries` (n,).
         predictions: Class predicted for each image, an index into `known` (n,).
-        least_share: Smallest share of an edge in the pruned graph, in [0, 1].
     """
     counts = np.zeros((len(entries), len(known)), np.int64)
     np.add.at(counts, (labels, predictions), 1)
@@ -116,7 +114,7 @@ def prediction_graph(
     )
     ood = edges["assignment"].isin(["near", "far"])
     other = edges["word"].map(_plain) != edges["predicted"].map(_plain)
-    return edges.assign(kept=ood & other & (edges["share"] >= least_share))
+    return edges.assign(kept=ood & other & (edges["share"] >= LEAST_SHARE))
 
 
 def per_class(graph: pd.DataFrame) -> pd.DataFrame:
@@ -245,18 +243,14 @@ def _angles(edges: pd.DataFrame) -> tuple[dict[tuple[str, str], float], dict[str
     """Returns the angles of true and of predicted classes on their circles, in radians.
 
     True classes are evenly spaced, sorted by their commonest prediction; a predicted class is at the mean
-    angle of the classes for which it is the commonest.
+    angle of its true classes.
     """
-    by_share = edges.sort_values("share", kind="stable")
-    strongest = by_share.drop_duplicates(["source", "true"], keep="last")
-    strongest = strongest.sort_values(["predicted", "source", "true"])
+    strongest = edges.sort_values("share", kind="stable").drop_duplicates(["source", "true"], keep="last")
+    strongest = strongest.sort_values(["predicted", "source", "true"]).set_index(["source", "true"])
     turns = np.linspace(0, 2 * np.pi, len(strongest), endpoint=False)
-    keys = zip(strongest["source"], strongest["true"], strict=True)
-    names = sorted(set(edges["predicted"]))
-    evenly = dict(zip(names, np.linspace(0, 2 * np.pi, len(names), endpoint=False), strict=True))
-    own = {name: turns[(strongest["predicted"] == name).to_numpy()] for name in names}
-    inner = {name: float(own[name].mean()) if len(own[name]) else float(evenly[name]) for name in names}
-    return dict(zip(keys, map(float, turns), strict=True)), inner
+    outer = pd.Series(turns, strongest.index)
+    inner = edges.join(outer.rename("angle"), on=["source", "true"]).groupby("predicted")["angle"].mean()
+    return dict(zip(strongest.index, turns, strict=True)), dict(zip(inner.index, inner, strict=True))
 
 
 def _point(angle: float, radius: float) -> tuple[float, float]:

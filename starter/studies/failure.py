@@ -10,7 +10,7 @@ from any scores, correctness and kinds; `starter.studies.failure_study` does so 
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -91,7 +91,7 @@ class Groups:
         return _defined(auroc, self.correct, self.wrong)
 
     @property
-    def rejected_correct(self) -> float:
+    def rejected(self) -> float:
         """The share of correct IND images that are rejected at the threshold that rejects 80 % of OOD images.
 
         The measure follows the paper's table 2: the share of correct images under covariate shift that is
@@ -136,11 +136,6 @@ Detectors = Mapping[str, Scored]
 """Scored images of detectors by name; the first, usually MSP, is the one that others are compared with."""
 
 
-def auroc_table(detectors: Detectors) -> pd.DataFrame:
-    """Returns the paper's tables 1 and 3: AUROC of new-class and of failure detection."""
-    return _measures(detectors, "new_class", "failure")
-
-
 def detection_table(detectors: Detectors) -> pd.DataFrame:
     """Returns table VI: new-class detection for each kind of OOD images, and `ALL` if there are several."""
     rows = []
@@ -153,18 +148,13 @@ def detection_table(detectors: Detectors) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["detector", "ind", "ood", *THREEFOLD])
 
 
-def rejected_table(detectors: Detectors) -> pd.DataFrame:
-    """Returns the paper's table 2: the share of correct IND images rejected with 80 % of the OOD images."""
-    found = _measures(detectors, "rejected_correct")
-    return found.rename(columns={"rejected_correct": "rejected"})
-
-
 def groups_table(detectors: Detectors) -> pd.DataFrame:
     """Returns the paper's table 4 and eq. 2: the parts of the AUROC of new-class detection (appendix E).
 
     `gain` is new_class minus that of the first detector; `from_correct` and `from_wrong` are its two parts.
     """
-    frame = _measures(detectors, "accuracy", "new_class", "correct_ood", "wrong_ood", "correct_wrong")
+    names = ("accuracy", "new_class", "correct_ood", "wrong_ood", "correct_wrong")
+    frame = measures_table(detectors, names)
     first = frame[frame.detector == next(iter(detectors))].set_index(["ind", "ood"])
     base = first.loc[pd.MultiIndex.from_frame(frame[["ind", "ood"]])].reset_index(drop=True)
     shares = {"correct": frame.accuracy, "wrong": 1 - frame.accuracy}
@@ -278,28 +268,14 @@ def intercepts_table(matched: pd.DataFrame) -> pd.DataFrame:
 def _regressed(x: FloatArray, y: FloatArray, middle: float) -> tuple[float, ...]:
     if len(x) < 3 or not np.ptp(x):
         return (math.nan,) * 8
-    found, centred = linregress(x, y), linregress(x - middle, y)
-    width = t.ppf(0.975, len(x) - 2)
-    numbers = [found.slope, found.stderr]
-    for each in (found, centred):
-        spread = width * each.intercept_stderr
-        numbers += [each.intercept, each.intercept - spread, each.intercept + spread]
-    return tuple(map(float, numbers))
+    numbers = []
+    for found in (linregress(x, y), linregress(x - middle, y)):
+        spread = t.ppf(0.975, len(x) - 2) * found.intercept_stderr
+        numbers += [found.intercept, found.intercept - spread, found.intercept + spread]
+    return found.slope, found.stderr, *numbers
 
 
-TABLES: dict[str, Callable[[Detectors], pd.DataFrame]] = {
-    "auroc": auroc_table,
-    "detection": detection_table,
-    "differences": differences_table,
-    "rejected": rejected_table,
-    "groups": groups_table,
-    "misclassification": misclassification_table,
-    "ranks": ranks_table,
-}
-"""Functions that compute the tables of scores alone, by the tables' names."""
-
-
-def _measures(detectors: Detectors, *names: str) -> pd.DataFrame:
+def measures_table(detectors: Detectors, names: Sequence[str]) -> pd.DataFrame:
     """Returns a row with these properties of `Groups` for each detector and pair of kinds."""
     rows = [
         (detector, ind, ood, *(getattr(groups, name) for name in names))
@@ -307,6 +283,19 @@ def _measures(detectors: Detectors, *names: str) -> pd.DataFrame:
         for ind, ood, groups in scored.pairs()
     ]
     return pd.DataFrame(rows, columns=["detector", "ind", "ood", *names])
+
+
+TABLES: dict[str, Callable[[Detectors], pd.DataFrame]] = {
+    "auroc": partial(measures_table, names=("new_class", "failure")),
+    "detection": detection_table,
+    "differences": differences_table,
+    "rejected": partial(measures_table, names=("rejected",)),
+    "groups": groups_table,
+    "misclassification": misclassification_table,
+    "ranks": ranks_table,
+}
+"""Functions that compute the tables of scores alone: the paper's tables 1 and 3, VI, the intervals, tables 2
+and 4, VII, and figures 5 to 9."""
 
 
 def _defined(measure: Callable[..., float], first: FloatArray, second: FloatArray) -> float:

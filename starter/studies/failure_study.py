@@ -1,4 +1,4 @@
-"""The tables of `starter.studies.failure` for a competition of the OOD track, with a figure of each.
+"""The tables of `starter.studies.failure` for a competition of the OOD track, and their figures.
 
 No hidden image or label is read. Clean IND images are those from which its meta-train mixes are drawn.
 Covariate shift is the same images under corruptions, and natural-shift sets of the user's. Semantic shift is
@@ -71,7 +71,7 @@ def failure_study(
     images: int = 400,
     device: str = "cpu",
 ) -> Study:
-    """Returns every table that has rows, each with its figure.
+    """Returns every table that has rows, and the figures of intervals, ranks and distances.
 
     Args:
         competition: Competition of the OOD track.
@@ -99,7 +99,8 @@ def failure_study(
     tables["matched"] = _joined(points)
     tables["intercepts"] = _joined({name: intercepts_table(each) for name, each in points.items()})
     tables = {name: table for name, table in tables.items() if len(table)}
-    return Study(tables, {name: partial(failure_figure, table) for name, table in tables.items()})
+    drawn = tables.keys() & {"matched", "intercepts", "differences", "ranks"}
+    return Study(tables, {name: partial(failure_figure, tables[name]) for name in sorted(drawn)})
 
 
 def report_text(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -214,11 +215,11 @@ def _features(observation: Observation) -> FloatArray:
 ACROSS = 4
 """Number of panels side by side."""
 INTERVALS = {
-    "difference": ("low", "high"),
-    "q50": ("q05", "q95"),
-    "level": ("level_low", "level_high"),
+    "difference": ("low", "high", "AUROC less the first detector's"),
+    "q50": ("q05", "q95", "share of OOD images that look more OOD"),
+    "level": ("level_low", "level_high", "AUROC at the mean distance"),
 }
-"""Columns of a value and of the ends of its interval."""
+"""Columns of a value and of the ends of its interval, and what the value is."""
 
 
 def failure_figure(frame: pd.DataFrame) -> Drawn:
@@ -233,14 +234,11 @@ def failure_figure(frame: pd.DataFrame) -> Drawn:
     down, across = -(-len(panels) // ACROSS), min(len(panels), ACROSS)
     figure = new_figure(4 * across + 1, (1.4 + 0.3 * frame.detector.nunique()) * down)
     axes = figure.subplots(down, across, squeeze=False).ravel()
-    value = next((column for column in INTERVALS if column in frame), "")
     for axis, (names, rows) in zip(axes, panels, strict=False):
         if "distance" in frame:
             _draw_points(axis, rows)
-        elif value:
-            _draw_intervals(axis, rows, value)
         else:
-            _draw_bars(axis, rows)
+            _draw_intervals(axis, rows)
         axis.set_title(" / ".join(map(str, names)), fontsize=8)
     for empty in axes[len(panels) :]:
         empty.set_axis_off()
@@ -250,18 +248,10 @@ def failure_figure(frame: pd.DataFrame) -> Drawn:
     return figure
 
 
-def _draw_bars(axis: Axes, rows: pd.DataFrame) -> None:
-    numbers = list(rows.select_dtypes("number"))
-    height = 0.8 / len(numbers)
-    for i, name in enumerate(numbers):
-        axis.barh(np.arange(len(rows)) + (i + 0.5) * height, rows[name], height=height, label=name)
-    axis.set_yticks(np.arange(len(rows)) + 0.4, rows.detector, fontsize=7)
-    axis.invert_yaxis()
-
-
-def _draw_intervals(axis: Axes, rows: pd.DataFrame, value: str) -> None:
+def _draw_intervals(axis: Axes, rows: pd.DataFrame) -> None:
     """Draw the values of each detector with their intervals; those of groups or kinds are side by side."""
-    names, (low, high) = list(dict.fromkeys(rows.detector)), INTERVALS[value]
+    names, value = list(dict.fromkeys(rows.detector)), next(name for name in INTERVALS if name in rows)
+    low, high, meaning = INTERVALS[value]
     by = next((column for column in ("group", "kind") if column in rows), "detector")
     for i, (label, part) in enumerate(rows.groupby(by, sort=False)):
         places = [names.index(name) + (by != "detector") * i / 8 for name in part.detector]
@@ -270,15 +260,8 @@ def _draw_intervals(axis: Axes, rows: pd.DataFrame, value: str) -> None:
         if "q25" in part:
             axis.hlines(places, part.q25, part.q75, color=points.get_color(), linewidth=3)
     axis.set_yticks(range(len(names)), names, fontsize=7)
-    axis.set_xlabel(LABELS[value], fontsize=7)
+    axis.set_xlabel(meaning, fontsize=7)
     axis.invert_yaxis()
-
-
-LABELS = {
-    "difference": "AUROC less the first detector's",
-    "q50": "share of OOD images that look more OOD",
-    "level": "AUROC at the mean distance",
-}
 
 
 def _draw_points(axis: Axes, rows: pd.DataFrame) -> None:

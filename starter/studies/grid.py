@@ -5,7 +5,7 @@ and ``report.html``, which shows them all. `unseen shift measure` writes the deg
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from matplotlib.colors import Normalize
 from numpy.typing import NDArray
 
 from starter.detectors import DETECTORS, by_name
-from starter.encoders import Encoder
 from starter.images.figure import Drawn, new_figure
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
@@ -42,8 +41,7 @@ from starter.shift.grid import (
     shift_degrees,
     trend_table,
 )
-from starter.shift.laid import Laid
-from starter.shift.ruler import measured_degrees, open_laid, read_laid
+from starter.shift.laid import measured_degrees, open_laid, read_laid
 from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from starter.sources.oodsets import load_ood_sets, without_shared
 from starter.sources.sources import load_source
@@ -96,11 +94,10 @@ def grid_study(
         Tables cells, curves, edges and trends; figures counts (figure 9), map_METRIC and curve_METRIC.
     """
     classifier = classifier or competition.classifiers[0]
-    if classifier not in competition.classifiers:
-        known = ", ".join(competition.classifiers)
-        raise UnusableInput(f"--classifier {classifier!r} is none of {competition.root}'s: {known}")
-    if group not in GROUPS:
-        raise UnusableInput(f"--group {group!r} is unknown; there are {', '.join(GROUPS)}")
+    choices = ("classifier", classifier, competition.classifiers), ("group", group, GROUPS)
+    for option, value, known in choices:
+        if value not in known:
+            raise UnusableInput(f"--{option} {value!r} is unknown; there are {', '.join(known)}")
     sets, names = MixSets(competition), list(by_name(detectors or DETECTORS))
     scorer = DetectorSubject.open(sets, classifier, names, device=device)
     ind, renderings = grid_images(sets, ood, exclude, only_ood, group, images, seed)
@@ -289,7 +286,7 @@ def maps_figure(cells: pd.DataFrame, metric: str) -> Drawn:
     axes = figure.subplots(down, across, squeeze=False)
     for each, (title, found) in zip(axes.ravel(), panels.items(), strict=False):
         texts = np.where(np.isnan(found), "N/A", np.vectorize("{:.0f}".format)(100 * found)).astype(object)
-        _map(each, 100 * found, texts, "viridis", (0, 100), size=5)
+        _map(each, 100 * found, texts, (0, 100), size=5)
         each.set_title(title, fontsize=8)
     for empty in axes.ravel()[len(panels) :]:
         empty.set_axis_off()
@@ -317,8 +314,7 @@ def counts_figure(counts: NDArray[np.int64]) -> Drawn:
     figure = new_figure(0.55 * LEVELS + 1.5, 0.45 * LEVELS + 0.8)
     logarithms = np.log10(np.maximum(counts, 1).astype(np.float64))
     texts = np.vectorize("{:,}".format)(counts).astype(object)
-    highest = max(1.6 * float(logarithms.max()), 1.0)
-    _map(figure.subplots(), logarithms, texts, "Blues", (0.0, highest), size=7)
+    _map(figure.subplots(), logarithms, texts, (0.0, max(float(logarithms.max()), 1.0)), size=7)
     return figure
 
 
@@ -326,23 +322,19 @@ def _map(
     axes: Axes,
     values: FloatArray,
     texts: NDArray[np.object_],
-    colours: str,
     ends: tuple[float, float],
     size: int,
 ) -> None:
     """Draw one heat map with a text in each cell; nan is grey."""
-    axes.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=ends[0], vmax=ends[1])
+    axes.imshow(np.ma.masked_invalid(values), cmap="viridis", vmin=ends[0], vmax=ends[1])
     axes.set_facecolor("#d8dee4")
     levels = [str(level) for level in range(1, len(values) + 1)]
     axes.set_xticks(np.arange(len(values)), levels, fontsize=6)
     axes.set_yticks(np.arange(len(values)), levels, fontsize=6)
     axes.set_xlabel("semantic shift level", fontsize=6)
     axes.set_ylabel("covariate shift level", fontsize=6)
-    palette = matplotlib.colormaps[colours]
     for place in np.ndindex(values.shape):
-        share = (values[place] - ends[0]) / (ends[1] - ends[0])
-        light = np.isnan(share) or np.dot(palette(share)[:3], (0.3, 0.59, 0.11)) > 0.55
-        ink = "black" if light else "white"
+        ink = "white" if values[place] < sum(ends) / 2 else "black"
         axes.text(place[1], place[0], texts[place], size=size, ha="center", va="center", color=ink)
 
 
@@ -356,36 +348,19 @@ def measure_degrees(
     data_root: Path | None = None,
     device: str = "cpu",
 ) -> pd.DataFrame:
-    """Returns `degree_table` for a competition, or a folder of folders of images.
+    """Returns the degrees of every image of a competition, or of a folder of folders of images.
 
     Arguments are those of `unseen shift measure`.
+
+    Returns:
+        Columns `set`, `row` (from 0), `semantic`, `covariate` (float32).
     """
-    found, matrix = read_laid(laid, encoder, device)
+    eyes, matrix = read_laid(laid, encoder, device)
     known, sets = measured_sets(path, source, data_root, seed, images)
-    return degree_table(found, matrix, known, sets, device=device)
-
-
-def degree_table(
-    encoder: Encoder,
-    laid: Laid,
-    known: Pixels,
-    sets: Iterable[tuple[str, Pixels]],
-    device: str = "cpu",
-) -> pd.DataFrame:
-    """Returns a row for each image; columns: `set`, `row` (from 0), `semantic`, `covariate` (float32).
-
-    Args:
-        encoder: Encoder of the images.
-        laid: LAID matrix of the encoder.
-        known: ID images from which distances are measured, uint8 (m, h, w, 3).
-        sets: Name and images of each set.
-        device: Device on which distances are computed.
-    """
-    reference, tables = laid.decompose(encoder.encode_images(known)), []
-    for name, images in sets:
-        seen = laid.decompose(encoder.encode_images(images))
-        semantic, covariate = shift_degrees(seen, reference, device=device)
-        columns = {"set": name, "row": range(len(images)), "semantic": semantic, "covariate": covariate}
+    reference, tables = matrix.decompose(eyes.encode_images(known)), []
+    for name, found in sets:
+        degrees = shift_degrees(matrix.decompose(eyes.encode_images(found)), reference, device=device)
+        columns = {"set": name, "row": range(len(found)), **dict(zip(AXES, degrees, strict=True))}
         tables.append(pd.DataFrame(columns))
     return pd.concat(tables, ignore_index=True)
 

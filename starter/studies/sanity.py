@@ -5,7 +5,7 @@ only (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +21,9 @@ from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
 from starter.observing.observation import Observation, Source
 from starter.sets.recipe import Recipe
-from starter.sets.rendering import FromRecipe, Rendering
+from starter.sets.rendering import FromRecipe
 from starter.sources.oodsets import load_ood_sets
 from starter.sources.sources import load_source
-from starter.sources.splits import Splits
 from submission.errors import UnusableInput
 from submission.random import SANITY
 
@@ -34,49 +33,11 @@ SHIFTS = {
     "blur": ("defocus_blur", "glass_blur", "motion_blur", "zoom_blur", "gaussian_blur"),
 }
 """Covariate shifts of IND images by kind; "ood" is the third kind of set."""
-
-
 OFFLINE = tuple(name for name, detector in DETECTORS.items() if not detector.online)
 """Names of the detectors that score without the network."""
 
 
-@dataclass(frozen=True)
-class Images:
-    """The images for random networks.
-
-    Attributes:
-        reference: Labelled IND images, for detectors that need labels.
-        train_ref: IND images on which detectors are fitted.
-        ind: IND images, against which the sets are compared.
-        sets: Pairs (kind, set): the IND images under each corruption of SHIFTS at severity 5, and OOD sets.
-    """
-
-    reference: ImageSet
-    train_ref: ImageSet
-    ind: Rendering
-    sets: tuple[tuple[str, Rendering], ...]
-
-    @classmethod
-    def of(cls, splits: Splits, ood: Mapping[str, ImageSet], images: int, seed: int = 0) -> "Images":
-        """Returns at most `images` images of each part of the source and of each OOD set, drawn by `seed`."""
-
-        def some(part: ImageSet, name: str, limit: int) -> ImageSet:
-            rows = SANITY(seed, name).permutation(len(part))[:limit]
-            return part.take(np.sort(rows), name)
-
-        ind = replace(some(splits.test_base, "ind", images), labels=None)
-        corrupted: list[tuple[str, Rendering]] = [
-            (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind))
-            for kind, names in SHIFTS.items()
-            for name in names
-        ]
-        others = [("ood", FromRecipe.whole(some(each, name, images))) for name, each in ood.items()]
-        train_ref = replace(some(splits.train, "train_ref", 2 * images), labels=None)
-        reference = some(splits.reference, "reference", images)
-        return cls(reference, train_ref, FromRecipe.whole(ind), (*corrupted, *others))
-
-
-def run_sanity(
+def sanity(
     names: Sequence[str] = (),
     arch: str = "small",
     source: str = "glyphs",
@@ -87,14 +48,43 @@ def run_sanity(
     data_root: Path | None = None,
     device: str = "cpu",
 ) -> pd.DataFrame:
-    """Returns the table of `sanity` for named detectors, or all of `OFFLINE`, on the images of a source.
+    """Returns AUROC of IND images against each set, for each detector on each of several random networks.
 
-    Arguments are those of `unseen detectors sanity`.
+    The sets are the IND images under each corruption of SHIFTS at severity 5, and OOD sets. Arguments are
+    those of `unseen detectors sanity`.
+
+    Returns:
+        Columns `detector`, `kind`, `set`, `initialisation` and `auroc`, which is nan if a detector has no
+        finite scores.
     """
     detectors, splits = by_name(names or OFFLINE), load_source(source, data_root, seed)
     others = load_ood_sets(str(ood), (), Fit(splits.image_size), (), images, seed, SANITY) if ood else {}
-    shown = Images.of(splits, others, images, seed)
-    return sanity(arch, splits.classes, shown, detectors, initialisations, seed, device)
+
+    def some(part: ImageSet, name: str, limit: int = images) -> ImageSet:
+        return part.take(np.sort(SANITY(seed, name).permutation(len(part))[:limit]), name)
+
+    reference = some(splits.reference, "reference")
+    train_ref = replace(some(splits.train, "train_ref", 2 * images), labels=None)
+    ind = replace(some(splits.test_base, "ind"), labels=None)
+    sets = [
+        (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind))
+        for kind, corruptions in SHIFTS.items()
+        for name in corruptions
+    ]
+    sets += [("ood", FromRecipe.whole(some(each, name))) for name, each in others.items()]
+    rows = []
+    for number in range(initialisations):
+        classifier = random_classifier(arch, splits.classes, seed + number, reference, device)
+        fitted = _fitted(detectors, classifier, reference, train_ref)
+        seen = _seen(FromRecipe.whole(ind), classifier)
+        known = {name: _scores(detector, seen) for name, detector in fitted.items()}
+        for kind, rendering in tqdm(sets, f"random network {number + 1}", unit="set", disable=None):
+            seen = _seen(rendering, classifier)
+            for name, detector in fitted.items():
+                here, there = known[name], _scores(detector, seen)
+                area = np.nan if here is None or there is None else auroc(here, there)
+                rows.append((name, kind, rendering.name, number, area))
+    return pd.DataFrame(rows, columns=["detector", "kind", "set", "initialisation", "auroc"])
 
 
 def random_classifier(
@@ -123,42 +113,6 @@ def random_classifier(
     return Classifier(name, arch, network, classes, *scaling, device=device)
 
 
-def sanity(
-    arch: str,
-    classes: tuple[str, ...],
-    images: Images,
-    detectors: Mapping[str, Detector],
-    initialisations: int = 5,
-    seed: int = 0,
-    device: str = "cpu",
-    progress: bool = True,
-) -> pd.DataFrame:
-    """Returns AUROC of IND images against each set, for each detector on each of several random networks.
-
-    The columns are `detector`, `kind`, `set`, `initialisation` and `auroc`, which is nan if a detector has no
-    finite scores.
-    """
-    rows = []
-    total = initialisations * (len(images.sets) + 1)
-    with tqdm(total=total, desc="random networks", unit="set", disable=None if progress else True) as bar:
-        for number in range(initialisations):
-            classifier = random_classifier(arch, classes, seed + number, images.reference, device)
-            source = _source(classifier, images)
-            fitted = {name: detector.fit(source) for name, detector in detectors.items()}
-            known = {
-                name: _scores(detector, _seen(images.ind, classifier)) for name, detector in fitted.items()
-            }
-            bar.update()
-            for kind, rendering in images.sets:
-                seen = _seen(rendering, classifier)
-                for name, detector in fitted.items():
-                    ind, ood = known[name], _scores(detector, seen)
-                    area = np.nan if ind is None or ood is None else auroc(ind, ood)
-                    rows.append((name, kind, rendering.name, number, area))
-                bar.update()
-    return pd.DataFrame(rows, columns=["detector", "kind", "set", "initialisation", "auroc"])
-
-
 def sanity_text(found: pd.DataFrame) -> str:
     """Returns mean AUROC per detector and kind below a heading, with its standard deviation over networks."""
     each = found.groupby(["detector", "kind", "initialisation"], sort=False)["auroc"].mean()
@@ -171,16 +125,17 @@ def sanity_text(found: pd.DataFrame) -> str:
     return f"AUROC, {of}; 0.5 is chance level\n\n{cells.unstack().loc[detectors, kinds].to_string()}"
 
 
-def _source(classifier: Classifier, images: Images) -> Source:
-    reference, train_ref = (
-        _seen(FromRecipe.whole(each), classifier) for each in (images.reference, images.train_ref)
-    )
-    assert images.reference.labels is not None
+def _fitted(
+    detectors: Mapping[str, Detector], classifier: Classifier, reference: ImageSet, train_ref: ImageSet
+) -> dict[str, Detector]:
+    seen = [_seen(FromRecipe.whole(each), classifier) for each in (reference, train_ref)]
+    assert reference.labels is not None
     head = classifier.head_weight, classifier.head_bias
-    return Source(reference, images.reference.labels, train_ref, *head, classifier)
+    source = Source(seen[0], reference.labels, seen[1], *head, classifier)
+    return {name: detector.fit(source) for name, detector in detectors.items()}
 
 
-def _seen(rendering: Rendering, classifier: Classifier) -> Observation:
+def _seen(rendering: FromRecipe, classifier: Classifier) -> Observation:
     """Returns the observation of a set for detectors, with features in float32.
 
     Features of random networks may be too large for float16.

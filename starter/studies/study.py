@@ -20,21 +20,24 @@ class Study:
 
     Attributes:
         tables: Tables by name; each is written as NAME.csv.
-        figures: Figures, or functions that draw them, by name; each is written as NAME.png.
+        figures: Functions that draw figures, by name; each is written as NAME.png.
         page: Function of the encoded figures (base64) that returns the text of report.html; None for no page.
     """
 
     tables: Mapping[str, pd.DataFrame]
-    figures: Mapping[str, Figure | Callable[[], Figure]] = field(default_factory=dict)
+    figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
     page: Callable[[Mapping[str, str]], str] | None = None
 
     def write(self, folder: Path) -> list[Path]:
         """Write all files into the folder, made if needed, each atomically, and return their paths."""
         folder.mkdir(parents=True, exist_ok=True)
-        texts = {f"{name}.csv": csv_text(table) for name, table in self.tables.items()}
+        texts = {
+            f"{name}.csv": table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+            for name, table in self.tables.items()
+        }
         encoded = {}
         for name, figure in self.figures.items():
-            encoded[name] = png(figure() if callable(figure) else figure, dpi=110)
+            encoded[name] = png(figure(), dpi=110)
             with replacing(folder / f"{name}.png") as temporary:
                 temporary.write_bytes(encoded[name])
         if self.page:
@@ -42,8 +45,3 @@ class Study:
         for name, text in texts.items():
             write_text(folder / name, text)
         return sorted(folder / name for name in (*texts, *(f"{name}.png" for name in encoded)))
-
-
-def csv_text(table: pd.DataFrame) -> str:
-    """Returns a table as CSV, with six digits of each number."""
-    return table.to_csv(index=False, float_format="%.6g", lineterminator="\n")

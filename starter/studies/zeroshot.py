@@ -112,20 +112,16 @@ def zero_shot_text(table: pd.DataFrame) -> str:
     return f"{title}\n\n{wide.to_string(float_format='{:.1f}'.format)}"
 
 
-def labelled_sets(
-    splits: Splits, natural: Mapping[str, ImageSet], seed: int = 0, part: str = "test_base"
-) -> dict[str, ImageSet]:
-    """Returns clean images, images corrupted at severity 3 (an equal share each), and naturally shifted ones.
+def labelled_sets(splits: Splits, natural: Mapping[str, ImageSet], seed: int = 0) -> dict[str, ImageSet]:
+    """Returns 3,000 test images, the same corrupted (an equal share each), and naturally shifted ones.
 
     Args:
         splits: Splits of the source.
         natural: Labelled sets of the same classes; by default the embedded families for digits.
         seed: Seed of the draws.
-        part: Name of the split from which at most 3,000 images are taken.
     """
-    base, own = getattr(splits, part), part.removesuffix("_base")
-    rows = ZERO_SHOT(seed).permutation(len(base))[:IMAGES]
-    test, names = base.take(np.sort(rows), own), GROUPS["corruptions"]
+    rows = ZERO_SHOT(seed).permutation(len(splits.test_base))[:IMAGES]
+    test, names = splits.test_base.take(np.sort(rows), "test"), GROUPS["corruptions"]
     shares = (test.take(np.arange(start, len(test), len(names))) for start in range(len(names)))
     corrupted = [
         Recipe(name, seed, ((name, {"severity": SEVERITY}),)).render(share)
@@ -133,8 +129,10 @@ def labelled_sets(
         if len(share)
     ]
     if not natural and splits.classes == CLASSES:
-        natural = {name: natural_set(name, IMAGES // len(NATURAL), seed, name, part) for name in NATURAL}
-    found = {own: test, "corrupted": _joined("corrupted", corrupted)}
+        natural = {
+            name: natural_set(name, IMAGES // len(NATURAL), seed, name, "test_base") for name in NATURAL
+        }
+    found = {"test": test, "corrupted": _joined("corrupted", corrupted)}
     return found | ({"natural": _joined("natural", list(natural.values()))} if natural else {})
 
 

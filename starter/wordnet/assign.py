@@ -3,20 +3,110 @@
 By similarity, a class is ID if its meaning is close to that of an ID class, else near or far (Recalcati et
 al. 2023). Semantic pruning removes all classes from a pool that could be confused with an ID class (Yang et
 al. 2024, ImageNet-OOD, section 3.2 and appendix H, without the manual selection).
+
+The similarities of synsets are NLTK's `path_similarity`, `lch_similarity` and `wup_similarity`, computed for
+all pairs at once from each synset's ancestors. p is the number of edges of the shortest path between two
+synsets by way of a synset above both, q that by way of the deepest synset above both, d the depth of that
+synset + 1, and D = 19 the length of the longest path from a noun to the root:
+
+| measure | formula | range |
+|---|---|---|
+| path | 1 / (1 + p) | (0, 1] |
+| Leacock & Chodorow 1998 | -log((1 + p) / 2D) | (0, log 2D] |
+| Wu & Palmer 1994 | 2d / (2d + q) | (0, 1] |
+
+If another path is shorter than the one by way of the deepest synset, NLTK takes its edges for q: 1 % of Wu &
+Palmer's values differ.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starter.wordnet.labels import Match, Matches
 from starter.wordnet.manifest import Assignment, ClassEntry, assignment
-from starter.wordnet.similarity import mean_similarity
 from starter.wordnet.wordnet import WordNet
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
+
+_NONE = 10_000
+"""Number of edges where there is no path; twice that still fits an int16."""
+
+
+def path_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
+    """Returns 1 / (1 + p), p the edges of the shortest path, of each `first` (n) and `second` (m): (n, m)."""
+    return 1 / (1.0 + _Ways(wordnet, first, second).shortest())
+
+
+def wu_palmer(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
+    """Returns Wu & Palmer's similarity of each `first` (n) and each `second` (m): (n, m), in (0, 1].
+
+    The deepest synset above both is the one whose shortest path to the root is longest; its depth in the
+    formula is its longest path. Of several equally deep it is the one in `first`, or the first by name.
+    """
+    return _Ways(wordnet, first, second).wu_palmer()
+
+
+def mean_similarity(wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> FloatArray:
+    """Returns the mean of the three measures, in (0, 1]: (n, m). Leacock & Chodorow's is divided by log 2D.
+
+    Source: Recalcati et al. 2023, Toward a Realistic Benchmark for Out-of-Distribution Detection, section IV.
+    The paper does not say how the measures are scaled.
+    """
+    ways = _Ways(wordnet, first, second)
+    edges = ways.shortest()
+    leacock = 1 - np.log(1.0 + edges) / _depth(wordnet)
+    return (1 / (1.0 + edges) + leacock + ways.wu_palmer()) / 3
+
+
+def _depth(wordnet: WordNet) -> float:
+    """Returns log 2D, the largest value of Leacock & Chodorow's measure."""
+    return float(np.log(2 * max(most for _, most in wordnet.depths.values())))
+
+
+class _Ways:
+    """The paths from two lists of synsets up to all synsets that are above any of the first list."""
+
+    def __init__(self, wordnet: WordNet, first: Sequence[str], second: Sequence[str]) -> None:
+        above = [wordnet.ancestors(synset) for synset in first]
+        columns = sorted(
+            set().union(*above), key=lambda synset: (-wordnet.depths[synset][0], wordnet.name(synset))
+        )
+        self.numbers = {synset: number for number, synset in enumerate(columns)}  # deepest first
+        self.depths = np.array([wordnet.depths[synset][1] + 1 for synset in columns])
+        self.least = np.array([wordnet.depths[synset][0] for synset in columns])
+        self.up = self._edges(above)
+        self.other = self._edges([wordnet.ancestors(synset) for synset in second])
+        self.own = [self.numbers[synset] for synset in first]
+
+    def _edges(self, above: Sequence[dict[str, int]]) -> NDArray[np.int16]:
+        edges = np.full((len(above), len(self.numbers)), _NONE, np.int16)
+        for row, found in enumerate(above):
+            known = {self.numbers[synset]: count for synset, count in found.items() if synset in self.numbers}
+            edges[row, list(known)] = list(known.values())
+        return edges
+
+    def shortest(self) -> NDArray[np.int16]:
+        """Returns the number of edges of the shortest path of each pair (n, m)."""
+        found = np.empty((len(self.up), len(self.other)), np.int16)
+        for row, up in enumerate(self.up):
+            shared = np.flatnonzero(up < _NONE)
+            found[row] = (self.other[:, shared] + up[shared]).min(1)
+        return found
+
+    def wu_palmer(self) -> FloatArray:
+        """Returns Wu & Palmer's similarity of each pair (n, m)."""
+        found = np.empty((len(self.up), len(self.other)))
+        for row, (up, own) in enumerate(zip(self.up, self.own, strict=True)):
+            above = np.flatnonzero(up < _NONE)
+            above = above[np.lexsort((above, above != own, -self.least[above]))]
+            chosen = above[(self.other[:, above] < _NONE).argmax(1)]
+            ways = up[chosen] + self.other[np.arange(len(self.other)), chosen]
+            found[row] = 2 * self.depths[chosen] / (2 * self.depths[chosen] + ways)
+        return found
+
 
 T40, T45, T50 = 0.40, 0.45, 0.50
 """Thresholds of Recalcati et al. for the distance (1 - similarity) of ID classes."""
@@ -119,39 +209,22 @@ STEPS = ("unmatched", "ID class", "hypernym", "hyponym", "excluded", "covariate 
 """Names of the steps that drop classes, in order."""
 
 
-@dataclass(frozen=True)
-class Pruning:
-    """A pool of classes after pruning.
-
-    Attributes:
-        entries: Manifest with ID classes first, then the pool; the reason of a dropped class names its step.
-        dropped: Number of classes dropped by each step.
-        candidates: Number of classes before the step "covariate shift".
-        sisters: Number of remaining classes that share a hypernym with an ID class; they are near, the others
-            far.
-        pairs: Number of pairs of a sister and an ID class with a common hypernym.
-    """
-
-    entries: tuple[ClassEntry, ...]
-    dropped: Mapping[str, int]
-    candidates: int
-    sisters: int
-    pairs: int
-
-    def describe(self) -> str:
-        """Returns a text with the numbers of dropped and remaining classes after each step."""
-        left = sum(self.dropped.values()) + sum(entry.ood for entry in self.entries)
-        lines = [f"{'step':18}{'dropped':>9}{'left':>9}", f"{'pool':18}{'':9}{left:>9,}"]
-        for step in STEPS:
-            left -= self.dropped[step]
-            lines.append(f"{step:18}{self.dropped[step]:>9,}{left:>9,}")
-        lines.append(f"{'sisters: near':18}{left - self.sisters:>9,}{self.sisters:>9,}  {self.pairs:,} pairs")
-        return "\n".join(lines)
+def steps_text(entries: Sequence[ClassEntry]) -> str:
+    """Returns a text with the numbers of classes that each step of `prune` dropped and left."""
+    reasons = [entry.reason for entry in entries if entry.assignment == "dropped"]
+    kinds = Counter(entry.assignment for entry in entries)
+    left = len(reasons) + kinds["near"] + kinds["far"]
+    lines = [f"{'step':18}{'dropped':>9}{'left':>9}", f"{'pool':18}{'':9}{left:>9,}"]
+    for step in STEPS:
+        count = sum(reason.startswith(step) for reason in reasons)
+        left -= count
+        lines.append(f"{step:18}{count:>9,}{left:>9,}")
+    return "\n".join([*lines, f"{'sisters: near':18}{kinds['far']:>9,}{kinds['near']:>9,}"])
 
 
 def prune(
     wordnet: WordNet, known: Matches, pool: Sequence[Matches], excluded: Sequence[str] = (ORGANISM,)
-) -> Pruning:
+) -> list[ClassEntry]:
     """Drop the classes of a pool that could be confused with an ID class, step by step.
 
     The steps drop: 1. ID classes themselves; 2. their hypernyms and 3. hyponyms, at any distance; 4. all
@@ -170,17 +243,12 @@ def prune(
     """
     boundary = _Boundary(wordnet, known, [wordnet.synset(name) for name in excluded])
     entries = list(id_entries(known))
-    dropped: Counter[str] = Counter()
-    sisters = pairs = 0
     for source, match, _, similarity in nearest_classes(wordnet, known, pool):
         if match.synset is None:
-            dropped["unmatched"] += 1
             entries.append(unmatched_entry(source, match))
             continue
         step, details = boundary.judge(match.synset)
         related = [] if step else boundary.related(match.synset)
-        dropped[step] += bool(step)
-        sisters, pairs = sisters + bool(related), pairs + len(related)
         more = f" and {len(related) - 3} more" * (len(related) > 3)
         sister = f"sister of {', '.join(related[:3])}{more}" if related else "no ID class shares a hypernym"
         reason = f"{step} {details}" if step else sister
@@ -189,8 +257,7 @@ def prune(
         entries.append(
             ClassEntry(source, match.label, match.synset, min(similarity, 1.0), oodness, assigned, reason)
         )
-    candidates = sum(entry.ood for entry in entries) + dropped["covariate shift"]
-    return Pruning(tuple(entries), {step: dropped[step] for step in STEPS}, candidates, sisters, pairs)
+    return entries
 
 
 _OODNESS = {"ID class": 0, "hypernym": 1, "hyponym": 1, "covariate shift": 1, "excluded": None}

@@ -1,6 +1,9 @@
-"""The images of a manifest's classes, and balanced halves of them for validation and test, as files."""
+"""The images of a manifest's classes: halves for validation and test, as files, and OOD sets by meaning.
 
-from collections.abc import Iterator, Sequence
+An OOD set has the images of a near or far class, or of several together.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,10 +15,12 @@ from starter.images.arrays import write_npz
 from starter.images.files import Tree, open_tree
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit, read_images
-from starter.wordnet.manifest import ClassEntry
+from starter.sources.oodsets import kept_sets, set_name
+from starter.wordnet.manifest import ClassEntry, check_meanings, read_manifest
 from submission.arrays import IntArray
 from submission.errors import unusable
 from submission.files import write_text
+from submission.ids import check_set_name
 from submission.random import CLASS_IMAGES
 
 
@@ -216,3 +221,132 @@ def write_halves(
 def _labels(half: ImageSet) -> np.ndarray:
     assert half.labels is not None
     return half.labels
+
+
+def load_class_sets(
+    manifest: str,
+    root: str,
+    image_size: tuple[int, int],
+    reading: str = "",
+    classes_per_set: int = 1,
+    exclude: Iterable[str] = (),
+    limit: int | None = None,
+    seed: int = 0,
+) -> dict[str, ImageSet]:
+    """Returns the OOD sets of a manifest by name: FAMILY_near_SOURCE or FAMILY_far_SOURCE.
+
+    The family is the part before the first underscore and stands for a meaning. Classes of one synset have
+    one family, by whatever names their sources have them, so that no split of families has a meaning on both
+    sides.
+
+    Args:
+        manifest: CSV file; ID and dropped classes are left out.
+        root: Folder with the sources' class folders; see `load_class_images`.
+        image_size: Height and width in pixels to which images are resized.
+        reading: Key of `READINGS`.
+        classes_per_set: Number of meanings to join in a set, all near or all far. The set and its family are
+            named after the first. Meanings are joined in the order of their synsets' ids, in which WordNet
+            has related ones side by side.
+        exclude: Names of sets to leave out.
+        limit: Largest number of images of a set, approximately, with equally many of each class, drawn by
+            `seed`. None for all.
+        seed: Seed of the draw.
+    """
+    chosen = _chosen(manifest, reading, classes_per_set, exclude)
+    entries = [entry for members in chosen.values() for entry in members]
+    found = load_class_images(entries, Path(root), image_size, _per_class(limit, classes_per_set), seed)
+    assert found.labels is not None
+    ends = np.cumsum([len(members) for members in chosen.values()])
+    place = np.searchsorted(ends, found.labels, side="right")
+    return {
+        name: ImageSet(name, found.images[np.flatnonzero(place == row)]) for row, name in enumerate(chosen)
+    }
+
+
+def count_class_images(
+    manifest: str,
+    root: str,
+    reading: str = "",
+    classes_per_set: int = 1,
+    exclude: Iterable[str] = (),
+    limit: int | None = None,
+) -> dict[str, int]:
+    """Returns the number of images of each set of `load_class_sets`, without reading an image."""
+    chosen = _chosen(manifest, reading, classes_per_set, exclude)
+    files = iter(class_files([entry for members in chosen.values() for entry in members], Path(root)))
+    most = _per_class(limit, classes_per_set)
+    return {name: sum(len(next(files)[:most]) for _ in members) for name, members in chosen.items()}
+
+
+def _per_class(limit: int | None, classes_per_set: int) -> int | None:
+    return None if limit is None else -(-limit // classes_per_set)
+
+
+def _chosen(
+    manifest: str, reading: str, classes_per_set: int, exclude: Iterable[str]
+) -> dict[str, tuple[ClassEntry, ...]]:
+    """Returns the OOD classes of each set, by name of the set."""
+    families = _families([entry for entry in read_manifest(manifest, reading) if entry.ood])
+    if classes_per_set > 1:
+        check_meanings(Path(manifest), ((name, entry) for name in families for entry in families[name]))
+    found: dict[str, tuple[ClassEntry, ...]] = {}
+    for name, members in _joined(families, classes_per_set) if classes_per_set > 1 else _singly(families):
+        own = members[0].name
+        if name in found:
+            raise unusable(Path(manifest), f"{own!r} reads like {found[name][0].name!r}: rename one of them")
+        try:
+            found[check_set_name(name)] = members
+        except ValueError as error:
+            raise unusable(Path(manifest), f"{own!r} cannot name a set, rename it: {error}") from error
+    if not found:
+        raise unusable(Path(manifest), "no class is near or far, so that there is no OOD set")
+    return {name: found[name] for name in kept_sets(list(found), (), exclude)}
+
+
+Families = dict[str, list[ClassEntry]]
+
+
+def _families(entries: Sequence[ClassEntry]) -> Families:
+    """Returns the classes of each meaning, by its name: the first class name that is not a synset's id."""
+    named: dict[str, str] = {}
+    for entry in entries:
+        if entry.synset and entry.name != entry.synset:
+            named.setdefault(entry.synset, entry.name)
+    found: Families = {}
+    for entry in entries:
+        found.setdefault(_plain(named.get(entry.synset, entry.name)), []).append(entry)
+    return found
+
+
+def _singly(families: Families) -> list[tuple[str, tuple[ClassEntry, ...]]]:
+    """Returns a set for each class, named also by the class where a source has two classes of a family."""
+    sets: list[tuple[str, tuple[ClassEntry, ...]]] = []
+    for family, members in families.items():
+        sources = [member.source for member in members]
+        for entry in members:
+            own = _plain(entry.name)
+            twice = sources.count(entry.source) > 1 and own != family
+            name = f"{family}_{entry.assignment}_{_plain(entry.source)}" + f"-{own}" * twice
+            sets.append((name, (entry,)))
+    return sets
+
+
+def _joined(families: Families, count: int) -> list[tuple[str, tuple[ClassEntry, ...]]]:
+    """Returns sets of `count` families of one assignment, or of some more where `count` leaves a rest."""
+    sets: list[tuple[str, tuple[ClassEntry, ...]]] = []
+    for assigned in ("near", "far"):
+        chosen = [family for family, members in families.items() if members[0].assignment == assigned]
+        chosen.sort(key=lambda family: (families[family][0].synset, family))
+        for part in np.array_split(chosen, max(1, len(chosen) // count)) if chosen else ():
+            members = tuple(entry for family in part for entry in families[family])
+            sets.append((f"{part[0]}_{assigned}_{len(part)}-classes", members))
+    return sets
+
+
+def _plain(name: str) -> str:
+    """Returns the name of a class or source in the form that it has in a set's name.
+
+    >>> _plain("Pickup_truck")
+    'pickup-truck'
+    """
+    return set_name(name.replace("_", "-")).lower()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from starter.images.files import container, open_tree
+from starter.images.files import open_tree
 from starter.sources.oodsets import CIFAR10
 from starter.wordnet.wordnet import SYNSET_ID, WordNet, load_wordnet
 from submission.errors import UnusableInput, unusable
@@ -115,7 +115,7 @@ def write_matches(path: Path, wordnet: WordNet, sources: Sequence[Matches]) -> N
 def _match(wordnet: WordNet, label: str, override: str | None) -> Match:
     if override is not None:
         return Match(label, (wordnet.synset(override),), "override")
-    if SYNSET_ID.fullmatch(label) and label in wordnet:
+    if SYNSET_ID.fullmatch(label) and label in wordnet.words:
         return Match(label, (label,), "id")
     for how, words in _readings(label):
         for spelt in (words, words.replace("_", "-"), words.replace("_", "")):
@@ -185,11 +185,7 @@ def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:
     if spec in CLASS_LISTS:
         return spec, CLASS_LISTS[spec]()
     path = Path(spec)
-    try:
-        whole = container(path)
-    except UnusableInput as error:
-        raise UnusableInput(f"{error}; class lists with a name are {', '.join(CLASS_LISTS)}") from error
-    if whole == path and path.is_file() and path.suffix != ".zip":
+    if path.is_file() and path.suffix != ".zip":
         labels = _lines(path)
     else:
         with open_tree(path) as tree:

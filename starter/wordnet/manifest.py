@@ -17,7 +17,7 @@ et al. (2023, section IV), Toward a Realistic Benchmark for Out-of-Distribution 
 takes 0 and 1 for ID, T2 takes 2 as well.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -27,13 +27,13 @@ from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from starter.wordnet.wordnet import SYNSET_ID
-from submission.errors import unusable
+from submission.errors import UnusableInput, unusable
 from submission.files import read_rows, write_text
 
 Assignment = Literal["ID", "near", "far", "dropped"]
 ASSIGNMENTS = get_args(Assignment)
-T1, T2 = 1, 2
-"""The highest oodness that counts as ID, in Recalcati et al.'s benchmarks T1 and T2."""
+READINGS = {"": None, "T1": 1, "T2": 2}
+"""The highest oodness that counts as ID, in Recalcati et al.'s benchmarks; "" keeps the assignments."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ COLUMNS = {field: {"name": "class"}.get(field, field) for field in ClassEntry.__
 """Columns of the file by the names of the fields."""
 
 
-def assignment(oodness: int, id_up_to: int = T1) -> Assignment:
+def assignment(oodness: int, id_up_to: int = 1) -> Assignment:
     """Returns "ID" for oodness up to `id_up_to`, and above it "near" for 2 and "far" for 3."""
     return "ID" if oodness <= id_up_to else "near" if oodness < 3 else "far"
 
@@ -69,16 +69,17 @@ def write_manifest(path: Path, entries: Sequence[ClassEntry]) -> None:
     write_text(path, table.to_csv(index=False, float_format="%.6f", lineterminator="\n"))
 
 
-def read_manifest(path: Path | str, id_up_to: int | None = None) -> tuple[ClassEntry, ...]:
-    """Returns the classes of a manifest, in the file's order.
+def read_manifest(path: Path | str, reading: str = "") -> tuple[ClassEntry, ...]:
+    """Returns the classes of a manifest, in the file's order; no synset is assigned in two ways.
 
     Args:
         path: CSV file; its columns may be in any order, and others are ignored.
-        id_up_to: Highest oodness that counts as ID (`T1`, `T2`). It overrules the file's assignments, except
-            of classes that are dropped or have no oodness. None to keep the file's assignments, with `T1` for
-            classes that have none.
+        reading: Key of `READINGS`. T1 and T2 overrule the file's assignments, except of classes that are
+            dropped or have no oodness; "" is T1 for classes without an assignment.
     """
-    path = Path(path)
+    if reading not in READINGS:
+        raise UnusableInput(f"--id-up-to must be T1 or T2, got {reading!r}")
+    path, highest = Path(path), READINGS[reading]
     entries: dict[tuple[str, str], ClassEntry] = {}
     for line, row in read_rows(path, ("source", "class")):
         try:
@@ -88,15 +89,27 @@ def read_manifest(path: Path | str, id_up_to: int | None = None) -> tuple[ClassE
             raise unusable(path, f"line {line}: {mistake['loc'][0]}: {mistake['msg']}") from error
         if (key := (entry.source, entry.name)) in entries:
             raise unusable(path, f"line {line}: the class {'/'.join(key)} is given above already")
+        if highest is not None and entry.oodness is not None and entry.assignment != "dropped":
+            entry = replace(entry, assignment=assignment(entry.oodness, highest))
         entries[key] = entry
-    if id_up_to is None:
-        return tuple(entries.values())
-    return tuple(
-        entry
-        if entry.oodness is None or entry.assignment == "dropped"
-        else replace(entry, assignment=assignment(entry.oodness, id_up_to))
-        for entry in entries.values()
-    )
+    found = tuple(entries.values())
+    check_meanings(path, ((each.synset, each) for each in found if each.synset))
+    return found
+
+
+def check_meanings(path: Path, meanings: Iterable[tuple[str, ClassEntry]]) -> None:
+    """Refuse a meaning that is ID in one source and OOD in another, or both near and far."""
+    seen: dict[str, ClassEntry] = {}
+    for meaning, entry in meanings:
+        if entry.assignment == "dropped":
+            continue
+        other = seen.setdefault(meaning, entry)
+        if other.assignment != entry.assignment:
+            raise unusable(
+                path,
+                f"{meaning} is {other.assignment} as {other.source}/{other.name}, but "
+                f"{entry.assignment} as {entry.source}/{entry.name}: assign both alike, or drop one",
+            )
 
 
 def _entry(row: dict[str, str]) -> ClassEntry:

@@ -44,9 +44,6 @@ class WordNet:
     senses: Mapping[str, tuple[str, ...]]
     plurals: Mapping[str, tuple[str, ...]]
 
-    def __contains__(self, synset: str) -> bool:
-        return synset in self.words
-
     @cached_property
     def depths(self) -> dict[str, tuple[int, int]]:
         """The lengths of the shortest and the longest path from each synset up to a root, in edges."""
@@ -100,7 +97,7 @@ class WordNet:
 def wordnet_folders() -> list[Path]:
     """Returns the folders in which WordNet's files are looked for if none is given, in this order."""
     corpora = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
-    corpora += [Path.home() / "nltk_data", Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data")]
+    corpora += [Path.home() / "nltk_data", Path("/usr/share/nltk_data")]
     named = [Path(os.environ["WNSEARCHDIR"])] if os.environ.get("WNSEARCHDIR") else []
     zipped = [path / "corpora" / form for path in corpora for form in ("wordnet", "wordnet.zip/wordnet")]
     return [*named, PACKAGED, *zipped]

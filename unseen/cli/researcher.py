@@ -71,14 +71,15 @@ def pruning(
 
     Example: unseen classes pruning --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
-    from starter.wordnet.assign import ORGANISM, prune
+    from starter.wordnet.assign import ORGANISM, prune, steps_text
     from starter.wordnet.labels import match_all
 
     taxonomy, lists = match_all(known, candidates, overrides, matches, wordnet)
     echo("\n".join(each.describe() for each in lists))
-    pruned = prune(taxonomy, lists[0], lists[1:], [name for name in exclude or [ORGANISM] if name != "none"])
-    echo(f"\n{pruned.describe()}")
-    _write(out, pruned.entries)
+    left_out = [name for name in exclude or [ORGANISM] if name != "none"]
+    entries = prune(taxonomy, lists[0], lists[1:], left_out)
+    echo(f"\n{steps_text(entries)}")
+    _write(out, entries)
 
 
 def _write(out: Path, entries: "Sequence[ClassEntry]") -> None:
@@ -107,9 +108,9 @@ def halves(
     Example: unseen classes halves manifest.csv --images . --out halves --limit 1000
     """
     from starter.wordnet.images import write_halves
-    from starter.wordnet.oodsets import manifest_entries
+    from starter.wordnet.manifest import read_manifest
 
-    entries = manifest_entries(manifest, id_up_to)
+    entries = read_manifest(manifest, id_up_to)
     lines = write_halves(entries, images, out, (size, size) if size else None, limit, seed)
     echo("\n".join((*lines, str(out))))
 
@@ -278,13 +279,13 @@ def sanity(
 
     Example: unseen detectors sanity msp energy vim --images 200
     """
-    from starter.studies.sanity import run_sanity, sanity_text
+    from starter.studies import sanity as study
     from submission.files import write_text
 
     _use(network)
-    table = run_sanity(names or (), arch, source, ood, images, initialisations, seed, data_root, device)
+    table = study.sanity(names or (), arch, source, ood, images, initialisations, seed, data_root, device)
     write_text(out, table.to_csv(index=False))
-    echo(f"{sanity_text(table)}\n\n{out}")
+    echo(f"{study.sanity_text(table)}\n\n{out}")
 
 
 def encoder(
@@ -335,7 +336,7 @@ def generate(
 
     Example: unseen shift generate synis --laid laid --per-cell 20
     """
-    from starter.synis.build import synis
+    from starter.synis.synis import synis
 
     prompts = generator, labels, styles, per_cell
     grid = synis(out, laid, *prompts, encoder, source, licence, seed, data_root, device)

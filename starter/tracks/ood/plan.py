@@ -24,7 +24,7 @@ from starter.sources.oodsets import (
 from starter.sources.splits import Splits
 from starter.tracks.ood.settings import ANY, OodSettings
 from starter.tracks.plan import Look, Plan, PlannedSet
-from starter.wordnet.oodsets import count_class_images, load_class_sets
+from starter.wordnet.images import count_class_images, load_class_sets
 from submission import UnusableInput
 from submission.files import digest_of
 from submission.random import MIXES, OOD_FAMILIES, OOD_IMAGES

@@ -52,23 +52,10 @@ def featured_source():
     )
 
 
-def test_fit_leaves_the_prototype_alone():
-    prototype = DETECTORS["msp"]
-    assert prototype.fit(source(4)) is not prototype
-    with pytest.raises(ValueError, match="call fit before score"):
-        prototype.score(seen(LOGITS["random"]))
-
-
 def test_scores_that_are_not_finite_are_refused():
     observation = with_features(seen(np.zeros((5, 4))))
     with pytest.raises(UnusableInput, match=r"no finite score for 5 of 5 images of set 's' seen by 'c'"):
         Broken().fit(featured_source()).score(observation)
-
-
-def test_scores_of_another_shape_are_refused():
-    observation = with_features(seen(np.zeros((5, 4))))
-    with pytest.raises(ValueError, match=r"scores \(4,\) for 5 images"):
-        Broken(np.zeros(4)).fit(featured_source()).score(observation)
 
 
 def test_a_missing_field_is_named():

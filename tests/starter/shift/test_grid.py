@@ -9,7 +9,6 @@ from scipy.stats import linregress, pearsonr
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 from sklearn.neighbors import NearestNeighbors
 
-from starter.shift import grid as module
 from starter.shift.grid import (
     LEAST,
     LEVELS,
@@ -23,7 +22,6 @@ from starter.shift.grid import (
     kth_distance,
     maps,
     sensitivity,
-    shift_degrees,
     trend_table,
 )
 from submission import UnusableInput
@@ -34,42 +32,20 @@ def rows(n, length=24, seed=0):
 
 
 @pytest.mark.parametrize("k", [1, 10, 700])
-def test_distances_are_scikit_learns(k):
+def test_distances_are_scikit_learns(k, monkeypatch):
     queries, reference = rows(600), rows(700, seed=1)
+    queries[5] = 0  # at distance 1 from everything
     nearest = NearestNeighbors(n_neighbors=k, metric="cosine", algorithm="brute").fit(reference)
     found = kth_distance(queries, reference, k)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, nearest.kneighbors(queries)[0][:, -1], rtol=0, atol=1e-5)
-
-
-def test_blocks_of_any_size_give_the_same(monkeypatch):
-    queries, reference = rows(100), rows(150, seed=1)
-    whole = kth_distance(queries, reference)
-    monkeypatch.setattr(module, "_ROWS", 7)
-    monkeypatch.setattr(module, "_COLUMNS", 4)  # fewer than the neighbours
-    np.testing.assert_allclose(kth_distance(queries, reference), whole, rtol=0, atol=1e-6)
-
-
-def test_lengths_do_not_count_and_zeros_are_at_distance_one():
-    queries, reference = rows(5), rows(30, seed=1)
-    near = kth_distance(queries, reference)
-    np.testing.assert_allclose(kth_distance(100 * queries, reference), near, atol=1e-6)
-    assert kth_distance(np.zeros((1, 24), np.float32), reference)[0] == 1
-    ends = kth_distance(np.concatenate([queries[:1], -queries[:1]]), queries[:1], 1)
-    assert ends == pytest.approx([0, 2], abs=1e-6)
+    monkeypatch.setattr("starter.shift.grid._BLOCK", 5000)
+    np.testing.assert_allclose(kth_distance(queries, reference, k), found, rtol=0, atol=1e-6)
 
 
 def test_too_few_id_images_are_named():
     with pytest.raises(UnusableInput, match="got 9"):
         kth_distance(rows(3), rows(9))
-
-
-def test_degrees_are_those_of_the_halves():
-    first, second = rows(20), rows(20, seed=1)
-    known = rows(40, seed=2), rows(40, seed=3)
-    semantic, covariate = shift_degrees((first, second), known, 3)
-    assert (semantic == kth_distance(first, known[0], 3)).all()
-    assert (covariate == kth_distance(second, known[1], 3)).all()
 
 
 def test_a_grid_has_equal_levels_between_its_percentiles():
@@ -108,15 +84,6 @@ def scored():
 def test_every_cell_against_scikit_learn(scored):
     ind, scores, shift = scored
     table = cell_table({"a": ind, "b": -ind}, {"a": scores, "b": -scores}, shift)
-    assert table.columns.tolist() == [
-        "detector",
-        "semantic",
-        "covariate",
-        "images",
-        "auroc",
-        "fpr95",
-        "aupr-in",
-    ]
     found = table.set_index(["detector", "semantic", "covariate"]).loc["a"]
     for s, c in np.ndindex(LEVELS, LEVELS):
         cell = scores[(shift.semantic == s) & (shift.covariate == c)]
@@ -190,11 +157,8 @@ def test_trends_against_scipy(left_out):
     levels = np.flatnonzero(~np.isnan(values))
     assert correlation(values) == pytest.approx(pearsonr(levels, values[levels]).statistic)
     assert sensitivity(values) == pytest.approx(abs(linregress(levels, values[levels]).slope))
-
-
-def test_what_is_undefined_is_nan():
-    for values in ([], [0.5], [np.nan, np.nan], [np.nan, 0.5]):
-        assert np.isnan(correlation(np.array(values)))
-        assert np.isnan(sensitivity(np.array(values)))
-    assert np.isnan(correlation(np.full(3, 0.1)))
-    assert sensitivity(np.full(3, 0.1)) == 0
+    for too_few in ([], [0.5], [np.nan, 0.5]):
+        assert np.isnan([correlation(np.array(too_few)), sensitivity(np.array(too_few))]).all()
+    flat = np.full(3, 0.1)
+    assert np.isnan(correlation(flat))
+    assert sensitivity(flat) == pytest.approx(0)

@@ -1,18 +1,33 @@
-"""LAID's losses against a loop over the paper's formulas, training, files; texts; PCA against scikit-learn's."""
+"""LAID's losses against a loop over the paper's formulas, training, files; texts; PCA against scikit-learn's.
+
+Degrees of rendered sets against scikit-learn's neighbours, with and without the cache; the matrix by name.
+"""
+
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from encoders import hasty_encoder
+from encoders import few_glyphs, hasty_encoder
+from laids import random_laid
 from sklearn.decomposition import PCA
+from sklearn.neighbors import NearestNeighbors
 
 from starter.encoders import EncoderPair
+from starter.encoders.two_tower import LENGTH, train_encoder
+from starter.images.imageset import ImageSet
+from starter.observing.cache import Cache
+from starter.sets.rendering import FromRecipe
+from starter.shift import laid as laid_module
 from starter.shift.laid import (
     Laid,
     Prompts,
-    caption_prompts,
+    caption_templates,
     choose_prompts,
+    measured_degrees,
+    open_laid,
     orthogonality,
+    read_laid,
     text_pca,
     train_laid,
     triplet_losses,
@@ -53,13 +68,8 @@ def losses(triplets, margin):
 @pytest.mark.parametrize("margin", [0.0, 0.2, 1.0])
 def test_the_losses_are_the_papers(margin):
     assert losses(TRIPLETS, margin) == pytest.approx(by_formula(TRIPLETS, margin))
-
-
-def test_orthogonality_is_the_squared_norm():
-    matrix = torch.tensor([[1.0, 2.0], [0.0, 1.0]])
     # W'W - I = [[0, 2], [2, 4]]
-    assert float(orthogonality(matrix)) == 24
-    assert float(orthogonality(torch.eye(5))) == 0
+    assert float(orthogonality(torch.tensor([[1.0, 2.0], [0.0, 1.0]]))) == 24
 
 
 def texts(meanings=12, covariates=9, length=16, seed=0):
@@ -94,34 +104,20 @@ def test_halves_part_what_was_mixed(learnt):
     assert abs(np.mean([style[i, :, i, :].mean() for i in range(12)])) < 0.3
 
 
-def test_the_matrix_is_orthogonal_so_that_nothing_is_lost(learnt):
+def test_the_matrix_is_orthogonal_so_that_nothing_is_lost(learnt, tmp_path):
     features = texts(seed=5).reshape(-1, 16)
     semantic, covariate = learnt.decompose(features)
 
     assert learnt.error < 1e-6
     assert semantic.shape == covariate.shape == (108, 8)
     np.testing.assert_allclose(np.hstack([semantic, covariate]) @ learnt.matrix.T, features, atol=1e-6)
-
-
-def test_a_seed_gives_a_matrix_and_a_file(tmp_path):
-    first, second, other = (train_laid(texts(), "x", seed, 20, progress=False) for seed in (0, 0, 1))
-    first.save(tmp_path / "first")
-    second.save(tmp_path / "second")
-
-    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
-    assert (first.matrix != other.matrix).any()
-
-
-def test_a_file_goes_back_and_belongs_to_one_encoder(learnt, tmp_path):
     learnt.save(tmp_path / "w.safetensors")
-    mine = EncoderPair("made up", lambda images: images, lambda words: words)
-    found = Laid.load(tmp_path / "w.safetensors", mine)
-
+    found = Laid.load(tmp_path / "w.safetensors")
     assert (found.matrix == learnt.matrix).all()
     assert found.encoder == "made up"
-    other = EncoderPair("another", lambda images: images, lambda words: words)
-    with pytest.raises(UnusableInput, match="belongs to the encoder made up, not to another"):
-        Laid.load(tmp_path / "w.safetensors", other)
+    again, other = (train_laid(texts(), "made up", seed, 800, progress=False) for seed in (0, 1))
+    assert (again.matrix == learnt.matrix).all()
+    assert (other.matrix != learnt.matrix).any()
 
 
 def test_other_files_are_refused(tmp_path):
@@ -129,12 +125,6 @@ def test_other_files_are_refused(tmp_path):
     for name in ("bad", "none"):
         with pytest.raises(UnusableInput, match=f"{name} is no LAID matrix"):
             Laid.load(tmp_path / name)
-
-
-@pytest.mark.parametrize("matrix", [1.01 * np.eye(4), np.full((4, 4), np.nan)])
-def test_only_orthogonal_matrices(matrix):
-    with pytest.raises(UnusableInput, match="orthogonal"):
-        Laid(matrix.astype(np.float32), "x")
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
@@ -180,17 +170,6 @@ def test_every_meaning_is_put_into_every_template():
     assert prompts.plain(["bird"]) == ["a bird"]
 
 
-def test_captions_prompts_begin_with_the_meaning_alone():
-    phrases = (("cat", "dog"), ("in fog", "in snow"), ("small", "large"))
-    found = caption_prompts(phrases, count=6)
-
-    assert found.meanings == ("cat", "dog")
-    assert found.covariates[0] == "{}"
-    assert len(set(found.covariates)) == 6
-    assert len(caption_prompts((("a", "b"), ("c", "d"))).covariates) == 3
-    assert found == caption_prompts(phrases, count=6)
-
-
 def test_prompts_of_a_command(tmp_path):
     (tmp_path / "labels").write_text("cat\n\ndog\ncat\n")
     (tmp_path / "templates").write_text("a {}\nsmall {}\n")
@@ -200,19 +179,91 @@ def test_prompts_of_a_command(tmp_path):
     both = choose_prompts(hasty_encoder(), ["0"], tmp_path / "labels", tmp_path / "templates")
 
     assert own.meanings == ("0", "1")
-    assert own.covariates == caption_prompts(hasty_encoder().phrases).covariates
+    assert own.covariates == caption_templates(hasty_encoder().phrases)
+    assert own.covariates[0] == "{}"
+    assert len(caption_templates((("a", "b"), ("c", "d")))) == 3
     assert given == Prompts(("x", "y"), ("a {}", "small {}"))
     assert both == Prompts(("cat", "dog"), ("a {}", "small {}"))
-
-
-@pytest.mark.parametrize(
-    ("meanings", "covariates", "problem"),
-    [
-        (("cat",), ("{}", "a {}"), "two or more"),
-        (("cat", "dog"), ("{}",), "two or more"),
+    for meanings, covariates, word in (
+        (("cat",), ("{}", "a {}"), "two meanings"),
         (("cat", "dog"), ("{}", "a photo"), "'a photo'"),
-    ],
-)
-def test_prompts_that_part_nothing_are_refused(meanings, covariates, problem):
-    with pytest.raises(UnusableInput, match=problem):
-        Prompts(meanings, covariates)
+    ):
+        with pytest.raises(UnusableInput, match=word):
+            Prompts(meanings, covariates)
+
+
+IMAGES = np.random.default_rng(0).integers(256, size=(640, 8, 8, 3), dtype=np.uint8)
+
+IND = ImageSet("ind", IMAGES[:40])
+
+
+def test_degrees_are_the_tenth_neighbours_distances(tmp_path):
+    encoder, laid = random_laid()
+    sets = [FromRecipe.whole(ImageSet("x", part)) for part in (IMAGES[40:600], IMAGES[600:])]
+    degrees = measured_degrees(sets, IND, encoder, laid, Cache(tmp_path), progress=False)
+    known, queries = (encoder.encode_images(part) @ laid.matrix for part in (IMAGES[:40], IMAGES[40:]))
+    for found, part in zip(degrees, (slice(8), slice(8, None)), strict=True):
+        neighbours = NearestNeighbors(n_neighbors=10, metric="cosine", algorithm="brute").fit(known[:, part])
+        assert found == pytest.approx(neighbours.kneighbors(queries[:, part])[0][:, -1], abs=1e-5)
+
+
+def test_degrees_are_cached_by_images_and_matrix(tmp_path):
+    cache, sets = Cache(tmp_path), [FromRecipe.whole(ImageSet("x", IMAGES[40:50]))]
+    first = measured_degrees(sets, IND, *random_laid(), cache, progress=False)
+    (file,) = tmp_path.rglob("*.safetensors")
+    again = measured_degrees(sets, ImageSet("other", IMAGES[:40]), *random_laid(), cache, progress=False)
+    np.testing.assert_array_equal(first, again)
+    assert [*tmp_path.rglob("*.safetensors")] == [file]
+    measured_degrees(sets, ImageSet("ind", IMAGES[:39]), *random_laid(), cache, progress=False)
+    measured_degrees(sets, IND, *random_laid(seed=1), cache, progress=False)
+    assert len([*tmp_path.rglob("*.safetensors")]) == 3
+
+
+CLASSES = ("0", "1")
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """A hasty encoder of the kit in a file; its matrix is trained for a moment."""
+    monkeypatch.setattr(laid_module, "train_laid", partial(train_laid, steps=3))
+    hasty_encoder().save(tmp_path / "encoder.safetensors")
+    return tmp_path / "encoder.safetensors"
+
+
+def test_a_matrix_is_trained_once_and_kept(file, tmp_path, monkeypatch):
+    encoder, laid = open_laid(str(file), "", CLASSES, tmp_path / "kept", progress=False)
+    assert laid.encoder == encoder.name
+    monkeypatch.delattr(laid_module, "train_laid")
+    again = open_laid(str(file), "", CLASSES, tmp_path / "kept", progress=False)[1]
+    np.testing.assert_array_equal(again.matrix, laid.matrix)
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert open_laid(str(file), str(kept), CLASSES, tmp_path)[1].matrix.shape == laid.matrix.shape
+
+
+def test_a_matrix_of_another_encoder_is_refused(file, tmp_path):
+    random_laid()[1].save(tmp_path / "laid.safetensors")
+    with pytest.raises(UnusableInput, match="belongs to the encoder projection"):
+        open_laid(str(file), str(tmp_path / "laid.safetensors"), CLASSES, tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """What `unseen shift laid` leaves when it was run with two seeds: the matrix belongs to the second encoder."""
+    train_encoder(few_glyphs(), 1, (0, 1), progress=False).save(tmp_path / "encoder-0.safetensors")
+    hasty_encoder().save(tmp_path / "encoder-1.safetensors")
+    Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(tmp_path / "laid.safetensors")
+    return tmp_path
+
+
+def test_the_embedded_encoder_is_that_of_the_matrix_whatever_its_seed(folder):
+    for path in (folder, folder / "laid.safetensors"):
+        encoder, laid = read_laid(path, "embedded")
+        assert encoder.name == laid.encoder == hasty_encoder().name
+
+
+def test_nothing_is_trained_where_a_matrix_lies_alone(folder):
+    for file in folder.glob("encoder-*"):
+        file.unlink()
+    with pytest.raises(UnusableInput, match="name that one"):
+        open_laid("embedded", str(folder), CLASSES, folder / "kept")
+    assert not (folder / "kept").exists()

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from taxonomy import synset_id, write_class_zip, write_taxonomy
+from taxonomy import synset_id, write_class_zip
 
 from starter.classifiers import read_classifier
 from starter.studies.confusions import (
@@ -16,15 +16,9 @@ from starter.studies.confusions import (
     similarities_figure,
     sizes,
 )
+from starter.wordnet.assign import path_similarity, wu_palmer
 from starter.wordnet.manifest import ClassEntry
-from starter.wordnet.similarity import path_similarity, wu_palmer
-from starter.wordnet.wordnet import load_wordnet
 from submission import UnusableInput
-
-
-@pytest.fixture(scope="module")
-def wordnet(tmp_path_factory):
-    return load_wordnet(write_taxonomy(tmp_path_factory.mktemp("wordnet")))
 
 
 def entry(source, name, assignment, word=None):
@@ -44,7 +38,7 @@ PREDICTIONS = np.array([0] * 6 + [1] * 3 + [2] + [0] * 4 + [1] * 2 + [0, 2])
 
 @pytest.fixture
 def graph(wordnet):
-    return prediction_graph(wordnet, OTHERS, KNOWN, LABELS, PREDICTIONS, least_share=0.3)
+    return prediction_graph(wordnet, OTHERS, KNOWN, LABELS, PREDICTIONS)
 
 
 def test_edges_count_images_and_carry_similarities(wordnet, graph):

@@ -5,26 +5,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from built import linked
-from encoders import few_glyphs, hasty_encoder
 from laids import random_laid
 
 from starter.classifiers import read_classifier
 from starter.detectors.metrics import auroc
-from starter.encoders.two_tower import LENGTH
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS
 from starter.shift.grid import shift_degrees
-from starter.shift.laid import Laid
-from starter.sources.glyphs.digits import glyph_splits
 from starter.studies.grid import (
     IND,
     STRENGTHS,
-    Joined,
-    degree_table,
     grid_images,
     grid_study,
     grid_text,
-    measured_sets,
+    measure_degrees,
     shifted,
 )
 from starter.tracks.ood.observe import MixSets
@@ -126,7 +120,7 @@ def test_everything_is_written_and_shown(study, tmp_path):
 
 def test_the_second_run_reads_the_cache(built, study, arguments, monkeypatch):
     monkeypatch.setattr("starter.observing.observe.compute", None)
-    monkeypatch.setattr("starter.shift.ruler.shift_degrees", None)
+    monkeypatch.setattr("starter.shift.laid.shift_degrees", None)
     again = grid_study(built, **arguments, detectors=FEW, images=1000)
     pd.testing.assert_frame_equal(again.tables["cells"], study.tables["cells"])
 
@@ -187,41 +181,18 @@ def test_operations_are_of_the_group_at_growing_strength(sets):
             assert params.get("strength", 1.0) == STRENGTHS[number % 4]
 
 
-def test_the_same_seed_gives_the_same_images(sets):
-    first, again, other = ([each.digest for each in shifted(*sets, 600, "a", seed)] for seed in (3, 3, 4))
-    assert first == again != other
-
-
-def test_joined_sets_are_their_parts(sets):
-    joined = shifted(*sets, 2000, "corruptions", seed=0)[0]
-    expected = np.concatenate([part.render() for part in joined.parts])
-    np.testing.assert_array_equal(joined.render(), expected)
-    chunks = np.concatenate([chunk.permute(0, 2, 3, 1).numpy() for chunk in joined.chunks()])
-    np.testing.assert_array_equal(chunks, expected)
-    assert len(joined) == len(expected)
-    assert Joined("other", joined.parts).digest == joined.digest != Joined("x", joined.parts[:-1]).digest
-
-
-def test_a_row_an_image():
-    images, encoder = few_glyphs().images, hasty_encoder()
-    laid = Laid(np.eye(LENGTH, dtype=np.float32), encoder.name)
-    sets = [("first", images[:4]), ("second", images[4:10])]
-    table = degree_table(encoder, laid, images[10:], sets)
+def test_of_a_competition_validation_and_test_sets_are_measured(contest, tmp_path):
+    random_laid()[1].save(tmp_path / "laid.safetensors")
+    table = measure_degrees(tmp_path, contest.root, "laids:encoder")
     assert table.columns.tolist() == ["set", "row", "semantic", "covariate"]
-    assert table["set"].tolist() == ["first"] * 4 + ["second"] * 6
-    assert table["row"].tolist() == [*range(4), *range(6)]
-    halves = (laid.decompose(encoder.encode_images(part)) for part in (images[:10], images[10:]))
+    assert list(dict.fromkeys(table["set"])) == [*contest.sets("val"), *contest.sets("test")]
+    encoder, laid = random_laid()
+    sets = PublicSets(contest)
+    images = next(iter(sets.stored("val"))).render()
+    halves = (laid.decompose(encoder.encode_images(each)) for each in (images, sets.train_ref.images))
     expected = shift_degrees(*halves)
-    np.testing.assert_allclose(table[["semantic", "covariate"]].to_numpy().T, expected, atol=1e-5)
-
-
-def test_of_a_competition_validation_and_test_sets_are_measured(contest):
-    known, sets = measured_sets(contest.root, "glyphs", None, 0, 10)
-    found = dict(sets)
-
-    assert list(found) == [*contest.sets("val"), *contest.sets("test")]
-    assert {len(images) for images in found.values()} == {60}
-    assert (known == PublicSets(contest).train_ref.images).all()
+    assert table["row"][: len(images)].tolist() == [*range(len(images))]
+    np.testing.assert_allclose(table[["semantic", "covariate"]][: len(images)].T, expected, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -230,8 +201,6 @@ def test_of_a_folder_every_set(tmp_path):
         (tmp_path / name).mkdir()
         for number in range(3):
             cv2.imwrite(str(tmp_path / name / f"{number}.png"), np.full((40, 40, 3), 90, np.uint8))
-
-    known, sets = measured_sets(tmp_path, "glyphs", None, 0, 2)
-
-    assert {name: images.shape for name, images in sets} == {"a": (2, 32, 32, 3), "b": (2, 32, 32, 3)}
-    assert (known == glyph_splits(0).train.images).all()
+    random_laid()[1].save(tmp_path / "laid.safetensors")
+    table = measure_degrees(tmp_path / "laid.safetensors", tmp_path, "laids:encoder", images=2)
+    assert table["set"].tolist() == ["a", "a", "b", "b"]

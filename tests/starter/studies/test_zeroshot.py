@@ -65,18 +65,6 @@ def test_digits_are_shown_as_they_are_corrupted_and_in_other_faces():
     }
     same = (sets["test"].images[0] == sets["corrupted"].images).all((1, 2, 3))
     assert not same.any()
-    again = labelled_sets(glyph_splits(0), {})
-    assert all(sets[name].digest == again[name].digest for name in sets)
-
-
-@pytest.mark.slow
-def test_settings_are_chosen_on_another_part():
-    splits = glyph_splits(0)
-    sets = labelled_sets(splits, {}, part="val_base")
-    assert list(sets) == ["val", "corrupted", "natural"]
-    assert len(sets["val"]) == len(splits.val_base)
-    np.testing.assert_array_equal(sets["val"].images, splits.val_base.images)
-    assert sets["natural"].digest != labelled_sets(splits, {})["natural"].digest
 
 
 def test_natural_sets_of_ones_own_take_the_place_of_the_embedded():

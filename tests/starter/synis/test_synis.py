@@ -12,20 +12,21 @@ from hypothesis import strategies as st
 
 from starter.encoders import EncoderPair
 from starter.shift.laid import Laid
-from starter.synis.build import datasheet, prompt_grid, synis, write_grid
-from starter.synis.prompts import (
+from starter.synis.synis import (
     GLYPH_STYLES,
     MEANINGS,
     STYLES,
-    Generator,
     Prompt,
     Style,
     choose_generator,
     choose_prompts,
-    collect,
+    datasheet,
     draw_glyphs,
     plan,
+    prompt_grid,
     read_styles,
+    synis,
+    write_grid,
 )
 from submission.errors import UnusableInput
 
@@ -45,8 +46,7 @@ def levels_of(seed):
 def test_each_cell_is_filled_evenly_from_its_own_prompts(seed, per_cell):
     styles, levels = STYLES[:5], levels_of(seed)
     prompts = plan(LABELS, styles, levels, per_cell, seed)
-    texts = collect(LABELS, styles)
-    assert texts[4:6] == ("cat, hyperrealism style", "dog, art nouveau style")
+    texts = [style.prompt(label) for label in LABELS for style in styles]
     cells: dict[str, list[str]] = {}
     for index, (semantic, covariate) in enumerate(levels):
         if min(semantic, covariate) >= 0:
@@ -61,14 +61,6 @@ def test_each_cell_is_filled_evenly_from_its_own_prompts(seed, per_cell):
     assert prompts == plan(LABELS, styles, levels, per_cell, seed)
 
 
-def test_a_cell_does_not_depend_on_the_others():
-    styles, levels = STYLES[:5], levels_of(3)
-    alone = levels.copy()
-    alone[(levels != (1, 1)).any(axis=1)] = -1
-    own = [each for each in plan(LABELS, styles, levels, 4, 0) if each.file.startswith("s2_c2/")]
-    assert own == list(plan(LABELS, styles, alone, 4, 0)) != []
-
-
 def test_the_51_styles_of_the_paper_put_the_label_in():
     prompts = {style.prompt("red fox") for style in STYLES}
     assert len(prompts) == len(STYLES) == 51
@@ -81,10 +73,9 @@ def test_styles_of_ones_own(tmp_path):
     ink, plain = read_styles(file)
     assert (ink.prompt("cat"), ink.negative) == ("cat, ink on paper", "colour")
     assert (plain.prompt("{x} cat"), plain.negative) == ("{x} cat", "")
-    for text, word in (("name,prompt\nink,no place\n", "line 2"), ("name\nink\n", "'prompt'")):
-        file.write_text(text)
-        with pytest.raises(UnusableInput, match=word):
-            read_styles(file)
+    file.write_text("name,prompt\nink,no place\n")
+    with pytest.raises(UnusableInput, match="line 2"):
+        read_styles(file)
 
 
 def texts(prompts: list[str]) -> np.ndarray:
@@ -99,7 +90,8 @@ def test_prompts_land_in_the_cells_of_their_degrees():
     styles = (Style("plain", "{object} plain"), Style("odd", "{object} odd"))
     known = np.zeros((12, 8, 8, 3), np.uint8)
     laid = Laid(np.eye(4, dtype=np.float32), "angles")
-    grid = prompt_grid(encoder, laid, known, collect(("near", "far"), styles))
+    prompts = ["near plain", "near odd", "far plain", "far odd"]
+    grid = prompt_grid(encoder, laid, known, prompts)
     assert (grid.semantic.tolist(), grid.covariate.tolist()) == ([0, 0, 7, 7], [0, 7, 0, 7])
     prompts = plan(("near", "far"), styles, np.column_stack([grid.semantic, grid.covariate]), 3, seed=5)
     facts = {"identity": "12 images", "encoder": "angles", "generator": "noise", "seed": 5, "licence": "CC0"}
@@ -137,10 +129,10 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts):
 
     broken, whole = tmp_path / "broken", tmp_path / "whole"
     with pytest.raises(KeyboardInterrupt):
-        write_grid(broken, prompts, Generator("noise", fails_later), "sheet", batch=2)
+        write_grid(broken, prompts, "noise", fails_later, "sheet", batch=2)
     assert 1 < len(tree(broken)) < len(prompts)
-    write_grid(broken, prompts, Generator("noise", fails_later), "sheet", batch=2)
-    write_grid(whole, prompts, Generator("noise", noise), "sheet", batch=2)
+    write_grid(broken, prompts, "noise", fails_later, "sheet", batch=2)
+    write_grid(whole, prompts, "noise", noise, "sheet", batch=2)
     assert tree(broken) == tree(whole)
     assert calls == 3 + 5 - 2
     assert {path.name for path in whole.iterdir()} >= {"DATASHEET.md", "prompts.csv", "s1_c1", "s4_c4"}
@@ -150,7 +142,7 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts):
         stored = cv2.imread(str(whole / row["file"]))[:, :, ::-1]
         np.testing.assert_array_equal(stored, noise([prompt(seed=int(row["seed"]))])[0])
     with pytest.raises(UnusableInput, match="holds other files"):
-        write_grid(broken, prompts[:2], Generator("noise", noise), "sheet", batch=2)
+        write_grid(broken, prompts[:2], "noise", noise, "sheet", batch=2)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +156,7 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts):
 )
 def test_a_function_that_makes_no_images(tmp_path, prompts, function, word):
     with pytest.raises(UnusableInput, match=word):
-        write_grid(tmp_path / "grid", prompts, Generator("mine:draw", function), "sheet", batch=4)
+        write_grid(tmp_path / "grid", prompts, "mine:draw", function, "sheet", batch=4)
     assert not list(tmp_path.iterdir())
 
 
@@ -184,7 +176,7 @@ def test_an_image_depends_on_its_prompt_alone():
     np.testing.assert_array_equal(together[1:], draw_glyphs(both[1:]))
     assert (together[0] != together[1]).any()
     with pytest.raises(UnusableInput, match="cannot draw 'a cat'"):
-        choose_generator("glyphs")([prompt("a cat")])
+        draw_glyphs([prompt("a cat")])
 
 
 def test_labels_and_styles_by_default_and_from_files(tmp_path):

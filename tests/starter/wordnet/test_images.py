@@ -1,18 +1,30 @@
 """Images of a manifest's classes: where they lie, which are drawn, and balanced halves.
 
-Balanced halves as files: labels, counts, and what is written.
+OOD sets from a manifest: which classes, under which names; and a competition of them.
 """
+
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
+from asked import ood_settings
 from hypothesis import given
 from hypothesis import strategies as st
 from taxonomy import write_class_zip
 
 from starter.images.arrays import read_npz
-from starter.wordnet.images import balanced_halves, even_shares, load_class_images, write_halves
-from starter.wordnet.manifest import ClassEntry
+from starter.making import build as building
+from starter.making.build import dry_run
+from starter.sets.mix import Mix, family
+from starter.wordnet.images import (
+    count_class_images,
+    even_shares,
+    load_class_images,
+    load_class_sets,
+    write_halves,
+)
+from starter.wordnet.manifest import ClassEntry, read_manifest
 from submission import UnusableInput
 
 
@@ -33,14 +45,8 @@ def test_images_come_in_the_manifests_order(root):
     images = load_class_images([entry("street", "cab"), entry("zoo", "fox"), entry("street", "car")], root)
     assert images.images.shape == (11, 32, 32, 3)
     assert images.labels.tolist() == [0] * 3 + [1] * 5 + [2] * 3
-    (fox,) = (
-        load_class_images([entry("zoo", "fox")], root / "zoo.zip") for _ in range(1)
-    )  # the source itself
+    fox = load_class_images([entry("zoo", "fox")], root / "zoo.zip")  # the source itself
     assert np.array_equal(fox.images, images.images[3:8])
-
-
-def test_of_train_and_test_the_test_images_are_taken(root):
-    assert len(load_class_images([entry("parts", "cat"), entry("parts", "dog")], root)) == 4
 
 
 def test_a_draw_of_each_class_is_the_same_by_seed(root):
@@ -48,6 +54,7 @@ def test_a_draw_of_each_class_is_the_same_by_seed(root):
     first, again, other = (load_class_images(entries, root, per_class=2, seed=seed) for seed in (1, 1, 2))
     assert first.digest == again.digest != other.digest
     assert first.labels.tolist() == [0, 0, 1, 1]
+    assert len(load_class_images([entry("parts", "cat"), entry("parts", "dog")], root)) == 4  # of test/ alone
 
 
 def test_sizes_must_agree_or_be_chosen(root):
@@ -63,26 +70,29 @@ def test_what_is_not_there_is_named(root, source, name):
         load_class_images([entry(source, name)], root)
 
 
-def test_halves_are_balanced_and_share_no_image(root):
+def test_halves_are_balanced_and_share_no_image(root, tmp_path):
     entries = [
         *(entry("zoo", name, "near") for name in ("fox", "wolf")),
         entry("zoo", "bear", "dropped"),
         *(entry("street", name, "ID") for name in ("car", "cab")),
     ]
-    halves = balanced_halves(entries, root, seed=3)
-    ood = np.array([each.ood for each in entries])
-    for half in halves:
-        assert np.bincount(half.labels, minlength=5)[2] == 0
-        assert ood[half.labels].sum() == (~ood[half.labels]).sum() == 3
-    pixels = [{image.tobytes() for image in half.images} for half in halves]
+    lines = write_halves(entries, root, tmp_path / "out", seed=3)
+    assert lines[0] == "validation: 3 images of 2 ID classes, 3 of 2 OOD classes"
+    table, pixels = pd.read_csv(tmp_path / "out/classes.csv"), []
+    assert table["class"].tolist() == ["fox", "wolf", "car", "cab"]
+    for name in ("validation", "test"):
+        half = read_npz(tmp_path / f"out/{name}.npz")
+        assert (
+            half.labels.tolist() == np.repeat(table["assignment"] != "ID", table[name]).astype(int).tolist()
+        )
+        assert half.labels.sum() == 3 == len(half) / 2
+        pixels.append({image.tobytes() for image in half.images})
     assert not pixels[0] & pixels[1]
-    assert [half.name for half in halves] == ["validation", "test"]
-    assert [half.digest for half in balanced_halves(entries, root, seed=3)] == [
-        half.digest for half in halves
-    ]
-    assert [len(half) for half in balanced_halves(entries, root, limit=2)] == [4, 4]
+    write_halves(entries, root, tmp_path / "again", seed=3)
+    assert (tmp_path / "again/test.npz").read_bytes() == (tmp_path / "out/test.npz").read_bytes()
+    assert write_halves(entries, root, tmp_path / "few", limit=1)[1].startswith("test: 1 image")
     with pytest.raises(UnusableInput, match="of ID classes and of OOD classes are needed"):
-        balanced_halves(entries[:2], root)
+        write_halves(entries[:2], root, tmp_path / "none")
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.integers(0, 100))
@@ -95,27 +105,159 @@ def test_shares_are_as_even_as_the_counts_allow(counts, total):
     assert not len(short) or shares.max() <= short.min() + 1
 
 
-ENTRIES = [
-    ClassEntry("zoo", "fox", "", None, None, "near"),
-    ClassEntry("zoo", "bear", "", None, None, "dropped"),
-    ClassEntry("street", "car", "", None, None, "ID"),
-    ClassEntry("zoo", "chair", "", None, None, "far"),
-]
+NAMES = ("cat", "wolf", "fox", "go_kart", "bus", "chair", "lamp", "table")
+MANIFEST = (
+    "source,class,oodness,assignment\nzoo,cat,0,\nzoo,wolf,1,\nzoo,fox,2,\nzoo,go_kart,2,\n"
+    "zoo,bus,2,\nzoo,chair,3,\nzoo,lamp,3,\nzoo,table,3,dropped\nstreet,bus,3,\nstreet,cab,3,\n"
+)
 
 
-def test_halves_are_files_of_as_many_id_as_ood_images(tmp_path):
-    write_class_zip(tmp_path / "zoo.zip", ("fox", "bear", "chair"), count=5)
-    write_class_zip(tmp_path / "street.zip", ("car",), count=7, size=40)
-    lines = write_halves(ENTRIES, tmp_path, tmp_path / "out", image_size=(32, 32))
-    assert lines[0] == "validation: 3 images of 1 ID classes, 3 of 2 OOD classes"
-    table = pd.read_csv(tmp_path / "out/classes.csv")
-    assert table["class"].tolist() == ["fox", "car", "chair"]
-    for name in ("validation", "test"):
-        half = read_npz(tmp_path / f"out/{name}.npz")
-        assert half.images.shape == (6, 32, 32, 3)
-        in_order = np.repeat(table["assignment"] != "ID", table[name]).astype(int)
-        assert half.labels.tolist() == in_order.tolist()
-    first = (tmp_path / "out/test.npz").read_bytes()
-    write_halves(ENTRIES, tmp_path, tmp_path / "again", image_size=(32, 32))
-    assert (tmp_path / "again/test.npz").read_bytes() == first
-    assert write_halves(ENTRIES, tmp_path, tmp_path / "out", (32, 32), limit=1)[1].startswith("test: 1 image")
+@pytest.fixture
+def listed(tmp_path):
+    """A hand-made manifest and the images of its classes."""
+    write_class_zip(tmp_path / "zoo.zip", NAMES, count=45)
+    write_class_zip(tmp_path / "street.zip", ("bus", "cab"), count=45, size=40)
+    (tmp_path / "manifest.csv").write_text(MANIFEST)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("reading", "names"),
+    [
+        ("", "fox_near_zoo go-kart_near_zoo bus_near_zoo chair_far_zoo lamp_far_zoo"),
+        ("T1", "fox_near_zoo go-kart_near_zoo bus_near_zoo chair_far_zoo lamp_far_zoo"),
+        ("T2", "chair_far_zoo lamp_far_zoo"),
+    ],
+)
+def test_near_and_far_classes_are_the_sets(listed, reading, names):
+    arguments = str(listed / "manifest.csv"), str(listed)
+    sets = load_class_sets(*arguments, (32, 32), reading, limit=30)
+    assert set(sets) == {*names.split(), "bus_far_street", "cab_far_street"}
+    assert {images.images.shape for images in sets.values()} == {(30, 32, 32, 3)}
+    assert all(images.labels is None and images.name == name for name, images in sets.items())
+    assert count_class_images(*arguments, reading, limit=30) == dict.fromkeys(sets, 30)
+    assert family("go-kart_near_zoo") == "go-kart"
+
+
+def test_a_set_has_its_classs_images(listed):
+    sets = load_class_sets(str(listed / "manifest.csv"), str(listed), (32, 32), exclude=["LAMP_far_zoo"])
+    assert "lamp_far_zoo" not in sets
+    entry = next(e for e in read_manifest(listed / "manifest.csv") if e.name == "go_kart")
+    own = load_class_images([entry], listed, (32, 32))
+    np.testing.assert_array_equal(sets["go-kart_near_zoo"].images, own.images)
+
+
+BY_SYNSET = (
+    "source,class,synset,assignment\nzoo,n00000020,n00000020,near\nzoo,fox,n00000010,near\n"
+    "zoo,bus,n00000060,far\nzoo,table,n00000050,far\nzoo,lamp,n00000050,far\n"
+    "street,bus,n00000060,far\nstreet,cab,n00000020,near\n"
+)
+
+
+@pytest.fixture
+def meanings(listed):
+    """A manifest in which two sources have a synset, and one has one twice."""
+    write_class_zip(listed / "zoo.zip", ("n00000020", "fox", "bus", "table", "lamp"), count=4)
+    write_class_zip(listed / "street.zip", ("bus", "cab"), count=4)
+    (listed / "manifest.csv").write_text(BY_SYNSET)
+    return str(listed / "manifest.csv"), str(listed)
+
+
+def test_a_synset_is_one_family_whatever_its_name(meanings):
+    assert list(load_class_sets(*meanings, (32, 32))) == [
+        *("cab_near_zoo", "cab_near_street", "fox_near_zoo", "bus_far_zoo", "bus_far_street"),
+        *("table_far_zoo", "table_far_zoo-lamp"),
+    ]
+
+
+def test_joined_classes_are_related_and_keep_their_images(meanings):
+    sets = load_class_sets(*meanings, (32, 32), classes_per_set=2)
+    assert {name: len(images) for name, images in sets.items()} == {
+        "fox_near_2-classes": 12,
+        "table_far_2-classes": 16,
+    }
+    single = load_class_sets(*meanings, (32, 32))
+    for name, of in (("fox_near_2-classes", "near"), ("table_far_2-classes", "far")):
+        own = {
+            each.tobytes() for images in single.values() if f"_{of}_" in images.name for each in images.images
+        }
+        assert {each.tobytes() for each in sets[name].images} == own
+    assert count_class_images(*meanings, classes_per_set=2, limit=5) == {
+        name: len(images)
+        for name, images in load_class_sets(*meanings, (32, 32), classes_per_set=2, limit=5).items()
+    }
+    assert len(load_class_sets(*meanings, (32, 32), classes_per_set=9)) == 2
+
+
+def test_a_synset_has_one_assignment(meanings, listed):
+    for assigned in ("ID", "far"):
+        (listed / "manifest.csv").write_text(
+            BY_SYNSET.replace("cab,n00000020,near", f"cab,n00000020,{assigned}")
+        )
+        with pytest.raises(
+            UnusableInput, match=f"n00000020 is near as zoo/n00000020, but {assigned} as street"
+        ):
+            load_class_sets(*meanings, (32, 32))
+    (listed / "manifest.csv").write_text(BY_SYNSET.replace("cab,n00000020,near", "cab,n00000020,dropped"))
+    assert "n00000020_near_zoo" in load_class_sets(*meanings, (32, 32))
+
+
+def test_joined_classes_of_one_name_have_one_assignment(listed):
+    with pytest.raises(UnusableInput, match="bus is near as zoo/bus, but far as street/bus"):
+        load_class_sets(str(listed / "manifest.csv"), str(listed), (32, 32), classes_per_set=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "exclude", "message"),
+    [
+        ("source,class,oodness\nzoo,\u72ac,3\n", (), "'\u72ac' cannot name a set, rename it"),
+        ("source,class,oodness\nzoo,cat,0\n", (), "manifest.csv: no class is near or far"),
+        ("source,class,oodness\nzoo,go_kart,3\nzoo,go-kart,3\n", (), "'go-kart' reads like 'go_kart'"),
+        (MANIFEST, ("cat",), "--exclude cat: no such OOD set; there are fox_near_zoo"),
+        ("source,class,oodness\nzoo,bear,3\n", (), "no images of the class 'bear' of zoo"),
+    ],
+)
+def test_mistakes_are_told(listed, text, exclude, message):
+    (listed / "manifest.csv").write_text(text)
+    with pytest.raises(UnusableInput, match=message):
+        load_class_sets(str(listed / "manifest.csv"), str(listed), (32, 32), exclude=exclude)
+
+
+def test_a_competition_of_a_manifest(listed, mix_settings):
+    settings = mix_settings(
+        ood="",
+        classes=str(listed / "manifest.csv"),
+        images=str(listed),
+        set_size=50,
+        test_sets=2,
+        detectors=("msp",),
+    )
+    assert "images" in dry_run(settings)
+    built = building.build(listed / "mixes", settings, 3)
+    record = json.loads((built.private / "build.json").read_text())
+    used = {Mix.from_json(entry["recipe"]).ood_set for entry in record["test"]}
+    used |= {path.stem for path in (built.public / "ood").iterdir()}
+    assert used
+    assert {name.split("_")[1] for name in used} <= {"near", "far"}
+    assert not {family(name) for name in used} & {"cat", "wolf", "table"}
+    (listed / "manifest.csv").write_text(MANIFEST.replace("street,cab,3,\n", ""))
+    (listed / "mixes/public/competition.json").unlink()
+    with pytest.raises(UnusableInput, match=r"--classes .* has changed since"):
+        building.build(listed / "mixes", settings, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"classes": "m.csv"}, "--classes needs --images ROOT"),
+        ({"classes": "m.csv", "images": "x", "ood": "y"}, "leave --ood out"),
+        ({"images": "x"}, "--images belongs to --classes MANIFEST"),
+        ({"id_up_to": "T1"}, "--id-up-to belongs to --classes MANIFEST"),
+        ({"classes_per_set": 3}, "--classes-per-set belongs to --classes MANIFEST"),
+        ({"classes": "m.csv", "images": "x", "classes_per_set": 0}, "--classes-per-set"),
+        ({"classes": "m.csv", "images": "x", "id_up_to": "2"}, "--id-up-to"),
+    ],
+)
+def test_options_that_do_not_go_together(changes, message):
+    with pytest.raises(UnusableInput, match=message):
+        ood_settings(**changes)

@@ -3,7 +3,6 @@
 Lists of classes by name, file and folder; overrides; the kit's own against WordNet.
 """
 
-import csv
 import importlib.util
 
 import pytest
@@ -16,15 +15,8 @@ from starter.wordnet.labels import (
     load_classes,
     match_all,
     match_labels,
-    write_matches,
 )
-from starter.wordnet.wordnet import load_wordnet
 from submission import UnusableInput
-
-
-@pytest.fixture(scope="module")
-def wordnet(tmp_path_factory):
-    return load_wordnet(write_taxonomy(tmp_path_factory.mktemp("wordnet")))
 
 
 @pytest.mark.parametrize(
@@ -70,16 +62,6 @@ def test_what_is_unmatched_is_listed(wordnet):
     assert list(matches.by_synset) == [synset_id("dog"), synset_id("cat")]
 
 
-def test_matches_are_written_with_other_senses(wordnet, tmp_path):
-    matches = Matches("zoo", tuple(match_labels(wordnet, ["table", "unicorn"])))
-    write_matches(tmp_path / "matches.csv", wordnet, [matches])
-    rows = list(csv.DictReader((tmp_path / "matches.csv").read_text().splitlines()))
-    assert [(row["label"], row["name"], row["how"], row["others"]) for row in rows] == [
-        ("table", "table.n.01", "label", "table.n.02"),
-        ("unicorn", "", "unmatched", ""),
-    ]
-
-
 needs_timm = pytest.mark.skipif(
     importlib.util.find_spec("timm") is None, reason="timm carries the lists: pip install 'unseen[wordnet]'"
 )
@@ -97,11 +79,6 @@ def test_files_and_folders_name_classes(tmp_path):
         load_classes(str(path))
 
 
-def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(UnusableInput, match="cifar10, imagenet-1k, imagenet-21k, imagenet-21k-p"):
-        load_classes("imagenet")
-
-
 @pytest.mark.slow
 @needs_timm
 def test_imagenets_lists_come_from_timm_without_importing_it():
@@ -112,13 +89,7 @@ def test_imagenets_lists_come_from_timm_without_importing_it():
     assert counts == {"cifar10": 10, "imagenet-1k": 1000, "imagenet-21k": 21_843, "imagenet-21k-p": 11_221}
     assert ("timm" in sys.modules) == loaded
     wordnet = real_wordnet()
-    assert all(synset in wordnet for synset in load_classes("imagenet-21k")[1])
-
-
-def test_without_timm_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UnusableInput, match=r"pip install 'unseen\[wordnet\]'"):
-        load_classes("imagenet-1k")
+    assert all(synset in wordnet.words for synset in load_classes("imagenet-21k")[1])
 
 
 def test_the_kits_overrides_name_synsets_of_the_real_database():
@@ -142,7 +113,10 @@ def test_lists_are_matched_together(tmp_path):
     wordnet, (known, found) = match_all("cifar10", [str(zoo)], overrides, matches, folder)
     assert len(known.by_synset) == 10
     assert [wordnet.name(synset) for synset in found.by_synset] == ["fox.n.01", "horse.n.01"]
-    assert "zoo,unicorn" in matches.read_text()
+    assert matches.read_text().splitlines()[-2:] == [
+        "zoo,fox,n00000100,fox.n.01,label,",
+        "zoo,unicorn,n00000140,horse.n.01,override,",
+    ]
     with pytest.raises(UnusableInput, match="name 'cifar10'"):
         match_all("cifar10", ["cifar10"], wordnet=folder)
     for text, word in (("label,synset\ngriffin,bird\n", "'griffin'"), ("label\na\n", "no column 'synset'")):

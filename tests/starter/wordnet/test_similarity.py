@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from taxonomy import nltk_reader, real_wordnet, synset_id, write_taxonomy
+from taxonomy import nltk_reader, real_wordnet, synset_id
 
-from starter.wordnet.similarity import mean_similarity, path_similarity, wu_palmer
-from starter.wordnet.wordnet import WordNet, load_wordnet
-
-
-@pytest.fixture(scope="module")
-def wordnet(tmp_path_factory):
-    return load_wordnet(write_taxonomy(tmp_path_factory.mktemp("wordnet")))
+from starter.wordnet.assign import mean_similarity, path_similarity, wu_palmer
+from starter.wordnet.wordnet import WordNet
 
 
 def test_known_pairs(wordnet):
