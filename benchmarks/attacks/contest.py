@@ -10,35 +10,33 @@ from submission import Competition, SolutionRow, write_predictions, write_sample
 from submission.files import sha256
 
 
-def make(root: Path, sets: int = 100, **rules: object) -> Competition:
+def make(root: Path, sets: int = 100, images: int = 500, **rules: object) -> Competition:
     """Returns a competition of two classifiers in the folder `root`, with these rules."""
     draw = random.Random(0)
     names = [f"test_{number:04d}" for number in range(1, sets + 1)]
-    fields = {
-        "root": root,
-        "name": "made up",
-        "track": "accuracy",
-        "visibility": "practice",
-        "source": "none",
-        "classes": ("0", "1"),
-        "image_size": (8, 8),
-        "subjects": ("one", "two"),
-        "sizes": {"train": {"train_0001": 500}, "val": {}, "test": dict.fromkeys(names, 500)},
-        "precision": "float32",
-        "seed": 0,
-        "settings": {},
-        **rules,
-    }
-    draft = Competition(**fields, files={})  # type: ignore[arg-type]
+    fields = {"name": "made up", "visibility": "practice", "source": "none", **rules}
+    draft = Competition(
+        root=root,
+        track="accuracy",
+        classes=("0", "1"),
+        image_size=(8, 8),
+        subjects=("one", "two"),
+        sizes={"train": {"train_0001": 500}, "val": {}, "test": dict.fromkeys(names, images)},
+        precision="float32",
+        seed=0,
+        settings={},
+        files={},
+        **fields,  # type: ignore[arg-type]
+    )
     rows = []
     for index, name in enumerate(draft.ids("test")):
         subject, place = name.split("/")
         usage = "Public" if index % sets < 0.3 * sets else "Private"
-        rows.append(SolutionRow(name, draw.randrange(501) / 500, usage, subject, place, "seen"))
+        rows.append(SolutionRow(name, draw.randrange(images + 1) / images, usage, subject, place, "seen"))
     write_solution(draft.private / "solution.csv", rows)
     write_sample(draft.public / "sample_submission.csv", draft.ids("test"))
-    files = {"sample_submission.csv": sha256(draft.public / "sample_submission.csv")}
-    Competition(**fields, files=files).save()  # type: ignore[arg-type]
+    draft.files["sample_submission.csv"] = sha256(draft.public / "sample_submission.csv")
+    draft.save()
     return Competition.open(root)
 
 

@@ -2,11 +2,10 @@
 
 python benchmarks/attacks/hostile.py [--files 10000] [--seed 0]
 
-Every file goes through `submission.validate`; one in 20 through `unseen validate` and `unseen score` too,
-each in a process of its own. Prints crashes, tracebacks, files accepted or refused wrongly, leaks of hidden
-targets or of characters that a terminal acts on, the peak memory, and the slowest file in seconds of
-processor time, which other work on the machine does not lengthen. Exit code 1 where one breaks the promise:
-none, under 300 MB, under 2 s.
+Every file goes through `submission.validate`; one in 20 through `unseen validate` and `unseen score` too.
+Prints crashes, tracebacks, files accepted or refused wrongly, leaks of hidden targets or of characters that a
+terminal acts on, the peak memory, and the slowest file in seconds of processor time, which other work on the
+machine does not lengthen. Exit code 1 where one breaks the promise: none, under 300 MB, under 2 s.
 """
 
 import argparse
@@ -15,7 +14,9 @@ import io
 import itertools
 import json
 import os
+import random
 import re
+import resource
 import stat
 import struct
 import sys
@@ -26,60 +27,16 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TypeVar
 
-import numpy as np
-from tqdm import tqdm
+from contest import make
 
-import leaderboard  # noqa: F401  (so that no fork has to)
 import unseen
-from submission import (
-    Competition,
-    InvalidSubmission,
-    SolutionRow,
-    UnusableInput,
-    make_id,
-    validate,
-    write_predictions,
-    write_sample,
-    write_solution,
-)
-from submission.files import sha256
-from submission.solution import solution_of
+from submission import Competition, InvalidSubmission, UnusableInput, solution_of, validate
 
-MOST_MEMORY = 300e6
-MOST_SECONDS = 2.0
 FAULTS = ("crashes", "tracebacks", "accepted wrongly", "refused wrongly", "leaks")
-BATCH = 200
-COMMANDS = 20
-"""One file in so many goes through the command line."""
 UNSAFE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-
-Rng = np.random.Generator
-Values = dict[str, str]
-"""The predictions by id, as they are written."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """A file to hand in.
-
-    Attributes:
-        kind: the name of its generator.
-        name: the file's.
-        data: its bytes.
-        verdict: "refused", "accepted", or "judged" where an independent reading decides.
-    """
-
-    kind: str
-    name: str
-    data: bytes
-    verdict: str = "refused"
-
-
 NOT_NUMBERS = (
     *("nan", "NaN", "inf", "-inf", "Infinity", "1_0", "0_1", "1_000", "1e999", "-1e999", "0x1", "0b1", "1e"),
     *("e5", ".", "", "-", "+-1", "--0", "0,5", "0.5f", "0.5%", "50 %", "1/2", "½", "０.５", "٠.٥", "०.५"),
@@ -97,43 +54,17 @@ NOT_CSV = (
 )
 MEMBERS = (
     *("../answer.txt", "/answer.txt", "a/answer.txt", "..\\answer.txt", "C:\\a.csv", "C:a.csv", "a/../b.csv"),
-    *("answer", "answer.txt.exe", "ANSWER", "metadata", "a.npy", "a.csv/", "answer.txt/", "\u202evsc.a"),
-    "x" * 300,
+    *("answer", "answer.txt.exe", "metadata", "a.npy", "a.csv/", "answer.txt/", "\u202evsc.a", "x" * 300),
 )
-HEADERS = (
-    *("id;prediction", "ID,Prediction", "id,prediction,", "id", "prediction", "id,target", "id,id", ""),
-    *("sep=,", "=cmd(),prediction", "id,prediction,prediction", "\x1b[2Jid,prediction"),
-)
-LINES = (
-    *("\n", ",\n", "x\n", ",,\n", '"\n', '"a"b,0.5\n', "a,b,c\n", "\t\n", "\x00\n", "\x0c\n"),
-    "a" * 200_000 + "\n",
-)
-NOT_UTF8 = (b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf8", b"\0", b"\xfe\xff")
-NOT_FILES = (stat.S_IFLNK, stat.S_IFIFO, stat.S_IFDIR, stat.S_IFCHR)
-PACKINGS = (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2)
-BOMB = 50 << 20
+HEADERS = ("id;prediction", "ID,Prediction", "id,prediction,", "id", "id,target", "id,id", "", "\x1b[2Jid")
+LINES = ("\n", ",\n", "x\n", '"\n', '"a"b,0.5\n', "a,b,c\n", "\t\n", "\x00\n", "\x0c\n", "a" * 200_000 + "\n")
+STRANGE_IDS = ("", " ", "../a", "=a", "\x1b]0;x\x07", "x" * 90_000, "a,b", "\u202ea", "one/test_9999")
 
-T = TypeVar("T")
-Files = Iterator[tuple[str, str | bytes]]
-"""Names and contents."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """How often each fault occurred, the peak memory in bytes, the slowest file in seconds of processor."""
-
-    found: dict[str, int]
-    memory: float
-    seconds: float
-
-    @property
-    def kept(self) -> bool:
-        """Whether the promise was kept."""
-        return not any(self.found.values()) and self.memory < MOST_MEMORY and self.seconds < MOST_SECONDS
-
-    def __str__(self) -> str:
-        counts = ", ".join(f"{count} {fault}" for fault, count in self.found.items())
-        return f"{counts}; at most {self.memory / 1e6:.0f} MB, {self.seconds:.2f} s"
+Rng = random.Random
+Values = dict[str, str]  # the predictions by id, as they are written
+Files = Iterator[tuple[str, str | bytes]]  # names and contents
+Kind = Callable[[Rng, Values], Files]
+Outcome = tuple[int, str, float]  # exit code, what was printed, seconds of processor time
 
 
 def text_of(values: Values, header: str = "id,prediction", end: str = "\n") -> str:
@@ -155,72 +86,58 @@ def zipped(*members: tuple[str, bytes], mode: int = 0, method: int = zipfile.ZIP
     return stream.getvalue()
 
 
-@cache
-def bomb(name: str) -> bytes:
-    return zipped((name, bytes(BOMB)))
+BOMBS = [zipped((name, bytes(50 << 20))) for name in ("a.csv", "answer.txt")]
 
 
-def pick(rng: Rng, choices: Sequence[T]) -> T:
-    return choices[int(rng.integers(len(choices)))]
-
-
-def number_files(rng: Rng, values: Values) -> Files:
-    name = pick(rng, list(values))
-    wrong = pick(rng, NOT_NUMBERS)
+def row_files(rng: Rng, values: Values) -> Files:
+    """Numbers and ids that are none, are missing or stand twice."""
+    name, wrong = rng.choice(list(values)), rng.choice(NOT_NUMBERS)
     yield "a.csv", text_of({**values, name: f'"{wrong}"' if "," in wrong else wrong})
     yield "answer.txt", answer_of({**values, name: wrong})
-    outside = {**values, name: pick(rng, OUTSIDE)}
-    yield "a.csv", text_of(outside)
-    yield "answer.txt", answer_of(outside)
     percent = {name: f"{100 * float(number):.2f}" for name, number in values.items()}
-    yield "a.csv", text_of(percent)
-    yield "answer.txt", answer_of(percent)
-
-
-def id_files(rng: Rng, values: Values) -> Files:
-    name = pick(rng, list(values))
+    for numbers in ({**values, name: rng.choice(OUTSIDE)}, percent):
+        yield from (("a.csv", text_of(numbers)), ("answer.txt", answer_of(numbers)))
     others = {key: number for key, number in values.items() if key != name}
+    strange = [*STRANGE_IDS, name, name.upper(), name.replace("t", "т"), f"{name}\u200b"]
     yield "a.csv", text_of(others)
-    yield "a.csv", text_of(values) + f"{name},{values[name]}\n"
-    strange = ["", " ", name.upper(), name.replace("t", "т"), f"{name}\u200b", f"../{name}", f"={name}"]
-    strange += ["\x1b]0;x\x07", "x" * 90_000, "a,b", f"\u202e{name}", "cnn/test_9999"]
-    yield "a.csv", text_of(others) + f"{pick(rng, strange)},0.5\n"
-    yield "a.csv", text_of(values) + f"{pick(rng, strange)},0.5\n"
+    yield "a.csv", text_of(others) + f"{rng.choice(STRANGE_IDS)},0.5\n"
+    yield "a.csv", text_of(values) + f"{rng.choice(strange)},0.5\n"
     yield "a.csv", text_of({key.replace("test", "val"): number for key, number in values.items()})
     yield "answer.txt", answer_of(others)
-    yield "answer.txt", answer_of(values) + pick(rng, ("0.5\n", "\n", "0.5", "\n\n", "x"))
+    yield "answer.txt", answer_of(values) + rng.choice(("0.5\n", "\n", "0.5", "\n\n", "x"))
 
 
 def shape_files(rng: Rng, values: Values) -> Files:
+    """Other headers, lines, separators and encodings, and files of other kinds."""
     text = text_of(values)
-    lines = text.splitlines(keepends=True)
-    at = int(rng.integers(1, len(lines)))
-    yield "a.csv", text_of(values, pick(rng, HEADERS))
-    yield "a.csv", "".join([*lines[:at], pick(rng, LINES), *lines[at:]])
-    yield "a.csv", text[: int(rng.integers(len(text) - 12))]
-    yield "a.csv", text.replace(",", pick(rng, (";", "\t", "|", " ", ",,", "\uff0c")))
-    yield "a.csv", text.replace("\n", pick(rng, (",", " ", "\u2028", "\x0b", "\x85")))
-    yield "a.csv", text.encode(pick(rng, ("utf-16", "utf-32", "utf-16-be", "cp500")))
-    data = text.encode()
-    cut = int(rng.integers(len(data)))
-    yield "a.csv", data[:cut] + pick(rng, NOT_UTF8) + data[cut:]
-    yield "a.csv", text * int(rng.integers(2, 60))
-    yield pick(rng, ("a.csv", "answer.txt", "a.zip", "a")), pick(rng, NOT_CSV)
-    yield pick(rng, ("a.csv", "answer.txt", "a.zip")), b"x" * int(rng.integers(2 << 20, 4 << 20))
+    lines, data = text.splitlines(keepends=True), text.encode()
+    at, cut = rng.randrange(1, len(lines)), rng.randrange(len(data))
+    yield "a.csv", text_of(values, rng.choice(HEADERS))
+    yield "a.csv", "".join([*lines[:at], rng.choice(LINES), *lines[at:]])
+    yield "a.csv", text[: rng.randrange(len(text) - 12)]
+    yield "a.csv", text.replace(",", rng.choice((";", "\t", "|", " ", ",,", "\uff0c")))
+    yield "a.csv", text.replace("\n", rng.choice((",", " ", "\u2028", "\x0b", "\x85")))
+    yield "a.csv", text.encode(rng.choice(("utf-16", "utf-32", "utf-16-be", "cp500")))
+    yield "a.csv", data[:cut] + rng.choice((b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\0")) + data[cut:]
+    yield "a.csv", text * rng.randrange(2, 60)
+    yield rng.choice(("a.csv", "answer.txt", "a.zip", "a")), rng.choice(NOT_CSV)
+    yield rng.choice(("a.csv", "answer.txt", "a.zip")), b"x" * rng.randrange(2 << 20, 4 << 20)
 
 
 def zip_files(rng: Rng, values: Values) -> Files:
+    """Zips of other members, links, bombs and lies."""
     text = text_of(values).encode()
     good = zipped(("a.csv", text))
-    yield "a.zip", zipped((pick(rng, MEMBERS), text))
-    yield "a.zip", zipped(("a.csv", text), (pick(rng, ("a.csv", "b.csv", "answer.txt", "metadata")), text))
+    links = (stat.S_IFLNK, stat.S_IFIFO, stat.S_IFDIR, stat.S_IFCHR)
+    yield "a.zip", zipped((rng.choice(MEMBERS), text))
+    yield "a.zip", zipped(("a.csv", text), (rng.choice(("a.csv", "b.csv", "answer.txt", "metadata")), text))
     yield "a.zip", zipped()
-    yield "a.zip", zipped(("a.csv", text), mode=pick(rng, NOT_FILES) | 0o777)
-    yield "a.zip", zipped(("a.csv", text), method=pick(rng, PACKINGS))
+    yield "a.zip", zipped(("a.csv", text), mode=rng.choice(links) | 0o777)
+    yield "a.zip", zipped(("a.csv", text), method=rng.choice((zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2)))
     yield "a.zip", zipped(("a.csv", good))
-    yield pick(rng, ("a.zip", "a.csv")), bomb(pick(rng, ("a.csv", "answer.txt")))
-    yield "a.zip", good[: int(rng.integers(1, len(good) - 1))]
-    yield pick(rng, ("a.zip", "a.csv", "answer.txt", "a")), rng.bytes(int(rng.integers(1, 9))) + good
+    yield rng.choice(("a.zip", "a.csv")), rng.choice(BOMBS)
+    yield "a.zip", good[: rng.randrange(1, len(good) - 1)]
+    yield rng.choice(("a.zip", "a.csv", "answer.txt", "a")), rng.randbytes(rng.randrange(1, 9)) + good
     central = good.index(b"PK\x01\x02")
     for field, value in ((6, 1), (8, 99)):  # encrypted; an unknown method
         data = bytearray(good)
@@ -228,31 +145,30 @@ def zip_files(rng: Rng, values: Values) -> Files:
         data[central + field + 2] |= value
         yield "a.zip", bytes(data)
     data = bytearray(good)
-    struct.pack_into("<I", data, central + 16, int(rng.integers(1, 2**32)))  # the sum
+    struct.pack_into("<I", data, central + 16, rng.randrange(1, 2**32))  # the sum
     yield "a.zip", bytes(data)
 
 
 def changed_files(rng: Rng, values: Values) -> Files:
     """Valid files with some bytes changed, and bytes at random."""
     text = text_of(values).encode()
-    forms = {"a.csv": text, "answer.txt": answer_of(values).encode(), "a.zip": zipped(("a.csv", text))}
-    for name, data in forms.items():
+    good = zipped(("a.csv", text))
+    for name, data in (("a.csv", text), ("answer.txt", answer_of(values).encode()), ("a.zip", good)):
         changed = bytearray(data)
-        for _ in range(int(rng.integers(1, 6))):
-            at = int(rng.integers(len(changed)))
-            changed[at : at + int(rng.integers(3))] = rng.bytes(int(rng.integers(3)))
+        for _ in range(rng.randrange(1, 6)):
+            at = rng.randrange(len(changed))
+            changed[at : at + rng.randrange(3)] = rng.randbytes(rng.randrange(3))
         yield name, bytes(changed)
-    changed = bytearray(forms["a.zip"])
-    sizes = changed.index(b"PK\x01\x02") + pick(rng, (20, 24))  # packed, unpacked
-    struct.pack_into("<I", changed, sizes, int(rng.integers(2**32)))
+    changed = bytearray(good)
+    sizes = changed.index(b"PK\x01\x02") + rng.choice((20, 24))  # packed, unpacked
+    struct.pack_into("<I", changed, sizes, rng.randrange(2**32))
     yield "a.zip", bytes(changed)
-    yield "a.csv", rng.bytes(int(rng.integers(1, 2000)))
-    yield "a.csv", b"id,prediction\n" + rng.bytes(int(rng.integers(1, 2000)))
+    yield "a.csv", rng.choice((b"", b"id,prediction\n")) + rng.randbytes(rng.randrange(1, 2000))
 
 
 def harmless_files(rng: Rng, values: Values) -> Files:
     """The variants that are accepted."""
-    shuffled = {name: values[name] for name in rng.permutation(list(values)).tolist()}
+    shuffled = {name: values[name] for name in rng.sample(list(values), len(values))}
     yield "a.csv", text_of(values)
     yield "a.csv", "\ufeff" + text_of(shuffled, end="\r\n")
     yield "a.csv", "\n".join(["prediction,id", *(f" {n} ,\t{name} " for name, n in shuffled.items())])
@@ -261,213 +177,111 @@ def harmless_files(rng: Rng, values: Values) -> Files:
     yield "a.zip", zipped(("answer.txt", answer_of(values).encode()))
 
 
-KINDS: dict[str, tuple[str, Callable[[Rng, Values], Files]]] = {
-    "numbers": ("refused", number_files),
-    "ids": ("refused", id_files),
-    "shapes": ("refused", shape_files),
-    "zips": ("refused", zip_files),
-    "changed": ("judged", changed_files),
-    "harmless": ("accepted", harmless_files),
-}
-"""What a file is, and the verdict that it must get: "judged" where an independent reading decides."""
+KINDS: tuple[Kind, ...] = (row_files, shape_files, zip_files, changed_files, harmless_files)
+"""All but harmless ones are refused, and but for changed ones that an independent reading accepts."""
 
 
-def cases(ids: Sequence[str], files: int, seed: int) -> Iterator[Case]:
-    """`files` cases, the kinds in turn; the same seed gives the same."""
-    made = 0
+def cases(ids: Sequence[str], seed: int) -> Iterator[tuple[Kind, str, bytes]]:
+    """Kind, name and bytes of files without end, the kinds in turn; the same seed gives the same."""
     for round_ in itertools.count():
-        rng = np.random.Generator(np.random.Philox(key=[seed, round_]))
-        drawn = rng.uniform(0.3, 0.99, len(ids))
-        values = {name: f"{value:.4f}" for name, value in zip(ids, drawn, strict=True)}
-        for kind, (verdict, generate) in KINDS.items():
-            for name, data in generate(rng, values):
-                if made == files:
-                    return
-                made += 1
-                encoded = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
-                yield Case(kind, name, encoded, verdict)
+        rng = Rng(f"{seed} {round_}")
+        values = {name: f"{rng.uniform(0.3, 0.99):.4f}" for name in ids}
+        for kind in KINDS:
+            for name, data in kind(rng, values):
+                yield kind, name, data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
 
 
-def judged_valid(case: Case, ids: Sequence[str]) -> bool:
-    """An independent, naive reading: whether a file to be judged holds a plain fraction for every id."""
-    if case.verdict != "judged":
-        return False
-    data = case.data
+def read_naively(data: bytes, ids: Sequence[str]) -> bool:
+    """An independent reading of a file that was accepted: whether it holds a plain fraction for every id."""
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             data = archive.read(archive.namelist()[0])
     text = data.decode("utf-8-sig")
-    if "," not in text.partition("\n")[0]:
-        numbers = text.split()
-    else:
+    numbers = text.split()
+    if "," in text.partition("\n")[0]:
         rows = list(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True))
-        header = [field.strip() for field in rows[0]]
-        by_id = [
-            (row[header.index("id")].strip(), row[header.index("prediction")].strip()) for row in rows[1:]
-        ]
-        if sorted(name for name, _ in by_id) != sorted(ids):
+        first = [field.strip() for field in rows[0]].index("id")
+        numbers = [row[1 - first].strip() for row in rows[1:]]
+        if sorted(row[first].strip() for row in rows[1:]) != sorted(ids):
             return False
-        numbers = [number for _, number in by_id]
     plain = all(number.isascii() and "_" not in number for number in numbers)
     return plain and len(numbers) == len(ids) and all(0 <= float(number) <= 1 for number in numbers)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a file: the exit code, what was printed, seconds of processor time."""
-
-    code: int
-    output: str
-    seconds: float
-
-
-def validated(competition: Competition, paths: Sequence[Path], log: Path) -> tuple[list[Outcome], float]:
-    """Validate files in a fork of this process; its peak memory in bytes. A crash leaves outcomes missing."""
-    child = os.fork()
-    if not child:
-        with log.open("w", encoding="utf-8", errors="backslashreplace") as stream:
-            for path in paths:
-                began = time.process_time()
-                outcome = _library(competition, path)
-                stream.write(json.dumps([*outcome, time.process_time() - began]) + "\n")
-                stream.flush()
-        os._exit(0)
-    _, _, usage = os.wait4(child, 0)
-    return [Outcome(*json.loads(line)) for line in log.read_text().splitlines()], usage.ru_maxrss * 1024
-
-
-def _library(competition: Competition, path: Path) -> tuple[int, str]:
-    try:
-        validate(competition, path)
-    except InvalidSubmission as error:
-        return 1, str(error)
-    except UnusableInput as error:
-        return 2, str(error)
-    except BaseException:
-        return 70, traceback.format_exc()
-    return 0, ""
-
-
-def command(arguments: Sequence[str], log: Path) -> tuple[Outcome, float]:
-    """Run `unseen` in a fork of this process, which has imported everything; its peak memory in bytes."""
-    child = os.fork()
-    if not child:
-        with log.open("wb") as stream:
-            os.dup2(stream.fileno(), 1)
-            os.dup2(stream.fileno(), 2)
-        sys.argv = ["unseen", *arguments]
-        code = 0
+def outcome(competition: Competition, path: Path, command: Sequence[str]) -> Outcome:
+    """What becomes of a file in a command, or in the library where no command is given."""
+    stream, began, code = io.StringIO(), time.process_time(), 0
+    sys.argv = ["unseen", *command, str(competition.root), str(path)]
+    with redirect_stdout(stream), redirect_stderr(stream):
         try:
-            unseen.main()
+            unseen.main() if command else validate(competition, path)
+        except (InvalidSubmission, UnusableInput) as error:
+            code = 1
+            print(error)
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(bool(end.code))
         except BaseException:
             code = 70
             traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    _, status, usage = os.wait4(child, 0)
-    output = log.read_bytes().decode("utf-8", "replace")
-    seconds = usage.ru_utime + usage.ru_stime
-    return Outcome(os.waitstatus_to_exitcode(status), output, seconds), usage.ru_maxrss * 1024
+    return code, stream.getvalue(), time.process_time() - began
 
 
-def faults(case: Case, outcome: Outcome, ids: Sequence[str], secrets: Sequence[str]) -> Iterator[str]:
-    """What is wrong with the outcome, in the words of `FAULTS`."""
-    if "Traceback" in outcome.output:
+def outcomes(competition: Competition, path: Path, commands: Sequence[list[str]], log: Path) -> list[Outcome]:
+    """What becomes of a file in each command, in a fork of this process; nothing after a crash."""
+    log.write_text("[]")
+    child = os.fork()
+    if not child:
+        try:
+            log.write_text(json.dumps([outcome(competition, path, each) for each in commands]))
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    return [(code, output, seconds) for code, output, seconds in json.loads(log.read_text())]
+
+
+def faults(
+    kind: Kind, data: bytes, code: int, output: str, ids: Sequence[str], secrets: Sequence[str]
+) -> Iterator[str]:
+    """What is wrong with an outcome, in the words of `FAULTS`."""
+    if "Traceback" in output:
         yield "tracebacks"
-    elif outcome.code not in (0, 1, 2):
+    elif code not in (0, 1, 2):
         yield "crashes"
-    if outcome.code == 0 and not (case.verdict == "accepted" or judged_valid(case, ids)):
+    if code == 0 and not (kind is harmless_files or (kind is changed_files and read_naively(data, ids))):
         yield "accepted wrongly"
-    if outcome.code in (1, 2) and case.verdict == "accepted":
+    if code in (1, 2) and kind is harmless_files:
         yield "refused wrongly"
-    if UNSAFE.search(outcome.output) or any(secret in outcome.output for secret in secrets):
+    if UNSAFE.search(output) or any(secret in output for secret in secrets):
         yield "leaks"
 
 
-def made_up(root: Path) -> Competition:
-    """A competition of 200 ids without images, with targets that no file holds by chance."""
-    subjects, sets = ("cnn", "vit"), [f"test_{number:04d}" for number in range(1, 101)]
-    draft = Competition(
-        root=root,
-        name="hostile",
-        track="accuracy",
-        visibility="practice",
-        source="made up",
-        classes=("a", "b"),
-        image_size=(8, 8),
-        subjects=subjects,
-        sizes={
-            "train": {"train_1": 9},
-            "val": {f"val_{n:04d}": 9 for n in range(1, 11)},
-            "test": dict.fromkeys(sets, 9),
-        },
-        precision="float32",
-        seed=0,
-        settings={},
-        files={},
-    )
-    rng = np.random.Generator(np.random.Philox(0))
-    targets = rng.uniform(0.1, 0.9, 2 * len(sets)).tolist()
-    ids = [(subject, name) for subject in subjects for name in sets]
-    rows = [
-        SolutionRow(make_id(*pair), target, ("Public", "Private")[i % 3 > 0], *pair, "seen")
-        for i, (pair, target) in enumerate(zip(ids, targets, strict=True))
-    ]
-    write_solution(draft.private / "solution.csv", rows)
-    write_sample(draft.public / "sample_submission.csv", draft.ids("test"))
-    write_predictions(draft.public / "val/targets.csv", dict.fromkeys(draft.ids("val"), 0.5), column="target")
-    files = {name: sha256(draft.public / name) for name in ("sample_submission.csv", "val/targets.csv")}
-    Competition(**{**vars(draft), "files": files}).save()
-    return Competition.open(root)
-
-
-def attack(folder: Path, files: int, seed: int, progress: bool = True) -> Result:
-    """Hand in `files` files made by `seed`; those with a fault are kept in `folder` and printed."""
-    competition = made_up(folder / "contest")
-    ids = competition.ids("test")
-    secrets = [str(row.prediction)[:8] for row in solution_of(competition)]
-    found: Counter[str] = Counter()
-    memory = seconds = 0.0
-    stream = cases(ids, files, seed)
-    bar = tqdm(total=files, unit="file", disable=not progress)
-    while batch := list(itertools.islice(stream, BATCH)):
-        paths = [folder / f"{number}/{case.name}" for number, case in enumerate(batch)]
-        for path, case in zip(paths, batch, strict=True):
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(case.data)
-        outcomes, peak = validated(competition, paths, folder / "log")
-        found["crashes"] += len(batch) - len(outcomes)
-        tried = list(zip(batch, outcomes, strict=False))
-        for at in range(0, len(batch), COMMANDS):
-            for arguments in (["validate"], ["score", "--team", "Team One"]):
-                outcome, used = command([*arguments, str(competition.root), str(paths[at])], folder / "log")
-                tried.append((batch[at], outcome))
-                peak = max(peak, used)
-        memory, seconds = max(memory, peak), max([seconds, *(outcome.seconds for _, outcome in tried)])
-        for case, outcome in tried:
-            for fault in faults(case, outcome, ids, secrets):
-                kept = folder / f"{fault.replace(' ', '-')}-{sum(found.values())}-{case.name}"
-                kept.write_bytes(case.data)
-                print(f"{fault}: {case.kind}, {kept}, exit {outcome.code}: {outcome.output[-300:]}")
-                found[fault] += 1
-        for path in paths:
-            path.unlink()
-        bar.update(len(batch))
-    return Result({fault: found[fault] for fault in FAULTS}, memory, seconds)
-
-
 def main() -> None:
-    """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    result = attack(Path(tempfile.mkdtemp()), arguments.files, arguments.seed)
-    print(f"{arguments.files:,} files: {result}")
-    sys.exit(int(not result.kept))
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp())
+    competition = make(folder / "contest", images=999_999_937)  # so that no file holds a label by chance
+    ids = competition.ids("test")
+    secrets = [str(row.prediction)[:8] for row in solution_of(competition)]
+    found, slowest = Counter(dict.fromkeys(FAULTS, 0)), 0.0
+    for number, (kind, name, data) in enumerate(itertools.islice(cases(ids, options.seed), options.files)):
+        (folder / name).write_bytes(data)
+        commands = [[]] if number % 20 else [[], ["validate"], ["score", "--team", "Team One"]]
+        tried = outcomes(competition, folder / name, commands, folder / "log")
+        found["crashes"] += not tried
+        for code, output, seconds in tried:
+            slowest = max(slowest, seconds)
+            for fault in faults(kind, data, code, output, ids, secrets):
+                found[fault] += 1
+                (folder / f"{number}-{name}").write_bytes(data)
+                print(
+                    f"{fault}: {kind.__name__}, {folder / f'{number}-{name}'}, exit {code}: {output[-300:]}"
+                )
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    counts = ", ".join(f"{count} {fault}" for fault, count in found.items())
+    print(f"{options.files:,} files: {counts}; at most {memory / 1e6:.0f} MB, {slowest:.2f} s")
+    sys.exit(bool(found.total()) or memory > 300e6 or slowest > 2)
 
 
 if __name__ == "__main__":

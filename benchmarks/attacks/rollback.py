@@ -1,9 +1,10 @@
-"""Eight ways to put an older ledger in place of the newest: each must be refused.
+"""Eight ways to put another ledger in place of the newest: each must be refused.
 
 python benchmarks/attacks/rollback.py
 
-Team A and Team B submit, the board is published, and the ledger is put back, in part with what was published
-removed or replaced. Every command must then stop with exit code 2 and write nothing. Exit code 1 otherwise.
+Team A and Team B submit, the board is published, and the ledger is put back or altered, in part with what was
+published removed. Every command must then stop and write nothing (an altered score: those that read it), and
+all must work without an attack, though 64 hexadecimal digits name the source. Exit code 1 otherwise.
 """
 
 import shutil
@@ -21,81 +22,80 @@ from leaderboard.submissions import submit
 from leaderboard.verify import backup
 from submission import Competition
 
+READING = ("leaderboard", "verify")
+WRITING = ("score b.csv --team C", "select --team A 1", "rescore --void test_0002 --reason r")
 
-def without(competition: Competition, pattern: str) -> None:
-    """Remove published files."""
-    for path in competition.root.glob(pattern):
+
+def by_sql(competition: Competition, statements: str) -> None:
+    """Change the ledger by SQL, without the triggers that keep its rows."""
+    with sqlite3.connect(ledger_path(competition)) as connection:
+        connection.executescript(f"DROP TRIGGER no_delete; DROP TRIGGER no_update; {statements}")
+
+
+def older(competition: Competition, *removed: str) -> None:
+    """Put the ledger of before the second submission back, and remove published files."""
+    shutil.copy(competition.root / "older.sqlite", ledger_path(competition))
+    for path in [path for pattern in removed for path in competition.root.glob(pattern)]:
         path.unlink()
 
 
-def cut(competition: Competition) -> None:
-    """Remove the newest rows and the record of what was published with SQL."""
-    with sqlite3.connect(ledger_path(competition)) as connection:
-        connection.executescript(
-            "DROP TRIGGER no_delete; DELETE FROM events WHERE number > 2; DELETE FROM heads;"
-        )
-
-
-def older(competition: Competition) -> None:
-    """Put the ledger of before the second submission back."""
-    shutil.copy(competition.root / "older.sqlite", ledger_path(competition))
-
-
-def restored(competition: Competition) -> None:
-    """Unpack a backup of before the second submission."""
-    shutil.unpack_archive(competition.root / "backup.zip", competition.root)
+def with_another(competition: Competition) -> None:
+    """Hand in as Team C while receipts are away; Team C's would have the name of Team B's."""
+    receipts, kept = competition.root / "receipts", competition.root / "kept"
+    shutil.copytree(receipts, kept)
+    older(competition, "leaderboard*", "receipts/*")
+    run(competition, WRITING[0])
+    for path in competition.root.glob("leaderboard*"):
+        path.unlink()
+    shutil.copytree(kept, receipts, dirs_exist_ok=True)
 
 
 ATTACKS: dict[str, Callable[[Competition], object]] = {
+    "nothing": lambda each: None,
     "an older file": older,
-    "an older backup": restored,
-    "no file": lambda competition: ledger_path(competition).unlink(),
-    "an empty file": lambda competition: ledger_path(competition).write_bytes(b""),
-    "rows cut by SQL": cut,
-    "an older file, and no board": lambda each: (older(each), without(each, "leaderboard*")),
-    "an older file, and no receipts": lambda each: (older(each), without(each, "receipts/*")),
-    "an older file, a row of another team added, its receipt kept": lambda competition: (
-        older(competition),
-        without(competition, "leaderboard*"),
-        unseen("score", competition.root, competition.root / "b.csv", "--team", "C").communicate(),
-    ),
+    "an older backup": lambda each: shutil.unpack_archive(each.root / "backup.zip", each.root),
+    "no file": lambda each: ledger_path(each).unlink(),
+    "rows cut by SQL": lambda each: by_sql(each, "DELETE FROM events WHERE number > 2; DELETE FROM heads;"),
+    "an older file, and no receipts": lambda each: older(each, "receipts/*"),
+    "an older file, and no board": lambda each: older(each, "leaderboard*"),
+    "the same, and a row of another team": with_another,
+    "a score altered by SQL": lambda each: by_sql(each, "UPDATE events SET public = 0.5 WHERE number = 2;"),
 }
 
 
-def refused(attack: Callable[[Competition], object], folder: Path) -> bool:
+def run(competition: Competition, command: str) -> int:
+    """Returns the exit code of a command."""
+    name, *rest = command.split()
+    file = [competition.root / each if each == "b.csv" else each for each in rest]
+    process = unseen(name, competition.root, *file)
+    process.communicate()
+    return process.returncode
+
+
+def refused(name: str, folder: Path) -> bool:
     """Returns True if every command stops after the attack, and writes nothing."""
-    competition = make(folder / "contest", sets=24)
+    competition = make(folder / "contest", sets=24, source="ab" * 32)
     submit(competition, handed_in(competition, competition.root / "a.csv", 1), "A", now)
     shutil.copy(ledger_path(competition), competition.root / "older.sqlite")
     backup(competition, competition.root / "backup.zip")
     submit(competition, handed_in(competition, competition.root / "b.csv", 2), "B", now)
     publish(competition)
-    attack(competition)
+    ATTACKS[name](competition)
     before = {path: path.read_bytes() for path in competition.root.rglob("*") if path.is_file()}
-    codes = []
-    for arguments in (
-        ("score", competition.root, competition.root / "b.csv", "--team", "C"),
-        ("select", competition.root, "--team", "A", 1),
-        ("rescore", competition.root, "--void", "test_0002", "--reason", "r"),
-        ("leaderboard", competition.root),
-        ("verify", competition.root),
-    ):
-        process = unseen(*arguments)
-        process.communicate()
-        codes.append(process.returncode)
+    codes = [run(competition, each) for each in (READING if "altered" in name else (*WRITING, *READING))]
     after = {path: path.read_bytes() for path in competition.root.rglob("*") if path.is_file()}
-    return set(codes) == {2} and after == before
+    return (all(codes) and after == before) or (name == "nothing" and any(codes))
 
 
 def main() -> None:
-    kept = 0
-    for name, attack in ATTACKS.items():
+    stopped = {}
+    for name in ATTACKS:
         with tempfile.TemporaryDirectory() as folder:
-            stopped = refused(attack, Path(folder))
-        kept += stopped
-        print(f"{'refused ' if stopped else 'ACCEPTED'}  {name}")
-    print(f"{kept} of {len(ATTACKS)} rollbacks refused")
-    sys.exit(kept < len(ATTACKS))
+            stopped[name] = refused(name, Path(folder))
+        print(f"{'refused ' if stopped[name] else 'accepted'}  {name}")
+    wrongly = stopped.pop("nothing")
+    print(f"{sum(stopped.values())} of {len(stopped)} rollbacks refused")
+    sys.exit(wrongly or not all(stopped.values()))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from rules import with_rules
 
 from leaderboard.publish import Published, organizer_table, publish, read_methods
 from leaderboard.submissions import select, submit
-from submission import Competition, SolutionRow, UnusableInput, write_predictions, write_solution
+from submission import Competition, UnusableInput, write_predictions, write_solution
 from submission.files import sha256
 from submission.solution import solution_of
 
@@ -114,18 +115,6 @@ def test_in_hidden_competitions_they_stand_by_themselves_on_the_validation_sets(
     assert {line.name for line in publish(hidden, END, retired=True).final} == {"constant", "fd"}
 
 
-def test_a_hidden_competition_of_few_public_rows_gives_no_score(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
-    hidden = with_rules(competition, visibility="hidden")
-    submit(hidden, halves, "Team A", clock, new_team=True)
-    published = publish(hidden)
-    assert [(row["TeamName"], row["Rank"], row["Score"]) for row in rows(published.csv)] == [
-        ("Team A", "", "")
-    ]
-    assert "none is given before the end" in published.warnings[0]
-
-
 def test_publishing_twice_writes_the_same_files(methods: Competition) -> None:
     assert everything(publish(methods)) == everything(publish(methods))
 
@@ -210,50 +199,21 @@ def test_publishing_ends_though_others_submit_all_the_time(
             assert publish(competition).standings[0].submissions == counted
 
 
-@pytest.fixture
-def folder(competition: Competition) -> Path:
-    """``submissions/`` with one valid file of the kit, good.csv."""
-    folder = competition.root / "submissions"
-    write_predictions(folder / "good.csv", dict.fromkeys(competition.ids("test"), 0.5))
+STRANGE: dict[str, Callable[[Path, Path], object]] = {
+    "no record": lambda good, private: shutil.copy(good, good.with_name("mine.csv")),
+    "cannot be printed": lambda good, private: shutil.copy(good, good.with_name("\x1b[2J.csv")),
+    "symbolic links": lambda good, private: good.with_name("loop.csv").symlink_to("loop.csv"),
+    "not a file": lambda good, private: good.with_name("device.csv").symlink_to("/dev/zero"),
+    "link into": lambda good, private: good.with_name("a.csv").symlink_to(shutil.copy(good, private)),
+}
+
+
+@pytest.mark.parametrize("word", STRANGE)
+def test_files_that_are_no_method_of_the_kit_are_left_out(competition: Competition, word: str) -> None:
+    good = competition.root / "submissions/good.csv"
+    write_predictions(good, dict.fromkeys(competition.ids("test"), 0.5))
     as_predicted(competition)
-    return folder
-
-
-def not_predicted(folder: Path, private: Path) -> None:
-    shutil.copy(folder / "good.csv", folder / "mine.csv")
-
-
-def unprintable(folder: Path, private: Path) -> None:
-    shutil.copy(folder / "good.csv", folder / "\x1b[2J.csv")
-
-
-def a_loop(folder: Path, private: Path) -> None:
-    (folder / "loop.csv").symlink_to("loop.csv")
-
-
-def a_device(folder: Path, private: Path) -> None:
-    (folder / "device.csv").symlink_to("/dev/zero")
-
-
-def a_link_into_private(folder: Path, private: Path) -> None:
-    shutil.copy(folder / "good.csv", private / "good.csv")
-    (folder / "direct.csv").symlink_to("../private/good.csv")
-
-
-@pytest.mark.parametrize(
-    ("make", "word"),
-    [
-        (not_predicted, "no record"),
-        (unprintable, "cannot be printed"),
-        (a_loop, "symbolic links"),
-        (a_device, "not a file"),
-        (a_link_into_private, "link into"),
-    ],
-)
-def test_files_that_are_no_method_of_the_kit_are_left_out(
-    competition: Competition, folder: Path, make: Callable[[Path, Path], None], word: str
-) -> None:
-    make(folder, competition.private)
+    STRANGE[word](good, competition.private)
     found, (warning,) = read_methods(competition)
     assert list(found) == ["good"]
     assert word in warning
@@ -287,10 +247,7 @@ def test_methods_that_the_paired_test_does_not_part_are_named(tmp_path: Path) ->
     """Sets of a family each: `near` and `twin` err alike, `far` by ten points more."""
     competition = large_competition(tmp_path / "large")
     truth = dict.fromkeys(competition.ids("test"), 0.5)
-    solution = [
-        SolutionRow(row.id, 0.5, row.usage, row.subject, row.set, row.group)
-        for row in solution_of(competition)
-    ]
+    solution = [replace(row, prediction=0.5) for row in solution_of(competition)]
     write_solution(competition.private / "solution.csv", solution)
     competition.save()
     for name, error in {"near": 0.03, "twin": -0.03, "far": 0.13}.items():
