@@ -16,7 +16,6 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch.nn.functional import normalize
-from tqdm import tqdm
 
 from starter.detectors.metrics import DETECTION_METRICS
 from submission.arrays import FloatArray, IntArray
@@ -39,7 +38,6 @@ def kth_distance(
     reference: FloatArray,
     k: int = NEIGHBOUR,
     device: str = "cpu",
-    progress: bool = False,
 ) -> FloatArray:
     """Returns the exact cosine distance of each query to its k-th nearest reference: float32 (n,) in [0, 2].
 
@@ -50,14 +48,12 @@ def kth_distance(
         reference: Features of the ID images (m, l).
         k: Rank of the neighbour, 1 for the nearest.
         device: Name of PyTorch's device for the products.
-        progress: True to show a progress bar.
     """
     if not 1 <= k <= len(reference):
         raise UnusableInput(f"the distance to ID image {k} needs that many ID images, got {len(reference)}")
     known, found = _unit(reference, device), np.empty(len(queries), np.float32)
     rows = min(256, -(-_BLOCK // len(reference)))
-    starts = range(0, len(queries), rows)
-    for start in tqdm(starts, desc="distances", unit="block", disable=None if progress else True):
+    for start in range(0, len(queries), rows):
         similar = _unit(queries[start : start + rows], device) @ known.T
         found[start : start + rows] = 1 - similar.topk(k, sorted=False).values.amin(1).cpu().numpy()
     return found.clip(0, 2)

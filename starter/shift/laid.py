@@ -130,7 +130,6 @@ def train_laid(
     steps: int = STEPS,
     margin: float = MARGIN,
     device: str = "cpu",
-    progress: bool = True,
 ) -> Laid:
     """Returns the matrix fitted on the features of texts (eqs. 2-3), rounded to the nearest orthogonal one.
 
@@ -141,14 +140,13 @@ def train_laid(
         steps: Number of steps of Adam, with 256 triplets each.
         margin: Margin alpha of eq. 2.
         device: Name of PyTorch's device.
-        progress: True to show a progress bar.
     """
     meanings, covariates, _ = features.shape
     texts = torch.from_numpy(features).to(device)
     rng = LAID(seed)
     matrix = torch.from_numpy(_start(features)).to(device).requires_grad_()
     optimiser = torch.optim.Adam([matrix], RATE)
-    with tqdm(range(steps), desc="LAID", unit="step", disable=None if progress else True) as bar:
+    with tqdm(range(steps), desc="LAID", unit="step", disable=None) as bar:
         for _ in bar:
             own, other = (rng.integers(size, size=BATCH) for size in (meanings, covariates))
             shifted = (own + rng.integers(1, meanings, BATCH)) % meanings
@@ -223,10 +221,10 @@ class Prompts:
         """Returns the first template filled with each class, for zero-shot classification."""
         return [self.covariates[0].replace("{}", name) for name in classes]
 
-    def features(self, encoder: Encoder, progress: bool = False) -> NDArray[np.float32]:
+    def features(self, encoder: Encoder) -> NDArray[np.float32]:
         """Returns the encoder's features of every text, float32 (s, c, l), l their dimension."""
         texts = [cov.replace("{}", meaning) for meaning in self.meanings for cov in self.covariates]
-        starts = tqdm(range(0, len(texts), _TEXTS), desc="texts", disable=None if progress else True)
+        starts = tqdm(range(0, len(texts), _TEXTS), desc="texts", disable=None)
         rows = np.concatenate([encoder.encode_texts(texts[start : start + _TEXTS]) for start in starts])
         return rows.reshape(len(self.meanings), len(self.covariates), -1)
 
@@ -281,7 +279,6 @@ def measured_degrees(
     laid: Laid,
     cache: Cache,
     device: str = "cpu",
-    progress: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
     """Returns semantic and covariate degrees of the images of all sets, float32 (n,) each, set by set.
 
@@ -292,12 +289,11 @@ def measured_degrees(
         laid: LAID matrix of the encoder.
         cache: Cache in which each set's degrees are kept.
         device: Device on which distances are computed.
-        progress: True to show a progress bar.
     """
     matrix = hashlib.sha256(laid.matrix.tobytes()).hexdigest()
     digest = digest_of(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
     known, degrees = _halves(FromRecipe.whole(ind), encoder, laid), []
-    for rendering in tqdm(renderings, "measure", unit="set", disable=None if progress else True):
+    for rendering in tqdm(renderings, "measure", unit="set", disable=None):
         key = digest_of(digest, rendering.digest)
         shape = (np.float32, (len(rendering),))
         layout: Layout = {"semantic": shape, "covariate": shape}
@@ -324,7 +320,6 @@ def open_laid(
     kept: Path,
     seed: int = 0,
     device: str = "cpu",
-    progress: bool = True,
 ) -> tuple[Encoder, Laid]:
     """Returns the encoder that `spec` names, and its LAID matrix.
 
@@ -336,16 +331,15 @@ def open_laid(
         kept: Folder in which a trained encoder and matrix are kept and found again.
         seed: Seed of the training.
         device: Device of encoder and training.
-        progress: True to show tqdm bars.
     """
     if folder:
         return read_laid(Path(folder), spec, device)
-    encoder = load_encoder(spec, kept, seed, device, progress)
+    encoder = load_encoder(spec, kept, seed, device)
     path = kept / f"laid-{digest_of(encoder.name, list(classes), seed, STEPS, MARGIN)}.safetensors"
     if path.exists():
         return encoder, Laid.load(path)
-    texts = choose_prompts(encoder, classes, seed=seed).features(encoder, progress)
-    found = train_laid(texts, encoder.name, seed, device=device, progress=progress)
+    texts = choose_prompts(encoder, classes, seed=seed).features(encoder)
+    found = train_laid(texts, encoder.name, seed, device=device)
     found.save(path)
     return encoder, found
 

@@ -266,10 +266,6 @@ def _draw_intervals(axis: Axes, rows: pd.DataFrame) -> None:
 
 def _draw_points(axis: Axes, rows: pd.DataFrame) -> None:
     for kind, part in rows.groupby("kind", sort=False):
-        (points,) = axis.plot(part.distance, part.auroc, ".", markersize=4, label=kind)
-        if np.ptp(part.distance) > 0:
-            line = np.poly1d(np.polyfit(part.distance, part.auroc, 1))
-            ends = np.array([part.distance.min(), part.distance.max()])
-            axis.plot(ends, line(ends), color=points.get_color())
+        axis.plot(part.distance, part.auroc, ".", markersize=4, label=kind)
     axis.set_xlabel("distance to the nearest training image", fontsize=7)
     axis.set_ylabel("AUROC", fontsize=7)

@@ -1,10 +1,9 @@
 """Shift grids of the OOD detectors on a competition's classifier, from its public images alone.
 
-Source: Long et al., NeurIPS 2024, section 3. `unseen shift grid` writes them as tables (CSV), pictures (PNG),
-and ``report.html``, which shows them all. `unseen shift measure` writes the degrees of each image.
+Source: Long et al., NeurIPS 2024, section 3. `unseen shift grid` writes them as tables (CSV) and pictures
+(PNG), `unseen shift measure` the degrees of each image.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -51,7 +50,6 @@ from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput
 from submission.arrays import FloatArray, Pixels
 from submission.files import digest_of
-from submission.page import templates
 from submission.random import GRID_HALVES, GRID_IMAGES, SANITY
 from submission.tracks import TRACKS
 
@@ -81,7 +79,6 @@ def grid_study(
     images: int = 20_000,
     seed: int = 0,
     device: str = "cpu",
-    progress: bool = True,
 ) -> Study:
     """Measure detectors under growing shifts.
 
@@ -103,9 +100,9 @@ def grid_study(
     ind, renderings = grid_images(sets, ood, exclude, only_ood, group, images, seed)
     cache, whole = scorer.observer.cache, FromRecipe.whole(ind)
     kept = competition.root / "cache/laid"
-    pair = open_laid(encoder, laid, competition.classes, kept, seed, device, progress)
-    scorer.observe([whole, *renderings], progress)
-    degrees = measured_degrees(renderings, sets.train_ref, *pair, cache, device, progress)
+    pair = open_laid(encoder, laid, competition.classes, kept, seed, device)
+    scorer.observe([whole, *renderings])
+    degrees = measured_degrees(renderings, sets.train_ref, *pair, cache, device)
     shift = ShiftGrid.of(*degrees)
     scores = {name: np.concatenate([scorer.scores(name, each) for each in renderings]) for name in names}
     cells = cell_table({name: scorer.scores(name, whole) for name in names}, scores, shift)
@@ -119,14 +116,7 @@ def grid_study(
     for metric in METRICS:
         figures[f"map_{metric}"] = partial(maps_figure, cells, metric)
         figures[f"curve_{metric}"] = partial(curves_figure, cells, metric)
-    facts: dict[str, str | int] = {
-        "competition": competition.name,
-        "classifier": classifier,
-        "group": group,
-        "encoder": pair[0].name,
-        "ind": len(ind),
-    }
-    return Study(tables, figures, partial(_page, facts, tables))
+    return Study(tables, figures)
 
 
 @dataclass(frozen=True)
@@ -179,12 +169,8 @@ def shifted(
     share = IND_SHARE if known and others else float(bool(known))
     budgets = {name: images * share / len(known) for name in known}
     budgets |= {name: images * (1 - share) / len(others) for name in others}
-    if (least := min(budgets.values())) < len(STRENGTHS):
-        needed = math.ceil(images * len(STRENGTHS) / least)
-        raise UnusableInput(
-            f"{images:,} shifted images of {len(budgets)} sets are too few: ask for {needed:,} or more, "
-            "or leave sets out"
-        )
+    if min(budgets.values()) < len(STRENGTHS):
+        raise UnusableInput(f"{images:,} shifted images of {len(budgets)} sets are too few: raise --images")
     return [
         Joined(f"{name}_{number}", tuple(parts))
         for name, images_of in {**known, **others}.items()
@@ -244,36 +230,13 @@ def grid_text(tables: Mapping[str, pd.DataFrame]) -> str:
     """Returns a table of the trends of AUROC, as text for a terminal."""
     cells, trends = tables["cells"], tables["trends"]
     counts = cells[cells["detector"] == cells["detector"].iloc[0]]["images"]
-    table = trends[trends["metric"] == METRICS[0]].drop(columns="metric").set_index("detector")
-    table.columns = pd.MultiIndex.from_tuples(map(_heading, table.columns))
-    text = table.to_string(float_format=lambda value: f"{value:.2f}", na_rep="N/A")
+    shown = ["detector", *(f"{axis}_{what}" for axis in AXES for what in ("correlation", "sensitivity"))]
+    table = trends.loc[trends["metric"] == METRICS[0], shown]
+    text = table.to_string(index=False, float_format=lambda value: f"{value:.2f}", na_rep="N/A")
     return (
         f"{counts.sum():,} shifted images in {(counts > 0).sum()} of {counts.size} cells, "
         f"{((counts > 0) & (counts < LEAST)).sum()} of them with fewer than {LEAST} (N/A)\n\n"
-        f"{TITLES[METRICS[0]]}: correlation with the level, and points a level (sensitivity)\n"
-        f"fitted: the same without what N/A cells make of means\n\n{text}"
-    )
-
-
-def _heading(column: str) -> tuple[str, str]:
-    """Returns "semantic_correlation_fitted" in two short lines: ("semantic", "corr. fitted")."""
-    axis, what, *fitted = column.split("_")
-    return axis, " ".join([{"correlation": "corr.", "sensitivity": "sens."}[what], *fitted])
-
-
-def _page(
-    facts: Mapping[str, str | int], tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, str]
-) -> str:
-    page = templates(Path(__file__).parent).get_template("grid.html")
-    return page.render(
-        facts,
-        levels=LEVELS,
-        least=LEAST,
-        titles=TITLES,
-        trends={metric: table.to_dict("records") for metric, table in tables["trends"].groupby("metric")},
-        edges=tables["edges"].to_dict("records"),
-        pictures=pictures,
-        number=lambda value: "N/A" if math.isnan(value) else f"{value:.2f}",
+        f"{TITLES[METRICS[0]]}: correlation with the level, and points a level (sensitivity)\n\n{text}"
     )
 
 

@@ -1,6 +1,5 @@
 """A study: tables and figures of a paper, and the folder that they are written to."""
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,10 +7,8 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from starter.images.figure import png
-from submission.files import replacing, write_text
-
-PAGE = "report.html"
+from starter.images.figure import save_png
+from submission.files import write_text
 
 
 @dataclass(frozen=True)
@@ -21,27 +18,16 @@ class Study:
     Attributes:
         tables: Tables by name; each is written as NAME.csv.
         figures: Functions that draw figures, by name; each is written as NAME.png.
-        page: Function of the encoded figures (base64) that returns the text of report.html; None for no page.
     """
 
     tables: Mapping[str, pd.DataFrame]
     figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
-    page: Callable[[Mapping[str, str]], str] | None = None
 
     def write(self, folder: Path) -> list[Path]:
         """Write all files into the folder, made if needed, each atomically, and return their paths."""
         folder.mkdir(parents=True, exist_ok=True)
-        texts = {
-            f"{name}.csv": table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-            for name, table in self.tables.items()
-        }
-        encoded = {}
-        for name, figure in self.figures.items():
-            encoded[name] = png(figure(), dpi=110)
-            with replacing(folder / f"{name}.png") as temporary:
-                temporary.write_bytes(encoded[name])
-        if self.page:
-            texts[PAGE] = self.page({name: base64.b64encode(each).decode() for name, each in encoded.items()})
-        for name, text in texts.items():
-            write_text(folder / name, text)
-        return sorted(folder / name for name in (*texts, *(f"{name}.png" for name in encoded)))
+        for name, table in self.tables.items():
+            text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+            write_text(folder / f"{name}.csv", text)
+        drawn = [save_png(draw(), folder / f"{name}.png", 110) for name, draw in self.figures.items()]
+        return sorted([*drawn, *(folder / f"{name}.csv" for name in self.tables)])

@@ -49,7 +49,7 @@ def laid_study(
     }
     found = load_encoder(encoder, folder, seed, device)
     prompts = choose_prompts(found, splits.classes, labels, templates, seed)
-    texts = prompts.features(found, progress=True)
+    texts = prompts.features(found)
     laid = train_laid(texts, found.name, seed, steps, device=device)
     laid.save(folder / FILE)
     parts = {"PCA": text_pca(texts), "LAID": laid.decompose}

@@ -7,7 +7,6 @@ describe them.
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from tqdm import tqdm
 from starter.classifiers.specs import user_function
 from starter.encoders import Encoder
 from starter.encoders.captions import FACES, PHRASES, drawn, shifted
-from starter.shift.grid import LEVELS, ShiftGrid, shift_degrees
+from starter.shift.grid import ShiftGrid, shift_degrees
 from starter.shift.laid import Laid, lines_of, read_laid
 from starter.sources.sources import load_source
 from submission.arrays import Pixels
@@ -40,10 +39,8 @@ A grid of generated images whose distance from the in-distribution data grows st
 ## Composition
 {images:,} images, generated whole: not a sample of a larger set, and of no real scene or person.
 {labels:,} labels in {styles} styles. A folder a cell, `s<semantic level>_c<covariate level>`,
-levels 1 to 8; `prompts.csv` has the prompt and the seed of each image. A label says what was asked
-for; nobody checked what is shown. Images of a cell (rows: semantic level; "-": no prompt falls there):
-
-{counts}
+levels 1 to 8, for the {cells} cells into which prompts fall, with {per_cell:,} images each; `prompts.csv` has
+the prompt and the seed of each image. A label says what was asked for; nobody checked what is shown.
 
 No split is recommended: each cell is one set. Nothing is confidential. Whether an image may offend depends on
 the labels and styles that were given: nobody looked at the images.
@@ -312,19 +309,13 @@ def prompt_grid(
 
 def datasheet(prompts: Sequence[Prompt], grid: ShiftGrid, **facts: str | int) -> str:
     """Returns the datasheet as Markdown, with numbers counted from the plan."""
-    cells = Counter(prompt.file.partition("/")[0] for prompt in prompts)
-    levels = range(1, LEVELS + 1)
-    rows = [
-        [f"s{s}", *(f"{cells[f's{s}_c{c}']:,}" if cells[f"s{s}_c{c}"] else "-" for c in levels)]
-        for s in levels
-    ]
-    table = [["", *(f"c{c}" for c in levels)], *rows]
-    head, *lines = (f"| {' | '.join(row)} |".replace("|  |", "| |") for row in table)
+    cells = len({prompt.file.partition("/")[0] for prompt in prompts})
     return DATASHEET.format(
         images=len(prompts),
         labels=len({prompt.label for prompt in prompts}),
         styles=len({prompt.style for prompt in prompts}),
-        counts="\n".join([head, "|---" * (LEVELS + 1) + "|", *lines]),
+        cells=cells,
+        per_cell=len(prompts) // max(cells, 1),
         semantic=f"{grid.semantic_edges[0]:.4f} to {grid.semantic_edges[-1]:.4f}",
         covariate=f"{grid.covariate_edges[0]:.4f} to {grid.covariate_edges[-1]:.4f}",
         **facts,

@@ -114,18 +114,6 @@ NEAR = 0.60
 _BLOCK = 2000
 
 
-def nearest(
-    wordnet: WordNet, known: Sequence[str], synsets: Sequence[str]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Returns index (m,) and similarity (m,) of the nearest `known` synset for each of `synsets` (m,)."""
-    best, values = np.empty(len(synsets), np.int64), np.empty(len(synsets))
-    for start in range(0, len(synsets), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        similarity = mean_similarity(wordnet, known, synsets[block])
-        best[block], values[block] = similarity.argmax(0), similarity.max(0)
-    return best, values
-
-
 def id_entries(known: Matches) -> Iterator[ClassEntry]:
     """Yield the ID classes themselves as entries of a manifest."""
     for match in known.matches:
@@ -140,13 +128,16 @@ def nearest_classes(
     if not known.by_synset:
         raise UnusableInput(f"{known.source}: no ID class has a synset; name some by --overrides")
     synsets = list(dict.fromkeys(synset for source in candidates for synset in source.by_synset))
-    best, values = nearest(wordnet, list(known.by_synset), synsets)
-    found = dict(zip(synsets, zip(best, values, strict=True), strict=True))
+    nearest: dict[str | None, tuple[Match | None, float]] = {None: (None, 0.0)}
     matched = list(known.by_synset.values())
+    for start in range(0, len(synsets), _BLOCK):
+        block = synsets[start : start + _BLOCK]
+        similarity = mean_similarity(wordnet, list(known.by_synset), block)
+        found = zip(block, similarity.argmax(0), similarity.max(0), strict=True)
+        nearest |= {synset: (matched[index], float(value)) for synset, index, value in found}
     for source in candidates:
         for match in source.matches:
-            index, value = found[match.synset] if match.synset else (None, 0.0)
-            yield source.source, match, None if index is None else matched[index], float(value)
+            yield source.source, match, *nearest[match.synset]
 
 
 def unmatched_entry(source: str, match: Match) -> ClassEntry:

@@ -254,7 +254,8 @@ def load_class_sets(
     """
     chosen = _chosen(manifest, reading, classes_per_set, exclude)
     entries = [entry for members in chosen.values() for entry in members]
-    found = load_class_images(entries, Path(root), image_size, _per_class(limit, classes_per_set), seed)
+    per_class = None if limit is None else -(-limit // classes_per_set)
+    found = load_class_images(entries, Path(root), image_size, per_class, seed)
     assert found.labels is not None
     ends = np.cumsum([len(members) for members in chosen.values()])
     place = np.searchsorted(ends, found.labels, side="right")
@@ -269,17 +270,11 @@ def count_class_images(
     reading: str = "",
     classes_per_set: int = 1,
     exclude: Iterable[str] = (),
-    limit: int | None = None,
 ) -> dict[str, int]:
     """Returns the number of images of each set of `load_class_sets`, without reading an image."""
     chosen = _chosen(manifest, reading, classes_per_set, exclude)
     files = iter(class_files([entry for members in chosen.values() for entry in members], Path(root)))
-    most = _per_class(limit, classes_per_set)
-    return {name: sum(len(next(files)[:most]) for _ in members) for name, members in chosen.items()}
-
-
-def _per_class(limit: int | None, classes_per_set: int) -> int | None:
-    return None if limit is None else -(-limit // classes_per_set)
+    return {name: sum(len(next(files)) for _ in members) for name, members in chosen.items()}
 
 
 def _chosen(

@@ -82,24 +82,6 @@ class Matches:
         return "\n".join(lines)
 
 
-def match_labels(
-    wordnet: WordNet, labels: Sequence[str], overrides: Mapping[str, str] | None = None
-) -> list[Match]:
-    """Look every label up: as a synset's id, else in `overrides`, else by its words.
-
-    Readings of a label are tried from the fullest to the shortest. The first that WordNet has decides, and
-    its senses are the candidates, most frequent first: "forest/broadleaf" is looked up as "broadleaf forest",
-    then "forest"; "jewelry_shop" as that, then as "shop".
-
-    Args:
-        wordnet: The taxonomy.
-        labels: Labels as a data set spells them: words joined by spaces, "_" or "-", qualifiers after "/".
-        overrides: Synset for each label that it names, in a form that `WordNet.synset` takes.
-    """
-    overrides = overrides or {}
-    return [_match(wordnet, label, overrides.get(label)) for label in labels]
-
-
 def write_matches(path: Path, wordnet: WordNet, sources: Sequence[Matches]) -> None:
     """Write the matches as CSV with the columns source, label, synset, name, how, and other senses."""
     rows = []
@@ -169,9 +151,20 @@ def match_all(
 def match_classes(
     wordnet: WordNet, source: str, labels: Sequence[str], overrides: Mapping[str, str] | None = None
 ) -> Matches:
-    """Returns the matches of a data set's labels: by `overrides`, by the kit's table, or by their words."""
-    overrides = {**kit_overrides(source), **(overrides or {})}
-    return Matches(source, tuple(match_labels(wordnet, labels, overrides)))
+    """Look every label up: as a synset's id, else in `overrides` and the kit's table, else by its words.
+
+    Readings of a label are tried from the fullest to the shortest. The first that WordNet has decides, and
+    its senses are the candidates, most frequent first: "forest/broadleaf" is looked up as "broadleaf forest",
+    then "forest"; "jewelry_shop" as that, then as "shop".
+
+    Args:
+        wordnet: The taxonomy.
+        source: Name of the data set.
+        labels: Labels as a data set spells them: words joined by spaces, "_" or "-", qualifiers after "/".
+        overrides: Synset for each label that it names, in a form that `WordNet.synset` takes.
+    """
+    own = {**kit_overrides(source), **(overrides or {})}
+    return Matches(source, tuple(_match(wordnet, label, own.get(label)) for label in labels))
 
 
 def load_classes(spec: str) -> tuple[str, tuple[str, ...]]:

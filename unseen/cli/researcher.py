@@ -217,8 +217,8 @@ def grid(
     """Show how well OOD detectors do as shifts grow.
 
     Shifts grow in meaning and in style (Long et al. 2024). Computes AUROC, FPR@95 and AUPR in every cell of
-    8 x 8 levels, and correlation and sensitivity along both axes. Writes CSV and PNG files and report.html.
-    After an interruption the same command continues.
+    8 x 8 levels, and correlation and sensitivity along both axes. Writes CSV and PNG files. After an
+    interruption the same command continues.
 
     Example: unseen shift grid contest --images 10000
     """
@@ -229,7 +229,7 @@ def grid(
     study = grid_study(competition, encoder, laid, classifier, detector or (), *sets, seed, device)
     target = out or folder / "grid"
     study.write(target)
-    echo(f"{grid_text(study.tables)}\n\n{target / 'report.html'}")
+    echo(f"{grid_text(study.tables)}\n\n{target}")
 
 
 def failure(

@@ -20,7 +20,7 @@ from starter.wordnet.assign import (
     similarity_benchmark,
     steps_text,
 )
-from starter.wordnet.labels import Matches, load_classes, match_classes, match_labels
+from starter.wordnet.labels import load_classes, match_classes
 from submission import UnusableInput
 
 
@@ -57,7 +57,7 @@ def test_thresholds_are_inclusive(wordnet, known, pool):
     for threshold, expected in ((exact, "ID"), (exact - 1e-6, "near")):
         entries = similarity_benchmark(wordnet, known, [pool], round(threshold, 9), 1.0)
         assert entries[-1].assignment == expected
-    unknown = Matches("none", tuple(match_labels(wordnet, ["unicorn"])))
+    unknown = match_classes(wordnet, "none", ["unicorn"])
     with pytest.raises(UnusableInput, match="no ID class has a synset"):
         similarity_benchmark(wordnet, unknown, [pool])
     with pytest.raises(UnusableInput, match="--threshold"):

@@ -10,11 +10,10 @@ from taxonomy import real_wordnet, synset_id, write_class_zip, write_taxonomy
 
 from starter.wordnet.labels import (
     CLASS_LISTS,
-    Matches,
     kit_overrides,
     load_classes,
     match_all,
-    match_labels,
+    match_classes,
 )
 from submission import UnusableInput
 
@@ -36,27 +35,27 @@ from submission import UnusableInput
     ],
 )
 def test_labels_find_their_synset(wordnet, label, synset, how):
-    (match,) = match_labels(wordnet, [label])
+    (match,) = match_classes(wordnet, "zoo", [label]).matches
     assert (match.label, match.synset, match.how) == (label, synset and synset_id(synset), how)
 
 
 def test_an_id_is_taken_as_it_is_and_other_senses_are_kept(wordnet):
-    by_id, table = match_labels(wordnet, [synset_id("fox"), "table"])
+    by_id, table = match_classes(wordnet, "zoo", [synset_id("fox"), "table"]).matches
     assert (by_id.synset, by_id.how) == (synset_id("fox"), "id")
     assert table.candidates == (synset_id("table"), synset_id("table#2"))
 
 
 def test_overrides_win(wordnet):
     known = {"table": "table.n.02", "unicorn": synset_id("horse")}
-    matches = match_labels(wordnet, ["table", "unicorn"], known)
+    matches = match_classes(wordnet, "zoo", ["table", "unicorn"], known).matches
     assert [match.synset for match in matches] == [synset_id("table#2"), synset_id("horse")]
     assert {match.how for match in matches} == {"override"}
     with pytest.raises(UnusableInput, match=r"'dragon.n.01' is no noun synset"):
-        match_labels(wordnet, ["dog"], {"dog": "dragon.n.01"})
+        match_classes(wordnet, "zoo", ["dog"], {"dog": "dragon.n.01"})
 
 
 def test_what_is_unmatched_is_listed(wordnet):
-    matches = Matches("zoo", tuple(match_labels(wordnet, ["dog", "unicorn", "cat", "griffin"])))
+    matches = match_classes(wordnet, "zoo", ["dog", "unicorn", "cat", "griffin"])
     assert "2 by label" in matches.describe()
     assert "unmatched: unicorn, griffin" in matches.describe()
     assert list(matches.by_synset) == [synset_id("dog"), synset_id("cat")]
