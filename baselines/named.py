@@ -1,4 +1,4 @@
-"""The published estimators by name."""
+"""The published estimators by name: prototypes, which are cloned before they are fitted."""
 
 from baselines.accuracy.agreement import Agreement
 from baselines.accuracy.aline import Aline
@@ -7,9 +7,8 @@ from baselines.accuracy.bop import Bop
 from baselines.accuracy.cbpe import cbpe
 from baselines.accuracy.confscore import confscore
 from baselines.accuracy.constant import Constant
-from baselines.accuracy.cot import cot, cott
+from baselines.accuracy.cot import CottPrior, cot, cott
 from baselines.accuracy.cott_gate import CottGate
-from baselines.accuracy.cott_prior import CottPrior
 from baselines.accuracy.dispersion import dispersion
 from baselines.accuracy.doc import DocScaled, doc
 from baselines.accuracy.ei import ei
@@ -32,7 +31,7 @@ from baselines.ood.confident import Confident
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore_best import GscoreBest
 from baselines.ood.kmeans import kmeans
-from baselines.ood.plugin import Plugin, PluginMpe
+from baselines.ood.plugin import Plugin
 from baselines.ood.scored import of_observation
 from baselines.ood.ude import Ude
 
@@ -76,8 +75,7 @@ BASELINES: dict[str, Estimator] = {
     "stack": Stack(),
     "projnorm": ProjNorm(),
 }
-"""Methods of the accuracy track by name. They are prototypes: clone one before you fit it."""
-
+"""Methods of the accuracy track by name."""
 OOD_BASELINES: dict[str, Estimator] = {
     "constant": Constant(),
     "confident": Confident(),
@@ -88,7 +86,7 @@ OOD_BASELINES: dict[str, Estimator] = {
     "gscore-ude-kl": Ude("kl-from-ood"),
     "gscore-ude-w": Ude(),
     "plugin": Plugin(),
-    "plugin-mpe": PluginMpe(),
+    "plugin-mpe": Plugin(None),
     "gscore-best": GscoreBest(),
 }
-"""Methods of the OOD track by name. They are prototypes: clone one before you fit it."""
+"""Methods of the OOD track by name."""

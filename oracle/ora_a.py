@@ -33,7 +33,7 @@ BLOCK = 100_000
 
 @dataclass(eq=False, repr=False)
 class OraA(Oracle):
-    """An oracle with an MLP, trained on every image of the meta-train sets.
+    """SYP's oracle: an MLP predicts from six indicators if an image is right (Chen, Zhang & Song 2023).
 
     The estimate is the share of images that the network calls correct, mean_i 1[p_i > threshold].
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class OraB(OraA):
-    """Two blocks of self-attention and two linear layers in place of ORA-A's MLP.
+    """SYP's oracle with self-attention in place of the MLP (Chen, Zhang & Song 2023).
+
+    It has two blocks of self-attention and two linear layers.
 
     All parameters that are not listed here are those of ORA-A.
 

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from tqdm import tqdm
 
 from baselines.contract.estimator import Estimator, asked
-from baselines.contract.guard import guarded, predict_one
+from baselines.contract.guard import fitted, guarded
 from oracle.oracle import Oracle
 from starter.competition.cluster import Cluster, Work, subjects
 from starter.observing.observation import MetaTrain, Seen
@@ -123,10 +123,9 @@ def fitted_there(work: Work, subject: str, label: str, method: Estimator) -> Run
 
 
 def _fitted(label: str, method: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Seen]) -> Run:
-    with guarded(label, f"fit for {subject}", method):
-        model = clone(method).fit(meta)
+    model = fitted(label, method, subject, meta)
     with guarded(label, f"predict for {subject}", model):
-        found = Run(np.array([predict_one(model, observation) for observation in observed]))
+        found = Run(model.predict(observed))
     if isinstance(model, Oracle):
         training = tuple(100 * error for error in model.training_errors(meta).values())
         found = replace(found, training=training, undertrained=model.undertrained_)

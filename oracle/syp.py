@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Syp(OraB):
-    """ORA-A and ORA-B, each trained alone with the same seed; an image's probability is the mean of both.
+    """SYP: the mean of ORA-A and ORA-B, each trained alone with the same seed (Chen, Zhang & Song 2023).
 
     The estimate is mean_i 1[(a_i + b_i) / 2 > threshold], with the networks' probabilities a_i and b_i that
     the classifier is right about image i. The parameters are those of ORA-B and apply to both networks,

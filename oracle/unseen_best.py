@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks, side_of
-from baselines.contract.intervals import CrossConformal, CrossFit, Remoteness
+from baselines.contract.intervals import CrossConformal, Remoteness
 from oracle.evidence import BOTH, OWN, Evidence, agreement
 from oracle.oracle import check_whole
 from starter.observing.observation import MetaTrain, Observation
@@ -176,21 +176,20 @@ class UnseenBest(Estimator):
     def _make_conformal(self, meta: MetaTrain) -> CrossConformal:
         """Returns intervals from regressions that saw neither a set's operations nor its images."""
         parts, known, others = blocks(meta.families), side_of(meta, 0), side_of(meta, 1)
-        judges, held_out, residuals = [], [], []
+        judges, residuals = [], []
         for fold in parts:
             learnt = [each.among(known[i]) for i in fold.train for each in self._sets[i]]
             judge = self.judges.of([*(each for each in learnt if len(each.rows)), *self._source])
             tested = [self._sets[i][0].among(others[i]) for i in fold.test]
             found = np.array([judge.accuracy(each.table) for each in tested])
             judges.append(judge)
-            held_out.append(found)
             residuals.append(np.abs(found - [each.correct.mean() for each in tested]))
 
         def predict(observation: Any) -> FloatArray:
             table = self.evidence_.table(observation)
             return np.array([judge.accuracy(table) for judge in judges])
 
-        return CrossConformal(CrossFit(held_out, predict), residuals, Remoteness.of(meta.sets, parts))
+        return CrossConformal(predict, residuals, Remoteness.of(meta.sets, parts))
 
     def _state(self) -> dict[str, Any]:
         return {"evidence": asdict(self.evidence_), "judge": asdict(self.judge_)}

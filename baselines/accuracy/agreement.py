@@ -6,13 +6,10 @@ class prior to the set (Saerens, Latinne & Decaestecker, "Adjusting the Outputs 
 Priori Probabilities", Neural Computation 2002).
 """
 
-import numpy as np
-
-from baselines.accuracy.priors import em_prior, reweighted, source_prior
+from baselines.accuracy.priors import em_prior, expected_accuracy, reweighted, source_prior
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
 
 KINDS = ("hard", "soft")
 
@@ -25,12 +22,12 @@ def agreement(target: Observation, referee: FloatArray, kind: str = "hard") -> f
     the referee's probabilities are calibrated.
     """
     if kind == "soft":
-        return float(referee[np.arange(len(referee)), target.predicted].mean())
+        return expected_accuracy(referee, target.predicted)
     return float((referee.argmax(axis=1) == target.predicted).mean())
 
 
 class Agreement(Estimator):
-    """The agreement with the referee, plus the difference of accuracy and agreement on the source.
+    """Agreement with the referee, plus accuracy minus agreement on the source (Jiang et al. 2022).
 
     Args:
         kind: "hard" or "soft".
@@ -49,8 +46,7 @@ class Agreement(Estimator):
         self.offset = offset
 
     def _fit(self, meta: MetaTrain) -> None:
-        if self.kind not in KINDS:
-            raise UnusableInput(f"agreement: kind must be {' or '.join(KINDS)}, got {self.kind!r}")
+        self._require("kind", self.kind in KINDS, " or ".join(KINDS))
         self.prior_ = source_prior(meta.source)
         missing = meta.source.accuracy - self._agreement(meta.source.observation)
         self.offset_ = missing if self.offset else 0.0

@@ -15,7 +15,6 @@ from scipy.stats import norm
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray, IntArray
-from submission.errors import UnusableInput
 
 FORMS = ("d", "s")
 """ALine-D solves for the accuracies of all networks together; ALine-S reads each off the line."""
@@ -73,7 +72,7 @@ def aline_d(agreed: FloatArray, right: FloatArray, shifted: FloatArray) -> Float
 
 
 class Aline(Estimator):
-    """The classifier's accuracy by agreement-on-the-line with the competition's other classifiers.
+    """Agreement-on-the-line with the competition's other classifiers (Baek et al. 2022).
 
     A single pair gives no slope, so the slope is 1 and ALine-S is used.
 
@@ -87,8 +86,7 @@ class Aline(Estimator):
         self.form = form
 
     def _fit(self, meta: MetaTrain) -> None:
-        if self.form not in FORMS:
-            raise UnusableInput(f"aline: form must be {' or '.join(FORMS)}, got {self.form!r}")
+        self._require("form", self.form in FORMS, " or ".join(FORMS))
         labels = meta.source.labels
         predicted = self._votes(meta.source.observation)
         self.agreed_ = probits(agreements(predicted), len(labels))

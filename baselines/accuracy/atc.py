@@ -15,7 +15,6 @@ from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
 from starter.observing.temperature import temperature
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
 
 
 def confidence_log_odds(observation: Observation) -> NDArray[np.float64]:
@@ -46,9 +45,10 @@ def threshold(scores: FloatArray, correct: NDArray[np.bool_]) -> float:
 
 
 def atc(target: Observation, source: Source) -> float:
-    """Returns ATC's estimate of the accuracy: mean_i 1[s_i >= t], in [0, 1].
+    """Share of images above the confidence threshold of the source (Garg et al. 2022).
 
-    s_i is the confidence of image i in log-odds and t the source's threshold, see `atc_threshold`.
+    Returns mean_i 1[s_i >= t], in [0, 1], where s_i is the confidence of image i in log-odds and t the
+    source's threshold, see `atc_threshold`.
     """
     return float((confidence_log_odds(target) >= atc_threshold(source)).mean())
 
@@ -58,7 +58,7 @@ SCORES = ("confidence", "negative-entropy")
 
 
 class Atc(Estimator):
-    """`atc` with a choice of the score and of temperature scaling, the four forms that the paper reports.
+    """The share of `atc`, with another score or after temperature scaling on the source (Garg et al. 2022).
 
     Args:
         score: Name of the score, one of SCORES.
@@ -70,8 +70,7 @@ class Atc(Estimator):
         self.scaled = scaled
 
     def _fit(self, meta: MetaTrain) -> None:
-        if self.score not in SCORES:
-            raise UnusableInput(f"atc: score must be {' or '.join(SCORES)}, got {self.score!r}")
+        self._require("score", self.score in SCORES, " or ".join(SCORES))
         source = meta.source
         self.temperature_ = temperature(source) if self.scaled else 1.0
         self.threshold_ = threshold(self._scores(source.observation), source.correct)
@@ -87,7 +86,7 @@ class Atc(Estimator):
 
 
 def atc_datacv(target: Observation, source: Source) -> float:
-    """Returns the indicator of DataCV's kit, with a threshold at the quantile of the accuracy, not the error.
+    """Share of images as in DataCV's starter kit, with the threshold at the accuracy's quantile.
 
     t = sorted(-H)[ceil(accuracy * n)] over the n source images, and the indicator is the share of the set
     with -H < t, where H is the entropy of the softmax. This is the wrong tail; it is kept so that published

@@ -4,8 +4,6 @@ Paper: Tu, Deng, Gedeon & Zheng, "A Bag-of-Prototypes Representation for Dataset
 2023.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.spatial.distance import cdist, jensenshannon
 
@@ -13,30 +11,24 @@ from baselines.accuracy.subsamples import subsamples
 from baselines.contract.estimator import Regressed
 from starter.observing.observation import Observation, Source
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
+
+Codebook = tuple[FloatArray, FloatArray]
+"""Prototypes (K, d) of the training images' features, and the share of these images at each, (K,)."""
 
 
-@dataclass(frozen=True)
-class Codebook:
-    """Prototypes (K, d) of the training images' features, and the share of these images at each, (K,)."""
+def codebook_of(source: Source, prototypes: int = 80) -> Codebook:
+    """Returns the codebook of the K-means centres of the training images' features.
 
-    prototypes: FloatArray
-    reference: FloatArray
+    There are `prototypes` centres, or fewer if there are fewer distinct images. K-means starts from the
+    images that `spread_out` picks, without any random draw: with random starts a difference of 1e-6 in the
+    features, as between two engines, sent BoP elsewhere.
+    """
+    from sklearn.cluster import KMeans
 
-    @classmethod
-    def of(cls, source: Source, prototypes: int = 80) -> "Codebook":
-        """Returns the codebook of the K-means centres of the training images' features.
-
-        There are `prototypes` centres, or fewer if there are fewer distinct images. K-means starts from the
-        images that `spread_out` picks, without any random draw: with random starts a difference of 1e-6 in
-        the features, as between two engines, sent BoP elsewhere.
-        """
-        from sklearn.cluster import KMeans
-
-        features = _features(source.train_ref)
-        first = spread_out(features, prototypes)
-        centres = KMeans(len(first), init=first, n_init=1, max_iter=300, tol=0).fit(features).cluster_centers_
-        return cls(centres, bag(source.train_ref, centres))
+    features = _features(source.train_ref)
+    first = spread_out(features, prototypes)
+    centres = KMeans(len(first), init=first, n_init=1, max_iter=300, tol=0).fit(features).cluster_centers_
+    return centres, bag(source.train_ref, centres)
 
 
 def spread_out(rows: FloatArray, count: int) -> FloatArray:
@@ -65,14 +57,15 @@ def bag(observation: Observation, prototypes: FloatArray) -> FloatArray:
 
 
 def bop(target: Observation, source: Source, codebook: Codebook | None = None) -> float:
-    """Returns the Jensen-Shannon divergence of the set's and the training images' bags, in [0, log 2] nats.
+    """Distance between histograms of feature prototypes, set and training (Tu et al. 2023).
 
-    JS(p, q) = (KL(p || m) + KL(q || m)) / 2 with m = (p + q) / 2 for the bags p and q, (K,). The bag of few
-    images is farther from any other by chance, so the result is the mean over subsamples of a common size;
-    smaller sets are not subsampled. `codebook` is that of the source, if it is known already.
+    Returns their Jensen-Shannon divergence, in [0, log 2] nats: JS(p, q) = (KL(p || m) + KL(q || m)) / 2 with
+    m = (p + q) / 2 for the bags p and q, (K,). The bag of few images is farther from any other by chance, so
+    the result is the mean over subsamples of a common size; smaller sets are not subsampled. `codebook` is
+    that of the source, if it is known already.
     """
-    book = Codebook.of(source) if codebook is None else codebook
-    roots = [jensenshannon(bag(part, book.prototypes), book.reference) for part in subsamples(target)]
+    prototypes, reference = codebook or codebook_of(source)
+    roots = [jensenshannon(bag(part, prototypes), reference) for part in subsamples(target)]
     return float(np.mean(np.square(roots)))
 
 
@@ -89,10 +82,8 @@ class Bop(Regressed):
         self.prototypes = prototypes
 
     def _prepare(self, source: Source) -> None:
-        if self.prototypes < 1:
-            raise UnusableInput(f"bop: prototypes must be at least 1, got {self.prototypes}")
-        self.source_ = source
-        self.codebook_ = Codebook.of(source, self.prototypes)
+        self._require("prototypes", self.prototypes >= 1, "at least 1")
+        self.codebook_ = codebook_of(source, self.prototypes)
 
     def _measure(self, observation: Observation) -> FloatArray:
         return np.array([bop(observation, self.source_, self.codebook_)])

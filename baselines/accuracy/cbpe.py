@@ -9,12 +9,12 @@ from starter.observing.observation import Observation, Source, once
 
 
 def cbpe(target: Observation, source: Source) -> float:
-    """Returns the mean calibrated confidence, mean_i g(max_c p_ic), an accuracy in [0, 1].
+    """Mean confidence after isotonic calibration on the source (NannyML).
 
-    p (n, k) is the softmax, and g the isotonic regression of "classified correctly" on the confidence over
-    the labelled source; g is interpolated between the source's confidences and constant beyond them. Only the
-    confidence of the predicted class is calibrated, since accuracy needs no other class; NannyML calibrates
-    each class against the rest.
+    Returns mean_i g(max_c p_ic), an accuracy in [0, 1]. p (n, k) is the softmax, and g the isotonic
+    regression of "classified correctly" on the confidence over the labelled source; g is interpolated between
+    the source's confidences and constant beyond them. Only the confidence of the predicted class is
+    calibrated, since accuracy needs no other class; NannyML calibrates each class against the rest.
     """
     return float(calibration(source).predict(target.probabilities.max(axis=1)).mean())
 

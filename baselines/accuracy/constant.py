@@ -5,7 +5,7 @@ from starter.observing.observation import MetaTrain, Observation
 
 
 class Constant(Estimator):
-    """The mean of the meta-train targets, for every set; its RMSE is the denominator of the skill."""
+    """The mean of the meta-train targets, against which skill is measured."""
 
     def _fit(self, meta: MetaTrain) -> None:
         self.mean_ = float(meta.targets.mean())

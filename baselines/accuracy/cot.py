@@ -1,4 +1,4 @@
-"""COT and COTT, (thresholded) confidence optimal transport.
+"""COT and COTT, (thresholded) confidence optimal transport; COTT also with the set's own class prior.
 
 Paper: Lu et al., "Characterizing Out-of-Distribution Error via Optimal Transport", NeurIPS 2023, arXiv
 2305.15640. Code: github.com/luyuzhe111/COT.
@@ -8,21 +8,24 @@ import math
 
 import numpy as np
 
+from baselines.accuracy.priors import UnderPrior
 from starter.observing.observation import Observation, Source, once
 from starter.observing.temperature import scaled_probabilities, temperature
 from submission.arrays import FloatArray, IntArray
 
 MANY = 2000
 """Number of rows per class that are planned without a part of them before."""
+PARTS = 10_000
+"""Number of units into which the mass of a class prior is divided for the transport."""
 
 
 def cot(target: Observation, source: Source) -> float:
-    """Returns COT's estimate, 1 - W / 2, an accuracy in [0, 1].
+    """1 - cost of the optimal transport from the softmax to the source's labels (Lu et al. 2023).
 
-    W is the 1-Wasserstein distance, with L1 cost, between the set's softmax outputs p (n, k), at the source's
-    temperature, and the source's one-hot labels. Moving an image to class c costs |p - e_c|_1 = 2 (1 - p_c),
-    so W is the cost of an optimal transport from n images to k classes, which is solved exactly. W / 2
-    estimates the error.
+    Returns 1 - W / 2, an accuracy in [0, 1]. W is the 1-Wasserstein distance, with L1 cost, between the set's
+    softmax outputs p (n, k), at the source's temperature, and the source's one-hot labels. Moving an image to
+    class c costs |p - e_c|_1 = 2 (1 - p_c), so W is the cost of an optimal transport from n images to k
+    classes, which is solved exactly. W / 2 estimates the error.
     """
     cost, mass = transport(target, source)
     return float(1 - cost @ mass)
@@ -42,10 +45,11 @@ def cott_threshold(source: Source) -> float:
 
 
 def cott(target: Observation, source: Source) -> float:
-    """Returns COTT's estimate: the share of the set transported at a cost of at most `cott_threshold`.
+    """Share of images below the transport-cost threshold of the source (Lu et al. 2023).
 
-    It is an accuracy in [0, 1]. The threshold (COTT-MC in the paper) is chosen for transport costs as ATC's
-    is for confidences. If several plans are optimal, the values of the logits alone decide between them.
+    Returns the share of the set that is transported at a cost of at most `cott_threshold`. The threshold
+    (COTT-MC in the paper) is chosen for transport costs as ATC's is for confidences. If several plans are
+    optimal, the values of the logits alone decide between them.
     """
     cost, mass = transport(target, source)
     return float(mass[cost <= cott_threshold(source)].sum())
@@ -100,3 +104,28 @@ def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArr
         masses = part * (demand.sum() // divisor), demand * (part.sum() // divisor)
         plan = augmented_plan(gain[::step].copy(), *masses, price)
     return plan
+
+
+class CottPrior(UnderPrior):
+    """The share of `cott` with the set's own class prior, by EM, BBSE or EM on the referee's probabilities.
+
+    Temperature and threshold are those of `cott`, from the source under its own prior.
+    """
+
+    def _predict(self, observation: Observation) -> float:
+        t, threshold = temperature(self.source_), cott_threshold(self.source_)
+        return cott_under(self.prior_of(observation), observation, t, threshold)
+
+
+def cott_under(q: FloatArray, observation: Observation, t: float, threshold: float) -> float:
+    """Returns COTT's estimate, in [0, 1], with the class prior q (k,), rounded to 1 / `PARTS`.
+
+    Args:
+        q: Class prior (k,), sum 1.
+        observation: The set.
+        t: Temperature by which the logits are divided.
+        threshold: Largest halved cost at which an image counts as classified correctly.
+    """
+    classes = np.rint(PARTS * q).astype(np.int64)
+    cost, mass = transport_to(classes, observation, t)
+    return float(mass[cost <= threshold].sum())

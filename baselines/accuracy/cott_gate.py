@@ -5,13 +5,9 @@ distance: Deng & Zheng, "Are Labels Always Necessary for Classifier Accuracy Eva
 was developed for this kit.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from baselines.accuracy.cot import cott, cott_threshold
-from baselines.accuracy.cott_prior import CottPrior, cott_under
+from baselines.accuracy.cot import CottPrior, cott, cott_threshold, cott_under
 from baselines.accuracy.fd import frechet_distance
 from baselines.accuracy.priors import source_prior
 from starter.observing.observation import MetaTrain, Moments, Observation
@@ -19,26 +15,20 @@ from starter.observing.temperature import temperature
 from submission.arrays import FloatArray, IntArray
 
 
-class ClassMoments:
-    """Labelled features (n, d) of k classes, and the moments that they would have with other class shares."""
+def moments_under(q: FloatArray, features: FloatArray, labels: IntArray) -> Moments:
+    """Returns the moments that labelled features (n, d) would have if the classes had the shares q (k,).
 
-    def __init__(self, features: FloatArray, labels: IntArray, k: int) -> None:
-        self.features, self.labels = features.astype(np.float64), labels
-        self.counts = np.bincount(labels, minlength=k)
-
-    def under(self, q: FloatArray) -> Moments:
-        """Returns the moments that the features would have if the classes had the shares q (k,).
-
-        Classes without an image are left out. No class's own second moments (k, d, d) are kept, which would
-        take 34 GB for 1,000 classes and 2,048 features.
-        """
-        present = self.counts > 0
-        shares = np.where(present, q, 0.0)
-        shares = shares / shares.sum() if shares.sum() > 0 else present / present.sum()
-        weights = (shares / np.maximum(self.counts, 1))[self.labels]
-        mean = weights @ self.features
-        rows = np.sqrt(weights)[:, None] * (self.features - mean)
-        return Moments(mean, rows.T @ rows, len(rows))
+    Classes without an image are left out. No class's own second moments (k, d, d) are kept, which would take
+    34 GB for 1,000 classes and 2,048 features.
+    """
+    counts = np.bincount(labels, minlength=len(q))
+    present = counts > 0
+    shares = np.where(present, q, 0.0)
+    shares = shares / shares.sum() if shares.sum() > 0 else present / present.sum()
+    weights = (shares / np.maximum(counts, 1))[labels]
+    mean = weights @ features
+    rows = np.sqrt(weights)[:, None] * (features - mean)
+    return Moments(mean, rows.T @ rows, len(rows))
 
 
 def explained(own: Moments, source: Moments, reweighted: Moments) -> float:
@@ -58,8 +48,9 @@ def explained(own: Moments, source: Moments, reweighted: Moments) -> float:
 
 
 class CottGate(CottPrior):
-    """lambda * COTT with the set's estimated class prior + (1 - lambda) * COTT with the source's prior.
+    """Mean of cott and cott-em, weighted by how much of the set's distance the prior explains.
 
+    It is lambda * COTT with the set's estimated class prior + (1 - lambda) * COTT with the source's.
     `explained` gives lambda, from the classifier's penultimate features (n, d) of source and set.
 
     Args:
@@ -73,18 +64,7 @@ class CottGate(CottPrior):
 
     def _fit(self, meta: MetaTrain) -> None:
         super()._fit(meta)
-        self._know_classes()
-
-    def _restore(self, state: Mapping[str, Any]) -> None:
-        super()._restore(state)
-        self._know_classes()
-
-    def _know_classes(self) -> None:
-        """Store the moments of the classes and of the source, whose factor is computed once for all sets."""
-        seen = self.source_.observation
-        assert seen.features is not None
-        self._classes = ClassMoments(seen.features, self.source_.labels, seen.logits.shape[1])
-        self._own = self._classes.under(source_prior(self.source_))
+        self.own_ = self._moments(source_prior(meta.source))
 
     def _predict(self, observation: Observation) -> float:
         q = self.prior_of(observation)
@@ -96,4 +76,10 @@ class CottGate(CottPrior):
     def weight(self, observation: Observation, q: FloatArray) -> float:
         """Returns lambda of a set with the class prior q (k,), in [0, 1]."""
         assert observation.moments is not None
-        return explained(observation.moments, self._own, self._classes.under(q))
+        return explained(observation.moments, self.own_, self._moments(q))
+
+    def _moments(self, q: FloatArray) -> Moments:
+        """Returns the moments that the source would have with the class prior q (k,)."""
+        features = self.source_.observation.features
+        assert features is not None
+        return moments_under(q, features.astype(np.float64), self.source_.labels)

@@ -14,12 +14,12 @@ SMALLEST = 1e-6
 
 
 def dispersion(target: Observation, source: Source) -> float:
-    """Returns the dispersion score, log(sum_c n_c |mu_c - mu|^2 / (n (k - 1))), an indicator.
+    """Distance between the mean features of predicted classes (Xie et al. 2023).
 
-    mu_c is the mean of the penultimate features (n, d) of the n_c images predicted as class c of k, and mu
-    the mean of all. The paper does not divide by n, so that its score grows with the size of a set. Means of
-    few images also scatter more; therefore the score is the mean over subsamples of a common size. Smaller
-    sets are not subsampled.
+    Returns log(sum_c n_c |mu_c - mu|^2 / (n (k - 1))). mu_c is the mean of the penultimate features (n, d) of
+    the n_c images predicted as class c of k, and mu the mean of all. The paper does not divide by n, so that
+    its score grows with the size of a set. Means of few images also scatter more; therefore the score is the
+    mean over subsamples of a common size. Smaller sets are not subsampled.
     """
     return float(np.mean([np.log(max(scatter(part), SMALLEST)) for part in subsamples(target)]))
 

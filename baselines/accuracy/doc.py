@@ -10,17 +10,17 @@ from starter.observing.temperature import scaled_probabilities, temperature
 
 
 def doc(target: Observation, source: Source) -> float:
-    """Returns DoC's estimate: accuracy(source) + mean_set max_c p_c - mean_source max_c p_c, a fraction.
+    """Source accuracy plus the difference of mean confidences (Guillory et al. 2021).
 
-    p (n, k) is the softmax. The estimate may leave [0, 1] if the two mean confidences differ too much; the
-    estimator clips it.
+    Returns accuracy(source) + mean_set max_c p_c - mean_source max_c p_c, where p (n, k) is the softmax. The
+    estimate may leave [0, 1] if the two mean confidences differ too much; the estimator clips it.
     """
     confidence = target.probabilities.max(axis=1).mean()
     return float(source.accuracy + confidence - source.observation.probabilities.max(axis=1).mean())
 
 
 class DocScaled(Estimator):
-    """`doc` after temperature scaling on the source, as Garg et al. (ICLR 2022, arXiv 2201.04234) report it.
+    """The estimate of `doc` after temperature scaling on the source (Garg et al. 2022).
 
     Guillory et al. also use the difference of mean entropies. It differs from `entropy` by a constant, so a
     regression on either gives the same predictions.

@@ -12,11 +12,11 @@ from submission.arrays import FloatArray
 
 
 def ei(target: Observation, source: Source) -> float:
-    """Returns the mean effective invariance, in [0, 1], over the images and four views of each.
+    """Effective invariance of predictions to rotation and loss of colour (Deng et al. 2022).
 
-    For a view t it is 1[y = y_t] sqrt(p p_t), where y and y_t are the classes predicted for the image and the
-    view, and p and p_t their probabilities. The views are three rotations and the grey image, which the paper
-    treats separately.
+    Returns the mean, in [0, 1], over the images and four views of each. For a view t it is 1[y = y_t] sqrt(p
+    p_t), where y and y_t are the classes predicted for the image and the view, and p and p_t their
+    probabilities. The views are three rotations and the grey image, which the paper treats separately.
     """
     assert target.rotations is not None
     assert target.grey is not None

@@ -21,5 +21,5 @@ def entropies(observation: Observation) -> NDArray[np.float64]:
 
 
 def entropy(target: Observation, source: Source) -> float:
-    """Returns the mean entropy of the set's softmax in nats."""
+    """Mean entropy of the softmax, in nats (Guillory et al. 2021)."""
     return float(entropies(target).mean())

@@ -27,13 +27,13 @@ def frechet_distance(a: Moments, b: Moments) -> float:
 
 
 def fd(target: Observation, source: Source) -> float:
-    """Returns the Frechet distance of the set's penultimate features (n, d) from the training images'.
+    """Frechet distance to the training images' features (Deng & Zheng 2021).
 
-    The mean and covariance of few images deviate more by chance than those of many. To compare sets of all
-    sizes, the distance is corrected to n -> infinity: `excess`, the expected contribution of n images, is
-    subtracted. Below 2 d images the covariance is shrunk first. This needs the moments only, and on real
-    features it predicts as well as a regression on the mean over subsamples of the target's size. By chance
-    the result can be negative.
+    Features are penultimate, (n, d). The mean and covariance of few images deviate more by chance than those
+    of many. To compare sets of all sizes, the distance is corrected to n -> infinity: `excess`, the expected
+    contribution of n images, is subtracted. Below 2 d images the covariance is shrunk first. This needs the
+    moments only, and on real features it predicts as well as a regression on the mean over subsamples of the
+    target's size. By chance the result can be negative.
 
     Remaining bias, as a share of Tr S, for normal features with d = 64 like the reference's: at 128 images
     0.03 for a flat spectrum and for eigenvalues that fall as i^-1/2, 0.01 for 1 / i, 0.00 for 1 / i^2; at 127

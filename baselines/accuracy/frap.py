@@ -59,9 +59,10 @@ def fused_scores(observation: Observation) -> FloatArray:
 
 
 class Frap(Estimator):
-    """The share of images whose fused score is at least the source's threshold t, mean_i 1[s_i >= t].
+    """Share above a threshold, for the classifier fused with the referee (FRAP 2026).
 
-    On the source, the share of images with a score below t equals the error.
+    It is mean_i 1[s_i >= t] of the fused scores s_i. On the source, the share of images with a score below t
+    equals the error.
     """
 
     needs = ("referee",)

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logsumexp, softmax
 
-from baselines.accuracy.priors import em_prior, reweighted, source_prior
+from baselines.accuracy.priors import em_prior, expected_accuracy, reweighted, source_prior
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
 
 TINY = np.finfo(np.float64).tiny
 ROUNDS = 3
@@ -111,7 +110,7 @@ def learnt_weights(
 
 
 class Fused(Estimator):
-    """The mean fused posterior of the predicted class, with the class prior that EM finds in the set.
+    """Expected accuracy by classifier and referee together, with the class prior that EM finds in the set.
 
     The weights a and b are fitted to the meta-train sets, whose referee probabilities come from probes that
     were trained neither on their images nor on their operations. The clean source alone would not do, since
@@ -128,8 +127,7 @@ class Fused(Estimator):
         self.most = most
 
     def _fit(self, meta: MetaTrain) -> None:
-        if self.most < 1:
-            raise UnusableInput(f"fused: most must be at least 1, got {self.most}")
+        self._require("most", self.most >= 1, "at least 1")
         self.prior_ = source_prior(meta.source)
         sets = []
         for observation, correct in zip(meta.sets, meta.correct, strict=True):
@@ -139,5 +137,4 @@ class Fused(Estimator):
 
     def _predict(self, observation: Observation) -> float:
         p = Voices.of(observation).fused(self.weights_)
-        p = reweighted(p, self.prior_, em_prior(p, self.prior_))
-        return float(p[np.arange(len(p)), observation.predicted].mean())
+        return expected_accuracy(reweighted(p, self.prior_, em_prior(p, self.prior_)), observation.predicted)

@@ -10,12 +10,12 @@ from starter.observing.observation import Observation, Source
 
 
 def gde(target: Observation, source: Source) -> float:
-    """Returns the agreement with the peers: mean_i 1[y_i = y'_i], averaged over all peers, in [0, 1].
+    """Agreement with the competition's other classifiers (Jiang et al. 2022).
 
-    Peers are the other classifiers of the competition. Two networks of one architecture, trained with
-    different random numbers and calibrated as an ensemble, disagree as often as either is wrong
-    (generalization disagreement equality). For other pairs agreement is only an indicator, on which `gde+lr`
-    regresses accuracy.
+    Returns mean_i 1[y_i = y'_i], averaged over all peers, in [0, 1]. Peers are the other classifiers of the
+    competition. Two networks of one architecture, trained with different random numbers and calibrated as an
+    ensemble, disagree as often as either is wrong (generalization disagreement equality). For other pairs
+    agreement is only an indicator, on which `gde+lr` regresses accuracy.
     """
     assert target.peers is not None
     peers = target.peers.values()

@@ -11,7 +11,6 @@ from scipy.special import log_softmax
 from baselines.contract.estimator import Regressed
 from starter.observing.observation import Observation, Source
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
 
 ORDER = 4
 """Order p of the entrywise norm, the paper's default."""
@@ -43,12 +42,13 @@ def chosen_normaliser(source: Source) -> str:
 
 
 def mano(target: Observation, source: Source, normaliser: str | None = None) -> float:
-    """Returns MaNo's indicator (n k)^(-1/4) |Q|_4, in (0, 1], with Q the set's normalised logits (n, k).
+    """4-norm of the normalised logits (Xie et al. 2024).
 
-    Q is the softmax, or `taylor_softmax`, which reduces overconfidence (eq. 6). The choice is made once, on
-    the source, and kept for every set; otherwise the indicator would jump when Phi passes 5. The authors'
-    code decides on the first set, averages over batches, and leaves batch normalisation in training mode; the
-    paper does none of these. `normaliser` is the source's, if it is known already.
+    Returns (n k)^(-1/4) |Q|_4, in (0, 1], of the set's normalised logits Q (n, k). Q is the softmax, or
+    `taylor_softmax`, which reduces overconfidence (eq. 6). The choice is made once, on the source, and kept
+    for every set; otherwise the indicator would jump when Phi passes 5. The authors' code decides on the
+    first set, averages over batches, and leaves batch normalisation in training mode; the paper does none of
+    these. `normaliser` is the source's, if it is known already.
     """
     if (normaliser or chosen_normaliser(source)) == "softmax":
         normalised = target.probabilities
@@ -70,9 +70,7 @@ class Mano(Regressed):
         self.normaliser = normaliser
 
     def _prepare(self, source: Source) -> None:
-        if self.normaliser not in NORMALISERS:
-            raise UnusableInput(f"mano: normaliser must be {', '.join(NORMALISERS)}, got {self.normaliser!r}")
-        self.source_ = source
+        self._require("normaliser", self.normaliser in NORMALISERS, ", ".join(NORMALISERS))
         self.normaliser_ = chosen_normaliser(source) if self.normaliser == "phi" else self.normaliser
 
     def _measure(self, observation: Observation) -> FloatArray:

@@ -11,9 +11,10 @@ from starter.observing.observation import Observation, Source
 
 
 def mde(target: Observation, source: Source) -> float:
-    """Returns -mean_i log softmax(E)_i - log n in nats, >= 0, with energies E_i = -logsumexp_c f_ic.
+    """Meta-distribution energy, minus log n (Peng et al. 2024).
 
-    f (n, k) are the logits, and the softmax is over the n images. The paper's score includes log n, which is
+    Returns -mean_i log softmax(E)_i - log n in nats, >= 0, with energies E_i = -logsumexp_c f_ic. f (n, k)
+    are the logits, and the softmax is over the n images. The paper's score includes log n, which is
     subtracted here, since sets differ in size, and the authors' code takes its logarithm, which is left out.
     The result is log mean exp(E) - mean E: 0 if all energies are equal, and half their variance if they are
     normal.

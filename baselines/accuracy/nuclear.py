@@ -10,10 +10,11 @@ from starter.observing.observation import Observation, Source
 
 
 def nuclear(target: Observation, source: Source) -> float:
-    """Returns |P|_* / sqrt(min(n, k) n), in (0, 1]: the scaled nuclear norm of the softmax P (n, k).
+    """Nuclear norm of the softmax matrix (Deng et al. 2023).
 
-    It is 1 if every prediction is certain and all classes are predicted equally often (n a multiple of k, or
-    n < k and all different), so it is high for predictions that are both confident and diverse.
+    Returns |P|_* / sqrt(min(n, k) n), in (0, 1], of the softmax P (n, k). It is 1 if every prediction is
+    certain and all classes are predicted equally often (n a multiple of k, or n < k and all different), so it
+    is high for predictions that are both confident and diverse.
     """
     n, k = target.probabilities.shape
     singular_values = np.linalg.svd(target.probabilities, compute_uv=False)

@@ -19,7 +19,6 @@ from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
 from starter.observing.temperature import LOG_RANGE, temperature
 from submission.arrays import FloatArray, IntArray
-from submission.errors import UnusableInput
 
 PRIORS = ("em", "bbse", "referee")
 """EM on the classifier's calibrated probabilities, BBSE, and EM on the referee's probabilities."""
@@ -97,6 +96,11 @@ def em_prior(p: FloatArray, pi: FloatArray) -> FloatArray:
     return q / q.sum()
 
 
+def expected_accuracy(p: FloatArray, predicted: IntArray) -> float:
+    """Returns the mean probability of the predicted class, mean_i p_i(y_i), of p (n, k) and y (n,)."""
+    return float(p[np.arange(len(p)), predicted].mean())
+
+
 def predicted_shares(predicted: IntArray, k: int) -> FloatArray:
     """Returns mu, the share of images for which each class is predicted, float64 (k,)."""
     return np.bincount(predicted, minlength=k) / len(predicted)
@@ -115,15 +119,8 @@ def bbse_prior(predicted: IntArray, source: Source) -> FloatArray:
     q = pi w, where w >= 0 solves C w = mu by non-negative least squares; q is divided by its sum. If no class
     of the source explains the predictions, q is the source's prior.
     """
-    joint = confusion(source)
-    weights = nnls(joint, predicted_shares(predicted, len(joint)))[0]
-    return _normalised(weights, source)
-
-
-def _normalised(weights: FloatArray, source: Source) -> FloatArray:
-    """Returns pi w, divided by its sum; pi if all entries are 0."""
-    pi = source_prior(source)
-    q = pi * weights
+    joint, pi = confusion(source), source_prior(source)
+    q = pi * nnls(joint, predicted_shares(predicted, len(joint)))[0]
     return q / q.sum() if q.sum() > 0 else pi
 
 
@@ -143,8 +140,7 @@ class UnderPrior(Estimator):
         return ("referee",) if self.prior == "referee" else ()
 
     def _fit(self, meta: MetaTrain) -> None:
-        if self.prior not in PRIORS:
-            raise UnusableInput(f"prior must be {', '.join(PRIORS)}, got {self.prior!r}")
+        self._require("prior", self.prior in PRIORS, ", ".join(PRIORS))
         self.source_ = meta.source
         self.calibration_ = bias_corrected(meta.source)
 
@@ -159,14 +155,14 @@ class UnderPrior(Estimator):
 
 
 class LabelShift(UnderPrior):
-    """The expected accuracy under label shift: the mean probability of the predicted class, mean_i p_i(y_i).
+    """Expected accuracy under label shift; prior by EM (Alexandari et al. 2020) or BBSE (Lipton et al. 2018).
 
-    The probabilities are `calibrated` on the source and `reweighted` to the set's prior. If only the class
-    prior has changed, this is the accuracy. The same holds for the source's accuracies by class, weighted by
-    the set's prior; but the mean probability also falls if the classifier becomes less confident.
+    It is the mean probability of the predicted class, mean_i p_i(y_i). The probabilities are `calibrated` on
+    the source and `reweighted` to the set's prior. If only the class prior has changed, this is the accuracy.
+    The same holds for the source's accuracies by class, weighted by the set's prior; but the mean probability
+    also falls if the classifier becomes less confident.
     """
 
     def _predict(self, observation: Observation) -> float:
         p, pi = calibrated(observation, self.calibration_), source_prior(self.source_)
-        adapted = reweighted(p, pi, self.prior_of(observation))
-        return float(adapted[np.arange(len(p)), observation.predicted].mean())
+        return expected_accuracy(reweighted(p, pi, self.prior_of(observation)), observation.predicted)

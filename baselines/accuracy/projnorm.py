@@ -5,7 +5,7 @@ Paper: Yu, Yang, Wei, Ma & Steinhardt, "Predicting Out-of-Distribution Error wit
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,23 +13,22 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 from tqdm import trange
 
-from baselines.contract.estimator import Measured
+from baselines.contract.estimator import Measured, Table
 from starter.observing.observation import Observation, Source
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
 
 if TYPE_CHECKING:
     import torch
 
 
 class ProjNorm(Measured):
-    """Linear regression of accuracy on ProjNorm, the distance |w_set - w_ref|_2 of two fine-tuned networks.
+    """Distance that weights move when trained on the set's predictions; linear regression (Yu et al. 2022).
 
-    Both start from the same weights and take the same number of SGD steps (momentum 0.9, cosine decay, batch
-    normalisation in training mode): w_set on the set with the classifier's predictions as labels, w_ref on
-    the labelled source. In the paper both start from the pretrained weights from which the classifier was
-    fine-tuned; a competition has no such weights, so they start from the classifier. Batches are drawn with
-    replacement, so a set may have any size.
+    It is the distance |w_set - w_ref|_2 of two fine-tuned networks. Both start from the same weights and take
+    the same number of SGD steps (momentum 0.9, cosine decay, batch normalisation in training mode): w_set on
+    the set with the classifier's predictions as labels, w_ref on the labelled source. In the paper both start
+    from the pretrained weights from which the classifier was fine-tuned; a competition has no such weights,
+    so they start from the classifier. Batches are drawn with replacement, so a set may have any size.
 
     Args:
         iterations: Number of steps on every set, an int >= 1 (500 in the paper's code).
@@ -47,41 +46,32 @@ class ProjNorm(Measured):
         self.seed = seed
 
     def _prepare(self, source: Source) -> None:
-        if min(self.iterations, self.batch_size) < 1 or self.learning_rate <= 0 or self.seed < 0:
-            raise UnusableInput(
-                "projnorm: iterations and batch_size of at least 1, learning_rate above 0 and a seed of at "
-                "least 0 are needed"
-            )
-        if source.classifier is None:
-            raise ValueError("ProjNorm needs the network, and this source was made without it")
+        self._require("iterations", self.iterations >= 1, "at least 1")
+        self._require("batch_size", self.batch_size >= 1, "at least 1")
+        self._require("learning_rate", self.learning_rate > 0, "above 0")
+        assert source.classifier is not None, "this source was made without its network"
         self.classifier_ = source.classifier
         self.reference_ = self._fine_tuned(source.observation, source.labels)
 
     def _measure(self, observation: Observation) -> FloatArray:
         weights = self._fine_tuned(observation, observation.predicted)
-        distance = (weights - self.reference_).norm().numpy()
-        if not np.isfinite(distance):
-            raise UnusableInput(
-                f"projnorm: training on set {observation.set_name!r} diverges; lower learning_rate"
-            )
-        return distance[None]
+        return (weights - self.reference_).norm().numpy()[None]  # infinite if learning_rate is too high
 
-    def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
-        self.line_ = LinearRegression().fit(rows, targets)
+    def _learn(self, table: Table) -> None:
+        self.line_ = LinearRegression().fit(table.rows, table.targets)
 
     def _estimate(self, rows: FloatArray) -> FloatArray:
         return self.line_.predict(rows)
 
     def _state(self) -> dict[str, Any]:
-        rows, targets = self._table.rows, self._table.targets
-        reference = self.reference_.numpy()
-        return {"classifier": self.classifier_, "reference": reference, "rows": rows, "targets": targets}
+        state = super()._state() | {"classifier": self.classifier_, "reference": self.reference_.numpy()}
+        return {name: value for name, value in state.items() if name != "source"}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         import torch
 
         self.classifier_, self.reference_ = state["classifier"], torch.from_numpy(state["reference"])
-        self._learn_again(state, [])
+        self._learn_again(state)
 
     def _fine_tuned(self, observation: Observation, labels: NDArray[np.int64]) -> "torch.Tensor":
         """Returns all parameters as one float64 vector after training on the images, sorted by logits."""

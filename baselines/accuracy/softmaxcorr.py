@@ -10,9 +10,10 @@ from starter.observing.observation import Observation, Source
 
 
 def softmaxcorr(target: Observation, source: Source) -> float:
-    """Returns cos(C, R), in [0, 1], with C = P^T P / n (k, k) for the softmax P (n, k), and R = diag(prior).
+    """Cosine of the class correlation with the class prior (Tu et al. 2024).
 
-    The cosine is that of the matrices as vectors, trace(C R) / (|C|_F |R|_F). The paper takes the class prior
+    Returns cos(C, R), in [0, 1], with C = P^T P / n (k, k) for the softmax P (n, k), and R = diag(prior). The
+    cosine is that of the matrices as vectors, trace(C R) / (|C|_F |R|_F). The paper takes the class prior
     from a zero-shot model; here it is the share of each class among the source's labels.
     """
     k = target.logits.shape[1]

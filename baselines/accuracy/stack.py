@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.special import expit
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from baselines.accuracy.atc import atc
 from baselines.accuracy.cbpe import cbpe
@@ -31,7 +31,6 @@ from baselines.contract.families import Fold, folds
 from baselines.contract.regressors import LogOddsRidge, lightgbm, log_odds
 from starter.observing.observation import MetaTrain, Observation, Source
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
 
 
 def norm(target: Observation, source: Source) -> float:
@@ -83,18 +82,6 @@ SOURCE = "identity"
 """The "operation" of the unchanged source."""
 
 
-class AsItIs(RegressorMixin, BaseEstimator):
-    """A regressor that returns the accuracies whose log-odds are in the only column."""
-
-    def fit(self, rows: FloatArray, targets: FloatArray) -> "AsItIs":
-        """Return itself; nothing is fitted."""
-        return self
-
-    def predict(self, rows: FloatArray) -> FloatArray:
-        """Returns the accuracies (m,)."""
-        return expit(rows[:, 0])
-
-
 @dataclass(frozen=True)
 class Candidate:
     """A regression of accuracy on some of the columns.
@@ -102,12 +89,13 @@ class Candidate:
     Attributes:
         name: Name of the candidate.
         columns: Names of its columns.
-        make: Function that returns a new, unfitted regressor.
+        make: Function that returns a new, unfitted regressor; None for the accuracy whose log-odds are the
+            only column, as it is.
     """
 
     name: str
     columns: tuple[str, ...]
-    make: Callable[[], RegressorMixin]
+    make: Callable[[], RegressorMixin] | None
 
     def fit(self, rows: FloatArray, targets: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Returns the fitted candidate, a function from rows (m, p) to accuracies (m,) in [0, 1].
@@ -117,15 +105,17 @@ class Candidate:
         """
         places = [COLUMNS.index(name) for name in self.columns]
         known = rows[:, places]
-        model = self.make().fit(known, targets)
         low, high = known.min(axis=0) - known.std(axis=0), known.max(axis=0) + known.std(axis=0)
+        if self.make is None:
+            return lambda new: expit(np.clip(new[:, places], low, high)[:, 0])
+        model = self.make().fit(known, targets)
         return lambda new: np.clip(model.predict(np.clip(new[:, places], low, high)), 0.0, 1.0)
 
 
 def candidates() -> list[Candidate]:
     """Returns ridge on every union of groups with every penalty, trees on all columns, and `DIRECT`."""
     found = [Candidate("all lightgbm", COLUMNS, lightgbm)]
-    found += [Candidate(name, (name,), AsItIs) for name in DIRECT]
+    found += [Candidate(name, (name,), None) for name in DIRECT]
     for size in range(1, len(GROUPS) + 1):
         for groups in combinations(GROUPS, size):
             columns = tuple(name for group in groups for name in GROUPS[group])
@@ -185,7 +175,7 @@ def indicators(observation: Observation, source: Source) -> dict[str, float]:
 
 
 class Stack(Measured):
-    """The weighted mean of many regressions on thirteen indicators, with weights by cross-validation.
+    """Weighted mean of regressions on thirteen indicators, with weights by cross-validation.
 
     For each operation in turn, every candidate (see `candidates`) is fitted without the sets that contain it
     and predicts these sets; the weights are the best ones for these predictions (`convex_weights`).
@@ -203,11 +193,6 @@ class Stack(Measured):
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
 
-    def _prepare(self, source: Source) -> None:
-        if self.seed < 0:
-            raise UnusableInput(f"stack: seed must be at least 0, got {self.seed}")
-        super()._prepare(source)
-
     def _measure(self, observation: Observation) -> FloatArray:
         values = indicators(observation, self.source_)
         row = np.array([values[name] for name in COLUMNS])
@@ -216,32 +201,28 @@ class Stack(Measured):
     def _tabulate(self, meta: MetaTrain) -> Table:
         sets = super()._tabulate(meta)
         rng = np.random.default_rng(self.seed)
-        rows, targets = [], []
-        for observation, correct in zip(meta.sets, meta.correct, strict=True):
-            copy, images = other_priors(observation, rng)
-            rows.append(self._finite(copy))
-            targets.append(correct[images].mean())
-        source = self._finite(meta.source.observation)
+        drawn = [other_priors(observation, rng) for observation in meta.sets]
+        right = [correct[images].mean() for correct, (_, images) in zip(meta.correct, drawn, strict=True)]
         copied = [family | {"class_prior"} for family in sets.families]
         return Table(
-            np.array([*sets.rows, *rows, source]),
-            np.array([*sets.targets, *targets, meta.source.accuracy]),
+            np.array([*sets.rows, *self._rows([*(copy for copy, _ in drawn), meta.source.observation])]),
+            np.array([*sets.targets, *right, meta.source.accuracy]),
             [*sets.families, *copied, frozenset({SOURCE})],
             np.array([*sets.of, *sets.of, -1]),
         )
 
-    def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
-        every, parts = candidates(), folds(families)
-        predictions = [
-            np.column_stack(
-                [each.fit(rows[fold.train], targets[fold.train])(rows[fold.test]) for each in every]
-            )
-            for fold in parts
-        ]
-        weights = convex_weights(predictions, [targets[fold.test] for fold in parts], fold_shares(parts))
+    def _learn(self, table: Table) -> None:
+        every, parts = candidates(), folds(table.families)
+        predictions = []
+        for fold in parts:
+            rows, targets = table.rows[fold.train], table.targets[fold.train]
+            found = [each.fit(rows, targets)(table.rows[fold.test]) for each in every]
+            predictions.append(np.column_stack(found))
+        truth = [table.targets[fold.test] for fold in parts]
+        weights = convex_weights(predictions, truth, fold_shares(parts))
         chosen = [(float(weight), each) for weight, each in zip(weights, every, strict=True) if weight > 0]
         self.weights_ = {each.name: weight for weight, each in chosen}
-        self._members = [(weight, each.fit(rows, targets)) for weight, each in chosen]
+        self._members = [(weight, each.fit(table.rows, table.targets)) for weight, each in chosen]
 
     def _estimate(self, rows: FloatArray) -> FloatArray:
         return np.sum([weight * member(rows) for weight, member in self._members], axis=0)

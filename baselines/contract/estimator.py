@@ -1,9 +1,6 @@
-"""The contract of every method, and base classes that make a method from a set-level indicator.
+"""The contract of every method, and base classes that make a method from a set-level indicator."""
 
-The module is long because authors of a method need all of it: fitting, prediction, saving and
-cross-validation.
-"""
-
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
 
 from baselines.contract.families import Fold, folds, half, subset
-from baselines.contract.intervals import CrossConformal, CrossFit, Remoteness
+from baselines.contract.intervals import CrossConformal, Remoteness
 from baselines.contract.regressors import make_regressor
-from baselines.contract.saved import misfit, read_saved, write_saved
+from baselines.contract.saved import read_saved, reading, write_saved
 from starter.observing.observation import MetaTrain, Seen, Source, unmet
 from submission import Competition
 from submission.arrays import FloatArray
@@ -28,22 +26,20 @@ Indicator = Callable[[Any, Source], float]
 
 The set is an `Observation`, or in the OOD track a `ScoredMix`.
 """
-MADE_OF = ("indicator", "needs")
-"""Constructor arguments of the kit's methods that are no parameters for `--set`."""
 PERCENTAGES = 2.0
 """Smallest prediction that is refused as a percentage; predictions slightly outside [0, 1] are clipped."""
 
 
-class Estimator(BaseEstimator):
+class Estimator(BaseEstimator, ABC):
     """Learns from meta-train sets, then predicts the accuracy on unlabelled sets, one set at a time.
 
     A subclass stores its constructor's arguments in attributes of the same names (scikit-learn's convention,
     so that `get_params` and `clone` work) and defines `_fit(meta)` and `_predict(observation)`; in the OOD
-    track the observation is a `ScoredMix`. Predictions slightly outside [0, 1] are clipped.
+    track the observation is a `ScoredMix`. Both see only the fields that `needs` and `wants` name. The first
+    line of the docstring is the method's summary in lists.
 
     Attributes:
-        needs: Names of the fields of an observation that the method reads besides the logits; the other
-            fields may be None.
+        needs: Names of the fields of an observation that the method reads besides the logits.
         wants: Names of fields that the method reads if the competition has them, and can do without.
         learns_images: True if `_fit` learns from single images. Cross-validation then fits on one half of the
             base images and tests on the other half.
@@ -55,17 +51,23 @@ class Estimator(BaseEstimator):
     learns_images: ClassVar[bool] = False
     refits: ClassVar[bool] = True
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if {"fit", "predict"} & vars(cls).keys():
+            raise TypeError(f"{cls.__name__}: a method defines _fit and _predict, not fit and predict")
+
     def fit(self, meta: MetaTrain) -> "Estimator":
         """Learn from the meta-train sets.
 
         Raises:
             ValueError: the source lacks a field that `needs` names.
         """
-        self._check_needs(meta.source.observation)
-        self._fit(meta)
-        self.fitted_ = True
-        self._meta: MetaTrain = meta
+        self._declared(meta.source.observation)
+        self._meta: MetaTrain = meta.only(self.reads)
         self._conformal: CrossConformal | None = None
+        self._know(self._meta)
+        self._fit(self._meta)
+        self.fitted_ = True
         return self
 
     def predict(self, observations: Sequence[Seen]) -> FloatArray:
@@ -78,22 +80,25 @@ class Estimator(BaseEstimator):
                 prediction is not a finite number or is 2 or more, like a percentage; the message names the
                 set.
         """
-        if not getattr(self, "fitted_", False):
-            raise self._unfitted("predict")
-        values = np.empty(len(observations))
-        for i, observation in enumerate(observations):
-            self._check_needs(observation)
-            values[i] = self._predict_named(observation)
-            if not np.isfinite(values[i]):
-                raise ValueError(
-                    f"{type(self).__name__} predicts {values[i]} for set {observation.set_name!r}"
-                )
-            if values[i] >= PERCENTAGES:
-                raise ValueError(
-                    f"{type(self).__name__} predicts {values[i]:g} for set {observation.set_name!r}, which "
-                    "looks like a percentage: predict fractions in [0, 1]"
-                )
-        return np.clip(values, 0.0, 1.0)
+        check_is_fitted(self, "fitted_")
+        return np.array([self._fraction(each) for each in observations], np.float64)
+
+    def _fraction(self, seen: Seen) -> float:
+        value = float(self._predict(self._declared(seen)))
+        if not -np.inf < value < PERCENTAGES:
+            raise ValueError(
+                f"{type(self).__name__} predicts {value:g} for set {seen.set_name!r}: "
+                "predict finite fractions in [0, 1], not percentages"
+            )
+        return min(max(value, 0.0), 1.0)
+
+    def _declared(self, seen: Seen) -> Seen:
+        """Returns the set with the fields that the method declares, all of which it must have."""
+        if need := seen.lacking(self.needs):
+            raise ValueError(
+                f"{type(self).__name__} needs `{need}`, which set {seen.set_name!r} was observed without"
+            )
+        return seen.only(self.reads)
 
     def predict_interval(self, observations: Sequence[Seen], level: float = 0.9) -> FloatArray:
         """Returns an interval for the accuracy of each set, float64 (m, 2): low and high ends in [0, 1].
@@ -117,14 +122,24 @@ class Estimator(BaseEstimator):
         """
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, got {level}")
+        check_is_fitted(self, "_meta")
         points = self.predict(observations)
-        if not hasattr(self, "_meta"):
-            raise self._unfitted("predict_interval")
-        if self._conformal is None:
-            self._conformal = self._make_conformal(self._meta)
+        self._conformal = self._conformal or self._make_conformal(self._meta)
         ends = [self._conformal.interval(observation, level) for observation in observations]
         low, high = np.array(ends).reshape(-1, 2).T
         return np.clip(np.column_stack([np.minimum(low, points), np.maximum(high, points)]), 0.0, 1.0)
+
+    def held_out(self, meta: MetaTrain, test: MetaTrain, parts: Sequence[Fold]) -> list[FloatArray]:
+        """Returns, for each fold, the predictions for its test sets of a copy fitted to its train sets.
+
+        Args:
+            meta: Sets of one subject, indexed by a fold's `train`.
+            test: Sets of the same subject, indexed by a fold's `test`; they may be the same.
+            parts: The folds.
+        """
+        copy = clone(self)
+        copy._know(meta)
+        return copy._cross_fit(meta, test, parts)[0]
 
     def save(self, path: Path | str) -> None:
         """Write the fitted method to one file, atomically: its parameters and fitted state, without pickle.
@@ -133,9 +148,8 @@ class Estimator(BaseEstimator):
             ValueError: `fit` was not called.
             UnusableInput: an attribute has a type that cannot be saved; the message names it.
         """
-        if not getattr(self, "fitted_", False):
-            raise self._unfitted("save")
-        write_saved(Path(path), self._kind, self._parameters(), self._state())
+        check_is_fitted(self, "fitted_")
+        write_saved(Path(path), self._kind, self.parameters(), self._state())
 
     def load(self, path: Path | str) -> "Estimator":
         """Read the parameters and the fitted state of the same method from a file that `save` wrote.
@@ -146,33 +160,13 @@ class Estimator(BaseEstimator):
             UnusableInput: the file is missing or damaged, holds another method, or lacks a value that this
                 version of the kit needs.
         """
-        path = Path(path)
-        parameters, state = read_saved(path, self._kind)
-        self.__dict__.pop("_meta", None)  # of an earlier fit, on which the intervals of `path` do not depend
-        try:
-            self.set_params(**parameters)
+        with reading(Path(path)):
+            parameters, state = read_saved(Path(path), self._kind)
+            self.__dict__.pop("_meta", None)  # of an earlier fit, to which `state` does not belong
+            self.set_parameters(parameters)
             self._restore(state)
-        except UnusableInput:
-            raise
-        except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-            raise misfit(path, error) from error
-        self.fitted_, self._loaded = True, path
+        self.fitted_ = True
         return self
-
-    def _unfitted(self, asked: str) -> ValueError:
-        """Returns the error of a method that is asked for something before it is fitted."""
-        own = "" if type(self).fit is Estimator.fit else ": a method defines _fit and _predict, not fit"
-        return ValueError(f"{type(self).__name__}: call fit before {asked}{own}")
-
-    def _predict_named(self, observation: Seen) -> float:
-        """Returns the prediction of `_predict`; an error about a missing attribute names the loaded file."""
-        try:
-            return self._predict(observation)
-        except AttributeError as error:
-            loaded = getattr(self, "_loaded", None)
-            if loaded is not None and error.obj is self and (error.name or "").endswith("_"):
-                raise misfit(loaded, error) from error
-            raise
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -180,13 +174,27 @@ class Estimator(BaseEstimator):
         return (*self.needs, *self.wants)
 
     @property
+    def summary(self) -> str:
+        """The method in one line: the first of its docstring."""
+        return _first_line(type(self))
+
+    def parameters(self) -> dict[str, Any]:
+        """Returns the parameters that can be set (`--set`) and are saved, with their values."""
+        return self.get_params(deep=False)
+
+    def set_parameters(self, values: Mapping[str, Any]) -> None:
+        """Set some of `parameters`; `fit` checks their range."""
+        self.set_params(**values)
+
+    def _require(self, name: str, allowed: bool, what: str) -> None:
+        """Refuse the value of a parameter that is not `allowed`."""
+        if not allowed:
+            raise UnusableInput(f"{name} must be {what}, got {getattr(self, name)!r}")
+
+    @property
     def _kind(self) -> str:
         """The name that identifies the method in a saved file."""
         return type(self).__name__
-
-    def _parameters(self) -> dict[str, Any]:
-        """Returns the parameters of the constructor."""
-        return self.get_params(deep=False)
 
     def _state(self) -> dict[str, Any]:
         """Returns the fitted state to save: the attributes that end in an underscore (see `saved.State`)."""
@@ -196,37 +204,41 @@ class Estimator(BaseEstimator):
         """Set the attributes that `_state` returned."""
         self.__dict__.update(state)
 
+    def _know(self, meta: MetaTrain) -> None:
+        """Store what every fold of a cross-validation may know."""
+
     def _fit(self, meta: MetaTrain) -> None:
         """Compute the state that `_predict` uses, and store it in attributes that end in an underscore."""
 
+    @abstractmethod
     def _predict(self, observation: Any) -> float:
-        raise TypeError(f"{type(self).__name__} must define _predict(observation) -> float")
+        """Returns the predicted accuracy of one set, a fraction."""
 
     def _make_conformal(self, meta: MetaTrain) -> CrossConformal:
         parts = folds(meta.families)
         known, tested = (half(meta, 0), half(meta, 1)) if self.learns_images else (meta, meta)
-        crossed = self._cross_fit(known, tested, parts)
-        pairs = zip(crossed.held_out, parts, strict=True)
+        held_out, predict = self._cross_fit(known, tested, parts)
+        pairs = zip(held_out, parts, strict=True)
         residuals = [np.abs(values - tested.targets[fold.test]) for values, fold in pairs]
-        return CrossConformal(crossed, residuals, Remoteness.of(tested.sets, parts))
+        return CrossConformal(predict, residuals, Remoteness.of(tested.sets, parts))
 
-    def _cross_fit(self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]) -> CrossFit:
-        """Returns copies of this method, each fitted on `known` without the sets of its fold on `tested`."""
+    def _cross_fit(
+        self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]
+    ) -> tuple[list[FloatArray], Callable[[Seen], FloatArray]]:
+        """Returns what copies of this method, each fitted on a fold of `known`, predict.
+
+        Returns:
+            The predictions for the sets that each fold tests on, of `tested`; and a function that returns the
+            predictions (J,) of the copies of all J folds for another set.
+        """
         models = [clone(self).fit(subset(known, fold.train)) for fold in parts]
-        return CrossFit(
+        return (
             [
                 model.predict(subset(tested, fold.test).sets)
                 for model, fold in zip(models, parts, strict=True)
             ],
-            lambda observation: np.array([model.predict([observation])[0] for model in models]),
+            lambda observation: np.array([model._fraction(observation) for model in models]),
         )
-
-    def _check_needs(self, observation: Seen) -> None:
-        if need := observation.lacking(self.needs):
-            raise ValueError(
-                f"{type(self).__name__} needs `{need}`, "
-                f"which set {observation.set_name!r} was observed without"
-            )
 
 
 def asked(methods: Collection[Estimator], competition: Competition) -> tuple[str, ...]:
@@ -234,6 +246,10 @@ def asked(methods: Collection[Estimator], competition: Competition) -> tuple[str
     found = {need for method in methods for need in method.needs}
     found |= {want for method in methods for want in method.wants if not unmet((want,), competition)}
     return tuple(sorted(found))
+
+
+def _first_line(documented: object) -> str:
+    return (inspect.getdoc(documented) or "").partition("\n")[0].removesuffix(".").replace("`", "")
 
 
 @dataclass(frozen=True)
@@ -252,15 +268,13 @@ class Table:
     families: Sequence[frozenset[str]]
     of: NDArray[np.int64]
 
-    def without(self, sets: NDArray[np.int64]) -> "Table":
-        """Returns the rows that were not made from any of these meta-train sets (indices)."""
-        kept = np.flatnonzero(~np.isin(self.of, sets))
-        return Table(
-            self.rows[kept], self.targets[kept], [self.families[int(i)] for i in kept], self.of[kept]
-        )
+    def take(self, kept: NDArray[np.bool_]) -> "Table":
+        """Returns the rows where `kept` (r,) is True."""
+        families = [family for family, chosen in zip(self.families, kept, strict=True) if chosen]
+        return Table(self.rows[kept], self.targets[kept], families, self.of[kept])
 
 
-class Measured(Estimator, ABC):
+class Measured(Estimator):
     """A method that sees a set through a row of numbers, so that cross-validation measures each set once.
 
     A subclass defines `_measure`, `_learn` and `_estimate` in place of `_fit` and `_predict`.
@@ -268,21 +282,19 @@ class Measured(Estimator, ABC):
 
     refits = False
 
-    def _fit(self, meta: MetaTrain) -> None:
-        self._source = meta.source
+    def _know(self, meta: MetaTrain) -> None:
+        self.source_ = meta.source
         self._prepare(meta.source)
         self._table = self._tabulate(meta)
-        self._learn(self._table.rows, self._table.targets, self._table.families)
-        if np.median(self._estimate(self._table.rows)) >= PERCENTAGES:
-            raise ValueError(f"{type(self).__name__} estimates percentages: estimate fractions in [0, 1]")
+
+    def _fit(self, meta: MetaTrain) -> None:
+        self._learn(self._table)
 
     def _predict(self, observation: Any) -> float:
-        # Far from the meta-train sets a regression may predict any value.
-        return float(np.clip(self._estimate(self._measure(observation)[None])[0], 0.0, 1.0))
+        return float(self._estimated(self._measure(observation)[None])[0])
 
     def _prepare(self, source: Source) -> None:
-        """Store the parts of the source that `_measure` needs."""
-        self.source_ = source
+        """Compute what `_measure` needs of the source besides `source_` itself."""
 
     @abstractmethod
     def _measure(self, observation: Any) -> FloatArray:
@@ -290,58 +302,62 @@ class Measured(Estimator, ABC):
 
     def _tabulate(self, meta: MetaTrain) -> Table:
         """Returns the training data, with every meta-train set measured."""
-        rows = [self._finite(observation) for observation in meta.sets]
         targets = np.asarray(meta.targets, np.float64)
-        return Table(np.array(rows), targets, meta.families, np.arange(len(rows)))
+        return Table(self._rows(meta.sets), targets, meta.families, np.arange(len(targets)))
 
-    def _finite(self, observation: Seen) -> FloatArray:
-        row = self._measure(observation)
-        if not np.isfinite(row).all():
-            raise ValueError(
-                f"an indicator of {type(self).__name__} is not finite on set {observation.set_name!r}"
-            )
-        return row
+    def _rows(self, sets: Sequence[Seen]) -> FloatArray:
+        """Returns the numbers that describe each set, (m, p), all of which must be finite."""
+        rows = []
+        for seen in sets:
+            rows.append(self._measure(seen))
+            if not np.isfinite(rows[-1]).all():
+                raise ValueError(f"an indicator of {self._kind} is not finite on set {seen.set_name!r}")
+        return np.array(rows)
 
     @abstractmethod
-    def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
-        """Fit the state of `_estimate` to the rows (r, p), accuracies (r,) and operations (r) of sets."""
+    def _learn(self, table: Table) -> None:
+        """Fit the state of `_estimate` to these sets."""
 
     @abstractmethod
     def _estimate(self, rows: FloatArray) -> FloatArray:
         """Returns the estimated accuracies (m,) of the sets with these rows (m, p)."""
 
+    def _estimated(self, rows: FloatArray) -> FloatArray:
+        """Returns the estimates, clipped: far from the meta-train sets a regression may give any value."""
+        return np.clip(self._estimate(rows), 0.0, 1.0)
+
     def _state(self) -> dict[str, Any]:
         """Returns the source and the rows, from which fitting again takes hardly any time."""
         table = self._table
         families = [sorted(family) for family in table.families]
-        return {"source": self._source, "rows": table.rows, "targets": table.targets, "families": families}
+        return {"source": self.source_, "rows": table.rows, "targets": table.targets, "families": families}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        self._source = state["source"]
-        self._prepare(self._source)
-        self._learn_again(state, [frozenset(family) for family in state["families"]])
+        self.source_ = state["source"]
+        self._prepare(self.source_)
+        self._learn_again(state)
 
-    def _learn_again(self, state: Mapping[str, Any], families: Sequence[frozenset[str]]) -> None:
-        """Fit to the rows and targets of a saved `state`; of which sets the rows were made is not saved."""
-        rows, targets = state["rows"], state["targets"]
-        self._table = Table(rows, targets, families, np.full(len(rows), -1))
-        self._learn(rows, targets, families)
+    def _learn_again(self, state: Mapping[str, Any]) -> None:
+        """Fit to the rows of a saved `state`; of which sets they were made is not saved."""
+        families = [frozenset(family) for family in state["families"]]
+        self._table = Table(state["rows"], state["targets"], families, np.full(len(families), -1))
+        self._learn(self._table)
 
-    def _cross_fit(self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]) -> CrossFit:
+    def _cross_fit(
+        self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]
+    ) -> tuple[list[FloatArray], Callable[[Seen], FloatArray]]:
+        table = self._table
+        rows = table.rows if tested is known else self._rows(tested.sets)
         models = [clone(self) for _ in parts]
         for model, fold in zip(models, parts, strict=True):
-            others = self._table.without(fold.test)
-            model._learn(others.rows, others.targets, others.families)
+            others = np.setdiff1d(np.arange(len(known.sets)), fold.train)
+            model._learn(table.take(~np.isin(table.of, others)))
 
         def predict(observation: Seen) -> FloatArray:
             row = self._measure(observation)[None]
-            return np.clip([model._estimate(row)[0] for model in models], 0.0, 1.0)
+            return np.array([model._estimated(row)[0] for model in models])
 
-        held_out = [
-            np.clip(model._estimate(self._table.rows[fold.test]), 0.0, 1.0)
-            for model, fold in zip(models, parts, strict=True)
-        ]
-        return CrossFit(held_out, predict)
+        return [model._estimated(rows[fold.test]) for model, fold in zip(models, parts, strict=True)], predict
 
 
 class Direct(Estimator):
@@ -358,27 +374,36 @@ class Direct(Estimator):
         self.indicator = indicator
         self.needs = needs  # type: ignore[misc]
 
-    def _fit(self, meta: MetaTrain) -> None:
+    def _know(self, meta: MetaTrain) -> None:
         self.source_ = meta.source
 
     def _predict(self, observation: Any) -> float:
         return self.indicator(observation, self.source_)
 
-    def _cross_fit(self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]) -> CrossFit:
+    def _cross_fit(
+        self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]
+    ) -> tuple[list[FloatArray], Callable[[Seen], FloatArray]]:
         """Returns the same predictions for every fold, since nothing is fitted."""
-        values = self.predict(tested.sets)
-        return CrossFit(
-            [values[fold.test] for fold in parts],
-            lambda observation: np.repeat(self.predict([observation]), len(parts)),
-        )
+        values = np.array([self._fraction(each) for each in tested.sets])
+        held_out = [values[fold.test] for fold in parts]
+        return held_out, lambda observation: np.repeat(self._fraction(observation), len(parts))
+
+    @property
+    def summary(self) -> str:
+        """The first line of the indicator's docstring."""
+        return _first_line(self.indicator)
 
     @property
     def _kind(self) -> str:
         return f"{type(self).__name__}({self.indicator.__name__})"
 
-    def _parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Returns the parameters of the constructor, except the indicator and its `needs`."""
-        return {name: value for name, value in super()._parameters().items() if name not in MADE_OF}
+        return {name: value for name, value in super().parameters().items() if name not in MADE_OF}
+
+
+MADE_OF = ("indicator", "needs")
+"""Constructor arguments of the kit's methods that are no parameters."""
 
 
 class Regressed(Measured, Direct):
@@ -394,11 +419,16 @@ class Regressed(Measured, Direct):
         super().__init__(indicator, needs)
         self.regressor = regressor
 
+    @property
+    def summary(self) -> str:
+        """The first line of the indicator's docstring, and the regression on it."""
+        return f"{super().summary}; {self.regressor} regression"
+
     def _measure(self, observation: Any) -> FloatArray:
         return np.array([self.indicator(observation, self.source_)])
 
-    def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
-        self.regressor_ = make_regressor(self.regressor).fit(rows, targets)
+    def _learn(self, table: Table) -> None:
+        self.regressor_ = make_regressor(self.regressor).fit(table.rows, table.targets)
 
     def _estimate(self, rows: FloatArray) -> FloatArray:
         return self.regressor_.predict(rows)

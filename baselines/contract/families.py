@@ -7,7 +7,7 @@ indicators rises by at most 0.1 points, from 4 to 16 points (embedded digits, CI
 Methods that learn from single images are fitted to one `half` of the base and tested on the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,8 @@ FEWEST = 2
 """Smallest number of sets to train on in a fold."""
 PLAIN_FOLDS = 5
 """Number of folds if no operation can be left out."""
+TESTED = 0.25
+"""Share of the OOD sets on which a random split tests."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class Fold:
     train: NDArray[np.int64]
     test: NDArray[np.int64]
 
+    @classmethod
+    def testing(cls, operation: str, tested: NDArray[np.bool_]) -> "Fold":
+        """Returns the fold that tests on the sets where `tested` (m,) is True, and trains on all others."""
+        return cls(operation, np.flatnonzero(~tested), np.flatnonzero(tested))
+
 
 def folds(families: Sequence[frozenset[str]]) -> list[Fold]:
     """Returns one fold for each operation, in alphabetical order, which tests on the sets with it.
@@ -47,20 +54,9 @@ def folds(families: Sequence[frozenset[str]]) -> list[Fold]:
     Raises:
         ValueError: there are fewer than three sets.
     """
-    m = len(families)
-    if m <= FEWEST:
-        raise ValueError(f"cross-validation needs at least {FEWEST + 1} sets, got {m}")
-    has = {operation: np.array([operation in family for family in families]) for operation in _all(families)}
-    found = [
-        Fold(operation, np.flatnonzero(~tested), np.flatnonzero(tested))
-        for operation, tested in has.items()
-        if (~tested).sum() >= FEWEST
-    ]
-    turn = np.arange(m) % min(PLAIN_FOLDS, m)
-    return found or [
-        Fold(f"part {i + 1}", np.flatnonzero(turn != i), np.flatnonzero(turn == i))
-        for i in range(turn.max() + 1)
-    ]
+    operations = _all(families)
+    found = [Fold.testing(operation, _with({operation}, families)) for operation in operations]
+    return [fold for fold in found if len(fold.train) >= FEWEST] or _in_turn(len(families), PLAIN_FOLDS)
 
 
 def blocks(families: Sequence[frozenset[str]], count: int = 4) -> list[Fold]:
@@ -73,23 +69,73 @@ def blocks(families: Sequence[frozenset[str]], count: int = 4) -> list[Fold]:
     Raises:
         ValueError: there are fewer than three sets.
     """
-    m = len(families)
-    if m <= FEWEST:
-        raise ValueError(f"cross-validation needs at least {FEWEST + 1} sets, got {m}")
     operations = _all(families)
-    parts = [frozenset(operations[start::count]) for start in range(min(count, len(operations)))]
-    tested = [np.array([bool(part & family) for family in families]) for part in parts]
-    if any((~each).sum() < FEWEST for each in tested) or not np.any(tested, axis=0).all():
-        parts = [frozenset({f"part {i + 1}"}) for i in range(min(count, m))]
-        tested = [np.arange(m) % len(parts) == i for i in range(len(parts))]
-    return [
-        Fold("+".join(sorted(part)), np.flatnonzero(~each), np.flatnonzero(each))
-        for part, each in zip(parts, tested, strict=True)
-    ]
+    parts = [sorted(operations[start::count]) for start in range(min(count, len(operations)))]
+    found = [Fold.testing("+".join(part), _with(part, families)) for part in parts]
+    if not all(families) or any(len(fold.train) < FEWEST for fold in found):
+        return _in_turn(len(families), count)
+    return found
 
 
 def _all(families: Sequence[frozenset[str]]) -> list[str]:
+    """Returns the names of all operations, in alphabetical order."""
+    if len(families) <= FEWEST:
+        raise ValueError(f"cross-validation needs at least {FEWEST + 1} sets, got {len(families)}")
     return sorted(frozenset().union(*families))
+
+
+def _with(operations: Iterable[str], families: Sequence[frozenset[str]]) -> NDArray[np.bool_]:
+    """Returns True (m,) for the sets that have one of the operations."""
+    chosen = frozenset(operations)
+    return np.array([not chosen.isdisjoint(family) for family in families])
+
+
+def _in_turn(m: int, count: int) -> list[Fold]:
+    """Returns folds that test on every `count`-th set."""
+    turn = np.arange(m) % min(count, m)
+    return [Fold.testing(f"part {i + 1}", turn == i) for i in range(min(count, m))]
+
+
+def family_folds(meta: MetaTrain, test: MetaTrain) -> list[Fold]:
+    """Returns one fold per family, which tests on the mixes of `test` with OOD images of that family.
+
+    It trains on the mixes of `meta` without images of that family. `meta` and `test` may be the same mixes.
+    """
+    every = sorted(frozenset().union(*test.families))
+    pairs = [(_with({name}, meta.families), _with({name}, test.families)) for name in every]
+    return [
+        Fold(name, np.flatnonzero(~known), np.flatnonzero(tested))
+        for name, (known, tested) in zip(every, pairs, strict=True)
+    ]
+
+
+def random_folds(meta: MetaTrain, splits: int) -> list[Fold]:
+    """Returns the Gscore paper's random splits (sec. 6.1: 150 sets to 50), each testing on some OOD sets.
+
+    OOD sets of one source may be on both sides. If the names of OOD sets are unknown, families are used.
+
+    Args:
+        meta: Mixes to divide.
+        splits: Number of splits.
+    """
+    of = [frozenset({name}) for name in meta.ood_sets] or list(meta.families)
+    every = sorted(frozenset().union(*of))
+    found = []
+    for split in range(splits):
+        order = np.random.default_rng([0, split]).permutation(len(every))
+        left_out = [every[i] for i in order[: max(round(TESTED * len(every)), 1)]]
+        found.append(Fold.testing(f"split {split + 1}", _with(left_out, of)))
+    return found
+
+
+def divided(meta: MetaTrain, count: int) -> list[Fold]:
+    """Returns `count` folds of the mixes by whole families, at random; each fold is tested once."""
+    names = sorted(frozenset().union(*meta.families))
+    parts = np.array_split(np.random.default_rng(0).permutation(len(names)), min(count, len(names)))
+    return [
+        Fold.testing(f"part {number}", _with((names[i] for i in part), meta.families))
+        for number, part in enumerate(parts, start=1)
+    ]
 
 
 def root_mean_square(errors: Sequence[NDArray[np.float64]]) -> float:

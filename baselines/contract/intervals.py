@@ -19,19 +19,6 @@ USUAL = 0.9
 
 
 @dataclass(frozen=True)
-class CrossFit:
-    """A method fitted once for every fold of a cross-validation.
-
-    Attributes:
-        held_out: Predictions of each fold's model for the sets that the fold tests on, in their order.
-        predict: Function that returns the predictions (J,) of the models of all J folds for a set.
-    """
-
-    held_out: Sequence[FloatArray]
-    predict: Callable[[Seen], FloatArray]
-
-
-@dataclass(frozen=True)
 class Remoteness:
     """The distance of a set from the meta-train sets, relative to the distance between operations.
 
@@ -60,15 +47,9 @@ class Remoteness:
 
     def distance(self, observation: Seen) -> float:
         """Returns distance / usual by the description in which it is larger; 0 where a meta-train set is."""
-        found = 0.0
-        for mine, known, usual in zip(_told(observation), self.known, self.usual, strict=True):
-            if usual > 0:
-                found = max(found, float(_nearest(mine[None], known)[0]) / usual)
-        return found
-
-    def factor(self, observation: Seen) -> float:
-        """Returns the factor by which residuals are multiplied for this set: its distance, at least 1."""
-        return max(self.distance(observation), 1.0)
+        pairs = zip(_told(observation), self.known, strict=True)
+        nearest = np.array([_nearest(mine[None], known)[0] for mine, known in pairs])
+        return float(np.divide(nearest, self.usual, out=np.zeros(2), where=np.array(self.usual) > 0).max())
 
 
 def _told(seen: Seen) -> tuple[FloatArray, FloatArray]:
@@ -88,12 +69,12 @@ class CrossConformal:
     """Intervals from a method's errors on left-out operations.
 
     Attributes:
-        crossed: The method, fitted once per fold.
+        predict: Function that returns the predictions (J,) for a set of the models of all J folds.
         residuals: For each fold, |prediction - accuracy| of the sets that the fold tests on.
         remoteness: Gives the factor for the residuals of a set that is far from all of these.
     """
 
-    crossed: CrossFit
+    predict: Callable[[Seen], FloatArray]
     residuals: Sequence[FloatArray]
     remoteness: Remoteness
 
@@ -101,12 +82,12 @@ class CrossConformal:
         """Returns the low and the high end of the interval for one set; they may be outside [0, 1].
 
         Every residual R of fold j's model f_j gives the candidates f_j(x) - c R and f_j(x) + c R, where c is
-        the set's factor (`Remoteness`); low and high are their lower and upper quantile at `level`. The
-        interval is wider if the models disagree. Every fold has the same weight, regardless of its number of
-        sets. If there are too few residuals for the level, an end is infinite.
+        the set's distance (`Remoteness`), at least 1; low and high are their lower and upper quantile at
+        `level`. The interval is wider if the models disagree. Every fold has the same weight, regardless of
+        its number of sets. If there are too few residuals for the level, an end is infinite.
         """
-        centres = self.crossed.predict(observation)
-        factor = self.remoteness.factor(observation)
+        centres = self.predict(observation)
+        factor = max(self.remoteness.distance(observation), 1.0)
         pairs = [(centre, factor * each) for centre, each in zip(centres, self.residuals, strict=True)]
         weights = np.concatenate([np.full(len(each), 1 / len(each)) for each in self.residuals])
         high = _quantile(np.concatenate([centre + each for centre, each in pairs]), weights, level)

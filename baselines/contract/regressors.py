@@ -82,16 +82,7 @@ REGRESSORS: dict[str, Callable[[], RegressorMixin]] = {
 
 
 def make_regressor(name: str) -> RegressorMixin:
-    """Returns a new, unfitted regressor.
-
-    Raises:
-        UnusableInput: there is no regressor of that name.
-    """
-    check_regressor(name)
-    return REGRESSORS[name]()
-
-
-def check_regressor(name: str) -> None:
-    """Raise UnusableInput if there is no regressor of that name."""
+    """Returns a new, unfitted regressor of `REGRESSORS`."""
     if name not in REGRESSORS:
         raise UnusableInput(f"there is no regressor {name!r}; choose from {', '.join(REGRESSORS)}")
+    return REGRESSORS[name]()

@@ -1,7 +1,8 @@
 """Fitted methods on disk: a safetensors file with arrays, and all else as JSON in its metadata; no pickle."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from starter.observing.observation import Moments, Observation, ScoredMix, Source
-from submission.errors import UnusableInput, why
+from submission.errors import UnusableInput, unusable, why
 from submission.files import replacing
 
-FORMAT = 1
+FORMAT = 2
 KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, Observation, ScoredMix, Source)}
 """The dataclasses that may be saved, without their callable fields (which render the images)."""
+UNREADABLE = (SafetensorError, OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError)
+"""What a file of other content makes the readers of safetensors, JSON and torch raise."""
 State = Mapping[str, object]
 """State of a method: numbers, text, arrays, KINDS and classifiers; lists, tuples and dicts of these."""
 
@@ -45,39 +48,31 @@ def write_saved(path: Path, method: str, parameters: State, state: State) -> Non
         temporary.write_bytes(save(arrays, {"unseen": json.dumps(document, sort_keys=True)}))
 
 
-def read_saved(path: Path, method: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the parameters and the state of a method in a file that `write_saved` wrote.
-
-    Raises:
-        UnusableInput: the file is missing or damaged, is no saved method, or holds another method.
-    """
-    if not path.is_file():
-        raise UnusableInput(f"there is no saved method {path}")
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn every error that a file can cause while it is read into UnusableInput with its path."""
     try:
-        with safe_open(path, "numpy") as stored:
-            document = json.loads((stored.metadata() or {})["unseen"])
-            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        found, version = document["method"], document["format"]
-        if version == FORMAT and found == method:
-            return _unpacked(document["parameters"], arrays), _unpacked(document["state"], arrays)
-    except UnusableInput as error:
-        raise UnusableInput(f"{path} cannot be used here: {error}") from error
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise UnusableInput(
-            f"{path} is not a saved method, or is damaged: save it again ({why(error)})"
-        ) from error
-    if version != FORMAT:
-        raise misfit(path)
-    raise UnusableInput(f"{path} holds {found}, not {method}")
+        yield
+    except (
+        SafetensorError,
+        OSError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RuntimeError,
+    ) as error:
+        raise unusable(path, f"no saved method that can be used here ({why(error)})") from error
 
 
-def misfit(path: Path, error: Exception | None = None) -> UnusableInput:
-    """Returns the error for an undamaged file that this version of the kit cannot read."""
-    why = f"no {error}" if isinstance(error, KeyError) else str(error or "").partition("\n")[0]
-    return UnusableInput(
-        f"{path} was saved by another version of the kit{f' ({why})' if why else ''}: "
-        "fit the method and save it again"
-    )
+def read_saved(path: Path, method: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the parameters and the state of a method in a file that `write_saved` wrote."""
+    with safe_open(path, "numpy") as stored:
+        document = json.loads((stored.metadata() or {})["unseen"])
+        arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    if (document["method"], document["format"]) != (method, FORMAT):
+        raise ValueError(f"it holds {document['method']}, not {method}, in format {document['format']}")
+    return _unpacked(document["parameters"], arrays), _unpacked(document["state"], arrays)
 
 
 def _packed(value: object, where: str, arrays: dict[str, NDArray[Any]]) -> object:

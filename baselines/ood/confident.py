@@ -10,10 +10,10 @@ from starter.observing.observation import MetaTrain, ScoredMix
 
 
 class Confident(Estimator):
-    """The metric of the detector's scores if images with max_c p_c > `threshold` are IND and all others OOD.
+    """The metric, if images with high confidence count as IND (Zhang, Deng & Zheng 2023).
 
-    Nothing is regressed. For a mix with all images on one side, the mean target of the meta-train mixes is
-    predicted.
+    Images with max_c p_c > `threshold` are IND, all others OOD. Nothing is regressed. For a mix with all
+    images on one side, the mean target of the meta-train mixes is predicted.
 
     Args:
         threshold: Threshold of the largest softmax probability, in (0, 1).

@@ -7,13 +7,13 @@ the Gscore, on which the detector's metric is regressed.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.contract.estimator import Measured
+from baselines.contract.estimator import Measured, Table
 from baselines.contract.regressors import make_regressor
 from baselines.ood.scored import mix_scores, reference_scores
 from starter.observing.observation import ScoredMix, Source
@@ -115,15 +115,11 @@ class Gscore(Measured):
         Raises:
             UnusableInput: `distance` or `form` is unknown, or all scores are equal.
         """
-        for given, known in ((self.distance, DISTANCES), (self.form, FORMS)):
-            if given not in known:
-                raise UnusableInput(f"Gscore: there is no {given!r}; choose from {', '.join(known)}")
+        self._require("distance", self.distance in DISTANCES, ", ".join(DISTANCES))
+        self._require("form", self.form in FORMS, " or ".join(FORMS))
         self.mean_, self.sd_ = float(reference.mean()), float(reference.std())
         if not self.sd_ > 0:
-            raise UnusableInput(
-                "Gscore: all scores of the in-distribution reference are equal, so they cannot be "
-                "standardised: leave the detector out"
-            )
+            raise UnusableInput("all scores of the IND reference are equal: leave the detector out")
         return self
 
     def _prepare(self, source: Source) -> None:
@@ -152,10 +148,11 @@ class Gscore(Measured):
         nearest = places[np.abs(np.arange(len(TAUS))[:, None] - places).argmin(axis=1)]
         return np.concatenate([DISTANCES[self.distance](parts)[nearest], usable])
 
-    def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
-        self.place_ = search_tau(rows[:, : len(TAUS)], rows[:, len(TAUS) :] > 0, targets)
+    def _learn(self, table: Table) -> None:
+        gscores, usable = table.rows[:, : len(TAUS)], table.rows[:, len(TAUS) :] > 0
+        self.place_ = search_tau(gscores, usable, table.targets)
         self.tau_ = float(TAUS[self.place_])
-        self.regressor_ = make_regressor(self.regressor).fit(rows[:, [self.place_]], targets)
+        self.regressor_ = make_regressor(self.regressor).fit(gscores[:, [self.place_]], table.targets)
 
     def _estimate(self, rows: FloatArray) -> FloatArray:
         return self.regressor_.predict(rows[:, [self.place_]])

@@ -20,11 +20,10 @@ from baselines.contract.families import FEWEST, blocks
 from baselines.contract.regressors import lightgbm
 from baselines.ood.gscore import part, wasserstein
 from baselines.ood.kmeans import two_means
-from baselines.ood.mixture_proportion import detection_metric, ind_share, plug_in
+from baselines.ood.plugin import detection_metric, ind_share, plug_in
 from baselines.ood.scored import mix_scores, reference_scores
 from starter.observing.observation import MetaTrain, ScoredMix, Source
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput
 
 DELTAS = (0.9, 0.1, 0.001)
 """Failure probabilities of the bounds in `ind_share`; the last one prefers ratios of low variance."""
@@ -89,7 +88,7 @@ def resample(
 
 
 class GscoreBest(Measured):
-    """A plug-in estimate plus corrections by ridge regression and boosted trees fitted to its error.
+    """The estimate of plugin-mpe, corrected by ridge regression and boosted trees that learn its error.
 
     The weights of the two corrections, in small and in large mixes, are fitted on left-out families: for
     large mixes, and for some detectors and metrics, the estimate needs little correction.
@@ -113,11 +112,8 @@ class GscoreBest(Measured):
         self.seed = seed
 
     def _prepare(self, source: Source) -> None:
-        if self.resamples < 0 or self.seed < 0 or not self.alpha > 0:
-            raise UnusableInput(
-                "gscore-best: resamples and seed of at least 0 and an alpha above 0 are needed, got "
-                f"{self.resamples}, {self.seed} and {self.alpha}"
-            )
+        self._require("resamples", self.resamples >= 0, "at least 0")
+        self._require("alpha", self.alpha > 0, "above 0")
         self.reference_ = reference_scores(source)
 
     def _measure(self, mix: ScoredMix) -> FloatArray:
@@ -129,20 +125,18 @@ class GscoreBest(Measured):
         self.reference_ = np.sort(np.concatenate([self.reference_, np.unique(np.concatenate(ind))]))
         table, rng = super()._tabulate(meta), np.random.default_rng(self.seed)
         owned = [1 - float(ood.mean()) for ood in meta.ood]
-        shares = min(owned), max(owned)
-        rows, targets, of = [table.rows], [table.targets], [table.of]
+        rows, targets, of = [*table.rows], [*table.targets], [*table.of]
         for i, (mix, ood) in enumerate(zip(meta.sets, meta.ood, strict=True)):
             metric, scores = mix.metric, mix_scores(mix)
             whole = self._performance(metric, scores, ood)
             for _ in range(self.resamples):
-                kept = resample(ood, shares, rng)
+                kept = resample(ood, (min(owned), max(owned)), rng)
                 change = self._performance(metric, scores[kept], ood[kept]) - whole
-                rows.append(evidence(scores[kept], self.reference_, metric)[None])
-                targets.append(np.clip([table.targets[i] + change], 0.0, 1.0))
-                of.append(np.array([i]))
-        made_of = np.concatenate(of)
-        families = [table.families[int(i)] for i in made_of]
-        return Table(np.concatenate(rows), np.concatenate(targets), families, made_of)
+                rows.append(evidence(scores[kept], self.reference_, metric))
+                targets.append(np.clip(table.targets[i] + change, 0.0, 1.0))
+                of.append(np.int64(i))
+        families = [table.families[i] for i in of]
+        return Table(np.array(rows), np.array(targets), families, np.array(of))
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "reference": self.reference_}
@@ -154,10 +148,10 @@ class GscoreBest(Measured):
     def _performance(self, metric: str, scores: FloatArray, ood: NDArray[np.bool_]) -> float:
         return detection_metric(metric, self.reference_, scores[ood], 1 - float(ood.mean()))
 
-    def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
-        errors = targets - rows[:, 0]
+    def _learn(self, table: Table) -> None:
+        rows, errors = table.rows, table.targets - table.rows[:, 0]
         self.models_ = [model.fit(rows, errors) for model in self._models()]
-        self.weights_ = self._weigh(rows, errors, families) if len(rows) > FEWEST else EVEN
+        self.weights_ = self._weigh(rows, errors, table.families) if len(rows) > FEWEST else EVEN
 
     def _models(self) -> tuple[RegressorMixin, RegressorMixin]:
         return make_pipeline(StandardScaler(), Ridge(self.alpha)), lightgbm()

@@ -12,9 +12,10 @@ from submission.arrays import FloatArray
 
 
 def kmeans(target: ScoredMix, source: Source) -> float:
-    """Returns the Gscore by K-means and l2, |c_1 - c_2| for the two centres of a mix's scores, >= 0.
+    """Distance between the scores' K-means centres (Zhang, Deng & Zheng 2023).
 
-    The unit of the scores does not matter, since a linear regression follows.
+    Returns |c_1 - c_2| of the two centres of a mix's scores, >= 0. The unit of the scores does not matter,
+    since a linear regression follows.
     """
     low, high = two_means(np.sort(mix_scores(target)))
     return high - low

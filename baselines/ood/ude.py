@@ -11,11 +11,11 @@ from submission.arrays import FloatArray
 
 
 class Ude(Gscore):
-    """Gscore by UDE: a score's likeness is the higher, the closer it is to the mean of the IND reference.
+    """Distance of two Gaussians, one of them that of the IND reference (Zhang, Deng & Zheng 2023).
 
-    The likeness is exp(-z^2 / 2) for standardised scores z = (x - mu) / sigma. The form "literal" is the
-    paper's exp(-(x - mu)^2 / (2 sigma)); there sigma is not squared, so that it depends on the unit of the
-    scores.
+    A score's likeness is the higher, the closer it is to the mean of the IND reference. The likeness is
+    exp(-z^2 / 2) for standardised scores z = (x - mu) / sigma. The form "literal" is the paper's exp(-(x -
+    mu)^2 / (2 sigma)); there sigma is not squared, so that it depends on the unit of the scores.
     """
 
     def _likeness(self, scores: FloatArray) -> FloatArray:

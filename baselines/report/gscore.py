@@ -2,39 +2,39 @@
 
 `TABLES` holds their functions. Each takes the meta-train mixes of every subject, by the subject's name, and
 returns a table; `write_table` writes it with its plot. Predictions are cross-validated by leaving out one
-family after the other. Functions in `SPLIT` also take a number of the paper's random splits, in which a
+family after the other. Functions with `splits` also take a number of the paper's random splits, in which a
 quarter of the OOD sets is tested regardless of source, and give mean and standard deviation over the splits.
 
 A competition's meta-train mixes share one pool of IND images. A method that is fitted on the IND scores
 themselves (`gscore-best`) has smaller errors on mixes of that pool than on others.
-
-Plots are scatter plots, lines or bars, depending on a table's columns. All functions are in one module, since
-they share folds, pools of scores and plots.
 """
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
+from scipy.stats import pearsonr, spearmanr
 from sklearn.base import clone
 
 from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator
-from baselines.contract.families import Fold, subset
-from baselines.contract.held_out import family_folds, held_out, random_folds
+from baselines.contract.families import Fold, divided, family_folds, random_folds, subset
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore import TAUS, Gscore, search_tau
 from baselines.ood.kmeans import two_means
-from baselines.ood.mixture_proportion import detection_metric
+from baselines.ood.plugin import detection_metric
 from baselines.ood.scored import mix_scores, reference_scores
 from baselines.ood.ude import Ude
-from baselines.report.near_far import FLOOR, correlation, deviations, near_far_table
 from starter.competition.cluster import Cluster
+from starter.detectors.metrics import deviation
 from starter.images.figure import new_figure, save_png
 from starter.observing.observation import MetaTrain
 from starter.sets.mix import LEAST
+from starter.studies.failure_study import ood_kind
 from starter.tracks.ood.observe import open_detectors
 from submission import Competition
 from submission.arrays import FloatArray
@@ -44,101 +44,31 @@ from submission.metrics import deviation_floor
 from submission.scoretable import ALL, Families
 from submission.tracks import TRACKS
 
-ACROSS = 4
-"""Number of panels in a row."""
-SWEPT = ("ratio", "size")
-
-
-def plot_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a PNG with a panel for each subject; `frame` is a table of `baselines.report.gscore`.
-
-    Points are a scatter plot, sweeps over a ratio or a size are lines, and everything else is bars.
-    """
-    panels = list(frame.groupby("subject", sort=False))
-    if not {"method", "family", "gscore", *SWEPT} & {*frame}:  # subjects are compared with each other
-        panels = [("", frame)]
-    down = -(-len(panels) // ACROSS)
-    height = max(3.6, 0.12 * max(len(rows) for _, rows in panels))
-    drawn = new_figure(4 * min(len(panels), ACROSS), height * down)
-    axes = drawn.subplots(down, min(len(panels), ACROSS), squeeze=False).ravel()
-    for each, (subject, rows) in zip(axes, panels, strict=False):
-        _draw(each, rows)
-        each.set_title(str(subject), fontsize=9)
-    for empty in axes[len(panels) :]:
-        empty.set_axis_off()
-    save_png(drawn, path, dpi=100)
-
-
-def _draw(axes: Axes, rows: pd.DataFrame) -> None:
-    swept = [column for column in SWEPT if column in rows]
-    if "gscore" in rows:
-        axes.scatter(rows.gscore, rows.target, s=8)
-        axes.set(xlabel="Gscore", ylabel="true metric")
-    elif swept:
-        lines = rows.groupby("method", sort=False) if "method" in rows else [("gscore-ude-w", rows)]
-        for method, line in lines:
-            axes.plot(line[swept[0]], line.pearson, marker="o", markersize=3, label=str(method))
-        axes.set(xlabel=swept[0], ylabel="Pearson |r|", ylim=(0, 1.02), xscale="log")
-        axes.legend(fontsize=7)
-    else:
-        _draw_bars(axes, rows)
-
-
-def _draw_bars(axes: Axes, rows: pd.DataFrame) -> None:
-    """Draw a bar for each number of each row, the first row on top, with its deviation or interval."""
-    label = next(name for name in ("method", "family", "subject") if name in rows)
-    names = rows[label]
-    for column in ("split", "kind"):
-        if column in rows and rows[column].nunique() > 1:
-            names = names + " (" + rows[column] + ")"
-    numbers = (
-        ["rmse"]
-        if "rmse" in rows
-        else [name for name in rows.select_dtypes("number") if not name.endswith("_deviation")]
-    )
-    height = 0.8 / len(numbers)
-    for i, name in enumerate(numbers):
-        places = [row + i * height for row in range(len(rows))]
-        axes.barh(places, rows[name], height=height, xerr=_whiskers(rows, name), label=name)
-    axes.set_yticks([row + 0.4 - height / 2 for row in range(len(rows))], names.tolist(), fontsize=6)
-    axes.invert_yaxis()
-    if numbers == ["rmse"]:
-        axes.set_xlabel("RMSE (points)")
-    else:
-        axes.legend(fontsize=7)
-
-
-def _whiskers(rows: pd.DataFrame, name: str) -> FloatArray | None:
-    """How far the whiskers of a number reach below and above it (2, n); None where it has none."""
-    if f"{name}_deviation" not in rows:
-        return None
-    spread = rows[f"{name}_deviation"].to_numpy(dtype=float)
-    reach = np.array([spread, spread])
-    if name == "rmse" and "low" in rows:
-        value, low, high = (rows[column].to_numpy(dtype=float) for column in (name, "low", "high"))
-        reach = np.where(np.isnan(low), reach, [value - low, high - value])
-    return np.nan_to_num(reach).clip(0)
-
-
 Subjects = Mapping[str, MetaTrain]
 """The meta-train mixes of each subject, by ``<classifier>:<detector>:<metric>``."""
-Pools = tuple[FloatArray, dict[str, FloatArray]]
-"""IND scores (n,), and OOD scores by family."""
-
 FAMILY, RANDOM = "family", "random"
 """Names of the two kinds of splits: one family left out after the other, and the paper's random splits."""
+FLOOR = "noise floor"
+"""Name of the noise floor's line in tables of methods."""
+SWEPT = ("ratio", "size")
+NUMBERS = ("accuracy", "true", "predicted", "pearson", "spearman", "target")
+"""Columns that are drawn as bars, in tables without an RMSE."""
 RATIOS = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
 SIZES = (50, 100, 200, 400, 800)
 REFERENCES = (50, 100, 200, 500, 1000, 2000)
 METHODS: dict[str, Gscore] = {"gscore-ude-w": Ude(), "gscore-gmm-w": Gmm()}
+ACROSS = 4
+"""Number of panels in a row."""
+DRAWS, FOLDS = 1000, 5
+ALIKE = 1e-9
+"""Largest range of values that count as equal, as a share of the largest of them."""
 
 
 def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
-    """Tables 1 and 6: the RMSE, in points, of every method on each subject.
+    """Tables 1 and 6: the RMSE of every method on each subject; lower is better.
 
-    Columns: subject, method, split (`FAMILY`: over all mixes; `RANDOM`: the mean over the splits), rmse, its
-    standard deviation over the splits, and low and high of its 95 % interval over families. The method "noise
-    floor" has the RMSE that chance alone gives.
+    rmse: points. low, high: its 95 % interval over families. split: each family left out in turn (family), or
+    the mean over random splits (random). noise floor: what chance alone gives.
     """
     rows = []
     for name, meta in subjects.items():
@@ -147,12 +77,10 @@ def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
         for method, prototype in OOD_BASELINES.items():
             errors = np.concatenate(_errors(prototype, meta, folds))
             drawn = Families.of(families, [ALL] * len(families))
-            low, high = map(float, drawn.interval(100 * errors))
-            rows.append((name, method, FAMILY, _rmse(errors), np.nan, low, high))
+            rows.append((name, method, FAMILY, _rmse(errors), np.nan, *drawn.interval(100 * errors)))
             if splits:
                 found = [_rmse(each) for each in _errors(prototype, meta, random_folds(meta, splits))]
-                mean, deviation = float(np.mean(found)), float(np.std(found))
-                rows.append((name, method, RANDOM, mean, deviation, np.nan, np.nan))
+                rows.append((name, method, RANDOM, np.mean(found), np.std(found), np.nan, np.nan))
         chance = deviations(meta, TRACKS["ood"].metric(name))
         rows.append((name, FLOOR, FAMILY, deviation_floor(list(chance)), np.nan, np.nan, np.nan))
     numbers = ["rmse", "rmse_deviation", "low", "high"]
@@ -161,7 +89,7 @@ def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
 
 def _errors(prototype: Estimator, meta: MetaTrain, parts: Sequence[Fold]) -> list[FloatArray]:
     """Returns prediction minus truth of each fold's mixes, fractions."""
-    predictions = held_out(prototype, meta, meta, parts)
+    predictions = prototype.held_out(meta, meta, parts)
     return [each - meta.targets[fold.test] for each, fold in zip(predictions, parts, strict=True)]
 
 
@@ -169,27 +97,87 @@ def _rmse(errors: FloatArray) -> float:
     return 100 * float(np.sqrt(np.mean(errors**2)))
 
 
+def deviations(meta: MetaTrain, metric: str) -> FloatArray:
+    """Returns the standard deviation of each mix's metric over draws of its images, fractions (m,).
+
+    Args:
+        meta: Mixes. If the threshold of their FPR comes from the pool, the reference is used instead.
+        metric: Name of the metric, a key of `starter.detectors.metrics.DETECTION_METRICS`.
+    """
+    reference, rng = reference_scores(meta.source), np.random.default_rng(0)
+    mixes = zip(meta.sets, meta.ood, strict=True)
+    return np.array([deviation(metric, meta.fpr, reference, mix_scores(mix), ood, rng) for mix, ood in mixes])
+
+
+def near_far_table(subjects: Subjects) -> pd.DataFrame:
+    """The RMSE of every method on near and on far mixes, cross-validated over five parts of the families.
+
+    kind: near or far OOD, ood where the name of an OOD set has neither; methods do not know it. rmse: points,
+    lower is better. rmse_deviation: over draws of families. pearson: of predictions with the truth. noise
+    floor: what chance alone gives.
+    """
+    rows = []
+    for name, meta in subjects.items():
+        kinds = np.array([ood_kind(each) for each in meta.ood_sets])
+        families = np.array(["+".join(sorted(family)) for family in meta.families])
+        chance, parts = deviations(meta, TRACKS["ood"].metric(name)), divided(meta, FOLDS)
+        errors = {}
+        for method, prototype in OOD_BASELINES.items():
+            errors[method] = np.empty(len(meta.targets))
+            for fold, values in zip(parts, _errors(prototype, meta, parts), strict=True):
+                errors[method][fold.test] = 100 * values
+        for kind in sorted(set(kinds)):
+            mine = kinds == kind
+            truth = np.asarray(meta.targets, np.float64)[mine]
+            for method, found in errors.items():
+                numbers = _rmse(found[mine] / 100), _spread(found[mine], families[mine])
+                related = correlation(truth + found[mine] / 100, truth)[0]
+                rows.append((name, kind, method, *numbers, related))
+            rows.append((name, kind, FLOOR, deviation_floor(list(chance[mine])), np.nan, np.nan))
+    return pd.DataFrame(rows, columns=["subject", "kind", "method", "rmse", "rmse_deviation", "pearson"])
+
+
+def _spread(errors: FloatArray, families: NDArray[np.str_]) -> float:
+    """Returns the standard deviation of the RMSE over `DRAWS` draws of whole families."""
+    names, place = np.unique(families, return_inverse=True)
+    squares, sizes = np.bincount(place, errors**2), np.bincount(place)
+    drawn = np.random.default_rng(0).integers(len(names), size=(DRAWS, len(names)))
+    return float(np.sqrt(squares[drawn].sum(1) / sizes[drawn].sum(1)).std())
+
+
+def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Returns Pearson's and Spearman's correlation of x (n,) and y (n,).
+
+    Both are nan if n < 3, or if x or y differs by no more than rounding.
+    """
+    if len(x) < 3 or any(np.ptp(each) <= ALIKE * np.abs(each).max() for each in (x, y)):
+        return float("nan"), float("nan")
+    return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
+
+
 def points_table(subjects: Subjects) -> pd.DataFrame:
     """Figure 3: the Gscore (UDE and Wasserstein) of every mix against the true metric.
 
-    Columns: subject, mix, family, gscore, target.
+    target: the true metric, 0 to 1.
     """
     frames = []
     for name, meta in subjects.items():
         method = clone(METHODS["gscore-ude-w"]).fit(meta)
-        gscores = method._table.rows[:, method.place_]
-        families = ["+".join(sorted(family)) for family in meta.families]
-        columns = {"mix": [mix.set_name for mix in meta.sets], "family": families}
-        frames.append(pd.DataFrame({"subject": name, **columns, "gscore": gscores, "target": meta.targets}))
+        columns = {
+            "mix": [mix.set_name for mix in meta.sets],
+            "family": ["+".join(sorted(family)) for family in meta.families],
+            "gscore": method._table.rows[:, method.place_],
+            "target": meta.targets,
+        }
+        frames.append(pd.DataFrame({"subject": name, **columns}))
     return pd.concat(frames, ignore_index=True)
 
 
 def correlations_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
-    """Figure 3 and table 4: Pearson's and Spearman's correlation of Gscore with the true metric.
+    """Figure 3 and table 4: the correlation of Gscore (UDE, Wasserstein) with the true metric.
 
-    Columns: subject, split, pearson, spearman and their standard deviations over the splits; nan where all
-    mixes have one Gscore or one target. `FAMILY` is over all mixes, tau found on these; `RANDOM` over the
-    tested mixes of each split, tau found on the others.
+    split: over all mixes, tau found on these (family), or the mean over the tested mixes of random splits,
+    tau found on the others (random). Empty where all mixes have one Gscore or one target.
     """
     rows = []
     for name, of in points_table(subjects).groupby("subject", sort=False):
@@ -199,10 +187,8 @@ def correlations_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
             meta = subjects[str(name)]
             each = [_tested_correlation(meta, fold) for fold in random_folds(meta, splits)]
             rows.append((name, RANDOM, *np.mean(each, axis=0), *np.std(each, axis=0)))
-    numbers = ["pearson", "spearman"]
-    return pd.DataFrame(
-        rows, columns=["subject", "split", *numbers, *(f"{number}_deviation" for number in numbers)]
-    )
+    numbers = ["pearson", "spearman", "pearson_deviation", "spearman_deviation"]
+    return pd.DataFrame(rows, columns=["subject", "split", *numbers])
 
 
 def _tested_correlation(meta: MetaTrain, fold: Fold) -> tuple[float, float]:
@@ -214,21 +200,20 @@ def _tested_correlation(meta: MetaTrain, fold: Fold) -> tuple[float, float]:
 def backbones_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
     """Table 2: the mean true and predicted metric (UDE and Wasserstein) beside the classifier's accuracy.
 
-    Columns: subject, split, accuracy (on the reference), true, predicted, and the standard deviations of the
-    two means over the splits.
+    accuracy: on the reference images. split: each family left out in turn (family), or the mean over random
+    splits (random).
     """
     rows = []
     for name, meta in subjects.items():
         for split, parts in ((FAMILY, family_folds(meta, meta)), (RANDOM, random_folds(meta, splits))):
-            if not parts:
-                continue
-            predicted = held_out(METHODS["gscore-ude-w"], meta, meta, parts)
-            pairs = [(meta.targets[fold.test], each) for fold, each in zip(parts, predicted, strict=True)]
+            predicted = METHODS["gscore-ude-w"].held_out(meta, meta, parts)
+            true = [meta.targets[fold.test] for fold in parts]
             if split == FAMILY:
-                pairs = [tuple(np.concatenate(side) for side in zip(*pairs, strict=True))]  # type: ignore
-            means = np.array([[side.mean() for side in pair] for pair in pairs])
-            deviations = means.std(axis=0) if split == RANDOM else (np.nan, np.nan)
-            rows.append((name, split, meta.source.accuracy, *means.mean(axis=0), *deviations))
+                predicted, true = [np.concatenate(predicted)], [np.concatenate(true)]
+            means = np.array([[each.mean() for each in side] for side in (true, predicted)])
+            spread = means.std(axis=1) if split == RANDOM else (np.nan, np.nan)
+            if parts:
+                rows.append((name, split, meta.source.accuracy, *means.mean(axis=1), *spread))
     columns = ["subject", "split", "accuracy", "true", "predicted", "true_deviation", "predicted_deviation"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -236,17 +221,12 @@ def backbones_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
 def difficulty_table(subjects: Subjects) -> pd.DataFrame:
     """Figure 7: the families of OOD sets from easy to hard for each subject.
 
-    Columns: subject, family, target (its mean over the mixes); lower is easier for FPR and detection error,
-    higher for the others.
+    target: the metric, mean over the family's mixes, 0 to 1.
     """
     frames = []
     for name, meta in subjects.items():
-        members = [
-            (family, target)
-            for each, target in zip(meta.families, meta.targets, strict=True)
-            for family in each
-        ]
-        mean = pd.DataFrame(members, columns=["family", "target"]).groupby("family", as_index=False).mean()
+        each = pd.DataFrame({"family": list(map(sorted, meta.families)), "target": meta.targets})
+        mean = each.explode("family").groupby("family", as_index=False).mean()
         rising = TRACKS["ood"].metric(name).startswith(("fpr", "detection"))
         frames.append(mean.sort_values("target", ascending=rising, kind="stable").assign(subject=name))
     return pd.concat(frames, ignore_index=True)[["subject", "family", "target"]]
@@ -256,7 +236,7 @@ def ratios_table(subjects: Subjects) -> pd.DataFrame:
     """Figures 6 and 9, left: Pearson's |r| of Gscore with the metric by the ratio of IND to OOD images.
 
     There is one mix per family, with all its images except those removed to reach the ratio. A ratio with
-    fewer than two IND or OOD images is omitted. Columns: subject, method, ratio, pearson.
+    fewer than two IND or OOD images is omitted. pearson: 0 to 1, higher is better.
     """
 
     def size(ratio: float, most: int) -> tuple[int, int]:
@@ -268,7 +248,7 @@ def ratios_table(subjects: Subjects) -> pd.DataFrame:
 def sizes_table(subjects: Subjects) -> pd.DataFrame:
     """Figures 6 and 9, middle: Pearson's |r| of Gscore with the metric by the size of 1:1 mixes.
 
-    Families with too few images are omitted. Columns: subject, method, size, pearson.
+    Families with too few images are omitted. pearson: 0 to 1, higher is better; size: images of a mix.
     """
 
     def size(total: float, most: int) -> tuple[int, int]:
@@ -280,55 +260,18 @@ def sizes_table(subjects: Subjects) -> pd.DataFrame:
 def references_table(subjects: Subjects) -> pd.DataFrame:
     """Figure 10: Pearson's |r| of UDE's Gscore with the metric by the number of reference images.
 
-    The mixes are the subject's own. Columns: subject, size, pearson.
+    The mixes are the subject's own. pearson: 0 to 1, higher is better; size: reference images.
     """
     rows = []
     for name, meta in subjects.items():
         reference = np.random.default_rng(0).permutation(reference_scores(meta.source))
-        scores = [mix_scores(mix) for mix in meta.sets]
+        scores, targets = [mix_scores(mix) for mix in meta.sets], np.asarray(meta.targets, float)
         for size in sorted({min(size, len(reference)) for size in REFERENCES}):
-            rows.append(
-                (
-                    name,
-                    size,
-                    best_correlation(Ude(), reference[:size], scores, np.asarray(meta.targets, float)),
-                )
-            )
+            rows.append((name, size, best_correlation(Ude(), reference[:size], scores, targets)))
     return pd.DataFrame(rows, columns=["subject", "size", "pearson"])
 
 
-TABLES: dict[str, Callable[..., pd.DataFrame]] = {
-    "1": methods_table,
-    "2": backbones_table,
-    "4": correlations_table,
-    "fig3": points_table,
-    "fig7": difficulty_table,
-    "fig9-ratio": ratios_table,
-    "fig9-size": sizes_table,
-    "fig10": references_table,
-    "near-far": near_far_table,
-}
-"""Functions by the table's number in the paper; 1 includes table 6, 9 figure 6; "near-far" is ours."""
-SPLIT = ("1", "2", "4")
-"""Tables whose functions take `splits`."""
-_SPLITS = "\nsplit: each family left out in turn (family), or the mean over random splits (random)."
-_PEARSON = "pearson: |r| of Gscore with the metric, 0 to 1, higher is better"
-EXPLAINED = {
-    "1": f"rmse: points, lower is better; low, high: its 95 % interval over families.{_SPLITS}",
-    "2": f"accuracy: on the reference images; true, predicted: the metric, mean over mixes.{_SPLITS}",
-    "4": f"pearson, spearman: correlation of Gscore (UDE, Wasserstein) with the metric.{_SPLITS}",
-    "fig3": "gscore: of each mix (UDE, Wasserstein); target: the mix's true metric, 0 to 1.",
-    "fig7": "target: the metric, mean over the family's mixes, 0 to 1; families from easy to hard.",
-    "fig9-ratio": f"{_PEARSON}; ratio: IND images per OOD image.",
-    "fig9-size": f"{_PEARSON}; size: images of a mix.",
-    "fig10": f"{_PEARSON}; size: reference images.",
-    "near-far": """rmse: points, lower is better; rmse_deviation: over draws of families; pearson: of
-predictions with the truth; kind: near or far OOD, ood where the name of an OOD set has neither.""",
-}
-"""Descriptions of the tables' columns: units, and the better direction."""
-
-
-def pooled(meta: MetaTrain) -> Pools:
+def pooled(meta: MetaTrain) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Returns the distinct IND scores of all mixes, and the distinct OOD scores by family."""
     ind: list[FloatArray] = []
     ood: dict[str, list[FloatArray]] = {}
@@ -383,6 +326,22 @@ def best_correlation(
     return abs(correlation(gscores[:, search_tau(gscores, usable, targets)], targets)[0])
 
 
+TABLES: dict[str, Callable[..., pd.DataFrame]] = {
+    "1": methods_table,
+    "2": backbones_table,
+    "4": correlations_table,
+    "fig3": points_table,
+    "fig7": difficulty_table,
+    "fig9-ratio": ratios_table,
+    "fig9-size": sizes_table,
+    "fig10": references_table,
+    "near-far": near_far_table,
+}
+"""Functions by the table's number in the paper; 1 includes table 6, 9 figure 6; "near-far" is ours."""
+SPLIT = ("1", "2", "4")
+"""Tables whose functions take `splits`."""
+
+
 def ablate(
     competition: Competition,
     table: str,
@@ -425,7 +384,7 @@ def table_text(name: str, frame: pd.DataFrame) -> str:
     spreads = frame.columns[frame.columns.str.endswith("_deviation")]
     lacking = [column for column in spreads if frame[column].isna().all()]
     body = frame.drop(columns=lacking).to_string(index=False, float_format="{:.3f}".format, na_rep="")
-    return f"{body}\n\n{EXPLAINED[name]}"
+    return f"{body}\n\n{inspect.getdoc(TABLES[name])}"
 
 
 def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:
@@ -435,3 +394,58 @@ def write_table(name: str, frame: pd.DataFrame, folder: Path) -> list[Path]:
     write_text(paths[0], frame.to_csv(index=False, float_format="%.6g"))
     plot_table(frame, paths[1])
     return paths
+
+
+def plot_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a PNG with a panel for each subject, or one panel if a row is a subject.
+
+    Points are a scatter plot, sweeps over a ratio or a size are lines, and everything else is bars.
+    """
+    panels = list(frame.groupby("subject", sort=False))
+    if not {"method", "family", "gscore", *SWEPT} & {*frame}:
+        panels = [("", frame)]
+    down = -(-len(panels) // ACROSS)
+    height = max(3.6, 0.12 * max(len(rows) for _, rows in panels))
+    drawn = new_figure(4 * min(len(panels), ACROSS), height * down)
+    axes = drawn.subplots(down, min(len(panels), ACROSS), squeeze=False).ravel()
+    for each, (subject, rows) in zip(axes, panels, strict=False):
+        _draw(each, rows)
+        each.set_title(str(subject), fontsize=9)
+    for empty in axes[len(panels) :]:
+        empty.set_axis_off()
+    save_png(drawn, path, dpi=100)
+
+
+def _draw(axes: Axes, rows: pd.DataFrame) -> None:
+    swept = [column for column in SWEPT if column in rows]
+    if "gscore" in rows:
+        axes.scatter(rows.gscore, rows.target, s=8)
+        axes.set(xlabel="Gscore", ylabel="true metric")
+    elif swept:
+        lines = rows if "method" in rows else rows.assign(method="gscore-ude-w")
+        for method, line in lines.groupby("method", sort=False):
+            axes.plot(line[swept[0]], line.pearson, marker="o", markersize=3, label=str(method))
+        axes.set(xlabel=swept[0], ylabel="Pearson |r|", ylim=(0, 1.02), xscale="log")
+        axes.legend(fontsize=7)
+    else:
+        _draw_bars(axes, rows)
+
+
+def _draw_bars(axes: Axes, rows: pd.DataFrame) -> None:
+    """Draw a bar for each number of each row, the first row on top, with its deviation or interval."""
+    named = ("subject", "method", "family", "split", "kind")
+    labels = [name for name in named if name in rows and rows[name].nunique() > 1]
+    numbers = ["rmse"] if "rmse" in rows else [name for name in NUMBERS if name in rows]
+    reach = np.nan_to_num([_reach(rows, name) for name in numbers]).clip(0)
+    drawn = rows.set_index(labels or "subject")[numbers]
+    drawn.plot.barh(ax=axes, xerr=reach, fontsize=6, width=0.8, ylabel="")
+    axes.invert_yaxis()
+
+
+def _reach(rows: pd.DataFrame, name: str) -> FloatArray:
+    """Returns how far the whiskers of a number reach below and above it (2, n); nan where it has none."""
+    spread = rows.get(f"{name}_deviation", pd.Series(np.nan, rows.index)).to_numpy(float)
+    if name != "rmse" or "low" not in rows:
+        return np.array([spread, spread])
+    value, low, high = rows[["rmse", "low", "high"]].to_numpy(float).T
+    return np.where(np.isnan(low), spread, [value - low, high - value])

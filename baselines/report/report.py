@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from baselines.contract.estimator import Estimator, Regressed, asked
 from baselines.contract.families import FEWEST
-from baselines.contract.guard import fitted, guarded, predict_each, unchanged
+from baselines.contract.guard import fitted, guarded, predict_each
 from starter.observing.observation import MetaTrain, Seen
 from starter.tracks.tracks import open_subjects
 from submission import Competition, UnusableInput, make_id
@@ -22,26 +22,8 @@ from submission.scoretable import ALL, ScoreLine, Targets, csv_table, score_line
 from submission.scoring import read_targets
 from submission.tracks import TRACKS
 
-GRID = 100
-"""Number of points of a regression's line."""
 LEVEL = 0.9
 """Nominal coverage of the prediction intervals."""
-
-
-@dataclass(frozen=True)
-class Curve:
-    """An indicator on the meta-train sets (m,) and validation sets (v,), with the regression's line.
-
-    Attributes:
-        train, val: Values of the indicator, float64 (m,) and (v,).
-        grid: Increasing values of the indicator, float64 (GRID,).
-        line: Predictions of the regression at `grid`, fractions (GRID,).
-    """
-
-    train: FloatArray
-    val: FloatArray
-    grid: FloatArray
-    line: FloatArray
 
 
 @dataclass(frozen=True)
@@ -52,14 +34,15 @@ class Run:
         method: Name of the method.
         subject: Name of the subject.
         predicted: Predictions for the validation sets in their order, fractions (v,).
-        curve: Indicator and regression line; None if the method is not a regression on one indicator.
+        indicators: Of a regression on one indicator, its values on the m meta-train sets and the v validation
+            sets, and the regression's predictions there, (m + v, 2); None for other methods.
         intervals: Prediction intervals at `LEVEL`, fractions (v, 2); None if they were not computed.
     """
 
     method: str
     subject: str
     predicted: FloatArray
-    curve: Curve | None
+    indicators: FloatArray | None = None
     intervals: FloatArray | None = None
 
 
@@ -103,9 +86,7 @@ class Report:
             metric = TRACKS[self.competition.track].metric(subject)
             targets = Targets.of_validation(self.competition, metric).of_subject(subject)
             targets = replace(targets, values=true, groups=groups, family_names=families)
-            methods = {
-                method: dict(zip(targets.ids, run.predicted, strict=True)) for method, run in runs.items()
-            }
+            methods = {name: dict(zip(targets.ids, run.predicted, strict=True)) for name, run in runs.items()}
             for line in score_lines(targets, methods, subject):
                 held, width = _held(runs[line.method], true, self.members(line.group))
                 lines.append(Line(**vars(line), held=held, width=width))
@@ -173,23 +154,13 @@ def _run(
     observed: Sequence[Seen],
     intervals: bool,
 ) -> Run:
-    with unchanged(name, prototype, meta):
-        method = fitted(name, prototype, subject, meta)
-        predicted = np.array(list(predict_each(name, method, subject, observed).values()))
-    around = None
+    method = fitted(name, prototype, subject, meta)
+    predicted = np.array(list(predict_each(name, method, subject, observed).values()))
+    rows = around = None
+    if isinstance(method, Regressed):
+        values = np.concatenate([method._table.rows, method._rows(observed)])
+        rows = np.column_stack([values, method._estimated(values)])
     if (intervals or not method.refits) and len(meta.sets) > FEWEST:
-        with guarded(name, f"predict intervals for {subject}", method, "ood" if meta.ood else "accuracy"):
+        with guarded(name, f"predict intervals for {subject}", method):
             around = method.predict_interval(observed, LEVEL)
-    return Run(name, subject, predicted, _curve(method, meta, observed), around)
-
-
-def _curve(method: Estimator, meta: MetaTrain, observed: Sequence[Seen]) -> Curve | None:
-    """Returns indicator and fitted line of a regression on one indicator; None for other methods."""
-    if not isinstance(method, Regressed):
-        return None
-    train = np.array([method.indicator(observation, meta.source) for observation in meta.sets])
-    val = np.array([method.indicator(observation, meta.source) for observation in observed])
-    both = np.concatenate([train, val])
-    grid = np.linspace(both.min(), both.max(), GRID)
-    line = np.asarray(method.regressor_.predict(grid[:, None]), np.float64)
-    return Curve(train, val, grid, np.clip(line, 0.0, 1.0))
+    return Run(name, subject, predicted, rows, around)

@@ -1,27 +1,87 @@
-"""A scikit-learn regressor on the table of features, as a method."""
+"""A scikit-learn regressor as a method: it learns from a table of features, one row per set."""
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_regressor
 from sklearn.pipeline import Pipeline
 
-from baselines.contract.estimator import Measured
-from baselines.run.features import FEATURES, NEEDS, measure_of
-from starter.observing.observation import Source
+from baselines.accuracy.doc import doc
+from baselines.accuracy.fd import fd
+from baselines.accuracy.stack import COLUMNS, indicators
+from baselines.contract.estimator import Direct, Measured, Table
+from baselines.ood.gmm import Gmm
+from baselines.ood.gscore import TAUS
+from baselines.ood.kmeans import kmeans
+from baselines.ood.plugin import ind_share, plug_in
+from baselines.ood.scored import mix_scores, reference_scores
+from baselines.ood.ude import Ude
+from starter.observing.observation import Observation, ScoredMix, Source
 from submission.arrays import FloatArray
-from submission.errors import UnusableInput, why
+
+Measure = Callable[[Any], Mapping[str, float]]
+"""A function that returns the values of an unlabelled set by column."""
+NEEDS = {"accuracy": ("moments", "rotation", "rotations", "grey"), "ood": ("moments",)}
+"""Fields of an observation from which the columns of each track are computed, besides logits and scores."""
+FEATURES = {
+    "accuracy": (*COLUMNS, "doc", "fd"),
+    "ood": (
+        *("gscore-kmeans", "gscore-gmm-w", "gscore-ude-w"),
+        *("ind-share", "plugin", "plugin-mpe", "auto-eval"),
+    ),
+}
+"""The columns of each track, in order."""
+PLAIN = (bool, int, float, str, type(None))
+"""Types of the parameters that a line of text can set."""
+
+
+def measure_of(track: str, source: Source) -> Measure:
+    """Returns a function that computes the FEATURES of a set of this track.
+
+    In the accuracy track these are the thirteen indicators of `stack`, `doc` and `fd`; in the OOD track, the
+    indicators of the kit's methods. Each is a number about the whole set, named after the method that uses
+    it.
+    """
+    return {"accuracy": _accuracy, "ood": _ood}[track](source)
+
+
+def _accuracy(source: Source) -> Measure:
+    def measure(observation: Observation) -> dict[str, float]:
+        values = indicators(observation, source)
+        values |= {"doc": doc(observation, source), "fd": fd(observation, source)}
+        return {name: values[name] for name in FEATURES["accuracy"]}
+
+    return measure
+
+
+def _ood(source: Source) -> Measure:
+    reference, middle = reference_scores(source), len(TAUS) // 2
+    gmm, ude = Gmm().know(reference), Ude().know(reference)
+
+    def measure(mix: ScoredMix) -> dict[str, float]:
+        scores = mix_scores(mix)
+        share = ind_share(scores, reference)
+        return {
+            "gscore-kmeans": kmeans(mix, source),
+            "gscore-gmm-w": float(gmm.gscores(scores)[middle]),
+            "gscore-ude-w": float(ude.gscores(scores)[middle]),
+            "ind-share": share,
+            "plugin": plug_in(mix.metric, scores, reference, 0.5),
+            "plugin-mpe": plug_in(mix.metric, scores, reference, share),
+            "auto-eval": fd(mix.observation, source),
+        }
+
+    return measure
 
 
 class Tabular(Measured):
     """A regression of accuracy on the features of a set, by any regressor or pipeline that ends in one.
 
     It is fitted on a DataFrame with one row per meta-train set and the columns of `measure_of`, and predicts
-    one row at a time; predictions are clipped to [0, 1]. A saved method holds the regressor in the format of
-    skops: reading it runs no code and accepts only classes of scikit-learn, NumPy and SciPy.
+    one row at a time; predictions are clipped to [0, 1]. A saved method holds the table and the regressor's
+    parameters, from which `load` fits the regressor again.
 
     Args:
         regressor: Unfitted regressor, which is cloned.
@@ -43,8 +103,8 @@ class Tabular(Measured):
     def _measure(self, observation: Any) -> FloatArray:
         return np.array(list(self._columns(observation).values()))
 
-    def _learn(self, rows: FloatArray, targets: FloatArray, families: Sequence[frozenset[str]]) -> None:
-        self.regressor_ = clone(self.regressor).fit(self._framed(rows), targets)
+    def _learn(self, table: Table) -> None:
+        self.regressor_ = clone(self.regressor).fit(self._framed(table.rows), table.targets)
 
     def _estimate(self, rows: FloatArray) -> FloatArray:
         return np.asarray(self.regressor_.predict(self._framed(rows)), np.float64)
@@ -56,59 +116,36 @@ class Tabular(Measured):
     def _kind(self) -> str:
         return f"{type(self).__name__}({type(self.regressor).__name__})"
 
-    def _parameters(self) -> dict[str, Any]:
-        return {"track": self.track}
+    def parameters(self) -> dict[str, Any]:
+        """Returns the parameters of the regressor and of its steps that text can set."""
+        values = self.regressor.get_params(deep=True)
+        return {name: value for name, value in values.items() if isinstance(value, PLAIN)}
 
-    def _state(self) -> dict[str, Any]:
-        from skops.io import dumps
-
-        learnt = np.frombuffer(dumps(self.regressor_), np.uint8)
-        return {"source": self._source, "regressor": learnt}
-
-    def _restore(self, state: Mapping[str, Any]) -> None:
-        try:
-            found = _read(state["regressor"].tobytes())
-        except UnusableInput:
-            raise
-        except Exception as error:  # a damaged file makes skops raise whatever it meets
-            raise ValueError(why(error)) from error
-        self._prepare(state["source"])
-        self._source = state["source"]
-        self.regressor_ = found
+    def set_parameters(self, values: Mapping[str, Any]) -> None:
+        """Set parameters of the regressor and of its steps."""
+        self.regressor.set_params(**values)
 
 
-def _read(data: bytes) -> RegressorMixin:
-    """Returns the regressor in the bytes of skops; raises UnusableInput if it has classes of others."""
-    from skops.io import get_untrusted_types, loads
-
-    unusual = get_untrusted_types(data=data)
-    if others := [name for name in unusual if not _is_of_sklearn(name)]:
-        raise UnusableInput(f"the saved regressor has {', '.join(others)}, which is not from scikit-learn")
-    return loads(data, trusted=unusual)
-
-
-def _is_of_sklearn(name: str) -> bool:
-    """Returns True if the full name of a type is that of a class that scikit-learn itself defines."""
-    module, _, own = name.rpartition(".")
-    if module.partition(".")[0] != "sklearn":
-        return False
-    found = getattr(import_module(module), own, None)
-    return isinstance(found, type) and found.__module__.partition(".")[0] == "sklearn"
-
-
-def is_tabular(given: object) -> bool:
+def is_tabular(given: object) -> TypeGuard[BaseEstimator]:
     """Returns True if the argument is a scikit-learn regressor (an instance, not a class)."""
     return isinstance(given, BaseEstimator) and is_regressor(given)
 
 
-def described(regressor: BaseEstimator) -> str:
-    """Returns one line about a regressor: its steps, with the parameters that differ from their defaults.
+def described(given: object) -> str:
+    """Returns the name of a method or regressor: its steps, with parameters that differ from their defaults.
 
     >>> from sklearn.linear_model import Ridge
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> described(make_pipeline(StandardScaler(), Ridge(alpha=10)))
     'StandardScaler+Ridge(alpha=10)'
+    >>> from baselines.accuracy.mano import Mano
+    >>> described(Mano(normaliser="softmax"))
+    "Mano(normaliser='softmax')"
     """
-    steps = [step for _, step in regressor.steps] if isinstance(regressor, Pipeline) else [regressor]
+    if isinstance(given, str):
+        return given
+    if type(given) is Direct:
+        return given.indicator.__name__
+    steps = [step for _, step in given.steps] if isinstance(given, Pipeline) else [given]
     return "+".join(" ".join(repr(step).split()).removesuffix("()") for step in steps)

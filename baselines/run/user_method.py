@@ -2,18 +2,15 @@
 
 import importlib
 import importlib.util
-import inspect
 import keyword
 import re
-import reprlib
 import sys
 from pathlib import Path
-from types import ModuleType
 
 from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
-from baselines.contract.guard import folder_of, told
+from baselines.contract.guard import told
 from baselines.run.tabular import Tabular, is_tabular
 from starter.observing.observation import NEEDS
 from submission.errors import UnusableInput
@@ -23,8 +20,6 @@ TEMPLATES = {"accuracy": "my_method", "ood": "my_ood_method"}
 """Name of the template for a method, by track."""
 SKLEARN = "my_regressor"
 """Name of the template for a scikit-learn regressor."""
-KIT = ("submission", "starter", "baselines", "oracle", "leaderboard", "unseen")
-"""Names of the kit's packages, which a method's file cannot have."""
 MODEL = "model"
 """Name of the regressor in its template."""
 
@@ -34,23 +29,21 @@ def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool =
 
     With `sklearn` the file holds a scikit-learn pipeline, ``<name>:model``.
     """
-    if track not in TEMPLATES:
-        raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(TEMPLATES)}")
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise UnusableInput(
-            f"{name!r} cannot name a module: use lower-case letters, digits and _, such as my_method"
-        )
     path = folder / f"{name}.py"
-    if path.exists():
-        raise UnusableInput(f"{path} exists already; choose another name, or remove the file")
-    if keyword.iskeyword(name) or keyword.iskeyword(class_name(name)):
-        raise UnusableInput(f"{name!r} is a keyword of Python; choose another name")
-    if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
-        raise UnusableInput(f"{name!r} would hide an installed module of that name; choose another name")
+    wrong = "use lower-case letters, digits and _, such as my_method"
+    if re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        taken = keyword.iskeyword(name) or keyword.iskeyword(class_name(name)) or _installed(name)
+        wrong = f"{path} exists already" if path.exists() else "Python has one of this name" if taken else ""
+    if wrong:
+        raise UnusableInput(f"{name!r} cannot name a module of yours: {wrong}")
     template = SKLEARN if sklearn else TEMPLATES[track]
     text = Path(__file__).with_name(f"{template}.py").read_text(encoding="utf-8")
     write_text(path, text.replace(template, name).replace(class_name(template), class_name(name)))
     return path
+
+
+def _installed(name: str) -> bool:
+    return name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None
 
 
 def class_name(module: str) -> str:
@@ -69,64 +62,17 @@ def load_method(spec: str, track: str = "accuracy") -> Estimator:
     the track's table of features. The working folder is appended at the end of the import path, so that a
     file there cannot replace an installed module.
     """
-    module_name, _, name = spec.partition(":")
-    if not module_name or not name:
-        raise UnusableInput(f"{spec!r} is not of the form module:Class, such as my_method:MyMethod")
-    if module_name in KIT:
-        raise UnusableInput(
-            f"{spec}: {module_name} is a package of the kit; rename your file {module_name}.py"
-        )
-    module = _imported(spec, module_name)
-    if not hasattr(module, name):
-        raise UnusableInput(f"{spec}: module {module_name!r} has no attribute {name!r}")
-    method_class = getattr(module, name)
-    if is_tabular(method_class):
-        return Tabular(method_class, track)
-    if not (isinstance(method_class, type) and issubclass(method_class, Estimator)):
-        raise UnusableInput(f"{spec} is neither a subclass of unseen.Estimator nor a scikit-learn regressor")
-    method = _made(spec, method_class)
-    needs = method.needs
-    if not isinstance(needs, tuple) or not all(isinstance(need, str) and need in NEEDS for need in needs):
-        raise UnusableInput(
-            f'{spec}: needs must be a tuple of names among {", ".join(NEEDS)}, as in ("{NEEDS[0]}",); '
-            f"got {reprlib.repr(needs)}"
-        )
-    return method
-
-
-def _imported(spec: str, name: str) -> ModuleType:
-    """Returns the module, installed or in the working folder."""
+    module, _, name = spec.partition(":")
     folder = Path.cwd()
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     importlib.invalidate_caches()  # the file may be newer than what was found in the folder before
     try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise UnusableInput(
-            f"{spec}: no module named {error.name!r}, neither installed nor in {folder}"
-        ) from error
+        found = getattr(importlib.import_module(module), name)
+        made = found() if isinstance(found, type) else found
+        method = Tabular(made, track) if is_tabular(made) else clone(made)
+        if not isinstance(method.needs, tuple) or not {*method.needs} <= {*NEEDS}:
+            raise ValueError(f"needs must be a tuple of names among {', '.join(NEEDS)}")
+        return method
     except (Exception, SystemExit) as error:
-        place = folder.joinpath(*name.split(".")).parent
-        raise UnusableInput(f"{spec}: the module fails on import: {told(error, place)}") from error
-
-
-def _made(spec: str, method_class: type[Estimator]) -> Estimator:
-    """Returns an instance that scikit-learn can clone."""
-    folder = folder_of(method_class)
-    try:
-        inspect.signature(method_class).bind()
-    except TypeError as error:
-        raise UnusableInput(f"{spec}: every argument of its constructor needs a default: {error}") from error
-    try:
-        method = method_class()
-    except (Exception, SystemExit) as error:
-        raise UnusableInput(f"{spec}: its constructor fails: {told(error, folder)}") from error
-    try:
-        clone(method)
-    except (Exception, SystemExit) as error:
-        raise UnusableInput(
-            f"{spec}: its constructor must store each argument unchanged in an attribute of its name: "
-            f"{told(error, folder)}"
-        ) from error
-    return method
+        raise UnusableInput(f"{spec}: {told(error, folder.joinpath(*module.split('.')).parent)}") from error

@@ -19,8 +19,7 @@ from tqdm import tqdm
 
 from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator
-from baselines.contract.families import Fold
-from baselines.contract.held_out import family_folds, held_out
+from baselines.contract.families import Fold, family_folds
 from baselines.report.gscore import SPLIT, TABLES, write_table
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import DETECTION_METRICS, true_metric
@@ -151,7 +150,7 @@ def rmse(errors: NDArray[np.float64]) -> float:
 def errors(method: Estimator, meta: MetaTrain, test: MetaTrain, parts: list[Fold]) -> NDArray[np.float64]:
     """Prediction less truth of every test mix, each predicted without its family."""
     found = np.full(len(test.sets), np.nan)
-    for fold, predictions in zip(parts, held_out(method, meta, test, parts), strict=True):
+    for fold, predictions in zip(parts, method.held_out(meta, test, parts), strict=True):
         found[fold.test] = predictions - test.targets[fold.test]
     return found
 

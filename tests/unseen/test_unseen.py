@@ -355,7 +355,7 @@ DEVICES = ("abacus", "meta", "cpu:7", "cuda:99", "")
     ("arguments", "code", "message"),
     [
         (["predict", "contest", "atk"], 2, "there is no method 'atk': did you mean atc? the kit has"),
-        (["predict", "contest", "nothing:There"], 2, "no module named 'nothing'"),
+        (["predict", "contest", "nothing:There"], 2, "No module named 'nothing'"),
         (["predict", "contest", "atc", "--set", "atc"], 2, "is not METHOD.PARAM=VALUE"),
         (["predict", "contest", "atc", "--set", "fd.x=1"], 2, "not among the methods"),
         (
@@ -403,13 +403,13 @@ def test_a_method_of_ones_own_that_fails_is_told_in_one_line(folder):
     result = run("predict", "contest", "atc", "failing_method:Bad", check=False)
     line = (
         "error: failing_method:Bad fails in fit for tiny: AttributeError: 'MetaTrain' object has no attribute "
-        "'target' (failing_method.py:8); run `unseen check-method failing_method:Bad` for details\n"
+        "'target' (failing_method.py:8); see `unseen check-method`\n"
     )
     assert (result.code, result.text[-len(line) :]) == (2, line)
     assert sorted(path.name for path in folder.glob("contest/[sv]*/*")) == ["atc.csv", "atc.csv"]
     checked = run("check-method", "failing_method:Bad", check=False)
     assert checked.code == 1
-    assert "FAIL fit returns self: AttributeError" in checked.text
+    assert "FAIL fit and predict give finite fractions: AttributeError" in checked.text
     assert "(failing_method.py:8)" in checked.text
 
 
@@ -417,7 +417,10 @@ def test_a_method_whose_needs_are_no_fields_is_refused_before_anything_runs(fold
     Path("needy_method.py").write_text(FAILING.replace("needs = ()", 'needs = "moments"'))
     for command in (["predict", "contest"], ["check-method"]):
         result = run(*command, "needy_method:Bad", check=False)
-        assert (result.code, result.text.startswith("error: needy_method:Bad: needs must be a tuple")) == (
+        assert (
+            result.code,
+            result.text.startswith("error: needy_method:Bad: ValueError: needs must be a tuple"),
+        ) == (
             2,
             True,
         )

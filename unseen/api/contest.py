@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from baselines.run.features import NEEDS, measure_of
+from baselines.run.tabular import NEEDS, measure_of
 from starter.making.build import build as make
 from starter.making.presets import preset as settings_of_preset
 from starter.making.settings import settings_of
@@ -48,7 +48,7 @@ class Contest(Competition):
             progress: True to show progress bars.
 
         Returns:
-            A table indexed by id, as in a submission. The columns are indicators (`baselines.run.features`)
+            A table indexed by id, as in a submission. The columns are indicators (`baselines.run.tabular`)
             and then `target`, a fraction, except for test sets, whose targets are hidden.
 
         Raises:

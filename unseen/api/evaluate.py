@@ -7,10 +7,10 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 
-from baselines.report.drawn import draw_predictions
+from baselines.report.page import draw_predictions
 from baselines.report.report import Report, run_report
-from baselines.run.given import Given, methods_given
-from baselines.run.log import log_run
+from baselines.run.choose import Given, methods_given
+from baselines.run.predict import log_run
 from starter.images.figure import Drawn, new_figure
 from submission import Competition, make_id
 from unseen.api.kit import methods_of

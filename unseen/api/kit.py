@@ -6,7 +6,6 @@ import pandas as pd
 
 from baselines import BASELINES, OOD_BASELINES
 from baselines.contract.estimator import Estimator
-from baselines.run.choose import SUMMARIES, own_parameters
 from oracle import ORACLES
 from submission.errors import UnusableInput
 
@@ -51,7 +50,7 @@ def methods(track: str = "accuracy") -> pd.DataFrame:
         UnusableInput: the track does not exist.
     """
     rows = {
-        name: (SUMMARIES[name], method.needs, own_parameters(method), EXPENSIVE.get(name, ""))
+        name: (method.summary, method.needs, method.parameters(), EXPENSIVE.get(name, ""))
         for name, method in methods_of(track).items()
     }
     columns = ["summary", "needs", "parameters", "only_by_name"]

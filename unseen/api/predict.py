@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from baselines.run.given import Given, methods_given
+from baselines.run.choose import Given, methods_given
 from baselines.run.predict import predict as run
 from submission import Competition, UnusableInput, validate
 from submission.files import replacing

@@ -405,7 +405,7 @@ def verify_entry(
 
     Example: unseen verify-entry contest contest/submissions/atc.csv --method atc
     """
-    from baselines.run.verify_entry import verify_entry as verify
+    from baselines.run.predict import verify_entry as verify
 
     if ":" in method and (folder / "private").exists():
         echo(

@@ -136,9 +136,9 @@ def report(
     """
     competition, chosen = opened(folder, names, settings, network, called)
 
-    from baselines.report.html import write_report
+    from baselines.report.page import write_report
     from baselines.report.report import run_report
-    from baselines.run.log import log_run
+    from baselines.run.predict import log_run
 
     found = run_report(competition, chosen, device, intervals=intervals)
     for name, method in chosen.items():

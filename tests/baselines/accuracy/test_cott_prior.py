@@ -6,9 +6,8 @@ from observations import LOGITS, seen, source_of
 from scipy.optimize import linprog
 from scipy.special import softmax
 
-from baselines.accuracy.cot import cott, cott_threshold
-from baselines.accuracy.cott_prior import PARTS, CottPrior, cott_under
-from baselines.accuracy.priors import PRIORS, UnderPrior
+from baselines.accuracy.cot import PARTS, CottPrior, cott, cott_threshold, cott_under
+from baselines.accuracy.priors import PRIORS
 from baselines.contract import conformance
 from starter.observing.temperature import temperature
 
@@ -33,7 +32,7 @@ def test_the_estimator_is_the_indicator_under_its_prior(prior):
     meta = conformance.example_meta_train()
     t = temperature(meta.source)
     threshold = cott_threshold(meta.source)
-    own = UnderPrior(prior).fit(meta)
+    own = CottPrior(prior).fit(meta)
     expected = [cott_under(own.prior_of(each), each, t, threshold) for each in meta.sets[:4]]
     np.testing.assert_array_equal(CottPrior(prior).fit(meta).predict(meta.sets[:4]), expected)
 
@@ -56,5 +55,5 @@ def test_fractions_on_adversarial_inputs(name):
     meta = conformance.example_meta_train()
     meta = type(meta)(source, meta.sets, meta.targets, meta.correct, meta.families)
     for prior in ("em", "bbse"):
-        q = UnderPrior(prior).fit(meta).prior_of(seen(LOGITS[name]))
+        q = CottPrior(prior).fit(meta).prior_of(seen(LOGITS[name]))
         assert -1e-12 <= cott_under(q, seen(LOGITS[name]), 1.0, 0.5) <= 1 + 1e-12

@@ -1,6 +1,4 @@
-"""Direct and Regressed, and what the public methods of an Estimator refuse."""
-
-import dataclasses
+"""Direct and Regressed, and the one path from `predict` to `_predict`."""
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from baselines.accuracy.fd import fd
 from baselines.contract.conformance import example_meta_train, example_observation
 from baselines.contract.estimator import asked
 from baselines.contract.regressors import REGRESSORS
-from submission.errors import UnusableInput
 
 META = example_meta_train()
 
@@ -46,54 +43,60 @@ def test_the_regressor_is_chosen_by_name(name):
     np.testing.assert_allclose(predicted, np.clip(expected, 0, 1), atol=1e-12)
 
 
-def test_an_unknown_regressor_is_refused_when_it_is_fitted():
-    with pytest.raises(UnusableInput, match="no regressor 'lasso'; choose from linear, ridge, lightgbm"):
-        Regressed(confscore, regressor="lasso").fit(META)
-
-
-def test_predictions_are_clipped():
+def test_predictions_are_clipped_and_of_no_sets_there_are_none():
     assert Fixed(1.7).fit(META).predict(META.sets[:2]).tolist() == [1.0, 1.0]
     assert Fixed(-0.2).fit(META).predict(META.sets[:1]).tolist() == [0.0]
-
-
-def test_no_sets_no_predictions():
     assert Fixed().fit(META).predict([]).shape == (0,)
 
 
-def test_refuses_to_predict_before_fit():
-    with pytest.raises(ValueError, match="Fixed: call fit before predict"):
-        Fixed().predict(META.sets)
+def infinite(target, source):
+    return float("inf")
 
 
-def test_a_prediction_that_is_no_number_names_the_set():
-    with pytest.raises(ValueError, match=r"Fixed predicts nan for set 'train_0'"):
-        Fixed(float("nan")).fit(META).predict(META.sets)
+@pytest.mark.parametrize(
+    ("predict", "word"),
+    [
+        (lambda: Fixed().predict(META.sets), "not fitted"),
+        (lambda: Fixed(float("nan")).fit(META).predict(META.sets), "nan for set 'train_0'"),
+        (lambda: Fixed(-np.inf).fit(META).predict(META.sets), "-inf for set 'train_0'"),
+        (lambda: Fixed(73.0).fit(META).predict(META.sets), "73 for set 'train_0'.* not percentages"),
+        (lambda: Regressed(fd, ("moments",)).fit(META).predict(META.only(()).sets), "`moments`.*'train_0'"),
+        (lambda: Regressed(fd, ("moments",)).fit(META.only(())), "`moments`.*'reference'"),
+        (lambda: Regressed(infinite).fit(META), "Regressed.infinite. is not finite on set 'train_0'"),
+        (lambda: Regressed(confscore, regressor="lasso").fit(META), "'lasso'.* linear, ridge, lightgbm"),
+    ],
+)
+def test_what_cannot_be_predicted_is_told(predict, word):
+    with pytest.raises(ValueError, match=word):
+        predict()
 
 
-def test_a_missing_need_is_named():
-    bare = dataclasses.replace(META.sets[0], moments=None)
-    method = Regressed(fd, needs=("moments",)).fit(META)
-    with pytest.raises(
-        ValueError, match=r"Regressed needs `moments`, which set 'train_0' was observed without"
-    ):
-        method.predict([bare])
+@pytest.mark.parametrize("own", ["fit", "predict"])
+def test_fit_and_predict_are_no_methods_to_define(own):
+    with pytest.raises(TypeError, match="Own: a method defines _fit and _predict"):
+        type("Own", (Fixed,), {own: lambda self, given: given})
 
 
-def test_an_indicator_that_is_no_number_names_the_set():
-    with pytest.raises(ValueError, match="an indicator of Regressed is not finite on set 'train_0'"):
-        Regressed(lambda target, source: float("inf")).fit(META)
+class Reads(Estimator):
+    needs = ("moments",)
+    wants = ("referee",)
+
+    def _fit(self, meta):
+        assert meta.sets[0].features is meta.source.train_ref.features is None
+        assert meta.sets[0].referee is not None
+
+    def _predict(self, observation):
+        return float(observation.features is not None)
+
+
+def test_a_field_that_is_not_declared_is_absent_though_others_asked_for_it():
+    assert META.sets[0].features is not None
+    assert Reads().fit(META).predict(META.sets[:1]).tolist() == [0.0]
 
 
 def test_clone_keeps_indicator_needs_and_regressor():
     copy = clone(Regressed(fd, needs=("moments",), regressor="ridge"))
-    assert copy.needs == ("moments",)
-    assert copy.regressor == "ridge"
-    assert copy.indicator is fd
-
-
-class Wanting(Fixed):
-    needs = ("moments",)
-    wants = ("referee",)
+    assert (copy.needs, copy.regressor, copy.indicator) == (("moments",), "ridge", fd)
 
 
 @pytest.mark.parametrize(
@@ -101,4 +104,4 @@ class Wanting(Fixed):
 )
 def test_what_is_wanted_is_asked_for_where_the_competition_has_it(built, told, expected):
     competition = with_fields(built, settings={**built.settings, "referees": told})
-    assert asked([Wanting(), Direct(confscore)], competition) == expected
+    assert asked([Reads(), Direct(confscore)], competition) == expected

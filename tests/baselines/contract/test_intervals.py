@@ -110,15 +110,14 @@ def test_sets_far_from_the_meta_train_sets_have_wider_intervals_and_the_others_t
     """Twice as far, twice the factor; with sets that are all alike nothing is known of distance."""
     parts = folds(META.families)
     remote = Remoteness.of(META.sets, parts)
-    assert remote.factor(META.sets[0]) == 1
     assert remote.distance(META.sets[0]) == 0
     one = Observation("one", "c", np.full((30, META.sets[0].logits.shape[1]), -50, np.float32))
     one.logits[:, 0] = 50
-    assert remote.factor(one) > 2
+    assert remote.distance(one) > 2
     nearer = dataclasses.replace(remote, usual=tuple(2 * each for each in remote.usual))
-    assert nearer.factor(one) == pytest.approx(remote.factor(one) / 2)
+    assert nearer.distance(one) == pytest.approx(remote.distance(one) / 2)
     alike = Remoteness.of([META.sets[0]] * len(META.sets), parts)
-    assert alike.factor(one) == 1
+    assert alike.distance(one) == 0
 
 
 def test_hold_the_prediction_lie_in_0_to_1_and_widen_with_the_level():
@@ -159,7 +158,7 @@ def test_refuses_a_level_that_is_no_share(level):
 
 
 def test_refuses_intervals_before_fit_and_of_too_few_sets():
-    with pytest.raises(ValueError, match="call fit before"):
+    with pytest.raises(ValueError, match="not fitted"):
         Constant().predict_interval(TARGETS)
     with pytest.raises(ValueError, match="at least 3 sets, got 2"):
         Constant().fit(subset(META, np.arange(2))).predict_interval(TARGETS)

@@ -5,9 +5,9 @@ import pytest
 from mixes import gaussian_mixes
 from sklearn.base import clone
 
+from baselines.contract.estimator import Table
 from baselines.ood.gscore_best import GscoreBest, by_size, evidence, resample
-from baselines.ood.mixture_proportion import ind_share, plug_in
-from baselines.ood.plugin import PluginMpe
+from baselines.ood.plugin import Plugin, ind_share, plug_in
 from baselines.ood.ude import Ude
 from submission.errors import UnusableInput
 
@@ -64,7 +64,7 @@ def rmse(method, meta, test):
 def test_it_beats_ude_and_the_plug_in_estimate_under_a_hidden_share():
     meta, test = gaussian_mixes(sets=100), gaussian_mixes(sets=50, n=150, seed=1)
     best = rmse(GscoreBest(), meta, test)
-    assert best < rmse(PluginMpe(), meta, test)
+    assert best < rmse(Plugin(None), meta, test)
     assert best < 0.75 * rmse(Ude(), meta, test)
 
 
@@ -73,7 +73,8 @@ def learnt(errors, log_n):
     rng = np.random.default_rng(1)
     rows = np.column_stack([rng.uniform(0.4, 0.6, len(errors)), errors * (log_n < 5), log_n])
     method = GscoreBest()
-    method._learn(rows, rows[:, 0] + errors, [frozenset({f"f{i % 10}"}) for i in range(len(errors))])
+    families = [frozenset({f"f{i % 10}"}) for i in range(len(errors))]
+    method._learn(Table(rows, rows[:, 0] + errors, families, np.arange(len(errors))))
     return method, rows
 
 
@@ -102,7 +103,7 @@ def test_too_few_mixes_weigh_both_models_alike():
     assert method.weights_.tolist() == [0.5] * 4
 
 
-@pytest.mark.parametrize("wrong", [{"resamples": -1}, {"alpha": 0.0}, {"seed": -1}])
+@pytest.mark.parametrize("wrong", [{"resamples": -1}, {"alpha": 0.0}])
 def test_parameters_are_checked(wrong):
-    with pytest.raises(UnusableInput, match="gscore-best"):
+    with pytest.raises(UnusableInput, match=next(iter(wrong))):
         GscoreBest(**wrong).fit(gaussian_mixes(sets=3))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baselines.ood.mixture_proportion import (
+from baselines.ood.plugin import (
     LEAST_SHARE,
     MOST_SHARE,
     detection_metric,

@@ -6,23 +6,34 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from mixes import gaussian_mixes
 from scipy.stats import pearsonr, spearmanr
 
 from baselines import OOD_BASELINES
-from baselines.contract.families import subset
-from baselines.contract.held_out import family_folds, held_out, random_folds
+from baselines.contract.families import divided, family_folds, random_folds, subset
+from baselines.ood.scored import mix_scores
 from baselines.ood.ude import Ude
-from baselines.report.gscore import METHODS, SIZES, TABLES, ablate, pooled, write_table
-from baselines.report.near_far import FLOOR, deviations
-from starter.classifiers import read_classifier, save_classifier
+from baselines.report.gscore import (
+    FLOOR,
+    FOLDS,
+    METHODS,
+    SIZES,
+    TABLES,
+    ablate,
+    correlation,
+    deviations,
+    pooled,
+    write_table,
+)
+from starter.classifiers import read_classifier
+from starter.detectors.metrics import fpr
 from starter.making.build import build
 from submission.errors import UnusableInput
 from submission.metrics import deviation_floor
 
 META = gaussian_mixes(sets=40, n=400, share=(0.5, 0.5))
 SUBJECTS = {"net:msp:fpr95": META, "net:mls:fpr95": gaussian_mixes(sets=40, n=400, seed=1)}
+FAMILIES = [next(iter(family)) for family in META.families]
 
 
 def test_a_fold_leaves_a_family_out_of_what_it_learns_from():
@@ -36,80 +47,119 @@ def test_a_fold_leaves_a_family_out_of_what_it_learns_from():
 
 def test_random_splits_keep_ood_sets_together_and_repeat():
     parts = random_folds(META, 5)
-    assert len(parts) == 5
     for fold, again in zip(parts, random_folds(META, 5), strict=True):
         assert {META.ood_sets[i] for i in fold.train}.isdisjoint(META.ood_sets[i] for i in fold.test)
         assert (len(fold.train), len(fold.test)) == (30, 10)
         assert (fold.test == again.test).all()
     assert len({tuple(fold.test) for fold in parts}) > 1
     assert not {META.families[i] for i in fold.train}.isdisjoint(META.families[i] for i in fold.test)
-
-
-def test_random_splits_are_of_families_where_ood_sets_have_no_names():
-    unnamed = replace(META, ood_sets=())
-    for fold in random_folds(unnamed, 3):
+    for fold in random_folds(replace(META, ood_sets=()), 3):  # of families where OOD sets have no names
         assert {META.families[i] for i in fold.train}.isdisjoint(META.families[i] for i in fold.test)
+
+
+def test_parts_test_every_family_once():
+    parts = divided(META, FOLDS)
+    assert len(parts) == FOLDS
+    assert sorted(np.concatenate([fold.test for fold in parts])) == list(range(40))
+    for fold in parts:
+        assert {META.families[i] for i in fold.train}.isdisjoint(META.families[i] for i in fold.test)
+        assert len(fold.train) + len(fold.test) == 40
 
 
 @pytest.mark.parametrize("name", ["gscore-ude-w", "plugin-mpe", "constant"])
 def test_held_out_is_a_fit_on_the_others(name):
-    parts = family_folds(META, META)[:2]
-    for fold, found in zip(parts, held_out(OOD_BASELINES[name], META, META, parts), strict=True):
-        fitted = type(OOD_BASELINES[name])(**OOD_BASELINES[name].get_params()).fit(subset(META, fold.train))
-        assert found == pytest.approx(fitted.predict(subset(META, fold.test).sets))
+    test = gaussian_mixes(sets=20, seed=2)
+    parts, method = family_folds(META, test)[:2], OOD_BASELINES[name]
+    for fold, found in zip(parts, method.held_out(META, test, parts), strict=True):
+        fitted = type(method)(**method.get_params()).fit(subset(META, fold.train))
+        assert found == pytest.approx(fitted.predict(subset(test, fold.test).sets))
 
 
 def test_correlations_are_those_of_the_points():
-    points, found = TABLES["fig3"](SUBJECTS), TABLES["4"](SUBJECTS)
+    points, found = TABLES["fig3"](SUBJECTS), TABLES["4"](SUBJECTS, 5)
     assert len(points) == 80
-    assert found.subject.tolist() == list(SUBJECTS)
     first = points[points.subject == "net:msp:fpr95"]
     assert first.target.tolist() == META.targets.tolist()
+    assert found.split.tolist() == ["family", "random"] * 2
     assert found.pearson[0] == pytest.approx(pearsonr(first.gscore, first.target)[0])
     assert found.spearman[0] == pytest.approx(spearmanr(first.gscore, first.target)[0])
     assert found.pearson[0] < -0.8
+    assert found.pearson[1] == pytest.approx(found.pearson[0], abs=0.1)
+    assert found.pearson_deviation.isna().tolist() == [True, False] * 2
+
+
+def test_predictions_that_differ_by_rounding_alone_have_no_correlation():
+    constant, truth = np.full(20, 0.9), np.linspace(0.1, 0.8, 20)
+    assert np.isnan(correlation(constant + 1e-15 * np.arange(20), truth)).all()
+    assert np.isnan(correlation(np.zeros(20), truth)).all()
+    assert np.isnan(correlation(truth[:2], truth[:2])).all()
+    assert np.isfinite(correlation(constant + 1e-6 * np.arange(20), truth)).all()
+
+
+def held_out_errors(parts):
+    return [
+        100
+        * (
+            Ude().fit(subset(META, fold.train)).predict(subset(META, fold.test).sets)
+            - META.targets[fold.test]
+        )
+        for fold in parts
+    ]
+
+
+@pytest.fixture
+def one_method(monkeypatch):
+    monkeypatch.setattr("baselines.report.gscore.OOD_BASELINES", {"gscore-ude-w": Ude()})
+
+
+@pytest.mark.usefixtures("one_method")
+def test_the_methods_table_has_errors_on_left_out_families_and_on_random_splits():
+    found = TABLES["1"]({"net:msp:fpr95": META}, 5)
+    assert found.method.tolist() == ["gscore-ude-w", "gscore-ude-w", FLOOR]
+    assert found.split.tolist() == ["family", "random", "family"]
+    errors = np.concatenate(held_out_errors(family_folds(META, META)))
+    assert found.rmse[0] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    assert found.low[0] < found.rmse[0] < found.high[0]
+    assert found.low.isna().tolist() == [False, True, True]
+    each = [np.sqrt(np.mean(one**2)) for one in held_out_errors(random_folds(META, 5))]
+    assert found.loc[1, ["rmse", "rmse_deviation"]].tolist() == pytest.approx([np.mean(each), np.std(each)])
+
+
+@pytest.mark.usefixtures("one_method")
+def test_errors_on_near_and_far_mixes_are_those_of_left_out_families(tmp_path):
+    names = [f"{family}_{'near' if family < 'f4' else 'far'}_zoo" for family in FAMILIES]
+    found = TABLES["near-far"]({"net:msp:fpr95": replace(META, ood_sets=names)})
+    assert found.kind.tolist() == ["far", "far", "near", "near"]
+    assert found.method.tolist() == ["gscore-ude-w", FLOOR] * 2
+    errors, parts = np.empty(40), divided(META, FOLDS)
+    for fold, values in zip(parts, held_out_errors(parts), strict=True):
+        errors[fold.test] = values
+    for kind, row in (("far", found.iloc[0]), ("near", found.iloc[2])):
+        mine = [kind in name for name in names]
+        truth = META.targets[mine]
+        assert row.rmse == pytest.approx(np.sqrt(np.mean(errors[mine] ** 2)))
+        assert row.pearson == pytest.approx(pearsonr(truth + errors[mine] / 100, truth)[0])
+        assert 0 < row.rmse_deviation < row.rmse
+    assert all(path.exists() for path in write_table("near-far", found, tmp_path))
+
+
+@pytest.mark.parametrize("threshold", ["pool", "mix"])
+def test_deviations_are_those_of_drawing_the_images_again(threshold):
+    meta, rng, wanted = gaussian_mixes(sets=6, n=400), np.random.default_rng(1), []
+    for mix, ood in zip(meta.sets, meta.ood, strict=True):
+        scores, values = mix_scores(mix), []
+        for _ in range(300):
+            kept, new = (rng.choice(scores[part], part.sum()) for part in (~ood, ood))
+            pool = rng.choice(meta.source.scores, len(meta.source.scores))
+            values.append(fpr(pool if threshold == "pool" else kept, new))
+        wanted.append(np.std(values))
+    np.testing.assert_allclose(deviations(replace(meta, fpr=threshold), "fpr95"), wanted, rtol=0.25)
 
 
 def test_the_floor_is_about_binomial():
     sizes = [int(ood.sum()) for ood in META.ood]
-    found = deviation_floor(list(deviations(META, "fpr95")))
-    assert found == pytest.approx(
-        deviation_floor(np.sqrt(META.targets * (1 - META.targets) / sizes)), rel=0.25
-    )
-
-
-def test_the_methods_table(monkeypatch):
-    monkeypatch.setattr("baselines.report.gscore.OOD_BASELINES", {"gscore-ude-w": Ude()})
-    found = TABLES["1"]({"net:msp:fpr95": META})
-    assert found.method.tolist() == ["gscore-ude-w", FLOOR]
-    parts = family_folds(META, META)
-    errors = [
-        Ude().fit(subset(META, fold.train)).predict(subset(META, fold.test).sets) - META.targets[fold.test]
-        for fold in parts
-    ]
-    assert found.rmse[0] == pytest.approx(100 * np.sqrt(np.mean(np.concatenate(errors) ** 2)))
-    assert found.low[0] < found.rmse[0] < found.high[0]
-    assert found.low.isna().tolist() == [False, True]
-
-
-def test_the_papers_random_splits_stand_beside_the_families(monkeypatch):
-    monkeypatch.setattr("baselines.report.gscore.OOD_BASELINES", {"gscore-ude-w": Ude()})
-    found = TABLES["1"](SUBJECTS, 5)
-    assert found.split.tolist() == ["family", "random", "family"] * 2
-    errors = [
-        Ude().fit(subset(META, fold.train)).predict(subset(META, fold.test).sets) - META.targets[fold.test]
-        for fold in random_folds(META, 5)
-    ]
-    each = [100 * np.sqrt(np.mean(one**2)) for one in errors]
-    assert found.loc[1, ["rmse", "rmse_deviation"]].tolist() == pytest.approx([np.mean(each), np.std(each)])
-
-
-def test_correlations_over_random_splits_are_of_the_tested_mixes():
-    found = TABLES["4"](SUBJECTS, 5)
-    assert found.split.tolist() == ["family", "random"] * 2
-    assert found.pearson[1] == pytest.approx(found.pearson[0], abs=0.1)
-    assert (found.pearson_deviation[[1, 3]] > 0).all()
-    assert found.pearson_deviation[[0, 2]].isna().all()
+    binomial = deviation_floor(np.sqrt(META.targets * (1 - META.targets) / sizes))
+    assert deviation_floor(list(deviations(META, "fpr95"))) == pytest.approx(binomial, rel=0.25)
 
 
 def test_easy_families_come_first():
@@ -118,18 +168,16 @@ def test_easy_families_come_first():
     assert msp.target.is_monotonic_increasing
     assert msp.family.iloc[0] == "f9"
     assert msp.target.iloc[-1] == pytest.approx(np.mean(META.targets[::10]))
-    auroc = TABLES["fig7"]({"net:msp:auroc": META})
-    assert auroc.target.is_monotonic_decreasing
+    assert TABLES["fig7"]({"net:msp:auroc": META}).target.is_monotonic_decreasing
 
 
 def test_backbones_have_the_accuracy_and_mean_metrics():
-    found = TABLES["2"]({"net:msp:fpr95": META})
+    found = TABLES["2"](SUBJECTS, 5)
+    assert found.split.tolist() == ["family", "random"] * 2
     assert found.accuracy[0] == META.source.accuracy
-    assert found.true.tolist() == [pytest.approx(META.targets.mean())]
+    assert found.true[0] == pytest.approx(META.targets.mean())
     assert found.predicted[0] == pytest.approx(found.true[0], abs=0.15)
-    split = TABLES["2"](SUBJECTS, 5)
-    assert split.split.tolist() == ["family", "random"] * 2
-    assert (split.predicted_deviation[[1, 3]] > 0).all()
+    assert found.predicted_deviation.isna().tolist() == [True, False] * 2
 
 
 def test_pools_hold_every_score_once():
@@ -153,12 +201,13 @@ def test_the_reference_may_be_small():
 
 
 @pytest.mark.slow
-def test_a_table_is_written_beside_its_plot(tmp_path):
-    frames = {name: TABLES[name](SUBJECTS) for name in ("4", "fig3", "fig7", "fig9-ratio")}
-    for name, frame in {**frames, "2": TABLES["2"](SUBJECTS, 2)}.items():
-        table, plot = write_table(name, frame, tmp_path / "new")
-        assert len(pd.read_csv(table)) > 0
-        assert plot.read_bytes().startswith(b"\x89PNG")
+@pytest.mark.parametrize("name", ["1", "2", "4", "fig3", "fig7", "fig9-ratio", "fig10"])
+@pytest.mark.usefixtures("one_method")
+def test_a_table_is_written_beside_its_plot(tmp_path, name):
+    frame = TABLES[name](SUBJECTS, 2) if name in "124" else TABLES[name](SUBJECTS)
+    table, plot = write_table(name, frame, tmp_path / "new")
+    assert len(pd.read_csv(table)) == len(frame)
+    assert plot.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_competition_is_ablated(ood_contest):
@@ -172,31 +221,27 @@ def test_a_competition_is_ablated(ood_contest):
     assert all(path.parent == ood_contest.root / "ablation" and path.exists() for path in paths)
 
 
+@pytest.mark.slow
 def test_several_backbones_are_compared(tmp_path, mix_settings, weights):
-    worse = read_classifier(weights)
-    with torch.no_grad():
-        head = worse.network.head.weight
-        head += head.std() * torch.randn(head.shape, generator=torch.Generator().manual_seed(0))
-    save_classifier(worse, tmp_path / "worse.safetensors")
-    both = (f"tiny={weights}", f"worse={tmp_path / 'worse.safetensors'}")
+    both = (f"tiny={weights}", f"same={weights}")
     competition = build(tmp_path / "mixes", mix_settings(classifiers=both, detectors=("msp",)), 11)
     frame, _ = ablate(competition, "2", splits=2)
     assert frame.subject.tolist() == [name for name in competition.subjects for _ in range(2)]
     with np.load(competition.file("reference.npz")) as reference:
-        images, labels = reference["images"], reference["labels"]
-    for spec in both:
-        name, _, path = spec.partition("=")
-        rows = frame[frame.subject == f"{name}:msp:fpr95"]
-        logits, _ = read_classifier(Path(path))(images)
-        right = float((logits.numpy().argmax(axis=1) == labels).mean())
-        assert rows.accuracy.tolist() == [pytest.approx(right, abs=0.003)] * 2
-        assert rows.true.between(0, 1).all()
+        logits, _ = read_classifier(Path(weights))(reference["images"])
+        right = float((logits.numpy().argmax(axis=1) == reference["labels"]).mean())
+    assert frame.accuracy.tolist() == [pytest.approx(right, abs=0.003)] * len(frame)
+    assert frame.true.between(0, 1).all()
 
 
-def test_what_cannot_be_ablated_is_told(ood_contest):
-    with pytest.raises(UnusableInput, match="'9' is unknown; the Gscore paper has 1, 2, 4, fig3"):
-        ablate(ood_contest, "9")
-    with pytest.raises(UnusableInput, match="--splits is for tables 1, 2, 4, not for fig7"):
-        ablate(ood_contest, "fig7", 5)
-    with pytest.raises(UnusableInput, match="--subject net: no such subject; there are tiny:"):
-        ablate(ood_contest, "fig7", only=["net"])
+@pytest.mark.parametrize(
+    ("arguments", "options", "word"),
+    [
+        (("9",), {}, "'9' is unknown"),
+        (("fig7", 5), {}, "--splits"),
+        (("fig7",), {"only": ["net"]}, "--subject net: .* tiny:"),
+    ],
+)
+def test_what_cannot_be_ablated_is_told(ood_contest, arguments, options, word):
+    with pytest.raises(UnusableInput, match=word):
+        ablate(ood_contest, *arguments, **options)

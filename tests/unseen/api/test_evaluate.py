@@ -65,7 +65,5 @@ def test_what_is_predicted_can_be_had_and_plotted(opened):
 
 
 def test_what_breaks_the_contract_is_named(opened):
-    with pytest.raises(
-        UnusableInput, match=r"^Mean\(shift=73\) fails in predict for tiny/.*looks like a perc"
-    ):
+    with pytest.raises(UnusableInput, match=r"^Mean\(shift=73\) fails in predict for tiny/.*not percentages"):
         unseen.evaluate(opened, Mean(shift=73))

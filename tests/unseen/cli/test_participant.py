@@ -54,7 +54,7 @@ def test_a_regressor_goes_from_check_to_predictions_under_names_of_its_own(folde
     ("arguments", "message"),
     [
         (("fd", "atc", "--as", "one"), "give --as once per METHOD, in the same order: 2, not 1"),
-        (("fd", "atc", "--as", "one", "--as", "one"), "--as one is given twice"),
+        (("fd", "atc", "--as", "one", "--as", "one"), "two methods are called one"),
         (("fd", "--as", "atc"), "atc is a method of the kit: give yours another name"),
         (("fd", "--as", "a/b"), "'a/b' cannot name a method"),
     ],

@@ -1,0 +1,119 @@
+"""``report.html``: the report's table, figures and pictures of sets in one self-contained page."""
+
+import base64
+import io
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from baselines.report.report import Line, Report, Run
+from starter.competition.show import pictures
+from starter.images.figure import new_figure
+from submission.files import write_text
+from submission.page import templates
+from submission.scoretable import ALL, cell
+
+PICTURED = 8
+"""Number of images shown of each validation set."""
+LONGEST = 2.0
+"""End of drawn intervals, as a multiple of the largest RMSE: those of six families can be very wide."""
+SIDE = 3.2
+"""Width and height of a figure in inches."""
+STYLE = {"svg.hashsalt": "unseen", "svg.fonttype": "none"}
+"""Settings with which the same figure gives the same bytes, and texts stay texts."""
+
+
+def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
+    """Write ``report.html`` and ``report.csv`` in `folder`, and return their paths.
+
+    A section per subject has a table of the methods by group with intervals; for each method a figure of
+    predicted against true values, and one of the indicator for a regression on one indicator; and a table of
+    the validation sets with pictures, truths, predictions and errors.
+    """
+    page = templates(Path(__file__).parent)
+    lines = report.lines()
+    page.filters["place"] = lambda points, end: f"{98 * points / end:.1f}"
+    page.tests["number"] = lambda value: not math.isnan(value)
+    text = page.get_template("template.html").render(
+        competition=report.competition,
+        names=report.competition.sets("val"),
+        groups=report.groups,
+        subjects=[_section(report, subject, lines) for subject in report.val],
+        pictures=[base64.b64encode(jpeg).decode() for jpeg in pictures(report.competition, "val", PICTURED)],
+        pictured=PICTURED,
+        shown=cell,
+    )
+    html, table = folder / "report.html", folder / "report.csv"
+    write_text(html, text)
+    write_text(table, report.csv())
+    return html, table
+
+
+def _section(report: Report, subject: str, lines: list[Line]) -> dict[str, object]:
+    """Returns the data of the page about one subject; methods from the best to the worst over all sets."""
+    mine = [line for line in lines if line.subject == subject]
+    found = {run.method: run for run in report.runs if run.subject == subject}
+    runs = [found[line.method] for line in mine if line.group == ALL]
+    train, true = 100 * report.train[subject], 100 * report.val[subject]
+    ends = [line.rmse if math.isnan(line.high) else line.high for line in mine]
+    most = max((line.rmse for line in mine), default=0.0)
+    return {
+        "name": subject,
+        "quantity": report.competition.quantity(subject),
+        "span": (train.min(), train.max(), int(((true < train.min()) | (true > train.max())).sum())),
+        "lines": mine,
+        "methods": [run.method for run in runs],
+        "end": min(max(ends, default=0.0), LONGEST * most) or 1.0,
+        "predictions": [(run.method, _svg(report, run, draw_predictions)) for run in runs],
+        "indicators": [
+            (run.method, _svg(report, run, draw_indicator)) for run in runs if run.indicators is not None
+        ],
+        "true": true.tolist(),
+        "predicted": {run.method: (100 * run.predicted).tolist() for run in runs},
+        "errors": {run.method: (100 * run.predicted - true).tolist() for run in runs},
+    }
+
+
+def draw_predictions(axes: Axes, report: Report, run: Run) -> None:
+    """Draw the predictions against the targets of the validation sets, in %."""
+    quantity = report.competition.quantity(run.subject)
+    axes.plot([0, 100], [0, 100], color="black", linewidth=1)
+    _scatter(axes, report, 100 * report.val[run.subject], 100 * run.predicted)
+    axes.set(xlabel=f"true {quantity}, %", ylabel=f"predicted {quantity}, %", xlim=(0, 100), ylim=(0, 100))
+    axes.set_aspect("equal")
+
+
+def draw_indicator(axes: Axes, report: Report, run: Run) -> None:
+    """Draw the targets of all sets, in %, against the run's indicator, with the fitted line."""
+    assert run.indicators is not None
+    values, line = run.indicators[np.argsort(run.indicators[:, 0])].T
+    train, quantity = 100 * report.train[run.subject], report.competition.quantity(run.subject)
+    axes.plot(values, 100 * line, color="black", linewidth=1)
+    axes.scatter(run.indicators[: len(train), 0], train, s=6, color="0.6", label=f"meta-train ({len(train)})")
+    _scatter(axes, report, run.indicators[len(train) :, 0], 100 * report.val[run.subject])
+    axes.set(xlabel="indicator", ylabel=f"true {quantity}, %", ylim=(0, 100))
+
+
+def _scatter(axes: Axes, report: Report, x: np.ndarray, y: np.ndarray) -> None:
+    """Draw the validation sets at x (v,) and y (v,), with a mark for each group."""
+    for number, group in enumerate(sorted({group for group, _ in report.groups})):
+        chosen = report.members(group)
+        mark = {"color": f"C{number % 10}", "marker": "os^D"[number % 4]}
+        axes.scatter(x[chosen], y[chosen], s=16, label=f"{group} ({len(chosen)})", **mark)
+
+
+def _svg(report: Report, run: Run, draw: Callable[[Axes, Report, Run], None]) -> str:
+    """Returns a figure of its own as the base64 of an SVG."""
+    figure: Figure = new_figure(SIDE, 1.15 * SIDE)
+    axes = figure.subplots()
+    draw(axes, report, run)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7, frameon=False)
+    encoded = io.BytesIO()
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(encoded, format="svg", metadata={"Date": None})
+    return base64.b64encode(encoded.getvalue()).decode()
