@@ -161,14 +161,6 @@ class Ledger:
             raise UnusableInput(f"the ledger lacks the file {digest[:12]}: restore it from a backup")
         return np.frombuffer(found[0], dtype="<f8")
 
-    def table(self, entries: Sequence[Entry], ids: int) -> FloatArray:
-        """Returns the predictions of the submissions 1, 2, ... (k, ids); nan for invalid ones."""
-        found = np.full((max((entry.number for entry in entries), default=0), ids), np.nan)
-        for entry in entries:
-            if entry.status == "scored":
-                found[entry.number - 1] = self.predictions(entry.digest)
-        return found
-
     def keep_file(self, data: bytes, predictions: Mapping[str, float] | None) -> str:
         """Add a submitted file, with its predictions in the order of the ids, and return its SHA-256."""
         digest = hashlib.sha256(data).hexdigest()

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -11,8 +11,9 @@ from pathlib import Path
 from leaderboard.columns import Board, board_csv, board_markdown, page_columns
 from leaderboard.feedback import FEW, methods_among_teams, public_score, scores_before_end
 from leaderboard.ledger import Entry, check_chain, entries_of, ledger_path, opened
-from leaderboard.solutions import newest_solution, version
+from leaderboard.solutions import newest_solution, predictions_of, version
 from leaderboard.standings import (
+    Predictions,
     Standing,
     decided_pairs,
     groups_of,
@@ -22,7 +23,6 @@ from leaderboard.standings import (
     standings,
     while_running,
 )
-from submission.arrays import FloatArray
 from submission.competition import VISIBILITIES, Competition
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import sha256, sweep, write_text
@@ -99,22 +99,23 @@ def publish(
             rows = ledger.rows()
             check_chain(competition, rows)
             entries = entries_of(rows)
-            table = ledger.table(entries, len(competition.ids("test")))
-            solution, head = version(competition, ledger, ledger.solution()), ledger.head
-        contest = _Contest(competition, entries, table, solution, head)
+            scored = [entry for entry in entries if entry.status == "scored" and ended is not None]
+            predictions = {each.number: predictions_of(competition, ledger, each) for each in scored}
+            solution = version(competition, ledger, ledger.solution())
+            contest = _Contest(competition, entries, predictions, solution, ledger.head)
         published = _write(contest, ended is not None, retired, out or competition.root)
-        if _recorded(competition, head):
+        if _recorded(competition, contest.head):
             break
     return published
 
 
 @dataclass(frozen=True)
 class _Contest:
-    """What the ledger holds at one moment: submissions, their predictions (k, ids), solution and head."""
+    """What the ledger holds at one moment; predictions are read after the end alone."""
 
     competition: Competition
     entries: tuple[Entry, ...]
-    table: FloatArray
+    predictions: Predictions
     solution: tuple[SolutionRow, ...]
     head: str
 
@@ -135,7 +136,7 @@ def _write(contest: _Contest, final: bool, retired: bool, root: Path) -> Publish
     public = _parts(competition, contest.solution, "Public")
     if final:
         private = _parts(competition, contest.solution, "Private")
-        boards = _after_end(competition, public, private, entries, among, contest.table)
+        boards = _after_end(competition, public, private, entries, among, contest.predictions)
     else:
         boards = [_while_running(competition, public, entries, among)]
     files = {"leaderboard.csv": board_csv(boards[-1])}
@@ -183,14 +184,9 @@ def _after_end(
     private: Sequence[Targets],
     entries: Sequence[Entry],
     methods: Methods,
-    table: FloatArray,
+    predictions: Predictions,
 ) -> list[Board]:
-    """Returns the private and the public board; `table` has the predictions of every submission (k, ids)."""
-    ids = competition.ids("test")
-
-    def predictions(number: int) -> Mapping[str, float]:
-        return dict(zip(ids, table[number - 1].tolist(), strict=True))
-
+    """Returns the private and the public board."""
     teams = in_public(competition, public, entries, predictions)
     before = _board(competition, "public", public, [*teams, *of_methods(public, methods)])
     finals = in_private(competition, private, entries, predictions, before.standings)

@@ -1,7 +1,7 @@
 """Who stands where: the submission of each team, ranks, intervals, and the pairs that a test tells apart."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -24,8 +24,8 @@ MOST = 20
 """Number of the best lines that are compared pair by pair."""
 PAIR_DRAWS = 20_000
 """Number of draws of signs for pairs: with 190 pairs, the smallest p-value has to be below 0.05 / 190."""
-Predictions = Callable[[int], Mapping[str, float]]
-"""Returns the predictions of a submission, {id: fraction}, by its number."""
+Predictions = Mapping[int, Mapping[str, float]]
+"""Predictions of submissions by their number, {id: fraction}."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Standing:
         kind: "team" or "baseline".
         score: Score in points; nan if the team got no score. MAE and Spearman are nan with fewer than `FEW`
             predictions, and while the competition runs.
-        errors: Errors on the scored rows (n,), in points; nan if unknown.
+        errors: Errors on the scored rows (n,), in points; none while the competition runs.
         number: Number of the submission that counts; 0 for a baseline.
         last_submission: Time in UTC, "YYYY-MM-DD hh:mm:ss"; "" for a baseline.
         submissions: Number of the team's submissions, invalid ones included; 0 for a baseline.
@@ -181,7 +181,7 @@ def _scored(
     parts: Sequence[Targets], made: Sequence[Entry], entry: Entry, rmse: float, predictions: Predictions
 ) -> Standing:
     """Returns a team with one of its submissions and the RMSE that the ledger recorded."""
-    predicted = predictions(entry.number)
+    predicted = predictions[entry.number]
     first, *others = (part.score(predicted) for part in parts)
     line = _team(made, entry, replace(first, rmse=rmse))
     return replace(line, errors=parts[0].errors(predicted), further=tuple(each.rmse for each in others))
@@ -240,7 +240,7 @@ def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: i
     errors, rng, step = np.stack([line.errors for line in lines]), BOOTSTRAP(0), 10.0 ** (1 - decimals)
     sums = families.sums(errors**2)
     low, high = families.interval(errors)
-    ranked = np.array([line.kind == "team" for line in lines]) & np.isfinite(sums).all(axis=1)
+    ranked = np.array([line.kind == "team" for line in lines])
     ends = rank_intervals(sums[ranked], families, decimals, rng)
     ranks = dict(zip(np.flatnonzero(ranked).tolist(), ends, strict=True))
     above = [math.nan, *sign_test(np.diff(sums, axis=0), rng).tolist()]
@@ -311,8 +311,7 @@ def sign_test(differences: FloatArray, rng: np.random.Generator, draws: int = DR
         signs = 1.0 - 2.0 * rng.integers(2, size=(draws, count)).astype(np.float64)
         signs[0] = 1  # the observed ones
     total = np.abs(differences.sum(axis=1)) * (1 - 1e-9)  # equal sums may differ in the last digits
-    reached = (np.abs(differences @ signs.T) >= total[:, None]).mean(axis=1)
-    return np.where(np.isnan(total), np.nan, reached)
+    return np.asarray((np.abs(differences @ signs.T) >= total[:, None]).mean(axis=1))
 
 
 def holm(values: FloatArray) -> FloatArray:
@@ -341,18 +340,14 @@ def groups_of(lines: Sequence[Standing], families: Families) -> list[tuple[int, 
 def _groups(sums: FloatArray, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """Returns the groups of t lines, best first, from the sums of their squared errors by family (t, g).
 
-    Each pair of the first `MOST` lines with known errors is compared by the paired test, at 0.05 over all
-    pairs after Holm; the other lines get no group.
+    Each pair of the first `MOST` lines is compared by the paired test, at 0.05 over all pairs after Holm; the
+    other lines get no group.
     """
-    known = np.flatnonzero(np.isfinite(sums).all(axis=1))[:MOST]
-    first, second = np.triu_indices(len(known), 1)
-    apart = np.zeros((len(known), len(known)), dtype=bool)
-    differences = sums[known[first]] - sums[known[second]]
-    apart[first, second] = holm(sign_test(differences, rng, PAIR_DRAWS)) <= 1 - LEVEL
-    groups: list[tuple[int, ...]] = [()] * len(sums)
-    for line, mine in zip(known, groups_not_apart(apart), strict=True):
-        groups[line] = mine
-    return groups
+    compared = min(len(sums), MOST)
+    first, second = np.triu_indices(compared, 1)
+    apart = np.zeros((compared, compared), dtype=bool)
+    apart[first, second] = holm(sign_test(sums[first] - sums[second], rng, PAIR_DRAWS)) <= 1 - LEVEL
+    return [*groups_not_apart(apart), *[()] * (len(sums) - compared)]
 
 
 def groups_not_apart(apart: NDArray[np.bool_]) -> list[tuple[int, ...]]:

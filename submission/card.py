@@ -33,13 +33,6 @@ TABLES = {
     "sample_submission.csv": ("prediction", "a valid submission; the targets of the test sets are hidden"),
 }
 """Name of the column next to ``id``, and description, of each table of a competition."""
-TRAIN = {
-    "accuracy": "recipes, rendered from the base; targets are given",
-    "ood": "mixes, drawn from the base and from `public/ood/`; targets are given",
-}
-"""The contents of the meta-train sets of each track."""
-EXAMPLES = {"accuracy": "fd", "ood": "plugin-mpe"}
-"""The method of the kit that texts use as an example, by track."""
 
 
 def cards(competition: Competition) -> dict[str, str]:
@@ -58,7 +51,7 @@ def archive_readme(competition: Competition) -> str:
         name=escaped(competition.name),
         asks=TRACKS[competition.track].asks,
         version=version("unseen"),
-        method=EXAMPLES[competition.track],
+        method=TRACKS[competition.track].example,
         track="" if competition.track == "accuracy" else f" --track {competition.track}",
         example="\n".join(sample[1:4]),
         rules="\n".join(f"- {rule}" for rule in competition.rules()),
@@ -71,7 +64,7 @@ def data_card(competition: Competition) -> str:
     """Returns the data card, Markdown."""
     name, *facts = competition.describe().splitlines()
     contents = {
-        "train": TRAIN[competition.track],
+        "train": TRACKS[competition.track].train,
         "val": "images and targets are given",
         "test": "images are given; predict the hidden targets",
     }

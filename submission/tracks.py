@@ -15,6 +15,8 @@ class Track:
         subject: Names of the parts of a subject's name, which are joined by ":".
         deviations: True if the build measures the standard deviation of each target by chance; otherwise the
             target is a share of images, with a binomial standard deviation.
+        train: Contents of the meta-train sets, in the data card.
+        example: Method of the kit that texts use as an example.
         labels: Meanings of an image's label 0, 1, ...; () if labels are the numbers of classes.
     """
 
@@ -22,6 +24,8 @@ class Track:
     metrics: Mapping[str, str]
     subject: tuple[str, ...]
     deviations: bool
+    train: str
+    example: str
     labels: tuple[str, ...] = ()
 
     def split(self, subject: str) -> tuple[str, ...]:
@@ -56,6 +60,8 @@ TRACKS = {
         metrics={"accuracy": "accuracy"},
         subject=("classifier",),
         deviations=False,
+        train="recipes, rendered from the base; targets are given",
+        example="fd",
     ),
     "ood": Track(
         asks="each metric (IND is the positive class) of each OOD detector on each mix of IND and OOD images",
@@ -70,6 +76,8 @@ TRACKS = {
         },
         subject=("classifier", "detector", "metric"),
         deviations=True,
+        train="mixes, drawn from the base and from `public/ood/`; targets are given",
+        example="plugin-mpe",
         labels=("ind", "ood"),
     ),
 }

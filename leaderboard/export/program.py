@@ -6,9 +6,10 @@ from pathlib import Path
 
 from leaderboard.solutions import counting_solution
 from submission import Competition, errors, parser
-from submission.card import EXAMPLES, licence_lines
+from submission.card import licence_lines
 from submission.files import csv_text, replacing
 from submission.page import templates
+from submission.tracks import TRACKS
 
 Files = dict[str, bytes]
 """The bytes of files by their path, with "/" between folders."""
@@ -53,7 +54,7 @@ def filled(name: str, competition: Competition, **times: datetime) -> bytes:
     page.filters["quoted"] = lambda value: json.dumps(str(value), ensure_ascii=False)
     text = page.get_template(name).render(
         competition=competition,
-        method=EXAMPLES[competition.track],
+        method=TRACKS[competition.track].example,
         rules=competition.rules(),
         licences="\n".join(licence_lines(competition)),
         **times,
