@@ -3,8 +3,6 @@
 import csv
 import json
 import re
-import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ from rules import with_rules
 
 from leaderboard.ledger import opened
 from submission import Competition, write_predictions
-from submission.files import sha256
 from submission.solution import solution_of
 
 
@@ -78,17 +75,6 @@ def stars(team):
     return [line.split()[0] for line in listed[1:-1]]
 
 
-def test_a_file_is_scored_where_it_lies(host, competition, monkeypatch):
-    for name, part in (("submissions", "test"), ("validation", "val")):
-        write_predictions(competition.root / name / "constant.csv", dict.fromkeys(competition.ids(part), 0.5))
-    targets = competition.public / "train/targets.csv"
-    write_predictions(targets, dict.fromkeys(competition.ids("train"), 0.5), column="target")
-    with_rules(competition, files={**competition.files, "train/targets.csv": sha256(targets)})
-    monkeypatch.chdir("comp/validation")
-    text = run("score", Path("../..", "comp"), "constant.csv", "--val").text
-    assert text.endswith("Next: unseen validate ../../comp ../../comp/submissions/constant.csv\n")
-
-
 def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
     monkeypatch.chdir(ood_competition.root.parent)
     right = {
@@ -112,19 +98,11 @@ def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
     ("arguments", "code", "message"),
     [
         (["score", "comp", "comp/public/sample_submission.csv"], 2, "--val"),
-        (
-            ["score", "comp", "comp/public/sample_submission.csv", "--val"],
-            1,
-            "none of its ids belongs here",
-        ),
-        (["score", "comp", "comp/public/sample_submission.csv", "--team", "\u202e"], 2, "team"),
+        (["score", "comp", "comp/public/sample_submission.csv", "--val"], 1, "none of its ids"),
         (["score", "comp", "x.csv", "--val", "--note", "mine"], 2, "belong to --team NAME"),
         (["select", "comp", "--team", "nobody", "1"], 2, "'nobody' is not registered"),
         (["select", "comp", "--team", "a", "1", "--clear"], 2, "not both"),
-        (["history", "comp"], 2, "nothing was submitted"),
-        (["rescore", "comp", "--label", "x", "--reason", "r"], 2, "--label x: give ID=FRACTION, such as"),
         (["rescore", "comp", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),
-        (["rescore", "comp", "--reason", "r"], 2, "nothing would change"),
         (["rescore", "comp"], 2, "--reason"),
         (["verify", "comp", "--head", "ab"], 2, "not the published head ab"),
         (["select", "comp", "--team", "a"], 2, "give one or two numbers of submissions, or --clear"),
@@ -135,33 +113,16 @@ def test_mistakes_get_one_clear_message(arguments, code, message, host):
     assert (result.code, message in result.text) == (code, True), result.text
 
 
-def test_a_backup_restores_and_what_it_lacks_is_told(competition, halves, tmp_path):
+def test_a_backup_is_told_and_the_board_goes_where_it_is_asked_for(competition, halves, tmp_path):
     root, file = competition.root, tmp_path / "backup.zip"
     run("score", root, halves, "--team", "A")
-    text = run("backup", root, file).text
     with opened(competition) as ledger:
-        head = ledger.head
-    assert text == f"{file}, with the ledger up to head {head}\n"
-    run("score", root, halves, "--team", "B")
-    shutil.rmtree(competition.private)
-    with zipfile.ZipFile(file) as archive:
-        archive.extractall(root)
-    result = run("score", root, halves, "--team", "C", check=False)
-    assert result.code == 2
-    assert "contest.sqlite has 2 rows, but not the published head" in result.text
-    assert run("leaderboard", root, "--out", tmp_path, check=False).code == 2
-    for path in (*root.glob("leaderboard*"), *root.glob("receipts/0002*")):
+        assert run("backup", root, file).text == f"{file}, with the ledger up to head {ledger.head}\n"
+    for path in root.glob("leaderboard*"):
         path.unlink()
-    assert "entered as submission 2\n" in run("score", root, halves, "--team", "C").text
-
-
-def test_the_board_goes_where_it_is_asked_for(competition, halves, tmp_path):
-    run("score", competition.root, halves, "--team", "A")
-    for path in competition.root.glob("leaderboard*"):
-        path.unlink()
-    run("leaderboard", competition.root, "--out", tmp_path / "web")
+    run("leaderboard", root, "--out", tmp_path / "web")
     assert (tmp_path / "web/leaderboard.html").is_file()
-    assert not list(competition.root.glob("leaderboard*"))
+    assert not list(root.glob("leaderboard*"))
 
 
 def test_a_team_learns_that_its_file_is_entered_whatever_stops_the_board(competition, halves):

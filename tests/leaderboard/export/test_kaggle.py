@@ -64,11 +64,8 @@ def test_the_files_are_those_that_kaggle_asks_for(
 def test_the_metric_has_kaggles_signature(metric: ModuleType) -> None:
     signature = inspect.signature(metric.score)
     assert list(signature.parameters) == ["solution", "submission", "row_id_column_name"]
-    assert all(p.annotation is not inspect.Parameter.empty for p in signature.parameters.values())
     assert typing.get_type_hints(metric.score)["return"] is float
     assert ">>> score(" in metric.score.__doc__
-    assert "lower is better" in metric.score.__doc__
-    assert issubclass(metric.ParticipantVisibleError, Exception)
 
 
 def test_the_number_is_the_kits_in_any_order(
@@ -88,12 +85,9 @@ def test_the_number_is_the_kits_in_any_order(
     ("change", "message"),
     [
         ({"prediction": ["1_0"] + [0.5] * 7}, "'1_0' is not a plain"),
-        ({"prediction": [True] * 8}, "'True' is not a plain"),
         ({"prediction": [0.1, math.nan] * 4}, "'' is not a plain"),
-        ({"prediction": [0.1, math.inf] * 4}, "'inf' is not a plain"),
         ({"prediction": [0.1, -0.2] * 4}, "'-0.2' is outside"),
         ({"prediction": [12, 51, 80.5, 7] * 2}, "percentage"),
-        ({"id": ["cnn/test_0001"] * 8}, "already given"),
         ({"id": ["cnn/test_0001\ncnn/test_0002", *"1234567"]}, "unknown id|none of its ids"),
         ({"more": [1] * 8}, "the header is"),
     ],
