@@ -22,7 +22,8 @@ import torch
 from numpy.typing import NDArray
 
 from starter.classifiers import ARCHITECTURES, Classifier
-from starter.encoders.pretrained import PretrainedEncoder, lite0
+from starter.encoders import ImageEncoder
+from starter.encoders.choose import lite0
 from starter.making.probes import train_ref_order
 from starter.observing.referee import fit_linear
 from starter.sources.sources import load_source
@@ -81,7 +82,7 @@ def _print_accuracy(count: int) -> None:
 
 
 def _accuracies(
-    encoder: PretrainedEncoder, images: NDArray[np.uint8], labels: NDArray[np.int64], classes: int
+    encoder: ImageEncoder, images: NDArray[np.uint8], labels: NDArray[np.int64], classes: int
 ) -> list[float]:
     """The share of either half that a probe of the other is right for."""
     features, first = encoder.encode_images(images), np.arange(len(labels)) % 2 == 0

@@ -2,8 +2,8 @@
 
 from starter.classifiers.classifier import Classifier, check_device
 from starter.classifiers.networks import ARCHITECTURES, new_network
+from starter.classifiers.networks.body import use_network, used_networks
 from starter.classifiers.networks.network import Network
-from starter.classifiers.networks.user import use_network, used_networks
 from starter.classifiers.specs import Spec
 from starter.classifiers.weights import (
     classifier_of,

@@ -86,17 +86,15 @@ def user_function(spec: str, example: str, does: str) -> Callable[..., object]:
     The working folder is appended to the import path, never put first: a file there cannot take an installed
     module's place.
     """
-    if _OWN.fullmatch(spec) is None:
-        raise UnusableInput(f"{spec!r} is not module:function, as in {example}")
     module, _, name = spec.partition(":")
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     importlib.invalidate_caches()  # the file may be newer than Python's list of the folder's files
     try:
         function = getattr(importlib.import_module(module), name)
+        if not callable(function):
+            raise TypeError(f"{name} is no function: it must {does}")
     except (Exception, SystemExit) as error:
-        reason = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {error}; name it as in {example}"
         raise UnusableInput(f"{spec} cannot be imported, installed or from {Path.cwd()}: {reason}") from error
-    if not callable(function):
-        raise UnusableInput(f"{spec} is no function: it must {does}")
     return function

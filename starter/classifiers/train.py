@@ -73,12 +73,13 @@ class Training:
     start: str = ""
 
     def __post_init__(self) -> None:
+        others = "timm:NET, torchvision:NET and module:function"
+        problems = []
         if self.resize not in RESIZES:
-            raise UnusableInput(f"--resize must be {', '.join(RESIZES)}, got {self.resize!r}")
+            problems.append(f"--resize must be {', '.join(RESIZES)}, got {self.resize!r}")
         if self.arch not in ARCHITECTURES and ":" not in self.arch:
-            others = "timm:NET, torchvision:NET and module:function"
             there = f"{', '.join(ARCHITECTURES)}, and {others}"
-            raise UnusableInput(f"--arch {self.arch!r} is unknown; there are {there}")
+            problems.append(f"--arch {self.arch!r} is unknown; there are {there}")
         for name, least, most in (
             ("hold_out", 0, 0.9),
             ("epochs", 1, 10_000),
@@ -90,7 +91,9 @@ class Training:
         ):
             if not least <= getattr(self, name) <= most:
                 option = name.replace("_", "-")
-                raise UnusableInput(f"--{option} must lie in {least}..{most}, got {getattr(self, name)}")
+                problems.append(f"--{option} must lie in {least}..{most}, got {getattr(self, name)}")
+        if problems:
+            raise UnusableInput("; ".join(problems))
 
     @property
     def fit(self) -> Fit:
@@ -129,10 +132,8 @@ def train(asked: Training, out: Path, device: str | None = None, data_root: Path
         device: Name of PyTorch's device; by default a GPU, if there is one.
         data_root: Folder of a named source, or for its download.
     """
-    if out.suffix != ".safetensors":
-        raise UnusableInput(f"{out}: the name must end in .safetensors")
-    if out.exists():
-        raise UnusableInput(f"{out} exists already: name another file, or take it away")
+    if out.suffix != ".safetensors" or out.exists():
+        raise UnusableInput(f"{out}: a new file is expected, whose name ends in .safetensors")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     check_device(device)
     splits = load_source(asked.source, data_root, asked.seed, asked.fit)

@@ -1,33 +1,117 @@
 """Classifiers from the names and files that the user gives, and back into files.
 
-The tensors of a file are read and checked in `weightsfile`.
+A weights file is read without unpickling, and its tensors are checked against a network.
 """
 
 import json
 import re
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import safetensors.torch
 import torch
+from torch import Tensor
 
 from starter.classifiers.classifier import Classifier, check_device
 from starter.classifiers.networks import ARCHITECTURES, new_network
-from starter.classifiers.networks.body import BodyNetwork, Triple, with_body
+from starter.classifiers.networks.body import CIFAR10, BodyNetwork, Triple, use_network, with_body
 from starter.classifiers.networks.libraries import pretrained_classes, pretrained_state
 from starter.classifiers.networks.network import Network
-from starter.classifiers.networks.user import CIFAR10, use_network
 from starter.classifiers.specs import Spec
-from starter.classifiers.weightsfile import OtherClasses, WeightsFile, head_name, with_sorted_header
 from starter.sources.download import OFFICIAL, cache_folder, fetch
-from submission.errors import UnusableInput
+from submission.errors import UnusableInput, unusable, why
 from submission.files import replacing
 
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""Supported dtypes of weights; narrower ones need scales that the kit does not know."""
+SHOWN_PROBLEMS = 3
+
+Value = TypeVar("Value")
 _PARTS = ("name", "arch", "classes", "mean", "std", "precision", "device", "engine")
+
+
+class OtherClasses(UnusableInput):
+    """Weights that are made for other classes than those of the images."""
+
+
+@dataclass(frozen=True)
+class WeightsFile:
+    """Named tensors, and the metadata of a safetensors file (none for a PyTorch file)."""
+
+    path: Path
+    tensors: dict[str, Tensor]
+    metadata: dict[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> "WeightsFile":
+        """Read .safetensors, or .pt and .pth by `torch.load(weights_only=True)`."""
+        path = path.expanduser()
+        try:
+            if path.suffix == ".safetensors":
+                with safetensors.safe_open(path, framework="pt") as file:
+                    tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                    return cls(path, tensors, file.metadata() or {})
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
+        except Exception as error:  # a damaged file can make the restricted unpickler raise anything
+            forms = "as .safetensors, or as a state_dict that torch.save wrote"
+            raise unusable(path, f"cannot be read {forms} ({why(error)})") from error
+        if isinstance(loaded, dict):
+            loaded = loaded.get("state_dict", loaded)
+        if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
+            raise unusable(path, "holds no state_dict: save the model's state_dict()")
+        # DataParallel puts a prefix before each name.
+        return cls(path, {str(name).removeprefix("module."): value for name, value in loaded.items()}, {})
+
+    @property
+    def arch(self) -> str | None:
+        """The architecture in the file's metadata; None if it is missing."""
+        return self.metadata.get("arch")
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """The class names in the file's metadata; None if they are missing."""
+        return self._parsed("classes", lambda text: tuple(map(str, json.loads(text))), None)
+
+    def normalisation(self, mean: Triple, std: Triple) -> tuple[Triple, Triple]:
+        """Returns mean and standard deviation of the input, RGB on [0, 1]: the file's or the given ones."""
+        return self._parsed("mean", _triple, mean), self._parsed("std", _triple, std)
+
+    def _parsed(self, key: str, parse: Callable[[str], Value], missing: Value) -> Value:
+        """Returns an entry of the metadata; `missing` if there is none."""
+        try:
+            return parse(self.metadata[key]) if key in self.metadata else missing
+        except (ValueError, TypeError, RecursionError) as error:
+            reason = f"its metadata `{key}` cannot be read: {self.metadata[key][:40]!r}"
+            raise unusable(self.path, reason) from error
+
+    def fitted(self, arch: str, network: Network) -> dict[str, Tensor]:
+        """Returns the tensors in the dtypes of `network`, which messages call `arch`, after checks."""
+        found = with_body(self.tensors) if isinstance(network, BodyNetwork) else self.tensors
+        expected = network.state_dict()
+        if network.head:
+            weight, outputs = found.get(f"{head_name(network)}.weight"), network.head.out_features
+            if weight is not None and weight.ndim == 2 and len(weight) != outputs:
+                told = f"{self.path} tells {len(weight)} classes apart, not {outputs}"
+                start = f"unseen train --arch {arch} --start {self.path} fits it to yours"
+                raise OtherClasses(f"{told}: {start}")
+        # Old files lack the counters of BatchNorm, which do not bear on the logits.
+        counters = {name: torch.tensor(0) for name in expected if name.endswith(".num_batches_tracked")}
+        tensors = {**counters, **found}
+        problems = [f"it lacks {name}" for name in expected if name not in tensors]
+        problems += [f"its {name[:100]!r} is unexpected" for name in tensors if name not in expected]
+        for name in (name for name in expected if name in tensors):
+            problem = _problem(tensors[name], expected[name])
+            problems += [f"its {name} {problem}"] if problem else []
+        if problems:
+            more = f"; and {len(problems) - SHOWN_PROBLEMS} more" if len(problems) > SHOWN_PROBLEMS else ""
+            raise UnusableInput(
+                f"{self.path} does not fit {arch}: {'; '.join(problems[:SHOWN_PROBLEMS])}{more}"
+            )
+        return {name: tensor.to(expected[name].dtype) for name, tensor in tensors.items()}
 
 
 def load_classifier(
@@ -64,19 +148,11 @@ def load_classifier(
         normalisation = _normalisation(network)
     else:
         file = WeightsFile.read(_path(parsed))
-        arch, path = file.arch or parsed.arch or parsed.name, file.path
-        if parsed.name in ARCHITECTURES and not parsed.network and arch != parsed.name:
-            raise UnusableInput(
-                f"{path} holds {arch} weights: pass {arch}={path}, or a name that is no architecture"
-            )
+        arch = file.arch or parsed.arch or parsed.name
         if file.classes not in (None, tuple(classes)):
             made, mine = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
-            raise OtherClasses(f"{path} was made for the classes {made}, not for {mine}")
-        try:
-            network, normalisation = _read(file, arch, k)
-        except OtherClasses as error:
-            start = f"unseen train --arch {arch} --start {path} fits it to yours"
-            raise OtherClasses(f"{error}: {start}") from error
+            raise OtherClasses(f"{file.path} was made for the classes {made}, not for {mine}")
+        network, normalisation = _read(file, arch, k)
     arch = headed(network, arch, size, k)
     return Classifier(parsed.name, arch, network, tuple(classes), *normalisation, precision, device, engine)
 
@@ -176,28 +252,27 @@ def check_pretrained(arch: str, classes: int) -> None:
 
 def _checked(text: str) -> Spec:
     """Returns the spec of a classifier, which has a name, and weights or a network."""
-    spec = Spec.parse(text)
+    spec, problem = Spec.parse(text), ""
     known = spec.name in ARCHITECTURES and not spec.library
     if spec.own_code and (known or not spec.name):
-        raise UnusableInput(
-            f"classifier {text!r}: name it, NAME={spec.arch}, otherwise than the kit's networks"
-        )
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", spec.name) is None:
-        raise UnusableInput(f"classifier {text!r}: a name has letters, digits, '.', '_' and '-' only")
-    if not spec.network and not spec.weights:
+        problem = f": name it, NAME={spec.arch}, otherwise than the kit's networks"
+    elif re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", spec.name) is None:
+        problem = ": a name has letters, digits, '.', '_' and '-' only"
+    elif spec.weights == "official" and spec.name not in OFFICIAL:
+        problem = f": official weights exist for {', '.join(OFFICIAL)} only"
+    elif not spec.network and not spec.weights:
         official = f" or {spec.name}=official" if spec.name in OFFICIAL else ""
         others = "" if known else f"; the kit has {', '.join(ARCHITECTURES)}"
-        raise UnusableInput(f"classifier {text!r} has no weights: pass {spec.name}=PATH{official}{others}")
+        problem = f" has no weights: pass {spec.name}=PATH{official}{others}"
+    if problem:
+        raise UnusableInput(f"classifier {text!r}{problem}")
     return spec
 
 
 def _path(spec: Spec) -> Path:
     """Returns the file of the weights; official ones are downloaded on first use."""
-    if spec.weights != "official":
-        return Path(spec.weights)
-    if spec.name not in OFFICIAL:
-        raise UnusableInput(f"{spec.name}=official: official weights exist for {', '.join(OFFICIAL)} only")
-    return fetch(*OFFICIAL[spec.name], cache_folder())
+    official = spec.weights == "official"
+    return fetch(*OFFICIAL[spec.name], cache_folder()) if official else Path(spec.weights)
 
 
 def _read(file: WeightsFile, arch: str, classes: int) -> tuple[Network, tuple[Triple, Triple]]:
@@ -227,3 +302,34 @@ def _of_classes(network: Network, arch: str) -> list[str]:
         return [name for name in two if two[name].shape != three[name].shape]
     own, head = network.state_dict(), head_name(network)
     return [name for name in (f"{head}.weight", f"{head}.bias") if name in own]
+
+
+def head_name(network: Network) -> str:
+    """Returns the name of the network's last layer."""
+    return next(name for name, module in network.named_modules() if module is network.head)
+
+
+def _triple(text: str) -> Triple:
+    red, green, blue = map(float, text.split(","))
+    return red, green, blue
+
+
+def _problem(tensor: Tensor, expected: Tensor) -> str | None:
+    """Returns the reason why a tensor cannot take the place of the `expected` one."""
+    if tensor.layout != torch.strided or tensor.is_meta or tensor.is_quantized:
+        return "is not a dense tensor with values: save plain float32 weights"
+    if tensor.shape != expected.shape:
+        return f"has shape {tuple(tensor.shape)} instead of {tuple(expected.shape)}"
+    if expected.is_floating_point() and tensor.dtype not in FLOATS:
+        return f"is {tensor.dtype}: save float32, float16 or bfloat16 weights"
+    if not tensor.to(expected.dtype).isfinite().all():
+        return "holds NaN or infinite values"
+    return None
+
+
+def with_sorted_header(data: bytes) -> bytes:
+    """Returns the bytes with sorted keys in the header, since the library's order varies between calls."""
+    size = int.from_bytes(data[:8], "little")
+    header = json.dumps(json.loads(data[8 : 8 + size]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data[8 + size :]

@@ -43,11 +43,13 @@ class EncoderPair:
         name: Name of the encoder, to be changed when the weights change.
         image_function: Function from uint8 images (n, h, w, 3) to features (n, l).
         text_function: Function from a list of m texts to features (m, l).
+        prompts: Texts for a class in zero-shot classification, with "{}" for its name.
     """
 
     name: str
     image_function: Callable[[Pixels], NDArray[np.floating]]
     text_function: Callable[[list[str]], NDArray[np.floating]]
+    prompts: tuple[str, ...] = ("{}",)
 
     def encode_images(self, images: Pixels) -> FloatArray:
         """See `Encoder`."""

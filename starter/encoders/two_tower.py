@@ -22,7 +22,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
 from tqdm import tqdm
 
-from starter.classifiers.weightsfile import WeightsFile, with_sorted_header
+from starter.classifiers.weights import WeightsFile, with_sorted_header
 from starter.encoders.captions import Captioned, captioned_glyphs, captioned_photos
 from starter.images.imageset import ImageSet
 from submission.arrays import FloatArray

@@ -17,13 +17,12 @@ from scipy.special import softmax
 from tqdm import tqdm
 
 from starter.classifiers.specs import ZERO_SHOT
-from starter.encoders import Encoder, ImageEncoder
-from starter.encoders.clip import ClipEncoder, clip_templates
+from starter.encoders import Encoder, EncoderPair, ImageEncoder
 from starter.images.imageset import ImageSet
+from starter.observing.observe import Linear
 from starter.observing.referee import (
     NO_OPERATIONS,
     WHOLE,
-    Linear,
     Probes,
     Unseen,
     calibrated,
@@ -227,7 +226,7 @@ def referee_look(
 def _of_names(encoder: ImageEncoder, classes: Sequence[str]) -> Linear:
     """Returns a zero-shot probe: the nearest class name, averaged over CLIP's 80 prompts, is predicted."""
     texts: Encoder = encoder  # type: ignore[assignment]
-    prompts = clip_templates() if isinstance(encoder, ClipEncoder) else ("{}",)
+    prompts = encoder.prompts if isinstance(encoder, EncoderPair) else ("{}",)
     names = [name.replace("_", " ") for name in classes]
     rows = np.mean(
         [texts.encode_texts([prompt.format(name) for name in names]) for prompt in prompts], axis=0

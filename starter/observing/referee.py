@@ -26,7 +26,7 @@ from safetensors.numpy import save
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from starter.classifiers.weightsfile import with_sorted_header
+from starter.classifiers.weights import with_sorted_header
 from starter.encoders import ImageEncoder
 from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.observe import Witness

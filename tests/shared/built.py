@@ -30,7 +30,7 @@ LIBRARY = ("unseen.api.",)
 
 def _networks() -> dict[Any, Any]:
     """Networks of the user's that are known, where any can be."""
-    module = sys.modules.get("starter.classifiers.networks.user")
+    module = sys.modules.get("starter.classifiers.networks.body")
     return module._used if module else {}
 
 

@@ -17,7 +17,7 @@ from baselines.contract.intervals import Remoteness
 from oracle.unseen_best import UnseenBest
 from starter.classifiers import Classifier, load_classifier
 from starter.classifiers.engine import chosen
-from starter.classifiers.weightsfile import OtherClasses
+from starter.classifiers.weights import OtherClasses
 from starter.encoders import ImageEncoder
 from starter.images.files import open_tree
 from starter.images.imageset import ImageSet

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
+from starter.classifiers.networks.body import user_network
 from starter.classifiers.networks.dla import DLA34
 from starter.classifiers.networks.libraries import library_network
 from starter.classifiers.networks.network import Network
 from starter.classifiers.networks.repvgg import RepVGGA0
 from starter.classifiers.networks.small import Small
 from starter.classifiers.networks.torchvision import VGG16, DenseNet121, resnet18, resnet56, resnet101
-from starter.classifiers.networks.user import user_network
 from starter.classifiers.specs import Spec
 from submission.errors import UnusableInput
 

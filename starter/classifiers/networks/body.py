@@ -1,14 +1,29 @@
-"""BodyNetwork: any module that gives logits, as a Network, with features if a linear layer gives them."""
+"""BodyNetwork: any module that gives logits, as a Network, with features if a linear layer gives them.
+
+Networks of the user's own, named ``module:function``.
+
+The function takes the number of classes and returns a map from normalised images (n, 3, h, w) to logits
+(n, k): an `nn.Module` or any other callable. A module with a method `stages`, images -> list of maps, can be
+used with the detectors that read such maps. The attributes `mean` and `std`, if it has them, normalise images
+on [0, 1]; otherwise CIFAR-10's do. The network keeps the weights that it comes with until a weights file
+replaces them, so the function should not need a file that others who run it lack.
+
+Importing runs code. A weights file may name such a function, but reading the file never imports it: only
+`use_network` does, with the name that the user typed.
+"""
 
 import inspect
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from starter.classifiers.networks.network import Network
-from starter.classifiers.specs import Spec
+from starter.classifiers.specs import Spec, user_function
 from submission.errors import UnusableInput
+from submission.files import sha256
 
 BODY = "body."
 NO_LAYER = "none"
@@ -17,6 +32,10 @@ TRIED = 2
 """Number of images on which a network is tried."""
 
 Triple = tuple[float, float, float]
+#: Of CIFAR-10 on [0, 1], as of the official weights: for networks and files that do not tell theirs.
+CIFAR10: tuple[Triple, Triple] = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
+
+_used: dict[str, Callable[[int], object]] = {}
 
 
 class BodyNetwork(Network):
@@ -85,15 +104,14 @@ class BodyNetwork(Network):
             self.train(training)
             for hook in hooks:
                 hook.remove()
+        problem = ""
         if logits.shape != (TRIED, classes):
-            raise UnusableInput(
-                f"{self.spec} gives outputs {tuple(logits.shape)} for {TRIED} images: {classes} classes ask "
-                f"for ({TRIED}, {classes})"
-            )
-        if bool((logits >= 0).all()) and torch.allclose(logits.sum(dim=1), torch.ones(TRIED), atol=1e-3):
-            raise UnusableInput(
-                f"{self.spec} gives probabilities: logits are asked for, as before its softmax"
-            )
+            wanted = f"{classes} classes ask for ({TRIED}, {classes})"
+            problem = f"outputs {tuple(logits.shape)} for {TRIED} images: {wanted}"
+        elif bool((logits >= 0).all()) and torch.allclose(logits.sum(dim=1), torch.ones(TRIED), atol=1e-3):
+            problem = "probabilities: logits are asked for, as before its softmax"
+        if problem:
+            raise UnusableInput(f"{self.spec} gives {problem}")
         found = [name for name, call in calls.items() if _gives(*call, logits)]
         last = next(reversed(linear), None)
         self.layer = NO_LAYER if not found else "" if last in found else found[-1]
@@ -149,3 +167,57 @@ def with_body(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def _gives(features: Tensor, output: Tensor, logits: Tensor) -> bool:
     """Returns True if the layer that maps `features` to `output` gives the logits, from rows of features."""
     return features.ndim == 2 and (output is logits or torch.equal(output, logits))
+
+
+def use_network(spec: str) -> None:
+    """Import the function that ``module:function`` names, and allow networks of that name to be built."""
+    _used[spec] = user_function(
+        spec, "my_networks:wide_resnet", "take the number of classes and return a network"
+    )
+
+
+def used_networks() -> tuple[str, ...]:
+    """Returns every name that `use_network` was given in this process."""
+    return tuple(_used)
+
+
+def user_network(spec: Spec, classes: int) -> BodyNetwork:
+    """Returns the network that the user's function gives; its `code` is the SHA-256 of the module's file."""
+    if spec.network not in _used:
+        raise UnusableInput(
+            f"{spec.network[:100]!r} is not the kit's, and no file makes the kit run code: get its module, "
+            "read it, and name it with --network module:function"
+        )
+    with torch.random.fork_rng(devices=[]):
+        try:
+            body = _used[spec.network](classes)
+            if not callable(body):
+                raise TypeError(f"it returns {type(body).__name__}, neither an nn.Module nor a function")
+            normalisation = _triple(body, "mean", CIFAR10[0]), _triple(body, "std", CIFAR10[1])
+        except (Exception, SystemExit) as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise UnusableInput(f"{spec.network}({classes}) fails: {reason}") from error
+    source = getattr(sys.modules[spec.network.partition(":")[0]], "__file__", None)
+    module = body if isinstance(body, nn.Module) else _Called(body)
+    return BodyNetwork(spec, module, classes, normalisation, sha256(Path(source)) if source else "")
+
+
+class _Called(nn.Module):
+    """A callable that is not a module: from images (n, 3, h, w) to logits, as a tensor or an array."""
+
+    def __init__(self, function: Callable[[Tensor], object]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.as_tensor(self.function(x))
+
+    def __deepcopy__(self, memo: object) -> "_Called":
+        return _Called(self.function)
+
+
+def _triple(body: object, name: str, usual: Triple) -> Triple:
+    found = getattr(body, name, None)
+    values = torch.as_tensor(usual if found is None else found, dtype=torch.float64)
+    red, green, blue = values.flatten().tolist()
+    return red, green, blue

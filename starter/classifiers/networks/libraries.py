@@ -5,8 +5,9 @@ is downloaded unless the user asks for the library's own weights.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,24 +23,18 @@ IMAGENET: tuple[Triple, Triple] = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 def library_network(spec: Spec, classes: int) -> BodyNetwork:
     """Returns an untrained network of a library; its normalisation is that of the library's own weights."""
     with torch.random.fork_rng(devices=[]):
-        try:
-            body = _module(spec.network, num_classes=classes)
-        except UnusableInput:
-            raise
-        except Exception as error:
-            raise UnusableInput(f"{spec.network} cannot be made for {classes} classes: {error}") from error
+        body = maker(spec.network)(num_classes=classes)
     return BodyNetwork(spec, body, classes, _normalisation(spec.network))
 
 
 def pretrained_state(network: str) -> dict[str, Tensor]:
     """Returns the tensors of the library's own weights by name, downloaded on first use."""
+    make = maker(network)
     tell_once(f"{network}: reading the library's weights, which are downloaded if they are not here yet")
     try:
         with unlogged(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)  # of a last layer that the weights lack: they may be for other classes
-            state = _module(network, pretrained=True).state_dict()
-    except UnusableInput:
-        raise
+            state = make(pretrained=True).state_dict()
     except Exception as error:  # raised by the network, the disk, or the library's own checks
         raise UnusableInput(
             f"{network}: the library's weights cannot be downloaded ({why(error)}): check the connection, or "
@@ -61,37 +56,39 @@ def unlogged() -> Iterator[None]:
 
 def pretrained_classes(network: str) -> int:
     """Returns the number of classes of the library's own weights, without a download."""
+    maker(network)
     library, _, name = network.partition(":")
     if library == "timm":
-        timm = _timm()
-        config = timm.get_pretrained_cfg(name) if timm.is_model(name.partition(".")[0]) else None
+        config = _timm().get_pretrained_cfg(name)
         known = config.num_classes if config and config.has_weights else 0
     else:
         from torchvision import models
 
-        weights = models.get_model_weights(name) if name in models.list_models(models) else ()
-        known = len(weights.DEFAULT.meta["categories"]) if weights else 0
+        known = len(models.get_model_weights(name).DEFAULT.meta["categories"])
     if not known:
-        _module(network)
         raise UnusableInput(f"{network}: the library has no weights for it: name a file, {network}=PATH")
-    return known
+    return int(known)
 
 
-def _module(network: str, num_classes: int = 1000, pretrained: bool = False) -> nn.Module:
+def maker(network: str) -> Callable[..., nn.Module]:
+    """Returns a function that makes a library's network, with `num_classes` or `pretrained`."""
     library, _, name = network.partition(":")
+    made: Callable[..., nn.Module]
     if library == "timm":
         timm = _timm()
-        if not timm.is_model(name.partition(".")[0]):
-            raise UnusableInput(f"{network}: timm has no such network; timm.list_models() lists them")
-        module: nn.Module = timm.create_model(name, num_classes=num_classes, pretrained=pretrained)
-        return module
-    from torchvision import models
+        found, made = timm.is_model(name.partition(".")[0]), partial(timm.create_model, name)
+        hint = "timm.list_models() lists them"
+    else:
+        from torchvision import models
 
-    if name not in models.list_models(models):
-        raise UnusableInput(
-            f"{network}: torchvision has no such classifier; there are resnet18, vit_b_16, ..."
-        )
-    return models.get_model(name, weights="DEFAULT" if pretrained else None, num_classes=num_classes)
+        found, hint = name in models.list_models(models), "there are resnet18, vit_b_16, ..."
+
+        def made(pretrained: bool = False, **given: int) -> nn.Module:
+            return models.get_model(name, weights="DEFAULT" if pretrained else None, **given)
+
+    if not found:
+        raise UnusableInput(f"{network}: {library} has no such network; {hint}")
+    return made
 
 
 def _normalisation(network: str) -> tuple[Triple, Triple]:

