@@ -24,7 +24,6 @@ from starter.classifiers import ARCHITECTURES, Classifier
 from starter.images.imageset import ImageSet
 from starter.observing.cache import Cache
 from starter.observing.observe import Observer, observe
-from starter.observing.rotation import RotationHead
 from starter.sets.recipe import CHUNK, draw_recipes
 from starter.sets.rendering import FromRecipe
 from starter.tracks.tracks import TRACKS
@@ -74,7 +73,7 @@ def main() -> None:
     exact = Classifier(options.arch, options.arch, network, classes, *normalisation)
     classifier = replace(exact, engine=options.engine, precision=options.precision)
     features = exact.head_weight.shape[1]
-    head = RotationHead(rng.normal(size=(4, features)).astype(np.float32), np.zeros(4, np.float32))
+    head = rng.normal(size=(4, features)).astype(np.float32), np.zeros(4, np.float32)
     observer = Observer(classifier, Cache(Path()), head)
     base = ImageSet("base", rng.integers(256, size=(4000, 32, 32, 3), dtype=np.uint8))
     renderings = [FromRecipe(recipe, base) for recipe in draw_recipes("default", options.sets, 0, SIZE)]

@@ -124,8 +124,8 @@ class Observation:
         n, k = self.logits.shape
         shapes = {name: (n, k) for name in ("logits", *self.views)} | {"rotation": (n,)}
         shapes |= {"image_stats": (n, len(IMAGE_STATS))}
-        fields = ("logits", "features", "image_stats", "rotation", "referee_features")
-        for name, values in {**{name: getattr(self, name) for name in fields}, **self.views}.items():
+        own = {name: getattr(self, name) for name in ("logits", *OWN_FIELDS) if name != "moments"}
+        for name, values in {**own, **self.views}.items():
             if values is not None:
                 self._check(name, values, shapes.get(name, (n, values.shape[-1])))
 
@@ -169,14 +169,11 @@ class Observation:
 
         The moments remain those of the whole set.
         """
+        own = {name: getattr(self, name) for name in ("logits", *OWN_FIELDS) if name != "moments"}
         return replace(
             self,
-            logits=self.logits[rows],
-            features=None if self.features is None else self.features[rows],
-            image_stats=None if self.image_stats is None else self.image_stats[rows],
-            rotation=None if self.rotation is None else self.rotation[rows],
+            **{name: values[rows] for name, values in own.items() if values is not None},
             views={name: logits[rows] for name, logits in self.views.items()},
-            referee_features=None if self.referee_features is None else self.referee_features[rows],
             render=None if self.render is None else lambda: self.images()[rows],
         )
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
 
 from starter.classifiers import Classifier
@@ -28,7 +30,6 @@ from starter.observing.observation import (
     Observation,
     mean_and_covariance,
 )
-from starter.observing.rotation import ROTATIONS, RotationHead, fit_rotation_head, turned
 from starter.operations.default import luma
 from starter.sets.rendering import FromRecipe, Rendering
 from submission.errors import UnusableInput
@@ -48,6 +49,11 @@ PARTS = {
 """Parts of an observation, each one cache entry, and the names of the arrays in them."""
 HALF = 65504
 """The largest number of float16."""
+ROTATIONS = (0, 1, 2, 3)
+"""Numbers of quarter turns, counter-clockwise, that the rotation head tells apart."""
+
+Linear = tuple[NDArray[np.floating], NDArray[np.floating]]
+"""Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
 
 
 class Witness(ABC):
@@ -102,14 +108,14 @@ class Observer(Witness):
     Attributes:
         classifier: Classifier whose observations these are.
         cache: Cache that keeps the observations.
-        head: Rotation head, for the need "rotation"; None without one.
+        head: Linear layer (4, d) that tells the rotations apart, for the need "rotation"; or None.
         peers: Observers of the competition's other classifiers, for "peers".
         referees: Referees of the competition, for "referee" and "referee_features".
     """
 
     classifier: Classifier
     cache: Cache
-    head: RotationHead | None = None
+    head: Linear | None = None
     peers: tuple["Observer", ...] = ()
     referees: tuple[Witness, ...] = ()
 
@@ -143,17 +149,16 @@ class Observer(Witness):
                 torch.cat([self.classifier(turned(chunk, turn))[1].cpu() for chunk in chunks])
                 for turn in ROTATIONS
             ]
-            head = fit_rotation_head(torch.stack(features).numpy())
-            found = {"weight": head.weight, "bias": head.bias}
+            found = dict(zip(layout, fit_rotation_head(torch.stack(features).numpy()), strict=True))
             self.cache.store("rotation_head", key, found)
-        return replace(self, head=RotationHead(found["weight"], found["bias"]))
+        return replace(self, head=(found["weight"], found["bias"]))
 
     def key(self, part: str, rendering: Rendering) -> str:
         """Returns the cache key of one part; image statistics do not depend on the classifier."""
         common = (VERSION, part, rendering.digest)
         if part == "image_stats":
             return digest_of(*common)
-        head = self.head.digest if part == "rotation" and self.head else None
+        head = digest_of(*(each.tolist() for each in self.head)) if part == "rotation" and self.head else None
         return digest_of(*common, self.classifier.digest, self.classifier.place, head)
 
     def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
@@ -171,7 +176,7 @@ class Observer(Witness):
 
 
 def compute(
-    rendering: Rendering, classifier: Classifier, parts: Iterable[str], head: RotationHead | None = None
+    rendering: Rendering, classifier: Classifier, parts: Iterable[str], head: Linear | None = None
 ) -> dict[str, Arrays]:
     """Returns the arrays of each of the parts, from one pass of the classifier over the set."""
     wanted = frozenset(parts)
@@ -187,7 +192,7 @@ def compute(
 
 
 def _see(
-    images: torch.Tensor, classifier: Classifier, wanted: frozenset[str], head: RotationHead | None
+    images: torch.Tensor, classifier: Classifier, wanted: frozenset[str], head: Linear | None
 ) -> dict[str, torch.Tensor]:
     """Returns the arrays that the wanted parts are made of, for one chunk of images.
 
@@ -203,7 +208,9 @@ def _see(
         rows |= {name: logits for name, (logits, _) in zip(ROTATED, turns, strict=True)}
         if head and "rotation" in wanted:
             features = torch.stack([rows["features"], *(features for _, features in turns)])
-            rows["rotation"] = head.told_apart(features).float().mean(dim=0)
+            weight, bias = (torch.from_numpy(part).to(features) for part in head)
+            right = (features @ weight.T + bias).argmax(dim=-1) == features.new_tensor(ROTATIONS)[:, None]
+            rows["rotation"] = right.float().mean(dim=0)
     if "grey" in wanted:
         rows["grey"] = classifier(luma(images.float()).byte().expand_as(images))[0]
     return {name: values.cpu() for name, values in rows.items()}
@@ -299,3 +306,28 @@ def _square(triangle: NDArray[np.generic]) -> NDArray[np.float64]:
     square = np.zeros((d, d))
     square[np.tril_indices(d)] = triangle
     return square + np.tril(square, -1).T
+
+
+def turned(images: torch.Tensor, quarter_turns: int) -> torch.Tensor:
+    """Returns images, uint8 (n, 3, h, w), rotated counter-clockwise by quarter turns."""
+    return torch.rot90(images, quarter_turns, dims=(2, 3)).contiguous()
+
+
+def fit_rotation_head(features: NDArray[np.floating]) -> Linear:
+    """Returns a logistic regression of the rotation on frozen features (Deng, Gould & Zheng, ICML 2021).
+
+    The paper is "What Does Rotation Prediction Tell Us about Classifier Accuracy under Varying Testing
+    Environments?". The backbone is frozen; only this linear layer is fitted, on unlabelled training images
+    with the rotations as labels. Features are standardised for the fit, and the scaling is folded into the
+    weights.
+
+    Args:
+        features: Features of n images under each of the four rotations, (4, n, d).
+    """
+    rows = features.reshape(-1, features.shape[2]).astype(np.float64)
+    labels = np.repeat(ROTATIONS, features.shape[1])
+    scaler = StandardScaler().fit(rows)
+    model = LogisticRegression(C=0.1, max_iter=300, tol=1e-3).fit(scaler.transform(rows), labels)
+    weight = model.coef_ / scaler.scale_
+    bias = model.intercept_ - weight @ scaler.mean_
+    return weight.astype(np.float32), bias.astype(np.float32)

@@ -29,7 +29,7 @@ from scipy.special import log_softmax
 from starter.classifiers.weights import with_sorted_header
 from starter.encoders import ImageEncoder
 from starter.observing.cache import Arrays, Cache, Layout, fits
-from starter.observing.observe import Witness
+from starter.observing.observe import HALF, Linear, Witness
 from starter.observing.temperature import likeliest_temperature
 from starter.sets.rendering import FromRecipe, Rendering
 from submission.arrays import FloatArray
@@ -44,9 +44,6 @@ NO_OPERATIONS = frozenset({"identity", "class_prior", "sub_population"})
 """Families of recipes that change no pixel."""
 WHOLE = (-1, frozenset[int]())
 """The `Unseen` of the first probe, which was trained on everything: no half and no block."""
-HALF = 65504
-"""The largest number of float16."""
-
 STRENGTH = 0.007
 """Inverse weight C of the squared norm, like scikit-learn's: the likelihood is summed over images."""
 STEPS = 300
@@ -55,8 +52,6 @@ TOLERANCE = 1e-5
 BINS = 15
 """Number of bins of the calibration error."""
 
-Linear = tuple[FloatArray, FloatArray]
-"""Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
 UNREADABLE = (OSError, ArithmeticError, LookupError, ValueError, TypeError, RuntimeError)
 """Errors of reading a damaged or foreign file."""
 Unseen = tuple[int, frozenset[int]]

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from starter.classifiers import read_classifier
-from starter.classifiers.networks import user
+from starter.classifiers.networks import body
 from starter.encoders import ImageFunction
 from starter.images.imageset import ImageSet
 from starter.making.build import build
@@ -153,7 +153,7 @@ def copy(refereed, tmp_path, monkeypatch):
     root = linked(refereed.root, tmp_path / "contest")
     shutil.rmtree(root / "private")
     shutil.rmtree(root / "cache")
-    user._used.clear()
+    body._used.clear()
     monkeypatch.setattr("starter.tracks.referees._known", {})
     return Competition.open(root)
 

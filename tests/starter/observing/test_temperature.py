@@ -40,7 +40,3 @@ def test_temperature_stays_positive_and_finite(logits, labels):
     assert 0 < t < np.inf
     p = scaled_probabilities(seen(logits), t)
     np.testing.assert_allclose(p.sum(axis=1), 1)
-
-
-def test_scaled_probabilities_divide_the_logits():
-    np.testing.assert_allclose(scaled_probabilities(seen([[3.0, 0.0]]), 3.0), softmax([[1.0, 0.0]], axis=1))
