@@ -15,7 +15,6 @@ from submission.pack import write_archive
 from submission.scoring import read_targets
 from submission.solution import solution_of
 
-pytestmark = pytest.mark.usefixtures("few_training_images")
 HIDDEN_SEED = 987_654_321
 
 

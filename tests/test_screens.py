@@ -30,7 +30,7 @@ from submission.solution import solution_of
 from unseen.estimation.from_logits import estimate
 from unseen.estimation.page import write_estimation
 
-pytestmark = [needs_chromium, pytest.mark.slow, pytest.mark.usefixtures("few_training_images")]
+pytestmark = [needs_chromium, pytest.mark.slow]
 
 WIDTHS = (390, 1280, 1440, 1920)
 TALLEST = 4000 if "UNSEEN_SCREENS" in os.environ else 1000

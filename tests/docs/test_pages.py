@@ -1,14 +1,16 @@
-"""Every code block of the README and of docs/ runs, in a folder of its own; every command named there exists."""
+"""Every code block of the README and of docs/, and every notebook, runs in a folder of its own; every command exists."""
 
+import json
 import re
 import sys
 
 import pytest
 from audits import unguessable
 from built import linked
-from pages import EXCUSE, PAGES, ROOT, Block, blocks, named_commands, run_page, unknown
+from pages import PAGES, ROOT, blocks, named_commands, run_page, unknown
 from smaller import shorter, smaller
 
+import unseen
 from starter.classifiers import read_classifier
 
 BUILT = {
@@ -21,20 +23,21 @@ BUILT = {
 """Pages whose reader has built a competition before the blocks that are run here, and its name."""
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 RUNNABLE = [name for name in NAMES if any(block.runs for block in blocks(ROOT / name))]
+NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
 
 
 @pytest.fixture
-def quick(weights, monkeypatch):
-    """`small` is not trained again for each page, another network for one epoch, and the demo is small."""
-    monkeypatch.setenv("MPLBACKEND", "Agg")
+def folder(weights, tmp_path, monkeypatch):
+    """The working folder of a page; modules that are imported from it are forgotten afterwards.
+
+    `small` is not trained again for each page, another network for one epoch, and what is built is small.
+    """
+    monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
     monkeypatch.setattr("starter.making.build.kept_small", lambda *_, **__: read_classifier(weights).network)
     monkeypatch.setattr("starter.classifiers.train.train", shorter)
     monkeypatch.setattr("unseen.cli.demo.DEMO_ORACLE", {"iterations": 20, "batch_size": 100})
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """The working folder of a page; modules that are imported from it are forgotten afterwards."""
+    monkeypatch.setattr("starter.making.build.build", smaller)
+    monkeypatch.setattr("unseen.api.contest.make", smaller)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = set(sys.modules)
@@ -44,63 +47,46 @@ def folder(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNNABLE)
-def test_the_blocks_of_a_page_run(name, folder, built, quick, monkeypatch):
-    monkeypatch.setattr("starter.making.build.build", smaller)
-    monkeypatch.setattr("unseen.api.contest.make", smaller)
+def test_the_blocks_of_a_page_run(name, folder, built):
     if name in BUILT:
         linked(built.root, folder / BUILT[name])
         unguessable(folder / BUILT[name])
     run_page(ROOT / name, folder)
 
 
-@pytest.mark.parametrize("name", RUNNABLE)
-def test_what_a_page_builds_is_large_enough_to_rank(name):
-    """Ten public predictions, of sets whose noise does not hide the shifts, as `audit` asks for."""
-    lines = [line for block in blocks(ROOT / name) if block.runs for line in block.lines()]
-    for line in lines:
-        if line.startswith("unseen build") and not EXCUSE.search(line):
-            sizes = {name: int(size) for name, size in re.findall(r"--(test-sets|set-size) (\d+)", line)}
-            assert sizes.get("test-sets", 40) >= 36 or "--test-from" in line, line
-            assert sizes.get("set-size", 100) >= 100, line
+def code(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [cell for cell in cells if cell["cell_type"] == "code"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, folder):
+    namespace = {"__name__": "notebook"}
+    for cell in code(path):
+        exec("".join(cell["source"]), namespace)
+    assert list(folder.glob("*.csv"))
+
+
+def test_notebooks_are_kept_with_their_outputs_and_use_the_librarys_names_alone():
+    assert NOTEBOOKS
+    for path in NOTEBOOKS:
+        cells = code(path)
+        assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+        outputs = [output for cell in cells for output in cell["outputs"]]
+        assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
+        assert not [
+            each for each in outputs if each["output_type"] == "error" or each.get("name") == "stderr"
+        ]
+        text = "\n".join("".join(cell["source"]) for cell in cells)
+        assert not re.findall(rf"\b(?:from|import) (?:{'|'.join(unseen.PACKAGES)})\b", text)
+        assert set(re.findall(r"\bunseen\.(\w+)", text)) <= set(unseen.NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_commands_that_a_page_names_exist_with_their_options(name):
+def test_a_page_names_commands_that_exist_and_has_no_blocks_that_nothing_runs(name):
     problems = {command: unknown(command) for command in named_commands(ROOT / name)}
     assert not {command: word for command, word in problems.items() if word}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_has_no_blocks_in_languages_that_nothing_runs(name):
     found = blocks(ROOT / name)
     assert {block.language for block in found} <= {"sh", "bash", "python", "", "text", "csv", "json"}
     assert not [block for block in found if block.hides_commands]
-
-
-def test_what_is_unknown_is_named():
-    assert unknown("unseen build x --train-sets 3 --help") == ""
-    assert unknown("unseen build x --sets 3") == "--sets"
-    assert unknown("unseen bild x") == "bild"
-    assert unknown("python benchmarks/speed/demo.py --track ood") == ""
-    assert unknown("python benchmarks/speed/demo.py --trak ood") == "--trak"
-    assert unknown("python benchmarks/none.py") == "benchmarks/none.py"
-
-
-def test_directives_are_no_blocks(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("```{image} x.svg\n```\n\n```sh\nunseen methods\n```\n")
-    assert [(block.language, block.line) for block in blocks(page)] == [("sh", 4)]
-
-
-def test_a_block_is_excused_with_a_reason_only():
-    assert Block("sh", "# Not run here: downloads CIFAR-10\nunseen x\n", 1).excused
-    assert not Block("sh", "# Not run here:\nunseen x\n", 1).excused
-    last = Block("sh", "unseen x  # Not run here: downloads CIFAR-10\n", 1)
-    assert (last.excused, last.runs) == (False, False)
-    assert Block("", "a table\nunseen build x\n", 1).hides_commands
-    assert Block("sh", "# a comment\nunseen x \\\n    --y 1\n\nunseen z  # why\n", 1).lines() == [
-        "unseen x --y 1",
-        "unseen z  # why",
-    ]

@@ -1,4 +1,4 @@
-"""The reference that docs/conf.py makes: every command with every option, and docstrings as their authors meant them."""
+"""The reference that docs/conf.py makes: every command with every option, every package with its modules."""
 
 import re
 import runpy
@@ -35,24 +35,3 @@ def test_a_package_page_names_its_own_modules(conf):
     page = conf["package_page"]("starter.classifiers")
     assert ".. automodule:: starter.classifiers.train\n" in page
     assert "starter.classifiers.networks" not in page
-
-
-@pytest.mark.parametrize(
-    ("lines", "shown"),
-    [
-        (["the norm |x|"], ["the norm \\|x\\|"]),
-        (
-            ["columns", "", "| a | b |", "|---|---|", "", "more"],
-            ["columns", "", "", "::", "", "    | a | b |", "    |---|---|", "", "", "more"],
-        ),
-    ],
-)
-def test_bars_are_norms_and_tables(conf, lines, shown):
-    conf["as_text"](None, "module", "m", None, None, lines)
-    assert lines == shown
-
-
-def test_a_colon_makes_no_type(conf):
-    lines = ["Prototypes: clone one.", "More."]
-    conf["keep_colon"](None, "data", "m", None, None, lines)
-    assert lines == ["Prototypes:", "clone one.", "More."]

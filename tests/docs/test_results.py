@@ -45,20 +45,8 @@ def test_what_a_benchmark_records_is_what_a_page_shows(tmp_path) -> None:
     """An infinite number and nan are left empty, a bar is no column, a column of text is flush left."""
     renderer = runpy.run_path(str(ROOT / "benchmarks/results/pages.py"))
     renderer["record"].__globals__["DATA"] = tmp_path
-    lines = [
-        {"a": "x|y", "b": 1.234, "c": float("nan"), "d": "w" * 31},
-        {"a": "z", "b": 2, "c": 0.5, "d": ""},
-    ]
+    lines = [{"a": "x|y", "b": 1.234, "c": float("nan")}, {"a": "z", "b": 2, "c": 0.5}]
     renderer["record"]("made", lines, command="python made.py")
-    assert renderer["rendered"]("A\n<!-- table: made -->\nold\n<!-- end -->\nB\n").splitlines()[:8] == [
-        "A",
-        "<!-- table: made -->",
-        "",
-        "| a | b | c | d |",
-        "| --- | ---: | ---: | --- |",
-        f"| x\\|y | 1.23 |  | {'w' * 31} |",
-        "| z | 2 | 0.50 |  |",
-        "",
-    ]
-    told = json.loads((tmp_path / "made.json").read_text())
-    assert told["command"] == "python made.py"
+    table = renderer["rendered"]("A\n<!-- table: made -->\nold\n<!-- end -->\nB\n").splitlines()[3:7]
+    assert table == ["| a | b | c |", "| --- | ---: | ---: |", "| x\\|y | 1.23 |  |", "| z | 2 | 0.50 |"]
+    assert json.loads((tmp_path / "made.json").read_text())["command"] == "python made.py"

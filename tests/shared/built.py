@@ -8,9 +8,11 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from filelock import FileLock
 
@@ -87,9 +89,24 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 
 @pytest.fixture(scope="session")
-def weights(once: Once) -> Path:
-    """Weights of `small`, trained on a quarter of the embedded training images."""
-    return once("weights", _train) / "tiny.safetensors"
+def weights(once: Once) -> Iterator[Path]:
+    """Weights of `small`, trained on a quarter of the embedded training images.
+
+    With them everything is built with fewer training and reference images to observe, 1,000 and 500.
+    """
+    from starter.making import build, probes
+    from starter.sources.splits import Splits
+
+    load = build.load_source
+
+    def fewer(*source: object) -> Splits:
+        splits = load(*source)  # type: ignore[arg-type]
+        return replace(splits, reference=splits.reference.take(np.arange(min(500, len(splits.reference)))))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probes, "TRAIN_REF", 1000)
+        patch.setattr(build, "load_source", fewer)
+        yield once("weights", _train) / "tiny.safetensors"
 
 
 def _train(folder: Path) -> None:
@@ -124,14 +141,6 @@ def settings(weights: Path) -> Callable[..., "Settings"]:
     return changed
 
 
-@pytest.fixture(scope="module")
-def few_training_images() -> Iterator[None]:
-    """What a module builds gives participants 1,000 unlabelled training images, not 4,000, to observe."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("starter.making.probes.TRAIN_REF", 1000)
-        yield
-
-
 @pytest.fixture(scope="session")
 def ood_folder(once: Once) -> Path:
     """Seven families of small OOD data sets, one folder each, some with class folders: digits laid down and
@@ -142,7 +151,6 @@ def ood_folder(once: Once) -> Path:
 
 def _write_ood(root: Path) -> None:
     import cv2
-    import numpy as np
 
     from starter.sources.glyphs.digits import glyph_splits
 
@@ -190,7 +198,7 @@ def built(
     Beside it, in ``fresh``, is a copy as it was built.
     """
     made = once("built", lambda folder: _build(folder / "contest", settings()))
-    return _own(made / "contest", tmp_path_factory.mktemp("built"))
+    return _own(made, "contest", tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(scope="session")
@@ -199,31 +207,39 @@ def ood_built(
 ) -> Competition:
     """A built competition of the OOD track that no test may change."""
     made = once("ood_built", lambda folder: _build(folder / "mixes", mix_settings()))
-    return _own(made / "mixes", tmp_path_factory.mktemp("ood_built"))
+    return _own(made, "mixes", tmp_path_factory.mktemp("ood_built"))
 
 
 def _build(root: Path, settings: "Settings") -> None:
+    """Build a competition, and beside it in ``observed`` one of which all is observed that methods ask for."""
     from starter.making.build import build
+    from starter.observing.observation import NEEDS, unmet
+    from starter.tracks.tracks import open_subjects
 
-    build(root, settings, TEST_SEED)
+    observed = Competition.open(linked(build(root, settings, TEST_SEED).root, root.parent / "observed"))
+    needs = tuple(need for need in NEEDS if not unmet((need,), observed))
+    for subject in open_subjects(observed, needs).values():
+        meta = subject.meta_train(progress=False)
+        for seen in (*meta.sets, *subject.observations("val", False), *subject.observations("test", False)):
+            assert seen.set_name
 
 
-def _own(made: Path, folder: Path) -> Competition:
+def _own(made: Path, name: str, folder: Path) -> Competition:
     """Returns this worker's copy, since each observes into its own cache; one as it was built is beside it."""
-    linked(made, folder / "fresh")
-    return Competition.open(linked(made, folder / made.name))
+    linked(made / name, folder / "fresh")
+    return Competition.open(linked(made / "observed", folder / name))
 
 
 @pytest.fixture
-def contest(built: Competition, tmp_path: Path) -> Iterator[Competition]:
+def contest(built: Competition, tmp_path: Path) -> Competition:
     """A copy of the built competition that a test may change."""
-    yield from _copy(built, tmp_path / "contest")
+    return Competition.open(linked(built.root, tmp_path / "contest"))
 
 
 @pytest.fixture
-def ood_contest(ood_built: Competition, tmp_path: Path) -> Iterator[Competition]:
+def ood_contest(ood_built: Competition, tmp_path: Path) -> Competition:
     """A copy of it that a test may change."""
-    yield from _copy(ood_built, tmp_path / "mixes")
+    return Competition.open(linked(ood_built.root, tmp_path / "mixes"))
 
 
 @pytest.fixture
@@ -238,22 +254,6 @@ def mixes(ood_contest: Competition, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder, with a copy of the one of the OOD track in `mixes`."""
     monkeypatch.chdir(ood_contest.root.parent)
     return ood_contest.root.parent
-
-
-def _copy(competition: Competition, root: Path) -> Iterator[Competition]:
-    """A linked copy, and a look afterwards at whether anything was written through the links."""
-    before = _arrays(competition.root)
-    linked(competition.root, root)
-    yield Competition.open(root)
-    after = _arrays(competition.root)
-    changed = [path for path, state in before.items() if after.get(path) != state]
-    assert not changed, f"written in place, where a copy shares it: {changed}; see `spoil`"
-
-
-def _arrays(root: Path) -> dict[Path, tuple[int, int]]:
-    """Size and time of every file that copies share."""
-    found = {path: path.stat() for path in root.rglob("*") if path.suffix in ARRAYS}
-    return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
 
 
 def spoil(path: Path, data: bytes = b"broken") -> None:

@@ -19,12 +19,10 @@ MIXES = {**MOST, "set_size": 80}
 
 
 def smaller(folder: Path, settings: Settings, *others: object) -> Competition:
-    """Build, the demo and the presets too, with fewer and smaller sets, and fewer training images to observe."""
+    """Build, the demo and the presets too, with fewer and smaller sets."""
     most = MOST if settings.track == "accuracy" else MIXES
     sizes = {name: min(getattr(settings, name), size) for name, size in most.items()}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("starter.making.probes.TRAIN_REF", 1000)
-        return build(folder, changed(settings, **sizes), *others)  # type: ignore[arg-type]
+    return build(folder, changed(settings, **sizes), *others)  # type: ignore[arg-type]
 
 
 def shorter(asked: Training, *others: object) -> Trained:

@@ -15,7 +15,6 @@ from submission import Competition, UnusableInput
 from unseen.api.contest import open as opened
 from unseen.api.kit import EXPENSIVE, methods_of
 
-pytestmark = pytest.mark.usefixtures("few_training_images")
 MODULE = "nets_of_logits"
 CODE = """
 from pathlib import Path

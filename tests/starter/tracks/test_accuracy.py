@@ -38,7 +38,7 @@ def test_the_source_is_labelled_and_its_observation_is_not(built):
     source = ClassifierSubject.open(PublicSets(built), "tiny", ()).source
     assert 0.5 < source.accuracy < 1
     assert source.head_weight.shape == (10, 64)
-    assert len(source.train_ref) == 4000
+    assert len(source.train_ref) == 1000
     features_only = source.observation
     assert not hasattr(features_only, "labels")
 
