@@ -38,9 +38,13 @@ def _networks() -> dict[Any, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks for a trained network, or a competition built with it, is slow; the library's examples do."""
+    """What asks for a trained network, or a competition built with it, is slow; the library's examples do.
+
+    The blocks of the README and of the tutorials run every time.
+    """
     for item in items:
-        if "weights" in getattr(item, "fixturenames", ()) or _of_library(item):
+        asks = "weights" in getattr(item, "fixturenames", ()) or _of_library(item)
+        if asks and "README.md" not in item.name and "docs/tutorials/" not in item.name:
             item.add_marker(pytest.mark.slow)
 
 
