@@ -1,4 +1,4 @@
-"""The pages as people see them, in Chromium: at four widths, light and dark.
+"""The pages as people see them, in Chromium: at two widths, light and dark.
 
 What can be asserted is: nothing is wider than its window or cut off, teams and methods stay in sight,
 dark is dark. The rest is for eyes: the pictures lie in the folder that the environment
@@ -8,35 +8,29 @@ variable UNSEEN_SCREENS names, or in ``screens`` below pytest's temporary folder
 import os
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from browser import DARK, needs_chromium, run_in_page, screenshots
+from large import large_competition, noisy
 from PIL import Image
-from rules import with_rules
 
 from baselines import BASELINES, OOD_BASELINES
 from baselines.report.page import write_report
 from baselines.report.report import run_report
-from baselines.run.predict import predict
 from leaderboard.publish import publish
 from leaderboard.submissions import submit
-from starter.making.build import build
-from submission import Competition, write_predictions
-from submission.arrays import FloatArray, IntArray
-from submission.solution import solution_of
+from submission import write_predictions
 from unseen.estimation.from_logits import estimate
 from unseen.estimation.page import write_estimation
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 
-WIDTHS = (390, 1280, 1440, 1920)
+WIDTHS = (390, 1440)
 TALLEST = 4000 if "UNSEEN_SCREENS" in os.environ else 1000
 """Pixels of a page that are shown at most; of a picture that nobody keeps the beginning is enough."""
 TEAMS = ("Northern Lights", "ada", "Équipe Bleue", "Team One", "les 4 saisons", "Zwölf & Söhne (Berlin)", "b")
-METHODS = ("constant", "confscore", "atc", "fd", "doc", "cot")
 START = datetime(2026, 3, 1, 9, tzinfo=timezone.utc)
 
 MEASURE = """
@@ -65,101 +59,68 @@ MEASURE = """
 """
 
 
-@pytest.fixture(scope="module")
-def contest(tmp_path_factory: pytest.TempPathFactory, settings: Callable[..., "object"]) -> Competition:
-    """A competition of 12 public rows in which seven teams of growing error have handed in."""
-    root = tmp_path_factory.mktemp("screens") / "contest"
-    found = build(root, settings(test_sets=40, val_sets=12, set_size=60), 11)  # type: ignore[arg-type]
-    predict(found, {name: BASELINES[name] for name in METHODS}, progress=False)
-    found = with_rules(found, deadline=START + timedelta(days=9), daily_limit=None)
-    truth = {row.id: row.prediction for row in solution_of(found)}
-    rng = np.random.default_rng(0)
-    for hour in range(3 * len(TEAMS)):
-        team = hour % len(TEAMS)
-        noise = rng.normal(scale=0.03 + 0.03 * team, size=len(truth))
-        values = {
-            name: float(np.clip(value + off, 0, 1))
-            for (name, value), off in zip(truth.items(), noise, strict=True)
-        }
-        write_predictions(root.parent / "mine.csv", values)
-        clock = partial(START.__add__, timedelta(hours=7 * hour))
-        submit(found, root.parent / "mine.csv", TEAMS[team], clock)
-    return found
+def _board(folder: Path, *_: object, ended: datetime | None = None) -> Path:
+    """Seven teams of growing error have handed in."""
+    competition = large_competition(folder / "large", deadline=START + timedelta(days=9))
+    for number, team in enumerate(TEAMS):
+        write_predictions(folder / "mine.csv", noisy(competition, 3 + 3 * number, number))
+        submit(competition, folder / "mine.csv", team, lambda at=number: START + timedelta(hours=at))  # type: ignore[misc]
+    return publish(competition, ended).html
 
 
-def _board(request: pytest.FixtureRequest, folder: Path, ended: datetime | None = None) -> Path:
-    return publish(request.getfixturevalue("contest"), ended, out=folder).html
+def _ended_board(folder: Path, *_: object) -> Path:
+    return _board(folder, ended=START + timedelta(days=10))
 
 
-def _report(request: pytest.FixtureRequest, folder: Path) -> Path:
-    chosen = {name: BASELINES[name] for name in METHODS}
-    return write_report(run_report(request.getfixturevalue("contest"), chosen, progress=False), folder)[0]
+def _report(folder: Path, asked: Callable[[str], object]) -> Path:
+    chosen = {name: BASELINES[name] for name in ("constant", "confscore", "atc", "fd", "doc", "cot")}
+    return write_report(run_report(asked("built"), chosen, progress=False), folder)[0]  # type: ignore[arg-type]
 
 
-def _ood_report(request: pytest.FixtureRequest, folder: Path) -> Path:
+def _ood_report(folder: Path, asked: Callable[[str], object]) -> Path:
     chosen = {name: OOD_BASELINES[name] for name in ("constant", "gscore-ude-w", "confident")}
-    return write_report(run_report(request.getfixturevalue("ood_built"), chosen, progress=False), folder)[0]
+    return write_report(run_report(asked("ood_built"), chosen, progress=False), folder)[0]  # type: ignore[arg-type]
 
 
-def _estimate(request: pytest.FixtureRequest, folder: Path) -> Path:
+def _estimate(folder: Path, *_: object) -> Path:
     rng = np.random.default_rng(0)
-
-    def made(skill: float, n: int = 800) -> tuple[FloatArray, IntArray]:
-        labels = rng.integers(6, size=n)
-        logits = rng.normal(size=(n, 6))
-        logits[np.arange(n), labels] += skill
-        return 2 * logits, labels
-
-    days = {"Monday": 2.5, "Tuesday": 2.3, "Wednesday": 1.8, "Thursday": 1.2, "at night": 0.8}
-    return write_estimation(
-        estimate(*made(2.5), {name: made(skill)[0] for name, skill in days.items()}), folder
-    )[0]
+    labels = rng.integers(6, size=800)
+    skills = {"Monday": 2.5, "Tuesday": 2.3, "Wednesday": 1.8, "Thursday": 1.2, "at night": 0.8}
+    days = {
+        name: 2 * (rng.normal(size=(800, 6)) + skill * np.eye(6)[labels]) for name, skill in skills.items()
+    }
+    return write_estimation(estimate(days["Monday"], labels, days), folder)[0]
 
 
-PAGES: dict[str, Callable[[pytest.FixtureRequest, Path], Path]] = {
+PAGES = {
     "board-running": _board,
-    "board-ended": partial(_board, ended=START + timedelta(days=10)),
+    "board-ended": _ended_board,
     "report": _report,
     "report-ood": _ood_report,
     "estimate": _estimate,
 }
-"""What makes each page; it is made when it is looked at."""
+"""What makes each page."""
 
 
-@pytest.fixture(scope="module", params=PAGES)
-def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """The name of each page, and its text."""
-    made = PAGES[request.param](request, tmp_path_factory.mktemp("page"))
-    return request.param, made.read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="session")
-def screens(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where pictures are kept."""
-    named = os.environ.get("UNSEEN_SCREENS")
-    folder = Path(named) if named else tmp_path_factory.getbasetemp() / "screens"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_fits_its_window_and_can_be_looked_at(
-    page: tuple[str, str], scheme: str, screens: Path, tmp_path: Path
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    name, text = page
-    flags = (DARK,) if scheme == "dark" else ()
-    script = MEASURE.replace("WIDTHS", str(list(WIDTHS)))
-    found = run_in_page(text, script, tmp_path, *flags)["found"]
-    assert isinstance(found, list)
-    for each in found:
-        told = f"{name} in a window of {each['width']}"
-        assert each["over"] <= 0, f"{told} is {each['over']} pixels too wide"
-        assert not each["cut"], f"{told}: cut off"
-        assert not each["lost"], f"{told}: names scroll out of sight"
-    tall = {each["width"]: min(each["height"], TALLEST) for each in found}
-    for path in screenshots(text, tall, screens, f"{name}-{scheme}", tmp_path, *flags):
-        with Image.open(path) as picture:
-            shown = np.asarray(picture.convert("L"), dtype=float)
-        assert shown.std() > 5, f"{path} is blank"
-        assert (np.median(shown) < 100) == (scheme == "dark"), f"{path} is not {scheme}"
-    assert len(list(screens.glob(f"{name}-{scheme}-*.png"))) == len(WIDTHS)
+    named = os.environ.get("UNSEEN_SCREENS")
+    screens = Path(named) if named else tmp_path / "screens"
+    screens.mkdir(parents=True, exist_ok=True)
+    text = PAGES[name](tmp_path, request.getfixturevalue).read_text(encoding="utf-8")
+    for scheme, flags in {"light": (), "dark": (DARK,)}.items():
+        found = run_in_page(text, MEASURE.replace("WIDTHS", str([*WIDTHS])), tmp_path, *flags)["found"]
+        assert isinstance(found, list)
+        for each in found:
+            told = f"{name}, {scheme}, in a window of {each['width']}"
+            assert each["over"] <= 0, f"{told} is {each['over']} pixels too wide"
+            assert not each["cut"], f"{told}: cut off"
+            assert not each["lost"], f"{told}: names scroll out of sight"
+        tall = {each["width"]: min(each["height"], TALLEST) for each in found}
+        for path in screenshots(text, tall, screens, f"{name}-{scheme}", tmp_path, *flags):
+            with Image.open(path) as picture:
+                shown = np.asarray(picture.convert("L"), dtype=float)
+            assert shown.std() > 5, f"{path} is blank"
+            assert (np.median(shown) < 100) == (scheme == "dark"), f"{path} is not {scheme}"

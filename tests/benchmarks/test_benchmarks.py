@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
-
-
 SCRIPTS = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.py"))
-
 PARTS = ("attacks/contest.py", "results/real.py", "speed/image_by_image.py")
 """What scripts import."""
 
@@ -25,26 +22,13 @@ def test_a_script_finds_all_that_it_imports(script: str, monkeypatch: pytest.Mon
     assert "main" in runpy.run_path(str(FOLDER / script)) or script in PARTS
 
 
-def test_real_data_are_asked_for_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("UNSEEN_DATA", raising=False)
-    with pytest.raises(SystemExit, match="error: UNSEEN_DATA must name a folder with the real data"):
-        runpy.run_path(str(FOLDER / "results/real.py"))["data"]()
-
-
-def printed(script: str, *options: object) -> dict[str, list[str]]:
-    """The lines by what they begin with, and their columns."""
-    command = [sys.executable, FOLDER / script, *map(str, options)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return {line[:24].strip(): line[24:].split() for line in text.splitlines()}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "found"),
     [
         ("feedback.py --runs 50", "the default limit of 6 submissions leaves 0."),
         ("rollback.py", "8 of 8 rollbacks refused"),
-        ("kill.py --rounds 20", ": 0 lost, 0 doubled"),
+        ("kill.py --rounds 10", ": 0 lost, 0 doubled"),
         ("crowd.py --processes 6", "limit 2: 2 accepted"),
         ("hidden.py", "the same bytes under other labels"),
     ],

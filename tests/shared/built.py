@@ -5,6 +5,7 @@ does run without.
 """
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -40,11 +41,12 @@ def _networks() -> dict[Any, Any]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What asks for a trained network, or a competition built with it, is slow; the library's examples do.
 
-    The blocks of the README and of the tutorials run every time.
+    The blocks of the README and of the tutorials run every time, but for the researcher's dear ones.
     """
+    every_time = re.compile(r"\[(README|docs/tutorials/(quickstart|participant|organizer))\.md\]$")
     for item in items:
         asks = "weights" in getattr(item, "fixturenames", ()) or _of_library(item)
-        if asks and "README.md" not in item.name and "docs/tutorials/" not in item.name:
+        if asks and not every_time.search(item.name):
             item.add_marker(pytest.mark.slow)
 
 

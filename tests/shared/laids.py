@@ -21,8 +21,3 @@ def random_laid(length=16, seed=0):
 def encoder():
     """The encoder alone, as `--encoder laids:encoder` names it."""
     return random_laid()[0]
-
-
-def given_laid(*_):
-    """`random_laid` in the place of a trained matrix."""
-    return random_laid()
