@@ -100,6 +100,7 @@ def test_auroc_counts_for_no_rank(ood_competition, monkeypatch):
         (["score", "comp", "comp/public/sample_submission.csv"], 2, "--val"),
         (["score", "comp", "comp/public/sample_submission.csv", "--val"], 1, "none of its ids"),
         (["score", "comp", "x.csv", "--val", "--note", "mine"], 2, "belong to --team NAME"),
+        (["score", "comp", "x.csv", "--team", "a", "--note", "x" * 201], 2, "--note must be a line"),
         (["select", "comp", "--team", "nobody", "1"], 2, "'nobody' is not registered"),
         (["select", "comp", "--team", "a", "1", "--clear"], 2, "not both"),
         (["rescore", "comp", "--label", "x=nan", "--reason", "r"], 2, "--label x=nan: give ID=FRACTION"),

@@ -149,6 +149,8 @@ def test_days_are_those_of_utc_and_the_total_bounds_too(competition: Competition
         check_open(limited, "a", [NOON, NOON], far_east)
     with pytest.raises(UnusableInput, match="all of its 4 submissions"):
         check_open(limited, "a", [*earlier, *earlier], NOON)
+    with pytest.raises(UnusableInput, match=r"the deadline of .* was 2026-05-10 12:00:00 UTC"):
+        check_open(with_rules(competition, deadline=NOON), "a", [], far_east)
 
 
 def test_only_a_teams_own_valid_submissions_can_be_chosen(
