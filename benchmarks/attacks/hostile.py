@@ -17,6 +17,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import stat
 import struct
 import sys
@@ -279,6 +280,8 @@ def main() -> None:
                     f"{fault}: {kind.__name__}, {folder / f'{number}-{name}'}, exit {code}: {output[-300:]}"
                 )
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    if not found.total():
+        shutil.rmtree(folder)
     counts = ", ".join(f"{count} {fault}" for fault, count in found.items())
     print(f"{options.files:,} files: {counts}; at most {memory / 1e6:.0f} MB, {slowest:.2f} s")
     sys.exit(bool(found.total()) or memory > 300e6 or slowest > 2)

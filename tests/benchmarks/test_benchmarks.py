@@ -31,6 +31,7 @@ def test_a_script_finds_all_that_it_imports(script: str, monkeypatch: pytest.Mon
         ("kill.py --rounds 10", ": 0 lost, 0 doubled"),
         ("crowd.py --processes 6", "limit 2: 2 accepted"),
         ("hidden.py", "the same bytes under other labels"),
+        ("hostile.py --files 250 --seed 1", "0 accepted wrongly, 0 refused wrongly, 0 leaks"),
     ],
 )
 def test_an_attack_fails(command: str, found: str) -> None:
