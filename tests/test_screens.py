@@ -22,8 +22,8 @@ from baselines.report.report import run_report
 from leaderboard.publish import publish
 from leaderboard.submissions import submit
 from submission import write_predictions
+from unseen.estimation.estimation import write_estimation
 from unseen.estimation.from_logits import estimate
-from unseen.estimation.page import write_estimation
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 

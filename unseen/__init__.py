@@ -6,7 +6,6 @@ beside this one, even if the working folder has files of the same names (docs/de
 
 import os
 import sys
-import warnings
 from functools import cache, partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
@@ -14,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typer.core import TyperGroup
-
     from baselines.contract.estimator import Estimator as Estimator
     from starter.observing.observation import MetaTrain as MetaTrain
     from starter.observing.observation import Observation as Observation
@@ -28,10 +25,10 @@ if TYPE_CHECKING:
     from unseen.api.contest import Contest as Contest
     from unseen.api.contest import build as build
     from unseen.api.contest import open as open
-    from unseen.api.evaluate import Evaluation as Evaluation
-    from unseen.api.evaluate import evaluate as evaluate
-    from unseen.api.kit import methods as methods
-    from unseen.api.predict import predict as predict
+    from unseen.api.methods import Evaluation as Evaluation
+    from unseen.api.methods import evaluate as evaluate
+    from unseen.api.methods import methods as methods
+    from unseen.api.methods import predict as predict
     from unseen.estimation.estimation import Estimation as Estimation
     from unseen.estimation.from_logits import estimate as estimate
 
@@ -40,11 +37,11 @@ HERE = Path(__file__).resolve().parents[1]
 NAMES = {
     "open": "unseen.api.contest",
     "build": "unseen.api.contest",
-    "predict": "unseen.api.predict",
-    "evaluate": "unseen.api.evaluate",
+    "predict": "unseen.api.methods",
+    "evaluate": "unseen.api.methods",
     "score": "unseen.api.board",
     "leaderboard": "unseen.api.board",
-    "methods": "unseen.api.kit",
+    "methods": "unseen.api.methods",
     "estimate": "unseen.estimation.from_logits",
     "Estimator": "baselines.contract.estimator",
     "Observation": "starter.observing.observation",
@@ -52,7 +49,7 @@ NAMES = {
 """The functions and classes of the library, each with the module that defines it."""
 TYPES = {
     "Contest": "unseen.api.contest",
-    "Evaluation": "unseen.api.evaluate",
+    "Evaluation": "unseen.api.methods",
     "Estimation": "unseen.estimation.estimation",
     "Source": "starter.observing.observation",
     "MetaTrain": "starter.observing.observation",
@@ -73,21 +70,12 @@ class Beside:
 
 
 def find_own_packages() -> None:
-    """Import the kit's packages from beside this folder, and warn of others of the same names.
-
-    Raises:
-        ImportError: a module with the name of a package was already imported from elsewhere.
-    """
+    """Import the kit's packages from beside this folder, unless one of their names was imported before."""
     for name in PACKAGES:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file and Path(file).resolve().parent != HERE / name:
             raise ImportError(f"{file} was imported as `{name}`, a package of Unseen: rename that file")
     sys.meta_path.insert(0, Beside())
-    for folder in {Path(entry) for entry in sys.path if entry.endswith("-packages")}:
-        for name in PACKAGES:
-            if (folder != HERE and (folder / name).is_dir()) or any(folder.glob(f"{name}-*.*-info")):
-                text = f"{folder} has a package `{name}` that is not Unseen's: use two environments"
-                warnings.warn(text, stacklevel=2)
 
 
 find_own_packages()
@@ -97,7 +85,7 @@ find_own_packages()
 def __getattr__(name: str) -> object:
     """Returns a function or class of `NAMES` or `TYPES`, or the command line, `app`."""
     if name == "app":
-        return command_line()
+        return import_module("unseen.cli.command_line").command_line()
     module = {**NAMES, **TYPES}.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -109,15 +97,6 @@ def __dir__() -> list[str]:
     return sorted({*NAMES, *TYPES})
 
 
-@cache
-def command_line() -> "TyperGroup":
-    """Returns the application, `unseen`."""
-    from unseen.cli import COMMANDS, GROUPS
-    from unseen.cli.command_line import command_line as made
-
-    return made(COMMANDS, GROUPS)
-
-
 def main() -> None:
     """Run the command line.
 
@@ -125,7 +104,7 @@ def main() -> None:
     Threads that spin are several times slower as soon as another program runs, and hardly faster if none
     does.
     """
-    from unseen.cli.exits import run
+    from unseen.cli.command_line import command_line, run
 
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     if not sys.stderr.isatty():  # a log is no place for progress bars

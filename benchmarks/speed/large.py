@@ -24,7 +24,7 @@ from sklearn.base import clone
 from baselines.accuracy.cot import optimal_plan
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
-from unseen.api.kit import EXPENSIVE, methods_of
+from unseen.api.methods import EXPENSIVE, methods_of
 
 VIEWS = ("rotate90", "rotate180", "rotate270", "grey", "peer:other", "referee:first")
 SHOWN = 0.05

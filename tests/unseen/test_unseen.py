@@ -1,12 +1,12 @@
 """The command line as a whole, the commands that need the methods, and how any of them ends."""
 
 import csv
+import errno
+import io
 import os
 import re
-import shlex
 import subprocess
 import sys
-import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,22 +22,17 @@ from smaller import shorter, smaller
 import unseen
 import unseen.cli
 from starter.classifiers import read_classifier
+from submission.errors import InvalidSubmission, UnusableInput
+from unseen.cli import command_line as ending
 
 METHODS = ("constant", "auto-eval", "gscore-kmeans", "gscore-ude-w", "plugin-mpe")
 
 
-def test_commands_are_the_designs():
-    listed = [name for name in COMMANDS if " " not in name]
-    assert " ".join(listed) == (
-        "demo build train show materialize methods new-method check-method predict report ablate estimate validate score select "
-        "history leaderboard rescore verify backup verify-entry audit pack export"
-    )
-    assert [name for name in COMMANDS if " " in name] == [
-        "team add",
-        *(f"classes {name}" for name in ("similarity", "pruning", "halves", "graph")),
-        *(f"shift {name}" for name in ("encoder", "laid", "measure", "grid", "generate")),
-        *(f"detectors {name}" for name in ("failure", "sanity")),
-    ]
+def test_the_first_screen_has_thirty_lines_and_every_command():
+    text = run("--help").text
+    assert len(text.splitlines()) <= 30
+    assert all(heading in text for heading in unseen.cli.PANELS)
+    assert {name.split()[0] for name in COMMANDS} <= set(re.findall(r"[\w-]+", text))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -45,19 +40,13 @@ def test_a_command_is_listed_as_its_own_help_begins(name):
     text = run(*name.split(), "--help").text
     assert text.startswith(f"Usage: unseen {name} ")
     assert "Example: unseen " + name in text
-    help_of = COMMANDS[name].load().help
-    assert help_of.splitlines()[0] == unseen.cli.COMMANDS[name][1]
-    assert len(unseen.cli.COMMANDS[name][1]) <= 60
-    *group, own = name.split()
-    assert f"  {own} " in run(*group, "--help").text
-    assert unseen.cli.COMMANDS[name][1] in run(*group, "--help").text
-
-
-@pytest.mark.parametrize("group", unseen.cli.GROUPS)
-def test_a_group_is_listed_with_its_line(group):
-    assert unseen.cli.GROUPS[group] in run("--help").text
-    assert unseen.cli.GROUPS[group] in run(group, "--help").text
-    assert run(group, check=False).text == run(group, "--help").text
+    line = unseen.cli.COMMANDS[name][1]
+    assert COMMANDS[name].load().help.splitlines()[0] == line
+    assert len(line) <= 60
+    *group, _ = name.split()
+    if group:
+        assert line in run(*group, "--help").text
+        assert run(*group, check=False).text == run(*group, "--help").text
 
 
 def test_a_mistyped_command_is_corrected():
@@ -138,16 +127,6 @@ def test_a_file_that_was_imported_before_is_named(tmp_path):
     line = "was imported as `submission`, a package of Unseen: rename that file\n"
     assert done.stderr.endswith(line)
     assert f"ImportError: {tmp_path / 'submission.py'} was" in done.stderr
-
-
-@pytest.mark.slow
-def test_another_distribution_of_a_packages_name_is_told_in_a_line(tmp_path):
-    (tmp_path / "site-packages/baselines").mkdir(parents=True)
-    (tmp_path / "site-packages/baselines/__init__.py").write_text("")
-    found = f"{tmp_path / 'site-packages'}{os.pathsep}{Path(unseen.__file__).parent}"
-    done = started("import unseen; unseen.Estimator", tmp_path, PYTHONPATH=found)
-    assert done.returncode == 0
-    assert f"{tmp_path / 'site-packages'} has a package `baselines` that is not Unseen's" in done.stderr
 
 
 def example(name):
@@ -239,7 +218,6 @@ def test_from_prediction_to_leaderboard(folder):
     assert "noise floor" in run("leaderboard", "contest", "--table").text
     assert "Ada & Co" in Path("contest/leaderboard.csv").read_text()
     assert "Ada &amp; Co" in Path("contest/leaderboard.html").read_text()
-    assert "| method" in run("leaderboard", "contest", "--table", "--markdown").text
     assert "| 1 | Ada \\& Co |" in Path("contest/leaderboard.md").read_text()
     assert "private scores: contest/leaderboard_private.csv" in run("leaderboard", "contest", "--final").text
 
@@ -261,27 +239,6 @@ def test_from_prediction_to_leaderboard_in_the_ood_track(mixes):
     assert run("verify", "mixes").code == 0
 
 
-def test_a_participants_copy_predicts_the_same(mixes):
-    run("pack", "mixes", "--out", "mixes.zip")
-    with zipfile.ZipFile("mixes.zip") as archive:
-        assert not any(
-            "private" in name or ("noise" in name and "val" not in name) for name in archive.namelist()
-        )
-        archive.extractall("copy")  # the test's own archive
-    for root in ("mixes", "copy/mixes"):
-        run("predict", root, "gscore-kmeans")
-    mine, theirs = (
-        (mixes / root / "submissions/gscore-kmeans.csv").read_bytes() for root in ("mixes", "copy/mixes")
-    )
-    assert mine == theirs
-
-
-def test_methods_of_the_other_track_are_unknown(mixes):
-    assert "'atc' is of the accuracy track" in run("predict", "mixes", "atc", check=False).text
-    assert "gscore-ude-w" in run("methods", "--track", "ood").text
-    assert run("methods", "--track", "x", check=False).code == 2
-
-
 def test_an_export_in_datacvs_form_holds_the_sets_in_its_layout(folder):
     assert run("export", "datacv", "contest", "out").text.endswith("out/README.md\n")
     answers = Path("out/participants/answer.txt").read_text().splitlines()
@@ -291,34 +248,6 @@ def test_an_export_in_datacvs_form_holds_the_sets_in_its_layout(folder):
     }
 
 
-def test_a_report_holds_the_methods_asked_for(folder):
-    run("report", "contest", "constant", "atc")
-    table = Path("contest/report.csv").read_text()
-    assert {line.split(",")[0] for line in table.splitlines()[1:]} == {"constant", "atc"}
-
-
-def test_a_method_that_the_competition_lacks_something_for_is_refused_by_name(folder):
-    result = run("predict", "contest", "atc", "gde+lr", check=False)
-    assert result.code == 2
-    assert "gde+lr cannot run on contest: `peers` needs a second classifier" in result.text
-
-
-def test_a_method_of_ones_own(folder):
-    assert "Next: unseen check-method mean_margin:MeanMargin" in run("new-method", "mean_margin").text
-    assert "FAIL" not in run("check-method", "mean_margin:MeanMargin").text
-    run("predict", "contest", "mean_margin:MeanMargin", "--set", "mean_margin:MeanMargin.degree=2")
-    assert list(Path("contest/submissions").glob("*MeanMargin*.csv"))
-
-
-def test_what_comes_next_is_told_and_runs(folder):
-    command, followed = ["new-method", "my_method"], []
-    while lines := re.findall("^Next: unseen (.+)$", run(*command).text, re.MULTILINE):
-        assert len(lines) == 1
-        command = [{"DIR": "contest", "NAME": "Ada"}.get(word, word) for word in shlex.split(lines[0])]
-        followed.append(command[0])
-    assert followed == ["check-method", "predict", "score", "validate", "score", "leaderboard"]
-
-
 def test_what_comes_next_is_no_part_of_the_output(folder):
     command = [sys.executable, "-m", "unseen", "pack", "contest"]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
@@ -326,104 +255,9 @@ def test_what_comes_next_is_no_part_of_the_output(folder):
     assert done.stderr == "Next: unseen score contest FILE --team NAME\n"
 
 
-def test_a_method_that_breaks_the_contract_exits_with_1(folder):
-    source = "from baselines import Estimator\n\n\nclass Bad(Estimator):\n    def _predict(self, o):\n        return None\n"
-    Path("bad_method.py").write_text(source)
-    result = run("check-method", "bad_method:Bad", check=False)
-    assert result.code == 1
-    assert "FAIL" in result.text
-
-
-def test_methods_lists_every_method():
-    from baselines import BASELINES
-    from oracle import ORACLES
-
-    text = run("methods").text
-    assert all(f"{name} " in text for name in (*BASELINES, *ORACLES))
-    assert "ora-a.iterations=30000" in text
-
-
 def test_a_report_of_the_ood_track(mixes):
     run("report", "mixes", "constant", "gscore-kmeans")
     assert "tiny:energy:auroc" in (mixes / "mixes/report.csv").read_text()
-
-
-DEVICES = ("abacus", "meta", "cpu:7", "cuda:99", "")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["predict", "contest", "atk"], 2, "there is no method 'atk': did you mean atc? the kit has"),
-        (["predict", "contest", "nothing:There"], 2, "No module named 'nothing'"),
-        (["predict", "contest", "atc", "--set", "atc"], 2, "is not METHOD.PARAM=VALUE"),
-        (["predict", "contest", "atc", "--set", "fd.x=1"], 2, "not among the methods"),
-        (
-            ["predict", "contest", "ora-a", "--set", "ora-a.steps=1"],
-            2,
-            "has no such parameter; it has batch_size",
-        ),
-        (["predict", "contest", "ora-a", "--set", "ora-a.iterations=many"], 2, "'many' is no int"),
-        (
-            ["predict", "contest", "ora-a", "--set", "ora-a.iterations=0"],
-            2,
-            "error: ora-a: iterations must be a whole number in 1..10,000,000, got 0\n",
-        ),
-        (["predict", "contest", "ora-a", "--set", "ora-a.seed=-1"], 2, "error: ora-a: seed must be"),
-        (["predict", "contest", "ora-a", "--set", "ora-a.learning_rate=NaN"], 2, "nan is no finite number"),
-        (["predict", "contest", "ora-a", "--set", "ora-a.learning_rate=1e6"], 2, "lower learning_rate"),
-        (["predict", "contest", "ora-a", "--set", "ora-a.iterations="], 2, "is not METHOD.PARAM=VALUE"),
-        (["predict", "contest", "ora-a", "--set", f"ora-a.iterations={'9' * 10_000}"], 2, "is no int"),
-        (["predict", "contest", "ora-a", "--set", f"ora-a.iterations={'[' * 100_000}"], 2, "is no int"),
-        *(
-            (["predict", "contest", "atc", "--device", device], 2, f"device {device!r} cannot be used")
-            for device in DEVICES
-        ),
-        (["frobnicate"], 2, "frobnicate"),
-    ],
-)
-def test_mistakes_get_one_clear_message(arguments, code, message, folder):
-    result = run(*arguments, check=False)
-    assert (result.code, message in result.text) == (code, True), result.text
-
-
-FAILING = """from baselines import Estimator
-
-
-class Bad(Estimator):
-    needs = ()
-
-    def _fit(self, meta):
-        self.mean_ = meta.target.mean()
-"""
-
-
-def test_a_method_of_ones_own_that_fails_is_told_in_one_line(folder):
-    Path("failing_method.py").write_text(FAILING)
-    result = run("predict", "contest", "atc", "failing_method:Bad", check=False)
-    line = (
-        "error: failing_method:Bad fails in fit for tiny: AttributeError: 'MetaTrain' object has no attribute "
-        "'target' (failing_method.py:8); see `unseen check-method`\n"
-    )
-    assert (result.code, result.text[-len(line) :]) == (2, line)
-    assert sorted(path.name for path in folder.glob("contest/[sv]*/*")) == ["atc.csv", "atc.csv"]
-    checked = run("check-method", "failing_method:Bad", check=False)
-    assert checked.code == 1
-    assert "FAIL fit and predict give finite fractions: AttributeError" in checked.text
-    assert "(failing_method.py:8)" in checked.text
-
-
-def test_a_method_whose_needs_are_no_fields_is_refused_before_anything_runs(folder):
-    Path("needy_method.py").write_text(FAILING.replace("needs = ()", 'needs = "moments"'))
-    for command in (["predict", "contest"], ["check-method"]):
-        result = run(*command, "needy_method:Bad", check=False)
-        assert (
-            result.code,
-            result.text.startswith("error: needy_method:Bad: ValueError: needs must be a tuple"),
-        ) == (
-            2,
-            True,
-        )
 
 
 def test_a_closed_pipe_ends_without_a_word(folder):
@@ -461,15 +295,79 @@ def test_an_interrupt_says_how_to_go_on(folder, monkeypatch):
     assert (result.code, "run the same command again to continue" in result.text) == (130, True)
 
 
-def test_an_entry_is_verified_or_not(folder):
-    run("new-method", "handed_in")
-    run("predict", "contest", "constant", "handed_in:HandedIn")
-    entry = "contest/submissions/handed_in.HandedIn.csv"
-    found = run("verify-entry", "contest", entry, "--method", "handed_in:HandedIn").text
-    assert (
-        "warning: handed_in:HandedIn can read the labels in contest/private: use a participant's copy"
-        in found
-    )
-    assert "verified: the method predicts all 12 submitted numbers" in found
-    other = run("verify-entry", "contest", entry, "--method", "constant", check=False)
-    assert (other.code, "not verified: " in other.text, "warning" in other.text) == (1, True, False)
+def ended(command, capsys):
+    """(exit code, what was printed to stderr) of a command."""
+    with pytest.raises(SystemExit) as end:
+        ending.run(command)
+    return end.value.code, capsys.readouterr().err
+
+
+def raising(error):
+    def command():
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (
+            InvalidSubmission("a.csv", ["line 2: no"]),
+            1,
+            "a.csv is not a valid submission: 1 problem\n  line 2: no\n",
+        ),
+        (UnusableInput("no such thing"), 2, "error: no such thing\n"),
+        (OSError(errno.ENOSPC, "No space left on device"), 2, "error: No space left on device\n"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "a/b"),
+            2,
+            "error: No space left on device: a/b\n",
+        ),
+        (
+            OSError(errno.EISDIR, "Is a directory", "a/.b.tmp", None, "a/b"),
+            2,
+            "error: Is a directory: a/b\n",
+        ),
+        (PermissionError(errno.EACCES, "Permission denied", b"a/b"), 2, "error: Permission denied: a/b\n"),
+        (OSError("the cache cannot be written"), 2, "error: the cache cannot be written\n"),
+        (MemoryError("8 TiB"), 2, "error: there is not enough memory: 8 TiB\n"),
+        (
+            ModuleNotFoundError("No module named 'torch'", name="torch"),
+            2,
+            "error: this command needs torch, which is not installed: pip install -e .\n",
+        ),
+        (SystemExit(130), 130, "interrupted; run the same command again to continue\n"),
+        (ending.Interrupted("look first"), 130, "interrupted; look first\n"),
+        (SystemExit(1), 1, ""),
+    ],
+)
+def test_an_error_is_a_code_and_a_line(error, code, message, capsys):
+    assert ended(raising(error), capsys) == (code, message)
+
+
+def test_what_is_no_mistake_of_the_users_keeps_its_traceback():
+    with pytest.raises(ZeroDivisionError):
+        ending.run(lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_what_the_terminal_cannot_show_is_escaped(monkeypatch, errors):
+    buffer = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="ascii", errors=errors))
+    ending.run(lambda: print("é", end="", flush=True))
+    assert buffer.getvalue() == b"\\xe9"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnusableInput("a\x1b[2J\u202e.csv is not a file"),
+        InvalidSubmission("a\x1b[2J\u202e.csv", ["line 1: no"]),
+        OSError(errno.EACCES, "Permission denied", "a\x1b[2J\u202e.csv"),
+    ],
+)
+def test_what_a_terminal_acts_on_is_escaped(error, capsys):
+    _, printed = ended(raising(error), capsys)
+    assert "a\\x1b[2J\\u202e.csv" in printed
+    assert printed.replace("\n", "").isprintable()

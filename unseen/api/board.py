@@ -1,7 +1,6 @@
 """The functions `unseen.score` and `unseen.leaderboard`."""
 
-from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 from leaderboard.publish import Published, publish
@@ -9,7 +8,6 @@ from leaderboard.submissions import Receipt, submit
 from submission.competition import Competition
 from submission.metrics import Score
 from submission.scoretable import score_validation
-from unseen.clock import now
 
 
 def score(
@@ -17,7 +15,6 @@ def score(
     file: Path | str,
     team: str | None = None,
     metric: str | None = None,
-    clock: Callable[[], datetime] = now,
     note: str = "",
 ) -> Score | Receipt:
     """Score a file of predictions, on the labelled validation sets or, for a team, on the hidden labels.
@@ -36,7 +33,6 @@ def score(
         team: Name of the team that hands the file in. The file is then entered in the ledger and counts
             towards the team's limits. None to score on the validation sets.
         metric: Metric to score on the validation sets; None for the one that ranks.
-        clock: Function that returns the time of a submission, UTC.
         note: with a team: a line of its own about the submission, which is not published.
 
     Returns:
@@ -49,7 +45,7 @@ def score(
     """
     if team is None:
         return score_validation(contest, Path(file), metric)
-    return submit(contest, Path(file), team, clock, note)
+    return submit(contest, Path(file), team, lambda: datetime.now(timezone.utc), note)
 
 
 def leaderboard(
@@ -74,5 +70,5 @@ def leaderboard(
     Raises:
         UnusableInput: this is a participant's copy, or `final` is True before the deadline.
     """
-    ended = now() if final else None
+    ended = datetime.now(timezone.utc) if final else None
     return publish(contest, ended, retired, Path(out) if out is not None else None)

@@ -1,6 +1,7 @@
 """A competition as a Python object, with its sets as observations and as a table of features."""
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,10 @@ from starter.making.settings import settings_of
 from starter.observing.observation import NEEDS as NAMES
 from starter.observing.observation import MetaTrain, Seen, unmet
 from starter.tracks.tracks import Subject, open_subjects
-from submission import Competition, UnusableInput, make_id
-from submission.competition import PARTS, VISIBILITIES
-from submission.page import templates
+from submission.competition import PARTS, Competition
+from submission.errors import UnusableInput
+from submission.ids import make_id
 from submission.scoring import read_targets
-from submission.tracks import TRACKS
 
 READ = ("moments", "features")
 """Default fields of `Contest.observations`, besides the logits."""
@@ -50,11 +50,7 @@ class Contest(Competition):
         Returns:
             A table indexed by id, as in a submission. The columns are indicators (`baselines.run.tabular`)
             and then `target`, a fraction, except for test sets, whose targets are hidden.
-
-        Raises:
-            UnusableInput: the part does not exist.
         """
-        self._check(part)
         rows: dict[str, Mapping[str, float]] = {}
         for name, subject in open_subjects(self, NEEDS[self.track], device).items():
             measure = measure_of(self.track, subject.source)
@@ -88,11 +84,7 @@ class Contest(Competition):
                 default moments and features, if the classifiers have them.
             device: Device that runs the classifier.
             progress: True to show progress bars.
-
-        Raises:
-            UnusableInput: the part, the subject or a field does not exist.
         """
-        self._check(part)
         return self._seen(self._subject(subject, needs, device), part, progress)
 
     def meta_train(
@@ -131,20 +123,12 @@ class Contest(Competition):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        """Returns the HTML for a notebook: sizes, subjects, rules."""
-        page = templates(Path(__file__).parent).get_template("contest.html")
-        return page.render(
-            contest=self,
-            asks=TRACKS[self.track].asks,
-            sizes={part: sorted(self.sizes[part].values()) for part in PARTS},
-            visibility=VISIBILITIES[self.visibility],
-        )
-
-    def _check(self, part: str) -> None:
-        if part not in PARTS:
-            raise UnusableInput(f"there is no part {part!r}: ask for one of {', '.join(PARTS)}")
+        """Returns the same text for a notebook."""
+        return f"<pre>{escape(self.describe())}</pre>"
 
     def _seen(self, subject: Subject, part: str, progress: bool) -> Sequence[Any]:
+        if part not in PARTS:
+            raise UnusableInput(f"there is no part {part!r}: ask for one of {', '.join(PARTS)}")
         return subject.meta_train(progress).sets if part == "train" else subject.observations(part, progress)
 
     def _subject(self, name: str | None, needs: Sequence[str] | None, device: str) -> Subject:
@@ -156,7 +140,7 @@ class Contest(Competition):
         if problem := unmet(needs, self):
             raise UnusableInput(problem)
         subjects = open_subjects(self, needs, device)
-        chosen = name or (next(iter(subjects)) if len(subjects) == 1 else "")
+        chosen = name or (self.subjects[0] if len(subjects) == 1 else "")
         if chosen not in subjects:
             raise UnusableInput(f"name a subject: one of {', '.join(subjects)}")
         return subjects[chosen]
@@ -168,13 +152,8 @@ def open(folder: Path | str) -> Contest:
     >>> import unseen
     >>> unseen.open("contest").track
     'accuracy'
-
-    Raises:
-        UnusableInput: the folder does not exist, or is not a competition.
     """
-    found = Contest.open(folder)
-    assert isinstance(found, Contest)
-    return found
+    return Contest.open(folder)
 
 
 def build(

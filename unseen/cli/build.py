@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Annotated, Any, get_args
 
 from pydantic.fields import FieldInfo
-from typer import Argument, Option, echo
+from typer import Argument, Context, Option, echo
 
 from starter.making.settings import (
     TRACKS,
@@ -21,19 +21,12 @@ from starter.making.settings import (
     write_file,
 )
 from starter.tracks.settings import Settings
-from submission import Competition, UnusableInput
-from unseen.cli.options import (
-    CachePlace,
-    DataRoot,
-    Device,
-    Folder,
-    Many,
-    Network,
-    Workers,
-    repeated,
-    tell_next,
-)
-from unseen.clock import now
+from submission.competition import Competition
+from submission.errors import UnusableInput
+from unseen.cli import options
+
+SAME = ("image_size", "resize", "skip_unreadable", "seed", "data_root")
+"""Options of `train` that a build with its classifier needs too, where they were given."""
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
@@ -90,11 +83,11 @@ def build(
     test_seed: Annotated[
         int | None, Option(help="The seed of the test sets; keep it secret. [a random one]")
     ] = None,
-    data_root: DataRoot = None,
-    network: Network = None,
-    device: Device = "cpu",
-    cluster: Workers = None,
-    cache: CachePlace = "",
+    data_root: options.DataRoot = None,
+    network: options.Network = None,
+    device: options.Device = "cpu",
+    cluster: options.Workers = None,
+    cache: options.CachePlace = "",
     dry_run: Annotated[
         bool, Option("--dry-run", help="Only print the number of images and the disk space.")
     ] = False,
@@ -115,25 +108,31 @@ def build(
     asked = _asked(settings, preset, track, given)
     if write_settings:
         write_file(write_settings, asked)
-        tell_next("build", "DIR", "--settings", write_settings)
+        options.tell_next("build", "DIR", "--settings", write_settings)
         return
 
-    from starter.classifiers import Spec, use_network
-    from starter.making.build import dry_run as planned
+    from leaderboard.feedback import price
+    from starter.classifiers import Spec
+    from starter.competition.audit import rank_warnings
+    from starter.competition.cluster import connected
+    from starter.making import build as making
 
     own = [*(network or ()), *filter(None, (Spec.parse(text).own_code for text in asked.classifiers))]
-    for spec in own:
-        use_network(spec)
+    options.use_networks(own)
     begun = folder is not None and (folder / "private/build.json").exists()
-    if asked.deadline and asked.deadline <= now() and not begun:
+    if asked.deadline and asked.deadline <= options.now() and not begun:
         raise UnusableInput(
             f"--deadline {asked.deadline:%Y-%m-%d %H:%M} has passed: give a time in the future"
         )
     if dry_run or folder is None:
-        echo(planned(asked, device, data_root))
-    else:
-        _build(folder, asked, test_seed, device, data_root, cluster, cache)
-        tell_next("predict", folder, *repeated("--network", dict.fromkeys(own)))
+        echo(making.dry_run(asked, device, data_root))
+        return
+    with connected(cluster) as workers:
+        competition = making.build(folder, asked, test_seed, device, data_root, workers, cache)
+    echo("\n".join(filter(None, (competition.describe(), price(competition)))))
+    for finding in rank_warnings(competition, device):
+        echo(f"warning: {finding.text}", err=True)
+    options.tell_next("predict", folder, *options.repeated("--network", dict.fromkeys(own)))
 
 
 def _asked(file: Path | None, name: str | None, track: str | None, given: dict[str, object]) -> Settings:
@@ -146,24 +145,8 @@ def _asked(file: Path | None, name: str | None, track: str | None, given: dict[s
     return settings_of(of, {**(preset(name, of) if name else {}), **found, **given})
 
 
-def _build(folder: Path, asked: Settings, *how: Any) -> None:
-    """Build, and print the competition and what is doubtful about it."""
-    from leaderboard.feedback import price
-    from starter.competition.audit import rank_warnings
-    from starter.competition.cluster import connected
-    from starter.making.build import build as make
-
-    test_seed, device, data_root, cluster, cache = how
-    with connected(cluster) as workers:
-        competition = make(folder, asked, test_seed, device, data_root, workers, cache)
-    echo(competition.describe())
-    if text := price(competition):
-        echo(text)
-    for finding in rank_warnings(competition, device):
-        echo(f"warning: {finding.text}", err=True)
-
-
 def train(
+    context: Context,
     out: Annotated[Path, Option(help="The .safetensors file to write.")],
     arch: Annotated[str, Option(help="resnet56, ..., timm:NET, torchvision:NET, module:function.")],
     source: Annotated[
@@ -178,23 +161,18 @@ def train(
     flip: Annotated[bool, Option(help="Mirror images at random; not for digits.")] = True,
     seed: Annotated[int, Option(help="Seed of everything random; use the same one for build.")] = 0,
     image_size: Annotated[
-        int,
-        Option(
-            help="Height and width of the images in pixels; use the same for build. [the most common size]"
-        ),
+        int, Option(help="Height and width in pixels; use the same for build. [the most common size]")
     ] = 0,
-    resize: Annotated[str, Option(help="How to resize images: crop, pad or stretch.")] = "crop",
-    skip_unreadable: Annotated[
-        float, Option(help="Largest share of unreadable images; these are left out.")
-    ] = 0.01,
+    resize: options.Resize = "crop",
+    skip_unreadable: options.SkipUnreadable = 0.01,
     start: Annotated[
         str,
         Option(
             help="Initial weights: a file, or pretrained (with timm:NET or torchvision:NET). [random ones]"
         ),
     ] = "",
-    data_root: DataRoot = None,
-    network: Network = None,
+    data_root: options.DataRoot = None,
+    network: options.Network = None,
     device: Annotated[str | None, Option(help="cpu, cuda, ... [a GPU if there is one, else cpu]")] = None,
 ) -> None:
     """Train a classifier for build's --classifier.
@@ -203,30 +181,36 @@ def train(
 
     Example: unseen train --source glyphs --arch small --no-flip --epochs 3 --out small.safetensors
     """
-    from starter.classifiers import use_network
-    from starter.classifiers.train import Training
-    from starter.classifiers.train import train as run
+    from starter.classifiers import train as training
 
-    for spec in network or ():
-        use_network(spec)
-    asked = Training(
+    options.use_networks(network)
+    asked = training.Training(
         *(source, arch, hold_out, epochs, batch, rate, flip, seed, image_size, resize, skip_unreadable, start)
     )
-    echo(run(asked, out, device, data_root))
+    echo(training.train(asked, out, device, data_root))
+    same = [
+        word
+        for name in SAME
+        for flag in options.typed(context, [name])
+        for word in (flag, context.params[name])
+    ]
     named = f"{out.stem if ':' in arch else arch}={out}"  # the file tells its architecture
-    same: list[object] = ["--source", source]
-    same += ["--image-size", image_size] if image_size else []
-    same += ["--resize", resize] if resize != "crop" else []
-    same += ["--skip-unreadable", skip_unreadable] if skip_unreadable != 0.01 else []
-    same += ["--seed", seed] if seed else []
-    same += ["--data-root", data_root] if data_root else []
-    tell_next("build", "DIR", *same, "--classifier", named, *repeated("--network", network))
+    options.tell_next(
+        "build",
+        "DIR",
+        "--source",
+        source,
+        *same,
+        "--classifier",
+        named,
+        *options.repeated("--network", network),
+    )
 
 
 def show(
-    folder: Folder,
+    folder: options.Folder,
     sets: Annotated[
-        Many, Argument(metavar="[SET]...", help="Names of sets. [the first sets of each part]")
+        options.Many, Argument(metavar="[SET]...", help="Names of sets. [the first sets of each part]")
     ] = None,
     out: Annotated[Path | None, Option(help="The PNG file to write. [DIR/sheet.png]")] = None,
 ) -> None:
@@ -244,7 +228,7 @@ def show(
 
 
 def materialize(
-    folder: Folder,
+    folder: options.Folder,
     out: Annotated[Path, Option(help="The folder to write to; it may hold several parts.")],
     layout: Annotated[
         str, Option(help="npz, folders (class folders of PNG files) or datacv (npy files).")

@@ -1,6 +1,9 @@
-"""The command line `unseen`: each command is imported only when it is called, so that help is quick."""
+"""The command line `unseen`: commands that are imported when they are called, and how each of them ends."""
 
-from collections.abc import Mapping
+import io
+import os
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -9,8 +12,20 @@ from typer import Exit, Option, Typer, echo
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-PURPOSE = "Predict a frozen classifier's accuracy on data without labels: build, run, score, publish."
-SETTINGS = {"help_option_names": ["-h", "--help"]}
+from submission.errors import InvalidSubmission, UnusableInput, printable
+from unseen.cli import COMMANDS, GROUPS, PANELS
+
+PURPOSE = "Predict a frozen classifier's accuracy on data without labels."
+SETTINGS: dict[str, Any] = {
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as Typer sets it."""
+
+
+class Interrupted(Exception):
+    """Ctrl-C in a command that would do something twice if it were run again; the message says what to do."""
 
 
 class Headed(TyperCommand):
@@ -33,17 +48,17 @@ class Lazy(TyperCommand):
 
     Args:
         name: Name of the command, such as "verify-entry"; the name of its function has "_" in place of "-".
-        module: Name of the module that defines the function.
+        module: Name of the module of `unseen.cli` that defines the function.
         line: Line about the command in the list of commands of `--help`.
     """
 
     def __init__(self, name: str, module: str, line: str) -> None:
         super().__init__(name, help=line)
-        self.module, self.function = module, name.replace("-", "_")
+        self.module, self.function = f"unseen.cli.{module}", name.replace("-", "_")
 
     def load(self) -> Any:
         """Returns the Typer command, importing its module."""
-        alone = Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
+        alone = Typer(add_completion=False, **SETTINGS)
         alone.command(self.name, cls=Headed)(getattr(import_module(self.module), self.function))
         return get_command(alone)
 
@@ -52,31 +67,40 @@ class Lazy(TyperCommand):
         return self.load().make_context(info_name, args, parent, **extra)
 
 
-def command_line(commands: Mapping[str, tuple[str, str]], groups: Mapping[str, str]) -> TyperGroup:
-    """Returns the application `unseen`, with `--version` and shell completion, without importing any command.
+class Panels(TyperGroup):
+    """The application, whose help has a panel for each kind of reader on a screen of thirty lines."""
 
-    Args:
-        commands: Module and line of help by the command's name, in the order of the help; a command of two
-            words belongs to the group that the first word names.
-        groups: Line of help by the name of a group.
-    """
-    root = Typer(help=PURPOSE, no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the panels of commands, and the options in a line."""
+        listed = " ".join(PANELS.values()).split()
+        formatter.write("\n")
+        for heading, names in PANELS.items():
+            rows = [(name, self.commands[name].help) for name in names.split()]
+            if heading.startswith("Run"):
+                rows.append(("and", ", ".join(name for name in self.commands if name not in listed)))
+            formatter.write(f"{heading}:\n")
+            formatter.indent()
+            formatter.write_dl(rows)
+            formatter.dedent()
+        formatter.write("Options: --version, --install-completion, --show-completion, --help\n")
+
+
+def command_line() -> TyperGroup:
+    """Returns the application `unseen`, without importing any command."""
+    root = Typer(help=PURPOSE, no_args_is_help=True, cls=Panels, **SETTINGS)
     root.callback()(options)
     top = get_command(root)
     assert isinstance(top, TyperGroup)
-    for name, (module, line) in commands.items():
+    groups = {
+        name: TyperGroup(name=name, help=line, no_args_is_help=True, **SETTINGS)
+        for name, line in GROUPS.items()
+    }
+    for name, (module, line) in COMMANDS.items():
         group, _, own = name.rpartition(" ")
-        if group and group not in top.commands:
-            top.commands[group] = TyperGroup(
-                name=group,
-                help=groups[group],
-                no_args_is_help=True,
-                rich_markup_mode=None,
-                context_settings=SETTINGS,
-            )
-        holder = top.commands[group] if group else top
-        assert isinstance(holder, TyperGroup)
+        holder = groups[group] if group else top
         holder.commands[own] = Lazy(own, module, line)
+        if group:
+            top.commands[group] = groups[group]
     return top
 
 
@@ -92,3 +116,47 @@ def options(
     ] = False,
 ) -> None:
     """Declare the options that come before a command."""
+
+
+def run(command: Callable[[], object]) -> None:
+    """Run a Typer application, and end with its exit code; unusable input gets a line, not a traceback.
+
+    The code is 0 for success, 1 for an invalid submission or a failed check, and 2 for unusable input.
+    Characters that the terminal's encoding lacks are printed as escapes. If the reader of a pipe closes it
+    (``| head``), Typer ends the command silently.
+
+    Raises:
+        SystemExit: with the exit code, if it is not 0.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        command()
+    except InvalidSubmission as error:
+        _fail(str(error), 1)
+    except UnusableInput as error:
+        _fail(f"error: {error}", 2)
+    except OSError as error:
+        _fail(f"error: {_named(error)}", 2)
+    except MemoryError as error:
+        _fail(f"error: there is not enough memory: {error}", 2)
+    except ModuleNotFoundError as error:
+        _fail(f"error: this command needs {error.name}, which is not installed: pip install -e .", 2)
+    except Interrupted as error:
+        _fail(f"interrupted; {error}", INTERRUPTED)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            _fail("interrupted; run the same command again to continue", INTERRUPTED)
+        raise
+
+
+def _fail(message: str, code: int) -> None:
+    """Print the message and end; control characters, which file names may contain, are escaped."""
+    print("\n".join(map(printable, message.split("\n"))), file=sys.stderr)
+    sys.exit(code)
+
+
+def _named(error: OSError) -> str:
+    """Returns the system's message with the name of its file; for a renaming, the new name."""
+    file = error.filename2 or error.filename
+    return f"{error.strerror or error}" + (f": {os.fsdecode(file)}" if isinstance(file, str | bytes) else "")

@@ -1,8 +1,9 @@
 """The command `demo`."""
 
 from pathlib import Path
+from typing import Annotated
 
-from typer import echo
+from typer import Argument, echo
 
 from unseen.cli import options
 
@@ -14,7 +15,12 @@ DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
 """Parameters of ORA-A in the demo: enough for 36,000 images, and trained in seconds."""
 
 
-def demo(folder: options.DemoFolder = Path("unseen-demo"), track: options.TrackName = "accuracy") -> None:
+def demo(
+    folder: Annotated[
+        Path, Argument(metavar="[DIR]", help="A new folder, or the folder of an earlier demo.")
+    ] = Path("unseen-demo"),
+    track: options.TrackName = "accuracy",
+) -> None:
     """Build, predict and score a small embedded competition.
 
     Example: unseen demo
@@ -26,7 +32,7 @@ def demo(folder: options.DemoFolder = Path("unseen-demo"), track: options.TrackN
     from leaderboard.publish import organizer_table, publish
     from starter.making.build import build as make
     from starter.making.settings import settings_of
-    from unseen.api.kit import EXPENSIVE, methods_of
+    from unseen.api.methods import EXPENSIVE, methods_of
 
     competition = make(folder, settings_of(track, dict(DEMO_SETTINGS.get(track, {}))))
     kit = methods_of(track)

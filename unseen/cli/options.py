@@ -5,19 +5,16 @@ Needs Typer only.
 
 import shlex
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option, echo
+from typer import Argument, Context, Option, echo
 
 from submission.errors import printable
 
 Many = list[str] | None
 Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
-DemoFolder = Annotated[
-    Path, Argument(metavar="[DIR]", help="A new folder, or the folder of an earlier demo.")
-]
 Predictions = Annotated[
     Path,
     Argument(metavar="FILE", help="A CSV with id,prediction, an answer.txt, or a zip with one of these."),
@@ -32,6 +29,10 @@ Network = Annotated[
 DataRoot = Annotated[
     Path | None, Option(help="The folder where a named source is, or to which it is downloaded.")
 ]
+Resize = Annotated[str, Option(help="How to resize images: crop, pad or stretch.")]
+SkipUnreadable = Annotated[
+    float, Option(min=0, max=0.99, metavar="SHARE", help="Largest share of unreadable images, left out.")
+]
 Workers = Annotated[
     str | None,
     Option(
@@ -44,35 +45,10 @@ CachePlace = Annotated[
     str,
     Option("--cache", metavar="PATH|URL", help="Keep observations here, now and in later runs. [DIR/cache]"),
 ]
-IdUpTo = Annotated[
-    str,
-    Option(
-        metavar="T1|T2",
-        help="Count a manifest's classes of oodness 0-1 (T1) or 0-2 (T2) as ID. [as assigned]",
-    ),
-]
-EncoderSpec = Annotated[
-    str,
-    Option(
-        "--encoder",
-        help="embedded, a file, clip:MODEL=WEIGHTS, or module:function (the command runs its code).",
-    ),
-]
-WordNetFolder = Annotated[
-    Path | None,
-    Option("--wordnet", help="The folder with WordNet 3.0's data.noun. [where system packages put it]"),
-]
 Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="Methods of the kit, or your own.")]
-Platform = Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")]
-AsJson = Annotated[bool, Option("--json", help="Print one JSON object, and nothing else.")]
-Quiet = Annotated[bool, Option("--quiet", help="Print the result alone, in one line where it is one.")]
-Start = Annotated[
-    datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
-]
 Changes = Annotated[
     Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="Set a parameter of a method. Repeatable.")
 ]
-
 Called = Annotated[
     Many,
     Option(
@@ -80,6 +56,27 @@ Called = Annotated[
     ),
 ]
 Note = Annotated[str, Option("--note", help="A remark, kept with the run's score in DIR/runs.csv.")]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON object, and nothing else.")]
+
+
+def now() -> datetime:
+    """Returns the present time, in UTC."""
+    return datetime.now(timezone.utc)
+
+
+def use_networks(networks: Many) -> None:
+    """Make networks of the user's own, each a module:function, known by their names."""
+    if networks:
+        from starter.classifiers import use_network
+
+        for spec in networks:
+            use_network(spec)
+
+
+def typed(context: Context, names: Iterable[str]) -> list[str]:
+    """Returns which of the options the user gave, by their flags; the function's names have "_" for "-"."""
+    sources = {name: context.get_parameter_source(name) for name in names}
+    return [f"--{name.replace('_', '-')}" for name, of in sources.items() if of and of.name == "COMMANDLINE"]
 
 
 def tell_next(*command: object) -> None:

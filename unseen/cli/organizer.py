@@ -2,48 +2,36 @@
 
 import json
 import shlex
-from datetime import timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option, echo
 
-from submission import Competition, UnusableInput
+from submission.competition import Competition
+from submission.errors import UnusableInput
 from submission.pack import write_archive
 from submission.scoretable import validation_report, validation_scores
 from unseen.cli import options
-from unseen.cli.exits import Interrupted
-from unseen.cli.options import (
-    AsJson,
-    Changes,
-    Device,
-    Folder,
-    Many,
-    Network,
-    Platform,
-    Predictions,
-    Quiet,
-    Start,
-    tell_next,
-)
+from unseen.cli.command_line import Interrupted
 from unseen.cli.participant import opened
-from unseen.clock import now
 
 if TYPE_CHECKING:
     from leaderboard.submissions import Receipt
 
+Team = Annotated[str, Option(help="The team's name.")]
+
 
 def score(
-    folder: Folder,
-    file: Predictions,
+    folder: options.Folder,
+    file: options.Predictions,
     team: Annotated[
         str | None, Option(help="Organizers: score on the hidden labels, as a submission of this team.")
     ] = None,
     val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
     new_team: Annotated[bool, Option("--new-team", help="With --team: register the team first.")] = False,
     note: Annotated[str, Option(help="With --team: a remark on the submission, never published.")] = "",
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Score predictions: --val, or --team NAME (organizers).
 
@@ -53,17 +41,17 @@ def score(
 
     Example: unseen score contest contest/validation/atc.csv --val
     """
-    if val == (team is not None):
-        raise UnusableInput("give --val (validation sets) or --team NAME (organizers: test sets)")
-    if val and (note or new_team):
-        raise UnusableInput("--note and --new-team belong to --team NAME")
+    if val == (team is not None) or (val and (note or new_team)):
+        raise UnusableInput(
+            "give --val (validation sets) or --team NAME (organizers: test sets, with --note and --new-team)"
+        )
     competition = Competition.open(folder)
     if team is not None:
         from leaderboard.submissions import submit
 
         try:
-            receipt = submit(competition, file, team, now, note, new_team)
-            _tell(competition, team, receipt, note, as_json, quiet)
+            receipt = submit(competition, file, team, options.now, note, new_team)
+            _tell(competition, team, receipt, note, as_json)
         except KeyboardInterrupt as stopped:
             raise Interrupted(
                 f"hand the file in again only if `unseen history {shlex.quote(str(folder))}` does not list it"
@@ -72,22 +60,21 @@ def score(
         echo(json.dumps(validation_scores(competition, file)))
     else:
         echo(validation_report(competition, file))
-        if (handed_in := folder / "submissions" / file.name).exists() and not quiet:
-            tell_next("validate", folder, handed_in)
+        if (handed_in := folder / "submissions" / file.name).exists():
+            options.tell_next("validate", folder, handed_in)
 
 
-def _tell(
-    competition: Competition, team: str, receipt: "Receipt", note: str, as_json: bool, quiet: bool
-) -> None:
+def _tell(competition: Competition, team: str, receipt: "Receipt", note: str, as_json: bool) -> None:
     """Print the answer to a submission, and bring the leaderboard up to date."""
     from leaderboard.submissions import left_text, receipt_file
 
     record = {"team": team, **receipt.record(competition.decimals), "note": note}
-    echo(json.dumps(record) if as_json else f"{team}: {record['answer']}")
-    silent = as_json or quiet
-    if not silent:
+    if as_json:
+        echo(json.dumps(record))
+    else:
         of = len(competition.by_metric(competition.ids("test"))[competition.metrics[0]])
         kind = f" of {competition.titles[0]}" if len(competition.metrics) > 1 else ""
+        echo(f"{team}: {record['answer']}")
         if receipt.created:
             echo(f"{team} is a new team")
         echo(f"computed from the {receipt.rows} of {of} predictions{kind} that are public before the end")
@@ -99,13 +86,13 @@ def _tell(
     if receipt.warning:
         echo(f"warning: {receipt.warning}", err=True)
     try:
-        _update(competition, silent)
+        _update(competition, as_json)
     except BrokenPipeError:
         raise
     except (OSError, UnusableInput) as error:
         raise UnusableInput(f"submission {receipt.number} is entered, but then: {error}") from error
-    if not silent:
-        tell_next("leaderboard", competition.root)
+    if not as_json:
+        options.tell_next("leaderboard", competition.root)
 
 
 def _update(competition: Competition, silent: bool = False) -> None:
@@ -122,19 +109,21 @@ def _update(competition: Competition, silent: bool = False) -> None:
         echo(f"updated {board.csv} and {board.html}")
 
 
-def add(folder: Folder, name: Annotated[str, Argument(help="The team's name, as all will see it.")]) -> None:
+def add(
+    folder: options.Folder, name: Annotated[str, Argument(help="The team's name, as all will see it.")]
+) -> None:
     """Register a team, so that it may submit (organizers).
 
     Example: unseen team add contest Ada
     """
     from leaderboard.teams import add_team
 
-    echo(f"registered: {add_team(Competition.open(folder), name, now)}")
+    echo(f"registered: {add_team(Competition.open(folder), name, options.now)}")
 
 
 def select(
-    folder: Folder,
-    team: Annotated[str, Option(help="The team's name.")],
+    folder: options.Folder,
+    team: Team,
     numbers: Annotated[
         list[int] | None, Argument(metavar="[NUMBER]...", help="Up to two of the team's submissions.")
     ] = None,
@@ -152,16 +141,16 @@ def select(
 
     if clear == bool(numbers):
         raise UnusableInput("give one or two numbers of submissions, or --clear, not both")
-    choose(Competition.open(folder), team, numbers or [], now)
+    choose(Competition.open(folder), team, numbers or [], options.now)
     chosen = " and ".join(map(str, numbers or []))
     echo(f"{team}: " + (f"submission {chosen} counts at the end" if chosen else "the best two count"))
-    tell_next("history", folder, "--team", team)
+    options.tell_next("history", folder, "--team", team)
 
 
 def history(
-    folder: Folder,
+    folder: options.Folder,
     team: Annotated[str | None, Option(help="Only the submissions of this team.")] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List submissions with their scores, or receipts.
 
@@ -171,16 +160,16 @@ def history(
 
     Example: unseen history contest
     """
-    from leaderboard.history import history as found
+    from leaderboard.history import history as submissions
     from leaderboard.history import history_table, read_receipts
 
     competition = Competition.open(folder)
-    records = (found if competition.private.exists() else read_receipts)(competition, team)
+    records = (submissions if competition.private.exists() else read_receipts)(competition, team)
     echo(json.dumps(records) if as_json else history_table(competition, records))
 
 
 def leaderboard(
-    folder: Folder,
+    folder: options.Folder,
     final: Annotated[
         bool, Option("--final", help="After the end: also publish private scores, ranks and the shake-up.")
     ] = False,
@@ -194,7 +183,6 @@ def leaderboard(
     table: Annotated[
         bool, Option("--table", help="Print all methods' scores by group, from hidden labels: for you alone.")
     ] = False,
-    markdown: Annotated[bool, Option("--markdown", help="With --table: as Markdown.")] = False,
     out: Annotated[
         Path | None, Option(metavar="FOLDER", help="The folder to write to, if DIR is read-only. [DIR]")
     ] = None,
@@ -208,24 +196,26 @@ def leaderboard(
     from leaderboard.publish import organizer_table, publish
 
     competition = Competition.open(folder)
-    published = publish(competition, now() if final else None, retired, out)
+    published = publish(competition, options.now() if final else None, retired, out)
     for warning in published.warnings:
         echo(f"warning: {warning}", err=True)
     if table:
         echo(f"The methods in {folder / 'submissions'} on all test sets, for the organizer only:\n")
-        echo(f"{organizer_table(competition, markdown)}\n")
+        echo(f"{organizer_table(competition)}\n")
     echo(f"Teams, with public scores: {published.csv}, {published.html}, {published.markdown}")
     if published.private_csv:
         echo(f"Teams, with private scores: {published.private_csv}, {published.html}, {published.markdown}")
 
 
 def rescore(
-    folder: Folder,
+    folder: options.Folder,
     reason: Annotated[str, Option(help="The reason, one line, recorded in the ledger.")],
     label: Annotated[
-        Many, Option(metavar="ID=FRACTION", help="An id with its corrected label. Repeatable.")
+        options.Many, Option(metavar="ID=FRACTION", help="An id with its corrected label. Repeatable.")
     ] = None,
-    void: Annotated[Many, Option(metavar="SET", help="A test set that no longer counts. Repeatable.")] = None,
+    void: Annotated[
+        options.Many, Option(metavar="SET", help="A test set that no longer counts. Repeatable.")
+    ] = None,
 ) -> None:
     """Correct labels or void test sets (organizers).
 
@@ -236,14 +226,29 @@ def rescore(
     from leaderboard.solutions import rescore as correct
 
     competition = Competition.open(folder)
-    scored, head = correct(competition, _labels(label or []), set(void or []), reason, now)
-    echo(f"{_counted(scored, 'submission')} scored again; the ledger's head is {head}")
+    scored, head = correct(competition, _labels(label or []), set(void or []), reason, options.now)
+    echo(f"submissions scored again: {scored:,}; the ledger's head is {head}")
     _update(competition)
 
 
+def _labels(texts: list[str]) -> dict[str, float]:
+    """Returns the labels by id, from texts ``ID=FRACTION``."""
+    from submission.parser import NUMBER
+
+    labels = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not NUMBER.fullmatch(value) or name in labels:
+            raise UnusableInput(f"--label {text}: give ID=FRACTION, such as small/test_0001=0.5, an id once")
+        labels[name] = float(value)
+    return labels
+
+
 def verify(
-    folder: Folder,
-    head: Annotated[Many, Option(help="A head of the ledger that was published earlier. Repeatable.")] = None,
+    folder: options.Folder,
+    head: Annotated[
+        options.Many, Option(help="A head of the ledger that was published earlier. Repeatable.")
+    ] = None,
 ) -> None:
     """Check that nobody altered the ledger (organizers).
 
@@ -255,8 +260,7 @@ def verify(
     from leaderboard.verify import verify as check
 
     found = check(Competition.open(folder), head or [])
-    rows, submissions = _counted(found.rows, "row"), _counted(found.submissions, "submission")
-    echo(f"{rows}, {submissions}, head {found.head}")
+    echo(f"rows: {found.rows:,}, submissions: {found.submissions:,}, head {found.head}")
     for problem in found.problems:
         echo(f"problem: {problem}")
     if found.problems:
@@ -265,7 +269,7 @@ def verify(
 
 
 def backup(
-    folder: Folder,
+    folder: options.Folder,
     file: Annotated[Path, Argument(metavar="FILE", help="The zip to write: it holds hidden labels.")],
 ) -> None:
     """Write the organizer's private files to one zip file.
@@ -281,11 +285,7 @@ def backup(
     echo(f"{file}, with the ledger up to head {head}")
 
 
-def audit(
-    folder: Folder,
-    network: Network = None,
-    device: Device = "cpu",
-) -> None:
+def audit(folder: options.Folder, network: options.Network = None, device: options.Device = "cpu") -> None:
     """List risks: revealed labels, and ranks that are accidents.
 
     Correct all errors before you publish the competition. Warnings follow, about the sets and about what was
@@ -294,30 +294,44 @@ def audit(
     Example: unseen audit contest
     """
     from leaderboard.audit import audit as audit_submissions
-    from starter.classifiers import use_network
     from starter.competition.audit import Finding
     from starter.competition.audit import audit as run
 
-    for spec in network or ():
-        use_network(spec)
+    options.use_networks(network)
     competition = Competition.open(folder)
     found = [*run(competition, device)]
-    found += [Finding("warning", text) for text in audit_submissions(competition, now())]
+    found += [Finding("warning", text) for text in audit_submissions(competition, options.now())]
     echo("\n".join(map(str, found)))
     errors, warnings = (sum(each.grade == grade for each in found) for grade in ("error", "warning"))
     echo(f"errors: {errors}, warnings: {warnings}")
     if errors:
         raise Exit(1)
-    tell_next("pack", folder)
+    options.tell_next("pack", folder)
+
+
+def pack(
+    folder: options.Folder,
+    out: Annotated[Path | None, Option(help="The zip to write. [DIR.zip beside DIR]")] = None,
+) -> None:
+    """Make the archive for participants from public/ alone.
+
+    Example: unseen pack contest
+    """
+    competition = Competition.open(folder)
+    echo(write_archive(competition, out or Path(f"{folder.resolve()}.zip")))
+    if competition.private.exists():
+        options.tell_next("score", folder, "FILE", "--team", "NAME")
 
 
 def export(
-    platform: Platform,
-    folder: Folder,
+    platform: Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")],
+    folder: options.Folder,
     out: Annotated[
         Path | None, Argument(metavar="[OUT]", help="A new folder; it will hold hidden labels.")
     ] = None,
-    start: Start = None,
+    start: Annotated[
+        datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
+    ] = None,
     dry_run: Annotated[
         bool,
         Option("--dry-run", help="Only try the scoring program, on a good, a bad and an empty submission."),
@@ -335,7 +349,7 @@ def export(
     from leaderboard.export.rehearse import rehearse
 
     competition = Competition.open(folder)
-    first = (start or now()).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=timezone.utc)
+    first = (start or options.now()).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=timezone.utc)
     if dry_run:
         for handed_in, shown in rehearse(competition, platform, first):
             echo(f"{handed_in}: {shown}")
@@ -348,55 +362,21 @@ def export(
 
         for part in filter(competition.sets, ("train", "val", "test")):
             materialize(competition, out / "participants", "datacv", part)
-    echo(PLATFORMS[platform].LIMITS)
-    echo(out / "README.md")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
-def _labels(texts: list[str]) -> dict[str, float]:
-    """Returns the labels by id, from texts ``ID=FRACTION``."""
-    from submission.parser import NUMBER
-
-    labels = {}
-    for text in texts:
-        name, equals, value = text.rpartition("=")
-        if not equals or not NUMBER.fullmatch(value):
-            raise UnusableInput(f"--label {text}: give ID=FRACTION, such as small/test_0001=0.5")
-        if name in labels:
-            raise UnusableInput(f"--label {text}: {name} is given twice")
-        labels[name] = float(value)
-    return labels
-
-
-def pack(
-    folder: Folder,
-    out: Annotated[Path | None, Option(help="The zip to write. [DIR.zip beside DIR]")] = None,
-) -> None:
-    """Make the archive for participants from public/ alone.
-
-    Example: unseen pack contest
-    """
-    competition = Competition.open(folder)
-    echo(write_archive(competition, out or Path(f"{folder.resolve()}.zip")))
-    if competition.private.exists():
-        tell_next("score", folder, "FILE", "--team", "NAME")
+    echo(f"{PLATFORMS[platform].LIMITS}\n{out / 'README.md'}")
 
 
 def verify_entry(
-    folder: Folder,
+    folder: options.Folder,
     file: options.Predictions,
     method: Annotated[
         str, Option(metavar="module:Class|METHOD", help="The team's method, or a method of the kit.")
     ],
-    settings: Changes = None,
+    settings: options.Changes = None,
     tolerance: Annotated[
         float, Option(help="Largest difference between two predictions, as fractions, that counts as equal.")
     ] = 1e-4,
     network: options.Network = None,
-    device: Device = "cpu",
+    device: options.Device = "cpu",
 ) -> None:
     """Run a method again and compare with a submitted file.
 
@@ -407,11 +387,9 @@ def verify_entry(
     """
     from baselines.run.predict import verify_entry as verify
 
-    if ":" in method and (folder / "private").exists():
-        echo(
-            f"warning: {method} can read the labels in {folder / 'private'}: use a participant's copy",
-            err=True,
-        )
+    private = folder / "private"
+    if ":" in method and private.exists():
+        echo(f"warning: {method} can read the labels in {private}: use a participant's copy", err=True)
     competition, chosen = opened(folder, [method], settings, network)
     found = verify(competition, file, method, chosen[method], tolerance, device)
     echo(found)

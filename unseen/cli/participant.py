@@ -1,27 +1,15 @@
 """The commands of a participant: methods, and files of predictions."""
 
 import json
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option, echo
 
-import submission
-from submission import Competition, InvalidSubmission
+from submission.competition import Competition
+from submission.errors import InvalidSubmission
+from submission.scoring import validate as check_submission
 from unseen.cli import options
-from unseen.cli.options import (
-    AsJson,
-    Changes,
-    Device,
-    Folder,
-    Many,
-    Predictions,
-    Quiet,
-    TrackName,
-    of_track,
-    tell_next,
-)
 
 if TYPE_CHECKING:
     from baselines import Estimator
@@ -33,14 +21,14 @@ def methods(track: options.TrackName = "accuracy") -> None:
     Example: unseen methods
     """
     from baselines.run.choose import listing
-    from unseen.api.kit import EXPENSIVE, methods_of
+    from unseen.api.methods import EXPENSIVE, methods_of
 
     echo(listing(methods_of(track), EXPENSIVE))
 
 
 def new_method(
     name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, such as my_method.")],
-    track: TrackName = "accuracy",
+    track: options.TrackName = "accuracy",
     sklearn: Annotated[
         bool, Option("--sklearn", help="Write a scikit-learn pipeline that learns from a table of features.")
     ] = False,
@@ -53,14 +41,14 @@ def new_method(
 
     echo(user_method.new_method(name, Path.cwd(), track, sklearn))
     method = user_method.MODEL if sklearn else user_method.class_name(name)
-    tell_next("check-method", f"{name}:{method}", *of_track(track))
+    options.tell_next("check-method", f"{name}:{method}", *options.of_track(track))
 
 
 def check_method(
     method: Annotated[
         str, Argument(metavar="module:Class|METHOD", help="A class of yours, or a method of the kit.")
     ],
-    settings: Changes = None,
+    settings: options.Changes = None,
     track: options.TrackName = "accuracy",
 ) -> None:
     """Check on artificial sets that a method keeps the contract.
@@ -71,7 +59,7 @@ def check_method(
     """
     from baselines.contract.conformance import check_method as check
     from baselines.run.choose import choose
-    from unseen.api.kit import methods_of
+    from unseen.api.methods import methods_of
 
     checks = check(choose([method], settings or [], methods_of(track), track)[method], track)
     echo("\n".join(map(str, checks)))
@@ -81,11 +69,11 @@ def check_method(
 
 
 def predict(
-    folder: Folder,
+    folder: options.Folder,
     names: options.Names = None,
-    settings: Changes = None,
+    settings: options.Changes = None,
     network: options.Network = None,
-    device: Device = "cpu",
+    device: options.Device = "cpu",
     cluster: options.Workers = None,
     cache: options.CachePlace = "",
     called: options.Called = None,
@@ -110,20 +98,22 @@ def predict(
         written = run(competition, chosen, device, cluster=workers, note=note)
     for paths in written.values():
         echo("  ".join(map(str, paths.values())))
-    checked = ("score", "val", "--val") if "val" in paths else ("validate", "test")
-    options.tell_next(checked[0], folder, paths[checked[1]], *checked[2:])
+    if "val" in paths:
+        options.tell_next("score", folder, paths["val"], "--val")
+    else:
+        options.tell_next("validate", folder, paths["test"])
 
 
 def report(
-    folder: Folder,
+    folder: options.Folder,
     names: options.Names = None,
-    settings: Changes = None,
+    settings: options.Changes = None,
     network: options.Network = None,
     intervals: Annotated[
         bool,
         Option(help="Compute the coverage of intervals also for methods that must be fitted many times."),
     ] = False,
-    device: Device = "cpu",
+    device: options.Device = "cpu",
     called: options.Called = None,
     note: options.Note = "",
 ) -> None:
@@ -137,27 +127,26 @@ def report(
     competition, chosen = opened(folder, names, settings, network, called)
 
     from baselines.report.page import write_report
-    from baselines.report.report import run_report
-    from baselines.run.predict import log_run
+    from unseen.api.methods import compared
 
-    found = run_report(competition, chosen, device, intervals=intervals)
-    for name, method in chosen.items():
-        log_run(competition, name, method, found.rmse(name), note)
-    html, table = write_report(found, folder)
-    echo(f"{html}\n{table}")
+    found = compared(competition, chosen, device, note, intervals=intervals)
+    echo("\n".join(map(str, write_report(found, folder))))
 
 
 def opened(
-    folder: Path, names: Many, settings: Many, networks: Many, called: Many = None
+    folder: Path,
+    names: options.Many,
+    settings: options.Many,
+    networks: options.Many,
+    called: options.Many = None,
 ) -> "tuple[Competition, dict[str, Estimator]]":
     """Returns the competition and the methods to run; prints those that are left out, with the reason."""
     competition = Competition.open(folder)
 
     from baselines.run.choose import choose_for
-    from unseen.api.kit import EXPENSIVE, methods_of
+    from unseen.api.methods import EXPENSIVE, methods_of
 
-    for spec in networks or ():
-        import_module("starter.classifiers").use_network(spec)
+    options.use_networks(networks)
     kit = methods_of(competition.track)
     chosen, left_out = choose_for(competition, names or [], settings or [], kit, EXPENSIVE, called or [])
     for reason in dict.fromkeys(left_out.values()):
@@ -166,28 +155,22 @@ def opened(
     return competition, chosen
 
 
-def validate(folder: Folder, file: Predictions, as_json: AsJson = False, quiet: Quiet = False) -> None:
+def validate(folder: options.Folder, file: options.Predictions, as_json: options.AsJson = False) -> None:
     """Check a submission.
 
     Prints "valid", or every problem with its line number. The exit code is 1 if there is a problem.
 
     Example: unseen validate contest contest/submissions/atc.csv
     """
-    competition = Competition.open(folder)
-    if as_json:
-        problems = _problems(competition, file)
-        echo(json.dumps({"valid": not problems, "problems": problems}))
-        raise Exit(bool(problems))
-    submission.validate(competition, file)
-    echo("valid")
-    if competition.private.exists() and not quiet:
-        tell_next("score", folder, file, "--team", "NAME")
-
-
-def _problems(competition: Competition, file: Path) -> list[str]:
-    """Returns every problem of a submission; an empty list if it is valid."""
+    competition, problems = Competition.open(folder), list[str]()
     try:
-        submission.validate(competition, file)
+        check_submission(competition, file)
     except InvalidSubmission as error:
-        return list(error.problems)
-    return []
+        if not as_json:
+            raise
+        problems = list(error.problems)
+    echo(json.dumps({"valid": not problems, "problems": problems}) if as_json else "valid")
+    if problems:
+        raise Exit(1)
+    if competition.private.exists() and not as_json:
+        options.tell_next("score", folder, file, "--team", "NAME")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option, echo
 
-from submission import Competition, UnusableInput
+from submission.competition import Competition
+from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import DataRoot, Device, EncoderSpec, Folder, Many, Network, WordNetFolder
 
 if TYPE_CHECKING:
     from starter.wordnet.manifest import ClassEntry
@@ -18,10 +18,17 @@ Candidates = Annotated[list[str], Option(help="Classes to assign: a list, a file
 Known = Annotated[str, Option("--id", help="The ID classes: a list, a file or class folders.")]
 OverridesFile = Annotated[Path | None, Option(help="A CSV (label,synset) for labels without a match.")]
 MatchesFile = Annotated[Path | None, Option(dir_okay=False, help="Write matches here, for --overrides.")]
+WordNetFolder = Annotated[
+    Path | None,
+    Option("--wordnet", help="The folder with WordNet 3.0's data.noun. [where system packages put it]"),
+]
 Manifest = Annotated[Path, Argument(metavar="MANIFEST", help="A manifest, written by `unseen classes`.")]
 ClassFolders = Annotated[Path, Option("--images", help="The folder with SOURCE/CLASS/ or SOURCE.zip.")]
 OutFolder = Annotated[Path, Option("--out", file_okay=False, help="The folder to write to.")]
 LaidFolder = Annotated[Path, Argument(metavar="LAID", file_okay=False, help="The folder of the matrix.")]
+EncoderSpec = Annotated[
+    str, Option("--encoder", help="embedded, a file, clip:MODEL=WEIGHTS, or module:function (runs its code).")
+]
 Seed = Annotated[int, Option(min=0, help="Seed of everything random.")]
 IndSource = Annotated[str, Option("--source", help="The source, as for build, of the ID images.")]
 Labels = Annotated[Path | None, Option(help="A file with one class per line. [the source's classes]")]
@@ -49,8 +56,8 @@ def similarity(
     from starter.wordnet.labels import match_all
 
     taxonomy, lists = match_all(known, candidates, overrides, matches, wordnet)
-    echo("\n".join(each.describe() for each in lists))
-    _write(out, similarity_benchmark(taxonomy, lists[0], lists[1:], threshold, near, hyponyms))
+    found = similarity_benchmark(taxonomy, lists[0], lists[1:], threshold, near, hyponyms)
+    _write(out, [each.describe() for each in lists], found)
 
 
 def pruning(
@@ -58,7 +65,7 @@ def pruning(
     candidates: Candidates,
     known: Known = "cifar10",
     exclude: Annotated[
-        Many, Option(help="A synset whose hyponyms are dropped, or none. Repeatable. [organism.n.01]")
+        options.Many, Option(help="A synset whose hyponyms are dropped, or none. Repeatable. [organism.n.01]")
     ] = None,
     overrides: OverridesFile = None,
     matches: MatchesFile = None,
@@ -75,19 +82,17 @@ def pruning(
     from starter.wordnet.labels import match_all
 
     taxonomy, lists = match_all(known, candidates, overrides, matches, wordnet)
-    echo("\n".join(each.describe() for each in lists))
     left_out = [name for name in exclude or [ORGANISM] if name != "none"]
     entries = prune(taxonomy, lists[0], lists[1:], left_out)
-    echo(f"\n{steps_text(entries)}")
-    _write(out, entries)
+    _write(out, [*(each.describe() for each in lists), f"\n{steps_text(entries)}"], entries)
 
 
-def _write(out: Path, entries: "Sequence[ClassEntry]") -> None:
-    """Write the manifest, and print a summary."""
+def _write(out: Path, told: Sequence[str], entries: "Sequence[ClassEntry]") -> None:
+    """Write the manifest, and print what was matched and a summary."""
     from starter.wordnet.manifest import summary, write_manifest
 
     write_manifest(out, entries)
-    echo(f"\n{summary(entries)}\n\n{out}")
+    echo("\n".join((*told, f"\n{summary(entries)}\n\n{out}")))
     options.tell_next("build", "DIR", "--track", "ood", "--classes", out, "--images", "FOLDER")
 
 
@@ -96,8 +101,10 @@ def halves(
     images: ClassFolders,
     out: OutFolder,
     limit: Annotated[int | None, Option(min=1, help="Largest number of ID images in a half. [all]")] = None,
-    size: Annotated[int | None, Option(min=8, help="Resize images to SIZE x SIZE. [unchanged]")] = None,
-    id_up_to: options.IdUpTo = "",
+    id_up_to: Annotated[
+        str,
+        Option(metavar="T1|T2", help="Count classes of oodness 0-1 (T1) or 0-2 (T2) as ID. [as assigned]"),
+    ] = "",
     seed: Seed = 0,
 ) -> None:
     """Draw validation and test halves from a class manifest.
@@ -111,7 +118,7 @@ def halves(
     from starter.wordnet.manifest import read_manifest
 
     entries = read_manifest(manifest, id_up_to)
-    lines = write_halves(entries, images, out, (size, size) if size else None, limit, seed)
+    lines = write_halves(entries, images, out, None, limit, seed)
     echo("\n".join((*lines, str(out))))
 
 
@@ -122,8 +129,8 @@ def graph(
     out: OutFolder,
     known: Annotated[str, Option("--id", help="The source of the classifier's classes.")] = "cifar10",
     wordnet: WordNetFolder = None,
-    network: Network = None,
-    device: Device = "cpu",
+    network: options.Network = None,
+    device: options.Device = "cpu",
 ) -> None:
     """Draw which ID classes a manifest's images are taken for.
 
@@ -136,7 +143,7 @@ def graph(
     from starter.wordnet.manifest import read_manifest
     from starter.wordnet.wordnet import load_wordnet
 
-    _use(network)
+    options.use_networks(network)
     entries, taxonomy = read_manifest(manifest), load_wordnet(wordnet)
     study = graph_study(taxonomy, entries, known, classifier, images, device)
     echo("\n".join((graph_text(study.tables["edges"]), *map(str, study.write(out)))))
@@ -150,11 +157,13 @@ def laid(
     templates: Annotated[
         Path | None, Option(help='A file with one text per line, "{}" for the meaning; the plainest first.')
     ] = None,
-    natural: Annotated[Many, Option(help="Labelled natural-shift sets, as --val-from. Repeatable.")] = None,
+    natural: Annotated[
+        options.Many, Option(help="Labelled natural-shift sets, as --val-from. Repeatable.")
+    ] = None,
     steps: Annotated[int, Option(min=1, help="Number of training steps.")] = 1000,
     seed: Seed = 0,
-    data_root: DataRoot = None,
-    device: Device = "cpu",
+    data_root: options.DataRoot = None,
+    device: options.Device = "cpu",
 ) -> None:
     """Separate an encoder's features into meaning and style.
 
@@ -180,8 +189,8 @@ def measure(
     source: IndSource = "glyphs",
     images: Annotated[int, Option(min=1, help="Largest number of images from each folder.")] = 1000,
     seed: Seed = 0,
-    data_root: DataRoot = None,
-    device: Device = "cpu",
+    data_root: options.DataRoot = None,
+    device: options.Device = "cpu",
 ) -> None:
     """Measure each image's shift in meaning and in style.
 
@@ -199,20 +208,20 @@ def measure(
 
 
 def grid(
-    folder: Folder,
+    folder: options.Folder,
     encoder: EncoderSpec = "embedded",
     laid: Annotated[str, Option(help="The folder that `unseen shift laid` wrote. [trained here]")] = "",
     classifier: Annotated[str | None, Option(help="A classifier of the competition. [the first]")] = None,
-    detector: Annotated[Many, Option(help="An OOD detector, such as msp. Repeatable. [all]")] = None,
+    detector: Annotated[options.Many, Option(help="An OOD detector, such as msp. Repeatable. [all]")] = None,
     ood: Annotated[str, Option(help="A folder or zip with a folder for each OOD set. [embedded]")] = "",
-    exclude: Annotated[Many, Option(help="An OOD set to leave out. Repeatable.")] = None,
+    exclude: Annotated[options.Many, Option(help="An OOD set to leave out. Repeatable.")] = None,
     only_ood: Annotated[bool, Option("--only-ood", help="Shift no images of the ID classes.")] = False,
     group: Annotated[str, Option(help="Operations: corruptions, default, a, b, wide.")] = "corruptions",
     images: Annotated[int, Option(min=100, help="Approximate number of shifted images.")] = 20_000,
     seed: Seed = 0,
     out: Annotated[Path | None, Option(file_okay=False, help="The folder to write to. [DIR/grid]")] = None,
-    network: Network = None,
-    device: Device = "cpu",
+    network: options.Network = None,
+    device: options.Device = "cpu",
 ) -> None:
     """Show how well OOD detectors do as shifts grow.
 
@@ -224,7 +233,7 @@ def grid(
     """
     from starter.studies.grid import grid_study, grid_text
 
-    _use(network)
+    options.use_networks(network)
     competition, sets = Competition.open(folder), (ood, exclude or (), only_ood, group, images)
     study = grid_study(competition, encoder, laid, classifier, detector or (), *sets, seed, device)
     target = out or folder / "grid"
@@ -233,16 +242,17 @@ def grid(
 
 
 def failure(
-    folder: Folder,
+    folder: options.Folder,
     names: Annotated[
-        Many, Argument(metavar="[DETECTOR]...", help="The first is compared with. [the competition's]")
+        options.Many,
+        Argument(metavar="[DETECTOR]...", help="The first is compared with. [the competition's]"),
     ] = None,
     shifted: Annotated[
         list[Path] | None, Option(help="A path of natural-shift sets of the IND classes. Repeatable.")
     ] = None,
     images: Annotated[int, Option(min=20, help="Largest number of images per shift and set.")] = 400,
-    network: Network = None,
-    device: Device = "cpu",
+    network: options.Network = None,
+    device: options.Device = "cpu",
 ) -> None:
     """Show whether detectors find new classes or errors.
 
@@ -253,14 +263,14 @@ def failure(
     """
     from starter.studies.failure_study import failure_study, report_text
 
-    _use(network)
+    options.use_networks(network)
     study = failure_study(Competition.open(folder), names or [], shifted or [], images, device)
     echo("\n".join((report_text(study.tables), "", *map(str, study.write(folder / "failure")))))
 
 
 def sanity(
     names: Annotated[
-        Many, Argument(metavar="[DETECTOR]...", help="Such as msp or vim. [all that run no network]")
+        options.Many, Argument(metavar="[DETECTOR]...", help="Such as msp or vim. [all that run no network]")
     ] = None,
     arch: Annotated[str, Option(help="Architecture: small, resnet56, ..., or module:function.")] = "small",
     source: IndSource = "glyphs",
@@ -269,9 +279,9 @@ def sanity(
     initialisations: Annotated[int, Option(min=1, help="Number of random networks.")] = 5,
     seed: Seed = 0,
     out: Annotated[Path, Option(dir_okay=False, help="The CSV file to write.")] = Path("sanity.csv"),
-    data_root: DataRoot = None,
-    network: Network = None,
-    device: Device = "cpu",
+    data_root: options.DataRoot = None,
+    network: options.Network = None,
+    device: options.Device = "cpu",
 ) -> None:
     """Run OOD detectors on random networks.
 
@@ -282,7 +292,7 @@ def sanity(
     from starter.studies import sanity as study
     from submission.files import write_text
 
-    _use(network)
+    options.use_networks(network)
     table = study.sanity(names or (), arch, source, ood, images, initialisations, seed, data_root, device)
     write_text(out, table.to_csv(index=False))
     echo(f"{study.sanity_text(table)}\n\n{out}")
@@ -294,7 +304,7 @@ def encoder(
     ],
     out: Annotated[Path, Option(help="The .safetensors file to write.")],
     seed: Seed = 0,
-    data_root: DataRoot = None,
+    data_root: options.DataRoot = None,
 ) -> None:
     """Train a small encoder of photographs for shift laid.
 
@@ -326,8 +336,8 @@ def generate(
     source: IndSource = "glyphs",
     licence: Annotated[str, Option(help="Licence of the images, for the datasheet.")] = "",
     seed: Seed = 0,
-    data_root: DataRoot = None,
-    device: Device = "cpu",
+    data_root: options.DataRoot = None,
+    device: options.Device = "cpu",
 ) -> None:
     """Generate images whose shift grows step by step (Syn-IS).
 
@@ -344,22 +354,14 @@ def generate(
     echo(f"{cells * per_cell:,} images in {cells} of {grid.counts.size} cells\n{out / 'DATASHEET.md'}")
 
 
-def _use(networks: Many) -> None:
-    """Make the user's networks known by their names."""
-    from starter.classifiers import use_network
-
-    for spec in networks or ():
-        use_network(spec)
-
-
 def ablate(
-    folder: Folder,
+    folder: options.Folder,
     table: Annotated[str, Option(help="SYP: 1 to 5, fig10; Gscore: 1, 2, 4, fig3, ...; near-far.")],
     settings: options.Changes = None,
     seeds: Annotated[int, Option(help="Number of seeds with which each oracle is trained.")] = 1,
     splits: Annotated[int, Option(min=0, max=100, help="OOD track: more random splits (paper: 5).")] = 0,
-    subject: Annotated[Many, Option(help="OOD track: only this subject. Repeatable. [all]")] = None,
-    device: Device = "cpu",
+    subject: Annotated[options.Many, Option(help="OOD track: only this subject. Repeatable. [all]")] = None,
+    device: options.Device = "cpu",
     cluster: options.Workers = None,
     cache: options.CachePlace = "",
 ) -> None:

@@ -1,25 +1,40 @@
-"""The estimates for unlabelled sets, as a table, a figure and text."""
+"""The estimates for unlabelled sets: a table, a figure, text, and files for people and for scripts."""
 
+import base64
+import io
+import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
-from submission.page import templates
+from submission.arrays import Pixels
+from submission.files import write_text
+from submission.page import harmless, templates
+from submission.scoretable import text_table
 
 if TYPE_CHECKING:
     from starter.images.figure import Drawn
 
 LEARNT = "unseen-best"
 """Name of the method that is fitted to meta-train sets."""
-TOO_FEW = "too few meta-train sets to say"
 INSIDE, NEAR = 1.0, 2.0
 """Largest `SetEstimate.outside` of a set that is inside of the labelled data, and of one that is near it."""
+SHOWN = ("images", "accuracy", "low", "high", "difference", "fallen", "distance", "outside")
+"""Attributes of a `SetEstimate` that are columns of the table."""
+THUMBNAIL = 96
+"""Largest length of the longer side of a picture on the page, in pixels."""
+CHARTED = 4
+"""Smallest number of sets for which the page has a chart."""
+Photos = Mapping[str, Sequence[tuple[str, Pixels]]]
+"""The images (h, w, 3) of sets with the names of their files, by the set's name."""
 
 
 @dataclass(frozen=True)
@@ -135,13 +150,12 @@ class Estimation:
         Columns: images, accuracy, low, high, difference, fallen, distance, outside; then the estimate of each
         method; last, if there are meta-train sets, the interval of the method fitted to them.
         """
-        names = ("images", "accuracy", "low", "high", "difference", "fallen", "distance", "outside")
         rows = {}
         for each in self.sets:
-            rows[each.name] = {**{name: getattr(each, name) for name in names}, **each.methods}
+            rows[each.name] = {**{name: getattr(each, name) for name in SHOWN}, **each.methods}
             if each.learnt is not None:
-                ends = zip(("low", "high"), each.learnt, strict=True)
-                rows[each.name] |= {f"{LEARNT} {end}": value for end, value in ends}
+                low, high = each.learnt
+                rows[each.name] |= {f"{LEARNT} low": low, f"{LEARNT} high": high}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("set")
 
     @property
@@ -164,38 +178,37 @@ class Estimation:
         figure = new_figure(max(4.0, min(0.5 * len(self.sets) + 2, 14)), 3.2)
         axes = figure.subplots()
         x = np.arange(len(self.sets))
-        middle, low, high = (
-            100 * np.array([getattr(each, name) for each in self.sets])
-            for name in ("accuracy", "low", "high")
-        )
-        axes.errorbar(
-            x, middle, yerr=[middle - low, high - middle], fmt="o-" if len(x) > 3 else "o", capsize=3
-        )
+        middle, low, high = (100 * self.table[name] for name in ("accuracy", "low", "high"))
+        mark = "o-" if len(x) > 3 else "o"
+        axes.errorbar(x, middle, yerr=[middle - low, high - middle], fmt=mark, capsize=3)
         axes.axhline(100 * self.accuracy, color="black", linewidth=1)
         axes.axhline(100 * (self.accuracy - self.margin), color="black", linewidth=1, linestyle=":")
         step = max(1, len(x) // 20)
-        axes.set_xticks(
-            x[::step], [each.name for each in self.sets][::step], rotation=30, ha="right", fontsize=8
-        )
+        axes.set_xticks(x[::step], list(self.table.index)[::step], rotation=30, ha="right", fontsize=8)
         axes.set(ylabel="estimated accuracy, %", ylim=(0, 100))
         return figure
 
     def __str__(self) -> str:
         """Returns the check, the table and the remarks, for a terminal."""
-        width = max(3, *(len(each.name) for each in self.sets))
         level = f"{100 * self.level:g} % interval"
-        checks = [f"  {_line(each, 6)}, is {100 * true:.1f} %" for each, true in self.halves]
+        head = ["set", "images", "accuracy", level, "difference", "fallen", "distance", "outside"]
+        checks = [[*_cells(each)[:4], f"is {100 * true:.1f} %"] for each, true in self.halves]
+        lines = [
+            f"accuracy on {self.images:,} labelled images: {100 * self.accuracy:.1f} %",
+            *([f"warning: {self.warning}"] if self.warning else []),
+            "check: each half of them, estimated from the other",
+            text_table(checks),
+            "",
+            text_table([head, *map(_cells, self.sets)]),
+        ]
+        for each in self.sets:
+            lines += [f"{each.name}: {remark}" for remark in each.remarks]
+            if each.learnt is not None:
+                own = f"{100 * each.methods[LEARNT]:.1f} %, {level} {_span(*each.learnt)}"
+                lines.append(f"{each.name}: {LEARNT} alone, {own}")
         return "\n".join(
             [
-                f"accuracy on {self.images:,} labelled images: {100 * self.accuracy:.1f} %",
-                *([f"warning: {self.warning}"] if self.warning else []),
-                "check: each half of them, estimated from the other",
-                *checks,
-                "",
-                f"{'set':<{width}}  images  accuracy  {level:>15}  difference  fallen   distance  outside",
-                *(f"{_line(each, width)}  {_verdict(each)}" for each in self.sets),
-                *(f"{each.name}: {remark}" for each in self.sets for remark in each.remarks),
-                *(_own(each, level) for each in self.sets if each.learnt is not None),
+                *lines,
                 f"fallen: by more than {100 * self.margin:g} points; distance: of the confidences from those "
                 f"in the labelled images; outside: distance from {self.compared}, 1 is usual without a shift",
                 f"the estimate is the mean of {', '.join(self.centres)}; the files also show "
@@ -204,28 +217,74 @@ class Estimation:
         )
 
     def _repr_html_(self) -> str:
-        """Returns the HTML that a notebook shows."""
-        template = templates(Path(__file__).parent).get_template("table.html")
-        return template.render(found=self, sorted=False)
+        """Returns the same text for a notebook."""
+        return f"<pre>{escape(str(self))}</pre>"
 
 
-def _line(each: SetEstimate, width: int) -> str:
-    """Returns name, number of images, estimate and interval of a set, as text."""
-    interval = f"{100 * each.low:.1f} to {100 * each.high:.1f}"
-    return f"{each.name:<{width}}  {each.images:>6}  {100 * each.accuracy:>6.1f} %  {interval:>15}"
+def _cells(each: SetEstimate) -> list[str]:
+    """Returns the cells of a set's line in the table for a terminal."""
+    return [
+        each.name,
+        str(each.images),
+        f"{100 * each.accuracy:.1f} %",
+        _span(each.low, each.high),
+        f"{100 * each.difference:+.1f}",
+        each.fallen,
+        f"{each.distance:.2f}",
+        f"{each.outside:.1f} {each.place}",
+    ]
 
 
-def _verdict(each: SetEstimate) -> str:
-    """Returns difference, verdict and distances of a set, as text."""
-    distances = f"{each.distance:>8.2f}  {each.outside:.1f} {each.place}"
-    return f"{100 * each.difference:>+10.1f}  {each.fallen:<7}  {distances}"
+def _span(low: float, high: float) -> str:
+    return f"{100 * low:.1f} to {100 * high:.1f}"
 
 
-def _own(each: SetEstimate, level: str) -> str:
-    """Returns estimate and interval of the method fitted to meta-train sets, as text."""
-    assert each.learnt is not None
-    low, high = each.learnt
-    if low <= 0 and high >= 1:
-        return f"{each.name}: {LEARNT} alone, {100 * each.methods[LEARNT]:.1f} %, {level}: {TOO_FEW}"
-    told = f"{100 * each.methods[LEARNT]:.1f} %, {level} {100 * low:.1f} to {100 * high:.1f}"
-    return f"{each.name}: {LEARNT} alone, {told}"
+def write_estimation(
+    found: Estimation, folder: Path, photos: Photos | None = None, fail_below: float | None = None
+) -> tuple[Path, ...]:
+    """Write ``estimate.html``, ``.csv`` and ``.json`` and return their paths; the page loads nothing.
+
+    Args:
+        found: Estimates.
+        folder: Folder to write to.
+        photos: Images of the sets; the page shows those of which the model is least sure.
+        fail_below: Smallest accuracy that the caller accepts, a fraction; only the JSON has it.
+    """
+    page, table, data = (folder / f"estimate.{kind}" for kind in ("html", "csv", "json"))
+    unsure = {
+        each.name: [photos[each.name][row] for row in each.least_sure]
+        for each in found.sets
+        if photos and each.name in photos
+    }
+    text = templates(Path(__file__).parent).get_template("page.html")
+    chart = _encoded(found.plot()._repr_png_()) if len(found.sets) >= CHARTED else ""
+    shown = {name: [(_thumbnail(image), file) for file, image in images] for name, images in unsure.items()}
+    write_text(page, text.render(found=found, chart=chart, shown=shown))
+    write_text(table, found.table.rename(index=harmless).to_csv(float_format="%.6f", lineterminator="\n"))
+    files = {name: [file for file, _ in images] for name, images in unsure.items()}
+    values = {
+        "fail_below": {"limit": fail_below, "below": found.below(fail_below)}
+        if fail_below is not None
+        else None,
+        "warning": found.warning,
+        "labelled": {"accuracy": found.accuracy, "images": found.images},
+        "level": found.level,
+        "margin": found.margin,
+        "classes": list(found.classes),
+        "sets": [{**asdict(each), "least_sure_files": files.get(each.name)} for each in found.sets],
+        "check": [{**asdict(each), "true": true} for each, true in found.halves],
+    }
+    write_text(data, json.dumps(values, indent=1, sort_keys=True) + "\n")
+    return page, table, data
+
+
+def _encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _thumbnail(image: Pixels) -> str:
+    """Returns a small picture as a PNG in base64."""
+    small, stream = Image.fromarray(image), io.BytesIO()
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    small.save(stream, format="PNG")
+    return _encoded(stream.getvalue())

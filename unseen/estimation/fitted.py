@@ -1,7 +1,7 @@
-"""Methods fitted to labelled images, and the estimate and interval that they give for a set."""
+"""Methods fitted to labelled images, the estimate and interval that they give for a set, and its distance."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.stats import norm, wasserstein_distance
@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from baselines import BASELINES
 from baselines.accuracy.atc import confidence_log_odds
-from baselines.accuracy.fd import fd
+from baselines.accuracy.fd import fd, frechet_distance
 from baselines.accuracy.priors import (
     bias_corrected,
     calibrated,
@@ -18,11 +18,11 @@ from baselines.accuracy.priors import (
     source_prior,
 )
 from baselines.contract.estimator import Estimator
+from baselines.contract.families import Fold
 from baselines.contract.intervals import Remoteness
-from starter.observing.observation import MetaTrain, Observation, Source, once
+from starter.observing.observation import MetaTrain, Moments, Observation, Source, once
 from submission.arrays import FloatArray, IntArray
 from unseen.estimation.estimation import LEARNT, NEAR, SetEstimate
-from unseen.estimation.outside import Labelled, Outside
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
 """Methods that need logits alone."""
@@ -57,6 +57,14 @@ OTHER_SHARES = 0.25
 """Smallest difference of class shares that is remarked on: half the sum of absolute differences."""
 
 
+PARTS = 8
+"""Number of parts of the labelled images that are compared with the rest."""
+USUAL = 0.9
+"""Share of the parts within the usual distance."""
+Learnt = tuple[Estimator, Remoteness]
+"""The method unseen-best, fitted to meta-train sets, and the distance of a set from these sets."""
+
+
 @once
 def _known_confidence(source: Source) -> FloatArray:
     """Returns the log-odds of the confidence in each labelled image, (n,)."""
@@ -64,16 +72,54 @@ def _known_confidence(source: Source) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Learnt:
-    """The method unseen-best fitted to meta-train sets, with a distance from these sets.
+class Labelled:
+    """A distance from the labelled images, relative to that of parts of them as large as the set.
+
+    A part has at most half of the images. Sets are compared by the mean softmax outputs and the mean
+    confidence (`Remoteness`) and, if there are features, by their Frechet distance; the larger ratio counts.
+    At 1 or below, a set differs from the labelled images no more than parts of them do by chance. Large sets
+    have small chance differences, so that a small shift gives a large ratio.
 
     Attributes:
-        method: The fitted method.
-        sets: Distance of a set from the meta-train sets.
+        seen: Labelled images, observed.
+        usual: For each size of sets, the distances of parts from the rest, and their usual Frechet distance.
     """
 
-    method: Estimator
-    sets: Remoteness
+    seen: Observation
+    usual: dict[int, tuple[Remoteness, float]] = field(default_factory=dict)
+
+    def distance(self, observation: Observation) -> float:
+        """Returns the distance of a set, divided by the distance within which nine of ten parts are."""
+        n = min(len(observation), len(self.seen) // 2)
+        if n not in self.usual:
+            self.usual[n] = self._compared(n)
+        remoteness, usual = self.usual[n]
+        found = remoteness.distance(observation)
+        if observation.features is None or usual == 0:  # features that are the same for all images
+            return found
+        rows = np.linspace(0, len(observation) - 1, n).astype(np.int64)
+        return max(found, _frechet(self.seen, observation.take(rows)) / usual)
+
+    def _compared(self, n: int) -> tuple[Remoteness, float]:
+        """Returns the distances of parts of `n` images from the rest, and their usual Frechet distance."""
+        rng, seen = np.random.default_rng(0), self.seen
+        orders = [rng.permutation(len(seen)) for _ in range(PARTS)]
+        parts, rests = ([seen.take(order[each]) for order in orders] for each in (slice(n), slice(n, None)))
+        folds = [Fold(f"part {i}", np.array([i + PARTS]), np.array([i])) for i in range(1, PARTS + 1)]
+        remoteness = Remoteness.of([seen, *parts, *rests], folds)
+        classes, confidence = remoteness.known
+        found = [1.0]
+        if seen.features is not None:
+            found = [_frechet(rest, part) for rest, part in zip(rests, parts, strict=True)]
+        return replace(remoteness, known=(classes[:1], confidence[:1])), float(np.quantile(found, USUAL))
+
+
+def _frechet(known: Observation, seen: Observation) -> float:
+    """Returns the squared Frechet distance between the features of two observations."""
+    known_moments, moments = (
+        Moments.of(each.features) for each in (known, seen) if each.features is not None
+    )
+    return frechet_distance(known_moments, moments)
 
 
 @dataclass(frozen=True)
@@ -84,16 +130,14 @@ class Fitted:
         source: The labelled images, n of them.
         methods: All methods, by name.
         centres: Names of the methods whose mean is the estimate.
-        learnt: The method fitted to meta-train sets; None without them.
-        outside: Measure of the distance of a set from the labelled data.
+        outside: Measure of the distance of a set from the labelled data: the images, or meta-train sets.
         classes: Names of the k classes.
     """
 
     source: Source
     methods: Mapping[str, Estimator]
     centres: tuple[str, ...]
-    learnt: Learnt | None
-    outside: Outside
+    outside: Labelled | Remoteness
     classes: tuple[str, ...]
 
     @classmethod
@@ -116,16 +160,15 @@ class Fitted:
         second = WITH_SECOND if seen.peers else ()
         gated = (GATED,) if seen.features is not None else ()
         methods = {name: clone(BASELINES[name]).fit(meta) for name in (*names, *second, *gated)}
-        own = {LEARNT: learnt.method} if learnt else {}
-        outside = learnt.sets if learnt else Labelled(source)
+        own = {LEARNT: learnt[0]} if learnt else {}
         centres = (*own, THRESHOLD, *(gated or (TRANSPORT,)), *second)
         called = tuple(map(str, classes)) or tuple(map(str, range(k)))
-        return cls(source, {**own, **methods}, centres, learnt, outside, called)
+        return cls(source, {**own, **methods}, centres, learnt[1] if learnt else Labelled(seen), called)
 
     @property
     def compared(self) -> str:
         """The name of the data that sets are compared with."""
-        return "the meta-train sets" if self.learnt else "the labelled images"
+        return "the meta-train sets" if LEARNT in self.methods else "the labelled images"
 
     @property
     def accuracy(self) -> float:
@@ -163,9 +206,9 @@ class Fitted:
 
     def _learnt_interval(self, seen: Observation, level: float) -> tuple[float, float] | None:
         """Returns low and high of the method fitted to meta-train sets; None without it."""
-        if self.learnt is None:
+        if LEARNT not in self.methods:
             return None
-        low, high = self.learnt.method.predict_interval([seen], level)[0]
+        low, high = self.methods[LEARNT].predict_interval([seen], level)[0]
         return float(low), float(high)
 
     def _moved(self, seen: Observation) -> float:

@@ -8,17 +8,17 @@ import numpy as np
 from starter.observing.observation import PEER, Moments, Observation
 from submission.arrays import IntArray
 from submission.errors import UnusableInput, tell_once
-from unseen.estimation.arrays import Array, check_order
 from unseen.estimation.estimation import Estimation, SetEstimate
 from unseen.estimation.fitted import CENTRES, Fitted, Learnt
 from unseen.estimation.inputs import (
+    Array,
     Sets,
+    beside,
     check_rules,
     comparable,
-    each_beside,
-    read_features,
     read_labels,
     read_logits,
+    read_numbers,
     read_sets,
     windows,
 )
@@ -70,20 +70,31 @@ def estimate(
     """
     known = read_logits(logits, "logits", probabilities)
     truth = read_labels(labels, known)
-    check_order(labels, logits)
-    if len(classes) and len(classes) != known.shape[1]:
+    if len(classes) not in (0, known.shape[1]):
         raise UnusableInput(
             f"{len(classes)} classes are named, but the logits have {known.shape[1]} columns: name each"
         )
     sets = read_sets(unlabelled, known.shape[1], probabilities)
-    seen = {
-        name: Observation(name or "labelled", "model", values) for name, values in {"": known, **sets}.items()
-    }
+    names = ["the labelled images", *sets]
+    seen = [
+        Observation(name, "model", each) for name, each in zip(names, (known, *sets.values()), strict=True)
+    ]
     if second is not None:
-        seen = _with_second(seen, second, probabilities)
+        whose = "the second model's logits"
+        for i, given in enumerate(beside(second, list(sets), whose)):
+            other = read_logits(given, f"{whose} of {names[i]}", probabilities, *seen[i].logits.shape)
+            seen[i] = replace(seen[i], views={f"{PEER}second": other})
     if features is not None:
-        seen = dict(zip(seen, with_features(_read_features(seen, features)), strict=True))
-    return estimate_seen(seen.pop(""), truth, seen, None, margin, level, window, classes)
+        width = None
+        for i, given in enumerate(beside(features, list(sets), "features")):
+            _, values = read_numbers(given, f"the features of {names[i]}", len(seen[i]), width)
+            width = values.shape[1]
+            seen[i] = replace(seen[i], features=values.astype(np.float32))
+        seen = with_features(seen)
+    source, *others = seen
+    return estimate_seen(
+        source, truth, dict(zip(sets, others, strict=True)), None, margin, level, window, classes
+    )
 
 
 def estimate_seen(
@@ -96,7 +107,7 @@ def estimate_seen(
     window: int | None,
     classes: Sequence[str] = (),
 ) -> Estimation:
-    """Estimate the accuracy on observed sets; `estimate` explains the arguments in full.
+    """Estimate the accuracy on observed sets; `estimate` explains the other arguments in full.
 
     Args:
         source: Observation of the n labelled images.
@@ -115,12 +126,11 @@ def estimate_seen(
             for name, whole in seen.items()
             for rows in windows(len(whole), window)
         }
-    for name, each in {"the labelled set": source, **seen}.items():
-        if len(each) > MANY:
-            tell_once(
-                f"{name} has {len(each):,} rows, and the time grows faster than their number: draw "
-                "30,000 at random, or cut a set by --window"
-            )
+    if max(map(len, (source, *seen.values()))) > MANY:
+        tell_once(
+            f"more than {MANY:,} rows take long, and the time grows faster than their number: draw 30,000 at "
+            "random, or cut a set by --window"
+        )
     fitted = Fitted.of(source, labels, learnt=learnt, classes=classes)
     return Estimation(
         fitted.accuracy,
@@ -156,40 +166,6 @@ def _part(seen: Observation, rows: IntArray, name: str) -> Observation:
     part = seen.take(rows)
     moments = None if part.features is None else Moments.of(part.features)
     return replace(part, set_name=name, moments=moments)
-
-
-def _with_second(
-    seen: Mapping[str, Observation], second: tuple[Array, Sets], probabilities: bool
-) -> dict[str, Observation]:
-    """Returns the observations with the second model's logits of the same images added as a view."""
-    whose = "the second model's logits"
-    given = each_beside(second, [name for name in seen if name], whose)
-    found = {}
-    for name, each in seen.items():
-        of = name or "the labelled images"
-        others = read_logits(given[name], f"{whose} of {of}", probabilities)
-        if others.shape != each.logits.shape:
-            raise UnusableInput(
-                f"{whose} of {of} must be {each.logits.shape}, as the first's are, got {others.shape}"
-            )
-        found[name] = replace(each, views={f"{PEER}second": others})
-    return found
-
-
-def _read_features(seen: Mapping[str, Observation], given: tuple[Array, Sets]) -> list[Observation]:
-    """Returns the observations with the given features added, (n, d) each."""
-    beside = each_beside(given, [name for name in seen if name], "features")
-    found: list[Observation] = []
-    for name, each in seen.items():
-        features = read_features(beside[name], name or "the labelled images", len(each))
-        known = found[0].features if found else features
-        if known is not None and features.shape[1] != known.shape[1]:
-            raise UnusableInput(
-                f"the features of {name} have {features.shape[1]} numbers, those of the labelled images "
-                f"{known.shape[1]}: give one layer's"
-            )
-        found.append(replace(each, features=features))
-    return found
 
 
 def with_features(seen: Sequence[Observation]) -> list[Observation]:

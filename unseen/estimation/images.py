@@ -21,22 +21,21 @@ from starter.classifiers.weights import OtherClasses
 from starter.encoders import ImageEncoder
 from starter.images.files import open_tree
 from starter.images.imageset import ImageSet
-from starter.images.reading import LARGEST_SIDE, RESIZES, Fit, read_images
-from starter.making.referees import SAME, FittedReferee, fit_referees, load_referees
+from starter.images.reading import Fit, read_images
+from starter.making.referees import FittedReferee, fit_referees, load_referees
 from starter.observing.cache import Cache
-from starter.observing.observation import REFEREE, MetaTrain, Observation, Source
+from starter.observing.observation import MetaTrain, Observation, Source
 from starter.observing.observe import Observer, observe_all
 from starter.observing.referee import Referee
 from starter.sets.recipe import draw_recipes
 from starter.sets.rendering import FromRecipe
 from starter.sources.splits import Splits
-from submission.arrays import IntArray
+from submission.arrays import IntArray, Pixels
 from submission.errors import UnusableInput, printable, unusable
 from unseen.estimation.estimation import Estimation
 from unseen.estimation.fitted import Learnt
 from unseen.estimation.from_logits import estimate_seen, with_features
-from unseen.estimation.inputs import FEWEST, check_rules, set_names, windows
-from unseen.estimation.page import Pictures
+from unseen.estimation.inputs import check_enough, check_rules, set_names, windows
 
 GROUP = "wide"
 """Group of the operations that make meta-train sets."""
@@ -80,22 +79,7 @@ class Asked:
         if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
             raise UnusableInput(f"--train-sets must be 0, or {LEAST_SETS} to 1,000, got {self.train_sets}")
         if (self.referees or self.rotations) and not self.train_sets:
-            option = "--referee" if self.referees else "--rotations"
-            raise UnusableInput(f"{option} is read by unseen-best alone: it needs --train-sets")
-
-
-def fit_of(image_size: int, resize: str, skip: float = 0.01) -> Fit:
-    """Returns the rule for resizing images to squares of `image_size` pixels, or the commonest size for 0.
-
-    A share `skip` of them may be unreadable.
-    """
-    if not 0 <= image_size <= LARGEST_SIDE:
-        raise UnusableInput(f"--image-size must be 1 to {LARGEST_SIDE}, got {image_size}")
-    if resize not in RESIZES:
-        raise UnusableInput(f"--resize must be {', '.join(RESIZES)}, got {resize!r}")
-    if not 0 <= skip < 1:
-        raise UnusableInput(f"--skip-unreadable must be a share in [0, 1), got {skip:g}")
-    return Fit((image_size, image_size) if image_size else None, resize, skip)
+            raise UnusableInput("--referee and --rotations are read by unseen-best alone: give --train-sets")
 
 
 def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[ImageSet, tuple[str, ...]]:
@@ -107,43 +91,29 @@ def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[Im
     with open_tree(path) as tree:
         files = tree.images(1)
         known = {file.split("/")[0] for file in files}
-        if named and (others := sorted(known - {*named})):
+        classes = named or tuple(sorted({*known, *tree.empty_folders()}))
+        if others := sorted(known - {*classes}):
             raise unusable(
                 path / others[0], f"no class of this name is in --classes, which begins with {named[0]!r}"
             )
-        if len(known) < 2:
-            raise unusable(path, "one class folder alone: labelled images are expected of several classes")
-        if len(files) < FEWEST:
-            raise unusable(
-                path, f"{len(files)} images are too few: {FEWEST} or more are expected, better 1,000"
-            )
-        classes = named or tuple(sorted({*known, *tree.empty_folders()}))
+        check_enough(np.array([classes.index(file.split("/")[0]) for file in files]))
         images, rows = read_images(tree, files, fit)
     labels = np.array([classes.index(files[row].split("/")[0]) for row in rows])
     return ImageSet(path.stem, images, labels), classes
 
 
-def read_unlabelled(path: Path, fit: Fit) -> Pictures:
-    """Returns all images of a folder or zip, at any depth, in the order of their paths."""
+def read_unlabelled(path: Path, fit: Fit) -> list[tuple[str, Pixels]]:
+    """Returns all images of a folder or zip, at any depth, with their files, in the order of their paths."""
     with open_tree(path) as tree:
         if not (files := tree.every_image()):
             raise unusable(path, "no images in it")
         images, rows = read_images(tree, files, fit)
-        return Pictures(images, [printable(files[row]) for row in rows])
-
-
-def cut(pictures: Mapping[str, Pictures], window: int) -> dict[str, Pictures]:
-    """Returns the images of each window of `window` images, under the name of its estimate."""
-    return {
-        f"{name} {rows[0]}": Pictures(each.images[rows[0] :][: len(rows)], each.files[rows[0] :][: len(rows)])
-        for name, each in pictures.items()
-        for rows in windows(len(each.images), window)
-    }
+        return [(printable(files[row]), image) for row, image in zip(rows, images, strict=True)]
 
 
 def estimate_images(
     model: str, labelled: Path, unlabelled: Sequence[Path], asked: Asked
-) -> tuple[Estimation, dict[str, Pictures]]:
+) -> tuple[Estimation, dict[str, list[tuple[str, Pixels]]]]:
     """Estimate how accurate a model is on folders of unlabelled images, from a folder of labelled ones.
 
     Args:
@@ -154,7 +124,7 @@ def estimate_images(
         asked: Settings of the estimate.
 
     Returns:
-        The estimates, and the images of each set by name.
+        The estimates, and the files and images of each set by its name.
     """
     encoders = load_referees(asked.referees, asked.device)
     known, classes = read_labelled(labelled, asked.fit, asked.classes)
@@ -164,18 +134,21 @@ def estimate_images(
         classifier = load_classifier(model, classes, precision, asked.device, size, engine)
     except OtherClasses as error:
         raise UnusableInput(
-            f"{error}: {labelled} has {len(classes)} class folders, the model needs one for each of its "
-            "classes; add an empty folder for each class without images, or name them all in a file with "
-            "--classes"
-            if not asked.classes
-            else f"{error}: --classes must name the model's classes in its order"
+            f"{error}: the folders of {labelled}, or a file given by --classes, must name the classes of the "
+            "model in its order; an empty folder is a class without images"
         ) from error
-    names = set_names(unlabelled)
     fit = replace(asked.fit, size=size)
-    pictures = {name: read_unlabelled(path, fit) for name, path in zip(names, unlabelled, strict=True)}
-    sets = [ImageSet(name, each.images, None) for name, each in pictures.items()]
+    names = set_names(unlabelled)
+    photos = {name: read_unlabelled(path, fit) for name, path in zip(names, unlabelled, strict=True)}
+    sets = [ImageSet(name, np.stack([image for _, image in each]), None) for name, each in photos.items()]
     found = estimate_sets(classifier, known, sets, asked, encoders)
-    return found, pictures if asked.window is None else cut(pictures, asked.window)
+    if asked.window is not None:
+        photos = {
+            f"{name} {rows[0]}": each[rows[0] :][: len(rows)]
+            for name, each in photos.items()
+            for rows in windows(len(each), asked.window)
+        }
+    return found, photos
 
 
 def estimate_sets(
@@ -200,10 +173,13 @@ def estimate_sets(
         encoders: Encoders of the referees, by the names that `asked` gives.
     """
     assert known.labels is not None
-    made = _Made.of(known, classifier.classes, encoders, asked) if asked.train_sets else None
+    rows, made, fitted = _made(known, classifier.classes, encoders, asked)
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder))
-        referees = made.referees_for(cache, asked.device) if made else ()
+        referees = tuple(
+            Referee(each.name, each.probes, cache, partial(_given, each.encoder), None, asked.device)
+            for each in fitted
+        )
         wanted = {"referee": bool(referees), "rotations": asked.rotations}
         needs = (*UnseenBest.needs, *(need for need, given in wanted.items() if given)) if made else ()
         observer = Observer(classifier, cache, referees=referees)
@@ -212,80 +188,57 @@ def estimate_sets(
         bare = [FromRecipe.whole(replace(each, labels=None)) for each in (known, *sets)]
         features = () if classifier.logits_alone else ("features",)
         seen = list(observe_all(bare, observer, (*needs, *features)))
-        learnt = made.learnt(seen[0], known.labels, observer, needs) if made else None
+        learnt = _learnt(rows, made, seen[0], known.labels, observer, needs) if made else None
         source, *others = with_features(seen) if features else seen
-        return estimate_seen(
-            source,
-            known.labels,
-            {each.set_name: each for each in others},
-            learnt,
-            asked.margin,
-            asked.level,
-            asked.window,
-            classifier.classes,
-        )
+        named = {each.set_name: each for each in others}
+        rules = asked.margin, asked.level, asked.window
+        return estimate_seen(source, known.labels, named, learnt, *rules, classifier.classes)
 
 
-@dataclass(frozen=True)
-class _Made:
-    """Meta-train sets and referees made of labelled images.
+def _made(
+    known: ImageSet, classes: tuple[str, ...], encoders: Mapping[str, ImageEncoder], asked: Asked
+) -> tuple[list[IntArray], list[FromRecipe], Sequence[FittedReferee]]:
+    """Returns meta-train sets and referees made of labelled images; none of them without `train_sets`.
 
-    Attributes:
-        reference: Rows of the labelled images that serve as the source, undistorted.
-        base: Rows of the labelled images that the meta-train sets are made of.
-        renderings: Meta-train sets.
-        referees: Referees with their probes, trained on the other labelled images.
+    First come the rows of the labelled images that serve as the source, undistorted, then of those that the
+    meta-train sets are made of, then of those that referees' probes learn from.
     """
+    if not asked.train_sets:
+        return [], [], ()
+    assert known.labels is not None
+    rows = parted(known.labels, 3 if encoders else 2)
+    reference, base, lesson = (known.take(each) for each in (rows[0], rows[1], rows[-1]))
+    recipes = draw_recipes(GROUP, asked.train_sets, 0, min(asked.set_size, len(base)))
+    splits = Splits(classes, lesson, reference, base, base, base)
+    fitted = fit_referees(encoders, splits, recipes, 0)
+    return rows, [FromRecipe(recipe, base) for recipe in recipes], fitted
 
-    reference: IntArray
-    base: IntArray
-    renderings: Sequence[FromRecipe]
-    referees: Sequence[FittedReferee]
 
-    @classmethod
-    def of(
-        cls,
-        known: ImageSet,
-        classes: tuple[str, ...],
-        encoders: Mapping[str, ImageEncoder],
-        asked: Asked,
-    ) -> "_Made":
-        """Split the labelled images, draw recipes, and fit the referees' probes."""
-        assert known.labels is not None
-        rows = parted(known.labels, 3 if encoders else 2)
-        reference, base, lesson = (known.take(each) for each in (rows[0], rows[1], rows[-1]))
-        recipes = draw_recipes(GROUP, asked.train_sets, 0, min(asked.set_size, len(base)))
-        splits = Splits(classes, lesson, reference, base, base, base)
-        fitted = fit_referees(encoders, splits, recipes, 0)
-        return cls(rows[0], rows[1], [FromRecipe(recipe, base) for recipe in recipes], fitted)
-
-    def referees_for(self, cache: Cache, device: str) -> tuple[Referee, ...]:
-        """Returns the referees with their encoders and `cache`, ready to observe."""
-        return tuple(
-            Referee(each.name, each.probes, cache, partial(_given, each.encoder), None, device)
-            for each in self.referees
-        )
-
-    def learnt(
-        self, seen: Observation, labels: IntArray, observer: Observer, needs: tuple[str, ...]
-    ) -> Learnt:
-        """Returns `unseen-best` fitted to the reference and the meta-train sets."""
-        sets = list(observe_all(self.renderings, observer, needs))
-        truths = [made.labels() for made in self.renderings]
-        correct = [each.predicted == truth for each, truth in zip(sets, truths, strict=True)]
-        _check_referees(self.referees, sets)
-        classifier, families = observer.classifier, [made.recipe.families for made in self.renderings]
-        head = classifier.head_weight, classifier.head_bias
-        meta = MetaTrain(
-            Source(seen.take(self.reference), labels[self.reference], seen.take(self.base), *head),
-            sets,
-            np.array([each.mean() for each in correct]),
-            correct,
-            families,
-            bases=[made.recipe.indices(made.base) for made in self.renderings],
-            labels=truths,
-        )
-        return Learnt(UnseenBest().fit(meta), Remoteness.of(sets, blocks(families)))
+def _learnt(
+    rows: Sequence[IntArray],
+    made: Sequence[FromRecipe],
+    seen: Observation,
+    labels: IntArray,
+    observer: Observer,
+    needs: tuple[str, ...],
+) -> Learnt:
+    """Returns `unseen-best` fitted to the source and the meta-train sets, and the distance from these."""
+    reference, base = rows[:2]
+    sets = list(observe_all(made, observer, needs))
+    truths = [each.labels() for each in made]
+    correct = [each.predicted == truth for each, truth in zip(sets, truths, strict=True)]
+    classifier, families = observer.classifier, [each.recipe.families for each in made]
+    head = classifier.head_weight, classifier.head_bias
+    meta = MetaTrain(
+        Source(seen.take(reference), labels[reference], seen.take(base), *head),
+        sets,
+        np.array([each.mean() for each in correct]),
+        correct,
+        families,
+        bases=[each.recipe.indices(each.base) for each in made],
+        labels=truths,
+    )
+    return UnseenBest().fit(meta), Remoteness.of(sets, blocks(families))
 
 
 def parted(labels: IntArray, count: int) -> list[IntArray]:
@@ -301,15 +254,3 @@ def parted(labels: IntArray, count: int) -> list[IntArray]:
 
 def _given(encoder: ImageEncoder) -> ImageEncoder:
     return encoder
-
-
-def _check_referees(referees: Sequence[FittedReferee], sets: Sequence[Observation]) -> None:
-    """Raise UnusableInput for a referee that predicts as the model does: it adds no evidence."""
-    predicted = np.concatenate([each.predicted for each in sets])
-    for referee in referees:
-        judged = np.concatenate([each.views[f"{REFEREE}{referee.name}"].argmax(axis=1) for each in sets])
-        if (judged == predicted).mean() >= SAME:
-            raise UnusableInput(
-                f"--referee {referee.probes.spec} says of each image what the model says: name an encoder "
-                "that learnt from other images"
-            )

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from starter.images.arrays import read_npy
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput, printable, unusable, why
-from unseen.estimation.arrays import Array, check_finite, read_array
 
 FEWEST = 50
 """Smallest number of labelled images: with fewer, thresholds and calibration are too uncertain."""
@@ -23,91 +24,148 @@ distances."""
 TINY = 1e-12
 ROUNDED = 0.05
 """Largest difference of a row's sum from 1 that rounding of probabilities explains."""
+Array = ArrayLike | Path
+"""Numbers (an array, a tensor of PyTorch, a table of pandas, lists), or an .npy file of them."""
 Sets = Array | Sequence[Array] | Mapping[str, Array]
 """One set, several in a list, or several by name."""
 
 
 def check_rules(margin: float, level: float, window: int | None) -> None:
     """Raise UnusableInput if the margin, the intervals' level or the size of windows is out of range."""
-    if not 0 < level < 1:
-        raise UnusableInput(f"--level must lie between 0 and 1, got {level:g}")
-    if not 0 <= margin <= 1:
-        raise UnusableInput(f"--margin must be a fraction in [0, 1], got {margin:g}")
-    if window is not None and not (isinstance(window, Integral) and window >= SMALLEST):
-        raise UnusableInput(f"--window must be a whole number, {SMALLEST} images or more, got {window}")
+    whole = window is None or (isinstance(window, Integral) and window >= SMALLEST)
+    if not (0 < level < 1 and 0 <= margin <= 1 and whole):
+        raise UnusableInput(
+            "--level must lie between 0 and 1, --margin must be a fraction in [0, 1], and --window a whole "
+            f"number of {SMALLEST} images or more, got {level:g}, {margin:g} and {window}"
+        )
 
 
 def read_classes(path: Path) -> tuple[str, ...]:
     """Returns the names of classes in a text file, one a line; empty lines are skipped."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise unusable(path, f"cannot be read ({why(error)})") from error
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
     names = tuple(line.strip() for line in lines if line.strip())
-    if len(names) < 2:
-        raise unusable(path, "two or more classes are expected, one a line")
     if twice := [name for name in names if names.count(name) > 1]:
         raise unusable(path, f"names the class {twice[0]!r} twice")
     return names
 
 
-def read_logits(given: Array, what: str, probabilities: bool = False) -> FloatArray:
+def read_numbers(given: Array, what: str, *shape: int | None) -> tuple[str, NDArray[Any]]:
+    """Returns the name for the numbers in messages, and the numbers, finite and of this shape.
+
+    Args:
+        given: Numbers, or an .npy file.
+        what: Name for the numbers; a file is named by its path.
+        shape: Size of each axis; None for any size of two or more.
+    """
+    if isinstance(given, Path | str):
+        what, given = str(given), read_npy(Path(given))
+    if hasattr(given, "detach"):  # PyTorch's: of any device and precision, with or without gradient
+        given = given.detach().cpu().double()
+    try:
+        values = np.asarray(given)
+        values = values.astype(np.float64) if values.dtype == object else values  # of missing numbers
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UnusableInput(
+            f"{what}: no numbers that make one array ({why(error)}): join batches by numpy.concatenate or "
+            "torch.cat"
+        ) from error
+    if problem := _unfit(values, shape):
+        raise UnusableInput(f"{what} {problem}")
+    return what, values
+
+
+def _unfit(values: NDArray[Any], shape: Sequence[int | None]) -> str:
+    """Returns what is wrong with numbers that must be finite and of this shape; "" if nothing is."""
+    if values.dtype.kind not in "fiu":
+        return f"holds {values.dtype}, not numbers"
+    sizes = zip(values.shape, shape, strict=False)
+    if values.ndim != len(shape) or any(n < 2 if size is None else n != size for n, size in sizes):
+        wanted = ", ".join("2 or more" if size is None else str(size) for size in shape)
+        single = (
+            "; of one output z for two classes make the columns 0 and z" if values.shape[1:] == (1,) else ""
+        )
+        return f"must have the shape ({wanted}), got {values.shape}{single}"
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(values.astype(np.float32, copy=False)).reshape(len(values), -1).all(axis=1)
+    if not finite.all():
+        row = int(finite.argmin())
+        return (
+            f"holds NaN, infinite or too large values (above 3e38), first in row {row}: leave such images out"
+        )
+    return ""
+
+
+def read_logits(
+    given: Array,
+    what: str,
+    probabilities: bool = False,
+    images: int | None = None,
+    classes: int | None = None,
+) -> FloatArray:
     """Returns the given logits, float32 (n, k); probabilities are turned into their logarithms.
 
     Args:
         given: Numbers, or an .npy file.
         what: Name for the numbers in messages; a file is named by its path.
         probabilities: True if each row holds probabilities.
+        images: Number of rows; None for any.
+        classes: Number of columns; None for any.
     """
-    name, values = read_array(given, what)
-    if values.dtype.kind not in "fiu":
-        raise UnusableInput(f"{name} holds {values.dtype}, not numbers: give a row of logits an image")
-    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
-        single = (
-            "; of one output z for two classes make the columns 0 and z" if values.shape[1:] == (1,) else ""
-        )
-        raise UnusableInput(
-            f"{name} must be (images, classes), two or more of each, got {values.shape}{single}"
-        )
-    check_finite(name, values)
+    name, values = read_numbers(given, what, images, classes)
     values = values.astype(np.float64)
-    _check_kind(name, values, probabilities)
+    if problem := _other_kind(values, probabilities):
+        raise UnusableInput(f"{name} holds {problem}")
     return (np.log(np.maximum(values, LEAST)) if probabilities else values).astype(np.float32)
+
+
+def _other_kind(values: FloatArray, probabilities: bool) -> str:
+    """Returns what values (n, k) are, if they are no logits or no probabilities, and what helps; else ""."""
+    low, high, sums = values.min(), values.max(), values.sum(axis=1)
+    sums_to_one = bool(low >= 0 and np.allclose(sums, 1, rtol=ROUNDED))
+    if 0 <= low < 1 and np.allclose(sums, 100, rtol=ROUNDED):
+        return "percentages: divide by 100, and say so with --probabilities"
+    if sums_to_one and not probabilities:
+        return "probabilities, not logits: say so with --probabilities"
+    if probabilities and not sums_to_one:
+        return (
+            "no probabilities (rows from 0 up, of sum 1): divide each row by its sum, or leave "
+            "--probabilities out if these are logits"
+        )
+    if not probabilities and low >= 0 and high <= 1 and high - low > 0.9:
+        return (
+            "numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give the logits; "
+            "where they are cosines, multiply them by the model's scale"
+        )
+    return ""
 
 
 def read_labels(given: Array, logits: FloatArray) -> IntArray:
     """Returns the class of each labelled image, int64 (n,), a column of its logits (n, k)."""
-    name, values = read_array(given, "labels")
     n, k = logits.shape
-    if values.dtype.kind not in "fiu":
+    name, values = read_numbers(given, "labels", n)
+    if (values != np.rint(values)).any() or values.min() < 0 or values.max() >= k:
         raise UnusableInput(
-            f"{name} holds {values.dtype}, not numbers: give the column of each image's class in the logits, "
-            f"0 to {k - 1}"
-        )
-    if values.shape != (n,):
-        raise UnusableInput(f"{name} must be ({n},), a label an image of the logits, got {values.shape}")
-    if not np.isfinite(values).all() or (values != np.rint(values)).any():
-        raise UnusableInput(f"{name} must hold whole numbers, the columns of the classes, 0 to {k - 1}")
-    if values.min() < 0 or values.max() >= k:
-        wrong = values.min() if values.min() < 0 else values.max()
-        raise UnusableInput(
-            f"{name} holds {wrong:g}, but the logits have {k} columns: labels are 0 to {k - 1}"
+            f"{name} must hold whole numbers, the column of each image's class in the logits, 0 to {k - 1}; "
+            f"they go from {values.min():g} to {values.max():g}"
         )
     labels = values.astype(np.int64)
-    if n < FEWEST:
-        raise UnusableInput(f"{n} labelled images are too few: give {FEWEST} or more, better 1,000")
-    if len(np.unique(labels)) == 1:
-        raise UnusableInput(f"{name} holds one class alone, {labels[0]}: label images of several")
+    check_enough(labels)
     return labels
+
+
+def check_enough(labels: IntArray) -> None:
+    """Raise UnusableInput for labels (n,) of too few images, or of one class alone."""
+    if len(labels) < FEWEST or len(np.unique(labels)) < 2:
+        raise UnusableInput(
+            f"{len(labels)} labelled images of {len(np.unique(labels))} classes are too few: give {FEWEST} "
+            "or more of several classes, better 1,000"
+        )
 
 
 def set_names(paths: Sequence[Path]) -> list[str]:
     """Returns the names of sets in files and folders, or their paths if two have the same name.
 
     Characters that cannot be printed are escaped.
-
-    Raises:
-        UnusableInput: A path is given twice.
 
     >>> set_names([Path("today.npy"), Path("v1.2"), Path("photos.zip/dusk")])
     ['today', 'v1.2', 'dusk']
@@ -130,67 +188,39 @@ def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[st
     so on.
     """
     if isinstance(given, Mapping):
-        named: list[tuple[str, Array]] = [(str(name), each) for name, each in given.items()]
+        named = {str(name): each for name, each in given.items()}
     else:
         several = _several(given)
         called = iter(set_names([Path(each) for each in several if isinstance(each, Path | str)]))
-        named = [
-            (next(called) if isinstance(each, Path | str) else f"set {i}", each)
+        named = {
+            next(called) if isinstance(each, Path | str) else f"set {i}": each
             for i, each in enumerate(several, start=1)
-        ]
+        }
     if not named:
         raise UnusableInput("no unlabelled set is given: name one or more")
-    sets: dict[str, FloatArray] = {}
-    for name, each in named:
-        if not name:
-            raise UnusableInput("an unlabelled set has an empty name: give it one")
-        if name in sets:
-            raise UnusableInput(f"two unlabelled sets are called {name}: rename one")
-        sets[name] = read_logits(each, name, probabilities)
-        if sets[name].shape[1] != classes:
-            raise UnusableInput(
-                f"{name} has {sets[name].shape[1]} classes, the labelled logits {classes}: give one model's"
-            )
-    return sets
+    return {name: read_logits(each, name, probabilities, None, classes) for name, each in named.items()}
 
 
-def each_beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> dict[str, Array]:
-    """Returns the additional arrays of the labelled images, under "", and of each set, under its name.
+def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:
+    """Returns the additional arrays of the labelled images, then of each set.
 
     Args:
         given: Array of the labelled images, and those of the sets, by name or in their order.
         names: Names of the sets.
         what: Name for the arrays in messages.
     """
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise UnusableInput(f"{what} must be a pair: those of the labelled images, and those of the sets")
     labelled, sets = given
     if isinstance(sets, Mapping):
         named = {str(name): each for name, each in sets.items()}
-        if odd := sorted(named.keys() ^ set(names)):
-            raise UnusableInput(f"{what} and logits are of other sets: {odd[0]!r} has not both")
-        return {"": labelled, **named}
-    several = _several(sets)
-    if len(several) != len(names):
+    else:
+        several = _several(sets)
+        named = dict(zip(names, several, strict=True)) if len(several) == len(names) else {}
+    if named.keys() != {*names}:
+        order = ", ".join(names)
         raise UnusableInput(
-            f"{what} are given for {len(several)} unlabelled sets in place of {len(names)}: give those of "
-            "the labelled images, then of each set in turn"
+            f"{what} must be those of the labelled images, then of {order}, in this order or by name"
         )
-    return {"": labelled, **dict(zip(names, several, strict=True))}
-
-
-def read_features(given: Array, of: str, images: int) -> FloatArray:
-    """Returns the given features, float32 (n, d), of the n = `images` images of `of`."""
-    name, values = read_array(given, f"the features of {of}")
-    if values.dtype.kind not in "fiu":
-        raise UnusableInput(f"{name} holds {values.dtype}, not numbers: give a row of features an image")
-    if values.ndim != 2 or len(values) != images or not values.shape[1]:
-        raise UnusableInput(
-            f"{name} must be ({images}, d), a row of features for each row of the logits of {of}, "
-            f"got {values.shape}"
-        )
-    check_finite(name, values)
-    return values.astype(np.float32)
+    return [labelled, *(named[name] for name in names)]
 
 
 def comparable(features: Sequence[FloatArray]) -> list[FloatArray]:
@@ -219,30 +249,5 @@ def windows(images: int, size: int) -> list[IntArray]:
 
 def _several(given: Any) -> list[Any]:
     """Returns the sets that are given in a list, or the only one, in a list."""
-    if isinstance(given, np.ndarray | Path | str) or getattr(given, "ndim", 0) > 1:
-        return [given]
-    if not isinstance(given, Iterable):
-        raise UnusableInput(
-            f"the unlabelled sets are an array, a file, or several in a list or by name, not {given!r}"
-        )
-    return list(given)
-
-
-def _check_kind(name: str, values: FloatArray, probabilities: bool) -> None:
-    """Raise UnusableInput if values (n, k) are probabilities in place of logits, or the other way round."""
-    low, high, sums = values.min(), values.max(), values.sum(axis=1)
-    if low >= 0 and np.allclose(sums, 100, rtol=ROUNDED) and low < 1:
-        raise UnusableInput(f"{name} holds percentages: divide by 100, and say so with --probabilities")
-    sums_to_one = bool(low >= 0 and np.allclose(sums, 1, rtol=ROUNDED))
-    if sums_to_one and not probabilities:
-        raise UnusableInput(f"{name} holds probabilities, not logits: say so with --probabilities")
-    if probabilities and not sums_to_one:
-        raise UnusableInput(
-            f"{name} holds no probabilities (rows from 0 up, of sum 1): divide each row by its sum, or leave "
-            "--probabilities out if these are logits"
-        )
-    if not probabilities and low >= 0 and high <= 1 and high - low > 0.9:
-        raise UnusableInput(
-            f"{name} holds numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give "
-            "the logits; where they are cosines, multiply them by the model's scale"
-        )
+    alone = isinstance(given, np.ndarray | Path | str) or getattr(given, "ndim", 0) > 1
+    return [given] if alone or not isinstance(given, Iterable) else list(given)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from slow import some_slow
 
 from starter.observing.observation import MetaTrain, Moments, Observation, Source
-from unseen.api.kit import EXPENSIVE, methods_of
+from unseen.api.methods import EXPENSIVE, methods_of
 
 CLASSES, FEATURES = 1000, 24
 SECONDS = 20.0

@@ -13,7 +13,7 @@ from starter.making.build import build, dry_run
 from starter.tracks.accuracy.observe import open_classifiers
 from submission import Competition, UnusableInput
 from unseen.api.contest import open as opened
-from unseen.api.kit import EXPENSIVE, methods_of
+from unseen.api.methods import EXPENSIVE, methods_of
 
 MODULE = "nets_of_logits"
 CODE = """

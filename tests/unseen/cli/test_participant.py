@@ -1,9 +1,16 @@
-"""`new-method`."""
+"""The commands of a participant, and how those that go wrong end."""
 
+import json
+import re
+import shlex
+import zipfile
 from pathlib import Path
 
 import pytest
 from command_line import run
+
+from baselines import BASELINES
+from oracle import ORACLES
 
 OWN = """from baselines import Estimator
 from starter.observing import MetaTrain, Observation, Source
@@ -20,12 +27,27 @@ class Own(Estimator):
     def sure(self, observation: Observation) -> float:
         return float(observation.probabilities.max(axis=1).mean())
 """
+FAILING = """from baselines import Estimator
+
+
+class Bad(Estimator):
+    needs = ()
+
+    def _fit(self, meta):
+        self.mean_ = meta.target.mean()
+"""
 
 
 def test_the_documented_imports_serve_a_file_of_ones_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(OWN)
     assert "FAIL" not in run("check-method", "own:Own").text
+
+
+def test_methods_lists_every_method():
+    text = run("methods").text
+    assert all(f"{name} " in text for name in (*BASELINES, *ORACLES))
+    assert "ora-a.iterations=30000" in text
 
 
 def test_a_new_method_goes_from_check_to_predictions(mixes):
@@ -44,32 +66,123 @@ def test_a_regressor_goes_from_check_to_predictions_under_names_of_its_own(folde
     assert {path.name for path in Path("contest/submissions").iterdir()} == {"weak.csv", "strong.csv"}
     assert Path("contest/runs.csv").read_text().count(",two alphas,") == 2
     run("report", "contest", *twice)
-    assert {line.split(",")[0] for line in Path("contest/report.csv").read_text().splitlines()[1:]} == {
-        "weak",
-        "strong",
-    }
+    table = Path("contest/report.csv").read_text()
+    assert {line.split(",")[0] for line in table.splitlines()[1:]} == {"weak", "strong"}
+
+
+def test_what_comes_next_is_told_and_runs(folder):
+    command, followed = ["new-method", "next_method"], []
+    while lines := re.findall("^Next: unseen (.+)$", run(*command).text, re.MULTILINE):
+        assert len(lines) == 1
+        command = [{"DIR": "contest", "NAME": "Ada"}.get(word, word) for word in shlex.split(lines[0])]
+        followed.append(command[0])
+    assert followed == ["check-method", "predict", "score", "validate", "score", "leaderboard"]
+
+
+def test_a_participants_copy_predicts_the_same(mixes):
+    run("pack", "mixes", "--out", "mixes.zip")
+    with zipfile.ZipFile("mixes.zip") as archive:
+        names = archive.namelist()
+        assert not any("private" in name or ("noise" in name and "val" not in name) for name in names)
+        archive.extractall("copy")  # the test's own archive
+    for root in ("mixes", "copy/mixes"):
+        run("predict", root, "gscore-kmeans")
+    mine, theirs = (
+        (mixes / root / "submissions/gscore-kmeans.csv").read_bytes() for root in ("mixes", "copy/mixes")
+    )
+    assert mine == theirs
+
+
+def test_a_method_of_ones_own_that_fails_is_told_in_one_line(folder):
+    Path("failing_method.py").write_text(FAILING)
+    result = run("predict", "contest", "atc", "failing_method:Bad", check=False)
+    line = (
+        "error: failing_method:Bad fails in fit for tiny: AttributeError: 'MetaTrain' object has no attribute "
+        "'target' (failing_method.py:8); see `unseen check-method`\n"
+    )
+    assert (result.code, result.text[-len(line) :]) == (2, line)
+    assert sorted(path.name for path in folder.glob("contest/[sv]*/*")) == ["atc.csv", "atc.csv"]
+    checked = run("check-method", "failing_method:Bad", check=False)
+    assert (checked.code, "FAIL fit and predict give finite fractions: AttributeError" in checked.text) == (
+        1,
+        True,
+    )
+    Path("needy_method.py").write_text(FAILING.replace("needs = ()", 'needs = "moments"'))
+    for command in (["predict", "contest"], ["check-method"]):
+        result = run(*command, "needy_method:Bad", check=False)
+        told = result.text.startswith("error: needy_method:Bad: ValueError: needs must be a tuple")
+        assert (result.code, told) == (2, True)
+
+
+def test_an_entry_is_verified_or_not(folder):
+    run("new-method", "handed_in")
+    run("predict", "contest", "constant", "handed_in:HandedIn")
+    verify = ("verify-entry", "contest", "contest/submissions/handed_in.HandedIn.csv", "--method")
+    found = run(*verify, "handed_in:HandedIn").text
+    assert "handed_in:HandedIn can read the labels in contest/private: use a participant's copy" in found
+    assert "verified: the method predicts all 12 submitted numbers" in found
+    other = run(*verify, "constant", check=False)
+    assert (other.code, "not verified: " in other.text, "warning" in other.text) == (1, True, False)
+
+
+def test_a_validation_is_told_in_words_and_as_json(host):
+    validate = ("validate", "comp", "comp/public/sample_submission.csv")
+    assert json.loads(run(*validate, "--json").text) == {"valid": True, "problems": []}
+    Path("bad.csv").write_text("id,prediction\n")
+    result = run("validate", "comp", "bad.csv", "--json", check=False)
+    found = json.loads(result.text)
+    assert (result.code, found["valid"]) == (1, False)
+    assert "id 'cnn/test_0001' is missing" in found["problems"]
+    Path("comp/private").rename("kept")
+    assert run(*validate).text == "valid\n"  # a participant is not told to score
+    assert run("pack", "comp").text == f"{host / 'comp.zip'}\n"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "word"),
     [
+        (("validate", "nowhere", "x.csv"), 2, "nowhere"),
+        (("validate", "comp", "nowhere.csv"), 2, "nowhere.csv cannot be read"),
+        (("validate", "comp", "comp"), 2, "comp is not a file"),
+        (("validate", "comp", "comp/public/val/targets.csv"), 1, "the header is 'id,target'"),
+        (("pack", "comp", "--out", "comp.zip/a.zip"), 2, "comp.zip"),
+        (("new-method", "Not A Name"), 2, "cannot name a module"),
+        (("methods", "--track", "x"), 2, "--track 'x' is unknown"),
+        (("frobnicate",), 2, "frobnicate"),
+    ],
+)
+def test_mistakes_are_refused(arguments, code, word, host):
+    Path("comp.zip").touch()
+    result = run(*arguments, check=False)
+    assert (result.code, word in result.text) == (code, True), result.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("atk",), "did you mean atc?"),
+        (("gscore-kmeans",), "'gscore-kmeans' is of the ood track"),
+        (("nothing:There",), "No module named 'nothing'"),
+        (("atc", "gde+lr"), "gde+lr cannot run on contest: `peers` needs a second classifier"),
+        (("atc", "--set", "atc"), "is not METHOD.PARAM=VALUE"),
+        (("atc", "--set", "fd.x=1"), "not among the methods"),
+        (("ora-a", "--set", "ora-a.steps=1"), "has no such parameter; it has batch_size"),
+        (("ora-a", "--set", "ora-a.iterations=many"), "'many' is no int"),
+        (("ora-a", "--set", "ora-a.iterations=0"), "iterations"),
+        (("ora-a", "--set", "ora-a.learning_rate=NaN"), "nan is no finite number"),
+        (("ora-a", "--set", "ora-a.iterations="), "is not METHOD.PARAM=VALUE"),
+        (("ora-a", "--set", f"ora-a.iterations={'9' * 10_000}"), "is no int"),
+        (("ora-a", "--set", f"ora-a.iterations={'[' * 100_000}"), "is no int"),
+        *(
+            (("atc", "--device", name), f"device {name!r} cannot")
+            for name in ("abacus", "cpu:7", "cuda:99", "")
+        ),
         (("fd", "atc", "--as", "one"), "give --as once per METHOD, in the same order: 2, not 1"),
         (("fd", "atc", "--as", "one", "--as", "one"), "two methods are called one"),
-        (("fd", "--as", "atc"), "atc is a method of the kit: give yours another name"),
+        (("fd", "--as", "atc"), "atc is a method of the kit"),
         (("fd", "--as", "a/b"), "'a/b' cannot name a method"),
     ],
 )
-def test_names_that_cannot_be_are_refused(arguments, message, folder):
+def test_methods_that_cannot_run_are_refused(arguments, word, folder):
     result = run("predict", "contest", *arguments, check=False)
-    assert (result.code, message in result.text) == (2, True), result.text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["new-method", "Not A Name"], 2, "cannot name a module"),
-    ],
-)
-def test_mistakes_get_one_clear_message(arguments, code, message, folder):
-    result = run(*arguments, check=False)
-    assert (result.code, message in result.text) == (code, True), result.text
+    assert (result.code, word in result.text) == (2, True), result.text

@@ -1,5 +1,6 @@
-"""The page of an estimate in a browser: nothing that axe-core objects to, and tables that sort."""
+"""The files of an estimate: names that do no harm, pictures, and a page to which axe-core does not object."""
 
+import json
 import os
 from pathlib import Path
 
@@ -11,34 +12,43 @@ from PIL import Image
 
 import unseen
 from starter.images.reading import Fit
+from unseen.estimation.estimation import write_estimation
 from unseen.estimation.images import read_unlabelled
-from unseen.estimation.page import Pictures, as_json, write_estimation
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    """Four sets, the second of which is far worse; of the first the images are shown."""
+def written(tmp_path_factory):
+    """Files of four sets, the second of which is far worse; of the first the images are shown."""
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=1200)
     logits = 2 * (rng.normal(size=(1200, 3)) + 2 * np.eye(3)[labels])
     parts = np.split(logits[600:], 4)
     sets = dict(zip(("mon", "tue", "wed", "<thu>"), parts, strict=True)) | {"tue": parts[1] / 9}
     found = unseen.estimate(logits[:600], labels[:600], sets, features=(logits[:600], sets))
-    pictures = {
-        "mon": Pictures(rng.integers(256, size=(150, 300, 200, 3)).astype(np.uint8), ["a<b>.png"] * 150)
-    }
-    folder = tmp_path_factory.mktemp("estimate")
-    return write_estimation(found, folder, pictures)[0].read_text()
+    images = rng.integers(256, size=(150, 300, 200, 3)).astype(np.uint8)
+    photos = {"mon": [(f"a<b>{i}.png", image) for i, image in enumerate(images)]}
+    page, table, data = write_estimation(found, tmp_path_factory.mktemp("estimate"), photos, 0.5)
+    return found, page.read_text(), table.read_text(), json.loads(data.read_text())
 
 
-def test_the_json_names_the_files_of_the_least_sure_images():
-    rng = np.random.default_rng(0)
-    logits, labels = rng.normal(size=(200, 3)), rng.integers(3, size=200)
-    found = unseen.estimate(logits, labels, {"mon": logits, "tue": logits})
-    pictures = {"mon": Pictures(np.zeros((200, 2, 2, 3), np.uint8), [f"{i}.png" for i in range(200)])}
-    mon, tue = as_json(found, pictures)["sets"]
-    assert mon["least_sure_files"] == [f"{row}.png" for row in mon["least_sure"]]
+@pytest.fixture
+def page(written):
+    return written[1]
+
+
+def test_files_hold_everything_and_escape_names(written):
+    found, page, table, data = written
+    assert "http" not in page.replace('http-equiv="Content-Security-Policy"', "")
+    assert ("&lt;thu&gt;" in page, "<thu>" in page) == (True, False)
+    assert len(page) < 800_000
+    assert page.count("a&lt;b&gt;") == 12
+    assert table.startswith("set,images,accuracy,low,high,difference,fallen,distance,outside,atc-ne-ts,")
+    assert data["fail_below"] == {"limit": 0.5, "below": found.below(0.5)}
+    mon, tue, *_ = data["sets"]
+    assert mon["least_sure_files"] == [f"a<b>{row}.png" for row in mon["least_sure"]]
     assert tue["least_sure_files"] is None
+    assert (mon["accuracy"], mon["low"]) == (found.table.accuracy["mon"], found.table.low["mon"])
+    assert "&lt;thu&gt;" in found._repr_html_()
 
 
 def test_names_of_strange_files_do_no_harm(tmp_path, monkeypatch):
@@ -55,19 +65,10 @@ def test_names_of_strange_files_do_no_harm(tmp_path, monkeypatch):
     assert [line.split(",")[0] for line in lines[1:]] == ["'=1+1", r"\x1b[31mred", r"\udce9t\udce9"]
     assert r"\udce9t\udce9" in page.read_text()
     assert "\x1b" not in str(found)
-
-
-def test_pictures_of_strange_names_are_shown(tmp_path):
+    (tmp_path / "photos").mkdir()
     image = Image.fromarray(np.zeros((4, 4, 3), np.uint8))
-    image.save(os.fsencode(tmp_path) + b"/\xe9.png", format="PNG")
-    assert read_unlabelled(tmp_path, Fit()).files == [r"\udce9.png"]
-
-
-def test_pictures_are_small_and_names_escaped(page):
-    assert len(page) < 800_000
-    assert page.count("a&lt;b&gt;.png") == 12
-    assert "<thu>" not in page
-    assert 'aria-label="Estimates of 4 sets in their order: first mon, ' in page
+    image.save(os.fsencode(tmp_path) + b"/photos/\xe9.png", format="PNG")
+    assert [file for file, _ in read_unlabelled(tmp_path / "photos", Fit())] == [r"\udce9.png"]
 
 
 @needs_chromium

@@ -1,0 +1,145 @@
+"""The library's functions: a competition as an object, methods beside each other, submissions, and the board."""
+
+import csv
+import html
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import unseen
+from baselines.report.report import run_report
+from submission.errors import UnusableInput
+from submission.metrics import Score
+from submission.predictions import write_predictions
+from submission.scoring import read_targets, validate
+from unseen.api.methods import EXPENSIVE, methods_of
+
+
+class Mean(unseen.Estimator):
+    def __init__(self, shift=0.0):
+        self.shift = shift
+
+    def _fit(self, meta):
+        self.mean_ = float(meta.targets.mean()) + self.shift
+
+    def _predict(self, observation):
+        return self.mean_
+
+
+@pytest.fixture
+def opened(contest):
+    return unseen.open(contest.root)
+
+
+@pytest.mark.slow
+def test_a_table_has_a_row_a_set_and_the_targets_where_they_are_public(opened, ood_contest):
+    train, test = opened.features("train"), opened.features("test")
+    assert tuple(train.index) == opened.ids("train")
+    assert tuple(test.index) == opened.ids("test")
+    assert list(train.columns) == [*test.columns, "target"]
+    assert train.target.tolist() == list(read_targets(opened, "train").values())
+    assert np.isfinite(train.to_numpy()).all()
+    pd.testing.assert_series_equal(opened.targets("train"), train.target)
+    LinearRegression().fit(train.drop(columns="target"), train.target).predict(test)
+    assert tuple(unseen.open(ood_contest.root).features("val").index) == ood_contest.ids("val")
+
+
+@pytest.mark.slow
+def test_observations_hold_what_was_asked_for(opened, ood_contest):
+    (first, *_), test = opened.observations("val", needs=()), opened.observations("test")
+    assert first.features is None
+    assert test[0].features.shape == (60, 64)
+    assert test[0].moments is not None
+    assert opened.observations("test", needs="features")[0].features is not None
+    assert len(opened.observations("train")) == 12
+    assert opened.meta_train().source.accuracy > 0.3
+    several = unseen.open(ood_contest.root)
+    assert len(several.observations("test", subject="tiny:msp:auroc")) == 8
+    with pytest.raises(UnusableInput, match="name a subject: one of tiny:msp:fpr95, "):
+        several.observations("test")
+
+
+@pytest.mark.slow
+def test_a_table_of_methods_has_the_reports_numbers(opened):
+    methods = ["constant", "fd", Mean(), Mean(shift=0.1), make_pipeline(StandardScaler(), Ridge())]
+    scores = unseen.evaluate(opened, methods, note="both shifts")
+    kit = {name: methods_of("accuracy")[name] for name in ("constant", "fd")}
+    lines = {(line.method, line.group): line for line in run_report(opened, kit, progress=False).lines()}
+    for row in scores[scores.method.isin(kit)].itertuples():
+        expected = lines[row.method, row.group]
+        assert (row.rmse, row.mae) == (expected.rmse, expected.mae)
+    overall = scores[scores.group == "all"].set_index("method")
+    assert overall.loc["Mean", "rmse"] == pytest.approx(overall.loc["constant", "rmse"])
+    assert "StandardScaler+Ridge" in overall.index
+    with (opened.root / "runs.csv").open() as stream:
+        logged = {row["method"]: row for row in csv.DictReader(stream)}
+    assert logged["Mean(shift=0.1)"]["note"] == "both shifts"
+    assert float(logged["fd"]["score"]) == pytest.approx(overall.loc["fd", "rmse"], abs=1e-4)
+    predictions = scores.predictions()
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(scores)).predictions(), predictions)
+    assert tuple(predictions.index) == opened.ids("val")
+    error = 100 * np.sqrt(((predictions.constant - predictions.target) ** 2).mean())
+    assert error == pytest.approx(overall.loc["constant", "rmse"])
+    assert scores.plot()._repr_png_().startswith(b"\x89PNG")
+    assert type(scores[scores.group == "all"]) is pd.DataFrame
+
+
+@pytest.mark.slow
+def test_a_prediction_is_a_valid_submission_where_it_is_asked_for(opened, tmp_path):
+    file = unseen.predict(opened, Ridge(alpha=2), out=tmp_path / "mine.csv", note="first")
+    assert file == tmp_path / "mine.csv"
+    assert list(validate(opened, file)) == list(opened.ids("test"))
+    assert (opened.root / "submissions/Ridge(alpha=2).csv").read_bytes() == file.read_bytes()
+    assert (opened.root / "validation/Ridge(alpha=2).csv").is_file()
+    assert unseen.predict(opened, {"two": Ridge(2)}) == opened.root / "submissions/two.csv"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda found: found.features("tests"), "there is no part 'tests'"),
+        (lambda found: found.targets("test"), "the targets of 'test' are not public"),
+        (lambda found: found.observations("test", needs=["feature"]), "there is no field 'feature'"),
+        (lambda found: found.meta_train(needs=["peers"]), "`peers` needs a second classifier"),
+        (
+            lambda found: unseen.evaluate(found, Mean(shift=73)),
+            r"^Mean\(shift=73\) fails in predict for tiny/",
+        ),
+        (lambda found: unseen.predict(found, "constant", out=found.public / "mine.csv"), "outside it"),
+        (lambda found: unseen.predict(found, "constant", out="mine.txt"), r"must end in \.csv"),
+        (lambda found: unseen.predict(found, {"a": "constant", "b": "fd"}), "by one method, not by 2"),
+    ],
+)
+@pytest.mark.slow
+def test_what_cannot_be_is_refused(call, message, opened):
+    with pytest.raises(UnusableInput, match=message):
+        call(opened)
+
+
+def test_a_file_is_scored_and_a_team_stands_on_the_board(competition, tmp_path):
+    for part in ("val", "test"):
+        write_predictions(tmp_path / f"{part}.csv", dict.fromkeys(competition.ids(part), 0.5))
+    assert isinstance(unseen.score(competition, tmp_path / "val.csv"), Score)
+    assert unseen.score(competition, tmp_path / "test.csv", team="A & B").number == 1
+    board = unseen.leaderboard(competition)
+    assert [line.name for line in board.standings if line.kind == "team"] == ["A & B"]
+    assert "A &amp; B" in html.unescape(board._repr_html_())
+    assert board.html.is_file()
+
+
+def test_a_notebook_shows_a_competition_and_escapes_names(competition):
+    shown = unseen.open(competition.root).model_copy(update={"name": "<b>x</b>", "daily_limit": 5})
+    assert "&lt;b&gt;x&lt;/b&gt;" in shown._repr_html_()
+    assert "5 submissions per day" in shown._repr_html_()
+
+
+@pytest.mark.parametrize("track", ["accuracy", "ood"])
+def test_every_method_has_a_row(track):
+    table = unseen.methods(track)
+    assert list(table.index) == list(methods_of(track))
+    assert {name for name in table.index if table.only_by_name[name]} <= set(EXPENSIVE)

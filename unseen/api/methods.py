@@ -1,0 +1,220 @@
+"""The kit's methods by name, and the functions that run methods: `unseen.evaluate` and `unseen.predict`."""
+
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from baselines import BASELINES, OOD_BASELINES
+from baselines.contract.estimator import Estimator
+from baselines.run.choose import Given, methods_given
+from oracle import ORACLES
+from submission.competition import Competition
+from submission.errors import UnusableInput
+from submission.files import replacing
+from submission.ids import make_id
+from submission.scoring import validate
+
+if TYPE_CHECKING:
+    from baselines.report.report import Report
+    from starter.images.figure import Drawn
+
+EXPENSIVE = {
+    "ora-a": "trains for minutes per classifier",
+    "ora-b": "trains for half an hour per classifier",
+    "syp": "trains for half an hour per classifier",
+    "projnorm": "trains a network on every set, for hours per classifier",
+}
+"""Methods that `predict` runs only if they are named, each with the reason."""
+WIDTH = 3.4
+"""Width and height of a panel in inches."""
+ACROSS = 4
+"""Number of panels in a row."""
+
+
+@cache
+def methods_of(track: str) -> dict[str, Estimator]:
+    """Returns the prototypes of the kit's methods for a track, by name; clone one before you fit it."""
+    kit = {"accuracy": {**BASELINES, **ORACLES}, "ood": OOD_BASELINES}
+    if track not in kit:
+        raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(kit)}")
+    return kit[track]
+
+
+def methods(track: str = "accuracy") -> pd.DataFrame:
+    """Returns a table of the kit's methods, one row per method.
+
+    >>> import unseen
+    >>> unseen.methods().loc["fd", "needs"]
+    ('moments',)
+
+    Args:
+        track: "accuracy" or "ood".
+
+    Returns:
+        A table indexed by name, with the columns `summary` (with the source), `needs` (fields of a set that
+        the method reads besides the logits), `parameters`, and `only_by_name` (the reason why the method runs
+        only if it is named, or "").
+    """
+    rows = {
+        name: (method.summary, method.needs, method.parameters(), EXPENSIVE.get(name, ""))
+        for name, method in methods_of(track).items()
+    }
+    columns = ["summary", "needs", "parameters", "only_by_name"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("method")
+
+
+class Evaluation(pd.DataFrame):
+    """The result of `unseen.evaluate`: a row per method, subject and group of validation sets, in points.
+
+    The columns are those of `baselines.report.report.Line`: method, subject, group ("all" has every set),
+    sets, families, rmse with its 95 % interval low and high, skill, mae, spearman, noise. Selections from the
+    table are plain DataFrames.
+    """
+
+    _metadata = ["report"]  # noqa: RUF012 a list, to which pandas adds when it pickles
+    report: "Report"
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def predictions(self) -> pd.DataFrame:
+        """Returns the predictions for the validation sets, by id: group, target, and a column per method."""
+        report = self.report
+        found = {}
+        for subject, true in report.val.items():
+            runs = {run.method: run.predicted for run in report.runs if run.subject == subject}
+            for i, name in enumerate(report.competition.sets("val")):
+                values = {method: predicted[i] for method, predicted in runs.items()}
+                found[make_id(subject, name)] = {"group": report.groups[i][0], "target": true[i], **values}
+        return pd.DataFrame.from_dict(found, orient="index").rename_axis("id")
+
+    def plot(self) -> "Drawn":  # type: ignore[override]
+        """Returns a figure of predicted against true values of the validation sets.
+
+        It has one panel per method and subject. A notebook shows the figure; `savefig` writes it.
+        """
+        from baselines.report.page import draw_predictions
+        from starter.images.figure import new_figure
+
+        report = self.report
+        rows, columns = math.ceil(len(report.runs) / ACROSS), min(len(report.runs), ACROSS)
+        figure = new_figure(WIDTH * columns, WIDTH * rows)
+        panels = np.ravel(figure.subplots(rows, columns, squeeze=False))
+        for axes, run in zip(panels, report.runs, strict=False):
+            draw_predictions(axes, report, run)
+            axes.set_title(run.method if len(report.val) == 1 else f"{run.method}, {run.subject}", fontsize=9)
+        for axes in panels[len(report.runs) :]:
+            axes.set_axis_off()
+        panels[0].legend(fontsize=7)
+        return figure
+
+
+def evaluate(
+    contest: Competition,
+    methods: Given | Sequence[Given] | Mapping[str, Given],
+    device: str = "cpu",
+    note: str = "",
+    progress: bool = False,
+) -> Evaluation:
+    """Fit methods on the meta-train sets and compare them on the validation sets.
+
+    >>> import unseen
+    >>> from sklearn.linear_model import Ridge
+    >>> scores = unseen.evaluate(unseen.open("contest"), ["constant", "atc", Ridge()])
+    >>> sorted(scores[scores.group == "all"].method)
+    ['Ridge', 'atc', 'constant']
+
+    Args:
+        contest: A competition with validation sets.
+        methods: Names of the kit's methods, or ``module:Class``; methods of your own; or regressors and
+            pipelines of scikit-learn, which learn from `Contest.features`. A mapping gives the methods'
+            names; otherwise a method is named after its class and the parameters that were set.
+        device: Device that runs the classifiers.
+        note: Remark for ``runs.csv`` in the competition's folder, which gets a line for each method.
+        progress: True to show progress bars.
+
+    Returns:
+        The scores, in points, by method, subject and group.
+
+    Raises:
+        UnusableInput: there are no validation sets, or a method fails or breaks the contract; the message
+            names the method.
+    """
+    chosen = methods_given(methods, methods_of(contest.track), contest.track)
+    report = compared(contest, chosen, device, note, progress)
+    table = Evaluation([asdict(line) for line in report.lines()])
+    table.report = report
+    return table
+
+
+def compared(
+    contest: Competition,
+    chosen: Mapping[str, Estimator],
+    device: str,
+    note: str,
+    progress: bool = True,
+    intervals: bool = False,
+) -> "Report":
+    """Returns the report of the chosen methods, each of which gets a line in ``runs.csv``."""
+    from baselines.report.report import run_report  # loads torch, which `unseen methods` does without
+    from baselines.run.predict import log_run
+
+    report = run_report(contest, chosen, device, progress, intervals)
+    for name, method in chosen.items():
+        log_run(contest, name, method, report.rmse(name), note)
+    return report
+
+
+def predict(
+    contest: Competition,
+    method: Given | dict[str, Given],
+    out: Path | str | None = None,
+    device: str = "cpu",
+    note: str = "",
+    progress: bool = False,
+) -> Path:
+    """Fit a method, predict the test sets, and write a valid submission.
+
+    >>> import unseen
+    >>> contest = unseen.open("contest")
+    >>> unseen.predict(contest, "atc", out="mine.csv").name
+    'mine.csv'
+
+    Args:
+        contest: The competition.
+        method: A name, a method, or a scikit-learn regressor, as for `unseen.evaluate`; or ``{name:
+            method}``.
+        out: Path of the submission, ``.csv``. In any case the predictions of the test sets are also written
+            to ``submissions/`` in the competition's folder, under the method's name, and those of the
+            validation sets to ``validation/``.
+        device: Device that runs the classifiers.
+        note: Remark for ``runs.csv`` in the competition's folder.
+        progress: True to show progress bars.
+
+    Returns:
+        The path of the file to hand in.
+
+    Raises:
+        UnusableInput: the method fails or breaks the contract, or `out` is not a possible path.
+    """
+    from baselines.run.predict import predict as run
+
+    chosen = methods_given(method, methods_of(contest.track), contest.track)
+    if len(chosen) != 1:
+        raise UnusableInput(f"a submission is made by one method, not by {len(chosen)}")
+    place = contest.check_output(Path(out), ".csv") if out is not None else None
+    (paths,) = run(contest, chosen, device, progress, note=note).values()
+    validate(contest, paths["test"])
+    if place is None:
+        return paths["test"]
+    with replacing(place) as temporary:
+        shutil.copyfile(paths["test"], temporary)
+    return place
