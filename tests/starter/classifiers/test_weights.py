@@ -178,9 +178,7 @@ def test_metadata_that_do_not_fit(
     ("text", "spec"),
     [
         ("small=a.pt", Spec("small", weights="a.pt")),
-        ("resnet56=official", Spec("resnet56", weights="official")),
         ("small", Spec("small")),
-        ("timm:resnet18", Spec("resnet18", "timm:resnet18")),
         ("timm:resnet18@fc=a=b.pt", Spec("resnet18", "timm:resnet18", "fc", "a=b.pt")),
         ("m=torchvision:vit_b_16=a.pt", Spec("m", "torchvision:vit_b_16", "", "a.pt")),
         ("m=nets.sub:make@top.fc", Spec("m", "nets.sub:make", "top.fc")),

@@ -256,14 +256,10 @@ def scaled(factor):
     return classifier(network=changed)
 
 
-def test_features_beyond_float16_are_cut_to_its_range(tmp_path):
-    observer = Observer(scaled(1e8), Cache(tmp_path))
-    found = read(rendering(n=20), observer, ("features", "moments"))
+def test_features_beyond_float16_are_cut_and_those_without_finite_moments_refused(tmp_path):
+    found = read(rendering(n=20), Observer(scaled(1e8), Cache(tmp_path)), ("features", "moments"))
     assert found.features.max() == np.finfo(np.float16).max
     assert found.moments.mean.max() > 1e6
-
-
-def test_features_without_finite_moments_are_refused(tmp_path):
     observer = Observer(scaled(1e25), Cache(tmp_path))
     with (
         np.errstate(over="ignore"),
@@ -315,16 +311,6 @@ def test_an_interrupted_map_goes_on_to_the_same_files(tmp_path):
     assert entries(resumed) == entries(whole)
     for one, other in zip(found, expected, strict=True):
         assert_same(one, other)
-
-
-def test_observed_sets_are_read_one_by_one_and_sliced(observer):
-    sets = [rendering(f"s{i}", seed=i, n=10) for i in range(4)]
-    observed = observe_all(sets, observer, ("image_stats",), progress=False)
-    assert [each.set_name for each in observed] == ["s0", "s1", "s2", "s3"]
-    assert [each.set_name for each in observed[1:3]] == ["s1", "s2"]
-    assert observed[1:3][0].image_stats is not None
-    with pytest.raises(IndexError):
-        observed[4]
 
 
 def test_a_set_of_another_size_than_it_says_and_unknown_needs_are_refused(observer, tmp_path):

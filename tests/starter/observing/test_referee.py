@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from safetensors.numpy import save
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -220,17 +220,10 @@ def test_neither_where_it_starts_nor_idle_features_and_classes_change_anything()
     np.testing.assert_allclose(first, second, atol=2e-3)
 
 
-def test_calibration_finds_the_likeliest_temperature():
+def test_calibration_undoes_a_sharpness():
     weight, bias = fit_linear(FEATURES, LABELS, 4)
-    sharp = calibrated((weight * 9, bias * 9), FEATURES, LABELS)
-    flat = calibrated((weight / 9, bias / 9), FEATURES, LABELS)
+    sharp, flat = (calibrated((weight * by, bias * by), FEATURES, LABELS) for by in (9, 1 / 9))
     np.testing.assert_allclose(sharp[0], flat[0], rtol=1e-3)
-
-    def likelihood(scale):
-        logits = scale * (FEATURES @ sharp[0].T + sharp[1])
-        return log_softmax(logits, axis=1)[np.arange(600), LABELS].mean()
-
-    assert likelihood(1.0) > max(likelihood(0.9), likelihood(1.1))
 
 
 def test_the_calibration_error_is_that_of_a_loop():

@@ -252,15 +252,7 @@ def jpeg_compression(image: Any, severity: int, drawn: Any, tape: Replay) -> Flo
     return np.asarray(Image.open(buffer))
 
 
-NAIVE: dict[str, Callable[[Any, int, Any, Replay], Floats]] = {
-    function.__name__: function
-    for function in (
-        *(gaussian_noise, shot_noise, impulse_noise, speckle_noise),
-        *(defocus_blur, glass_blur, motion_blur, zoom_blur, gaussian_blur),
-        *(snow, frost, fog, brighten, low_contrast, elastic_transform),
-        *(pixelate, jpeg_compression, spatter, saturate),
-    )
-}
+NAIVE: dict[str, Callable[[Any, int, Any, Replay], Floats]] = {name: globals()[name] for name in CORRUPTIONS}
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)
@@ -301,11 +293,3 @@ def test_textures_fill_their_range_and_differ() -> None:
     assert 180 < float(frosted.max()) <= 255
     assert frosted.std((1, 2, 3)).min() > 15
     assert np.abs(np.asarray(np.corrcoef(clouds.reshape(8, -1)))[np.triu_indices(8, 1)]).mean() < 0.6
-
-
-@pytest.mark.parametrize("name", sorted(set(CORRUPTIONS) - {"saturate", "elastic_transform"}))
-def test_severity_five_changes_more_than_severity_one(name: str) -> None:
-    """Saturate goes one way and then the other, and elastic's map shakes less as its field grows."""
-    images = photographs(40, 32, 32)
-    change = [np.abs(corrupt(name, images, s)[0].astype(int) - images).mean() for s in (1, 5)]
-    assert 0 < change[0] < change[1]

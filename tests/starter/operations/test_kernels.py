@@ -8,7 +8,6 @@ from hypothesis.extra.numpy import arrays
 from starter.operations.kernels import (
     add_slopes,
     blur,
-    cut,
     less_square,
     scale_about,
 )
@@ -73,10 +72,3 @@ def test_slopes_reflect_at_borders_of_any_size(images, diagonal, straight):
     )
     slopes = (se - nw) * np.float32(diagonal) + (south - north + east - west) * np.float32(straight)
     np.testing.assert_array_equal(out, (slopes + images + np.float32(0.5)).clip(0, 255).astype(np.uint8))
-
-
-def test_fractions_are_cut_off_after_the_addend():
-    values = np.array([[-1e4, -0.6, 0.4, 254.8, 255.4, 1e6]], np.float32)
-    out = np.empty(values.shape, np.uint8)
-    cut(values, 0.5, out)
-    assert out.tolist() == [[0, 0, 0, 255, 255, 255]]

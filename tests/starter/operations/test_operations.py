@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import cv2
 import numpy as np
 import pytest
 import torch
-from naive import NAIVE, Floats, forward_affine, rain_layer
+from naive import NAIVE, Floats, rain_layer
 from numpy.random import Generator, Philox
 from numpy.typing import NDArray
-from scipy import ndimage
 from tape import Tape, photographs, planar
 
 from starter.operations import GROUPS, OPERATIONS, unseen_operations
@@ -49,18 +47,13 @@ def test_unseen_operations_have_no_variant_in_the_group() -> None:
     assert not {OPERATIONS[family].variant_of for family in variants.values()} - {""}
     assert unseen_operations("default") == GROUPS["corruptions"]
     assert unseen_operations("corruptions") == GROUPS["default"]
-    assert set(GROUPS["corruptions"]) - set(unseen_operations("a")) == {
-        "elastic_transform",
-        "fog",
-        "gaussian_noise",
+    seen = {
+        each: {*GROUPS["corruptions"]} - {*unseen_operations(each)} for each in ("a", "b", "natural-like")
     }
-    assert set(GROUPS["corruptions"]) - set(unseen_operations("b")) == {
-        "jpeg_compression",
-        "gaussian_blur",
-        "saturate",
-    }
+    assert seen["a"] == {"elastic_transform", "fog", "gaussian_noise"}
+    assert seen["b"] == {"jpeg_compression", "gaussian_blur", "saturate"}
+    assert seen["natural-like"] == {"jpeg_compression"}
     assert unseen_operations("wide") == ()
-    assert set(GROUPS["corruptions"]) - set(unseen_operations("natural-like")) == {"jpeg_compression"}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -159,40 +152,6 @@ def test_within_a_grey_level_of_the_naive_form(name: str, images: Any, size: tup
     assert gaps.max() <= 1, np.flatnonzero(gaps > 1)
 
 
-EXACT = [
-    *(
-        (name, share, noise_images(40, *size))
-        for name, share in (("color", 1e-3), ("solarize", 0))
-        for size in ((32, 32), (7, 12))
-    ),
-    *((name, 1e-3, photographs(24, 32, 32)) for name in ("blur", "exposure")),
-]
-
-
-@pytest.mark.parametrize(("name", "share", "images"), EXACT)
-def test_the_librarys_form_is_met_to_the_bit(name: str, share: float, images: NDArray[np.uint8]) -> None:
-    result, drawn, tape = traced(name, images)
-    assert np.mean(result != naive(name, images, drawn, tape)) <= share
-
-
-def test_affine_is_opencvs_warp_but_for_its_fixed_point() -> None:
-    """OpenCV's warpAffine rounds places to 1/32 pixel: on smooth images, away from the black outside, that is
-    a few grey levels at most.
-    """
-    noise = np.random.default_rng(1).uniform(0, 255, (40, 32, 32, 3))
-    smooth = 128 + 3 * (ndimage.gaussian_filter(noise, (0, 3, 3, 0)) - 128)
-    images = smooth.clip(0, 255).astype(np.uint8)
-    result, drawn, _ = traced("affine", images)
-    for row in np.flatnonzero(drawn["applied"]):
-        forward = forward_affine(row_of(drawn, row), 32, 32)[:2]
-        inside = cv2.warpAffine(np.full((32, 32), 255, np.uint8), forward, (32, 32)) == 255
-        inside = cv2.erode(inside.astype(np.uint8), np.ones((3, 3), np.uint8), borderValue=0) == 1
-        reference = cv2.warpAffine(images[row], forward, (32, 32)).astype(int)
-        gaps = np.abs(result[row] - reference)[inside]
-        assert gaps.max() <= 4
-        assert gaps.mean() < 1
-
-
 def test_rain_is_within_a_grey_level_a_layer_of_the_naive_form() -> None:
     """Where a cubic value lies at the edge of a whole number, a drop may differ by a level in each layer."""
     images = photographs(24, 32, 32)
@@ -242,26 +201,15 @@ def test_haze_is_a_bright_veil_over_everything() -> None:
         ("affine", "scale", 0.8, 1.2),
         ("affine", "shift", -0.2, 0.2),
         ("affine", "angle", -30, 30),
-        ("sharpen", "alpha", 0.1, 1),
-        ("sharpen", "lightness", 0.8, 1.2),
         ("grayscale", "alpha", 0, 0.5),
-        ("elastic", "reach", 0.5, 2.5),
-        ("elastic", "sigma", 0.25, 0.5),
-        ("exposure", "factor", 0.5, 1.5),
         ("haze", "floor", 0.7, 0.9),
         ("haze", "density", 0.4, 0.9),
         ("haze", "light", 220, 255),
         ("grain", "scale", 0, 6.375),
-        ("mild_contrast", "factor", 0.5, 1.5),
         ("rain", "density", 0.03, 0.14),
         ("rain", "degrees", 75, 105),
         ("rain", "speed", 0.1, 0.5),
-        ("jpeg", "compression", 70, 99),
-        ("soften", "sigma", 0, 3),
-        ("sharpness", "factor", 0, 2),
-        ("hue", "factor", 0.5, 1.5),
         ("emboss", "alpha", 0, 0.5),
-        ("emboss", "relief", 0.5, 1.5),
         ("saturation", "offset", -50, 50),
     ],
 )

@@ -229,16 +229,6 @@ def test_equal_images_are_left_out_and_told(tmp_path: Path, capsys: pytest.Captu
         load_source(str(tmp_path / "z"))
 
 
-def test_messages_name_any_path_on_one_line(tmp_path: Path) -> None:
-    folder = tmp_path / "two\nlines"
-    tree = write_tree(folder / "x", {"cat": 30, "dog": 3})
-    np.savez(folder / "images.npz", images=GOOD["images"])
-    for path in (tree, folder / "images.npz", folder / "none"):
-        with pytest.raises(UnusableInput, match=r"two\\nlines/") as error:
-            load_source(str(path))
-        assert "\n" not in str(error.value)
-
-
 def test_small_images_are_no_source_but_can_be_enlarged(tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "x", {"cat": 20, "dog": 20}, side=1)
     with pytest.raises(UnusableInput, match=r"x: images of 1 x 1 pixels; 8 x 8 or more are needed"):

@@ -11,7 +11,7 @@ from torchvision.models import densenet121, resnet18, resnet101
 from torchvision.models.resnet import BasicBlock, ResNet
 
 from starter.classifiers import ARCHITECTURES, Network, new_network
-from starter.classifiers.networks import dla, repvgg
+from starter.classifiers.networks import dla
 
 Shaken = Callable[[Callable[[int], Network]], Network]
 
@@ -64,39 +64,6 @@ def test_names_and_shapes_are_the_published_ones(arch: str) -> None:
     found = [" ".join([name, *map(str, tensor.shape)]) for name, tensor in network.state_dict().items()]
     assert sorted(found) == manifest
     assert network.head is getattr(network, head)
-
-
-@pytest.mark.parametrize(("inputs", "outputs", "stride"), [(6, 6, 1), (6, 8, 1), (6, 8, 2)])
-def test_a_block_of_repvgg_equals_one_3x3_convolution(inputs: int, outputs: int, stride: int) -> None:
-    """The paper's section 3.3: the three branches are one 3x3 convolution, computed here in float64."""
-    generator = torch.Generator().manual_seed(2)
-    block = repvgg.Block(inputs, outputs, stride).double().eval()
-    state = block.state_dict()
-    for name, tensor in state.items():
-        if tensor.is_floating_point():
-            state[name] = torch.rand(tensor.shape, generator=generator, dtype=torch.float64)
-    block.load_state_dict(state)
-
-    def folded(weight: torch.Tensor, bn: str) -> tuple[torch.Tensor, torch.Tensor]:
-        scale = state[f"{bn}.weight"] / (state[f"{bn}.running_var"] + 1e-5).sqrt()
-        return weight * scale.view(-1, 1, 1, 1), state[f"{bn}.bias"] - state[f"{bn}.running_mean"] * scale
-
-    kernel, bias = folded(state["rbr_dense.conv.weight"], "rbr_dense.bn")
-    point, point_bias = folded(state["rbr_1x1.conv.weight"], "rbr_1x1.bn")
-    kernel[:, :, 1:2, 1:2] += point
-    bias = bias + point_bias
-    assert (block.rbr_identity is not None) == (inputs == outputs and stride == 1)
-    if block.rbr_identity is not None:
-        same, same_bias = folded(torch.eye(inputs, dtype=torch.float64)[:, :, None, None], "rbr_identity")
-        kernel[:, :, 1:2, 1:2] += same
-        bias = bias + same_bias
-    x = torch.randn(2, inputs, 8, 8, generator=generator, dtype=torch.float64)
-    expected = functional.conv2d(x, kernel, bias, stride, padding=1).relu()
-    fast = block.folded()
-    assert [type(layer) for layer in fast] == [nn.Conv2d, nn.ReLU]
-    with torch.no_grad():
-        torch.testing.assert_close(block(x), expected)
-        torch.testing.assert_close(fast(x), expected)
 
 
 def dla_block(module: dla.Block, x: torch.Tensor) -> torch.Tensor:
