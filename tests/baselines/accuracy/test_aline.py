@@ -9,7 +9,6 @@ from scipy.stats import norm
 
 from baselines.accuracy.aline import Aline, agreements, aline_d, aline_s, line, probits
 from baselines.contract import conformance
-from submission.errors import UnusableInput
 
 
 def test_agreements_against_a_loop():
@@ -42,13 +41,6 @@ def test_a_single_pair_tells_no_slope():
     assert line(np.array([1.0, 1.2, 1.4]), np.array([0.6, 0.5, 0.4]))[0] == 1
 
 
-@pytest.mark.parametrize("form", ["d", "s"])
-def test_one_twin_and_the_source_give_the_sources_accuracy(form):
-    meta = conformance.example_meta_train()
-    found = Aline(form=form).fit(meta).predict([meta.source.observation])
-    assert found[0] == pytest.approx(meta.source.accuracy)
-
-
 def test_a_peer_who_agrees_less_lowers_the_estimate():
     meta = conformance.example_meta_train()
     method = Aline().fit(meta)
@@ -58,8 +50,3 @@ def test_a_peer_who_agrees_less_lowers_the_estimate():
         [seen(logits, views={"peer:other": each.astype(np.float32)}) for each in (other, logits)]
     )
     assert low < high
-
-
-def test_an_unknown_form_is_named():
-    with pytest.raises(UnusableInput, match="form"):
-        Aline("x").fit(conformance.example_meta_train())

@@ -1,4 +1,4 @@
-"""COT and COTT against exact assignment, linear programming and by hand."""
+"""COT and COTT, under other class priors and with a gate: assignment, linear programming, weighted moments."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,21 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from baselines import BASELINES
-from baselines.accuracy.cot import cot, cott, cott_threshold, optimal_plan, transport_to
+from baselines.accuracy.cot import (
+    PARTS,
+    CottPrior,
+    cot,
+    cott,
+    cott_threshold,
+    cott_under,
+    optimal_plan,
+    transport_to,
+)
+from baselines.accuracy.cott_gate import CottGate, explained, moments_under
+from baselines.accuracy.priors import PRIORS
+from baselines.accuracy.transport import augmented_plan
 from baselines.contract import conformance
+from starter.observing.observation import Moments
 from starter.observing.temperature import temperature
 
 
@@ -50,15 +63,6 @@ def test_the_plan_against_linear_programming(n, k, seed, levels):
     assert (gain * plan).sum() / plan.sum() == pytest.approx(-best.fun, abs=1e-8)
 
 
-def test_the_plan_is_the_same_if_parts_of_the_rows_are_planned_before(monkeypatch):
-    rng = np.random.default_rng(0)
-    gain, supply = softmax(rng.normal(size=(300, 5)), axis=1), rng.integers(1, 4, size=300)
-    demand = rng.integers(1, 100, size=5)
-    expected = optimal_plan(gain, supply, demand)
-    monkeypatch.setattr("baselines.accuracy.cot.MANY", 2)
-    np.testing.assert_array_equal(optimal_plan(gain, supply, demand), expected)
-
-
 def test_cot_scales_by_the_sources_temperature():
     source = source_of(LOGITS["random"], np.random.default_rng(0).integers(7, size=50))
     target, classes = seen(LOGITS["random"][:30] * 2), np.bincount(source.labels, minlength=7)
@@ -80,11 +84,6 @@ def case(n=200, k=6, skill=2.0, seed=0):
     return source_of(logits, labels)
 
 
-def test_cott_gives_the_sources_accuracy_on_the_source():
-    source = case()
-    assert cott(source.observation, source) == pytest.approx(source.accuracy, abs=1e-12)
-
-
 def test_cott_against_assignment():
     source, target = case(), case(skill=0.5, seed=1).observation
     t = temperature(source)
@@ -98,12 +97,6 @@ def test_cott_against_assignment():
     assert cott(target, source) == pytest.approx((new <= threshold).mean(), abs=1e-12)
 
 
-@pytest.mark.parametrize(("labels", "expected"), [([0, 1], 1.0), ([1, 0], 0.0)])
-def test_cott_where_all_or_none_of_the_source_is_right(labels, expected):
-    source = source_of([[1.0, 0.0], [0.0, 1.0]], labels)
-    assert cott(source.observation, source) == expected
-
-
 @pytest.mark.parametrize("name", LOGITS)
 def test_both_are_fractions_on_adversarial_inputs(name):
     k = LOGITS[name].shape[1]
@@ -112,8 +105,110 @@ def test_both_are_fractions_on_adversarial_inputs(name):
         assert -1e-12 <= indicator(seen(LOGITS[name]), source) <= 1 + 1e-12
 
 
-@pytest.mark.parametrize(("method", "indicator"), [("cot", cot), ("cott", cott)])
-def test_the_estimators_are_the_indicators(method, indicator):
+@pytest.mark.parametrize("seed", range(5))
+def test_under_a_prior_against_linear_programming(seed):
+    rng = np.random.default_rng(seed)
+    n, k = 12, 4
+    logits = rng.normal(size=(n, k)) * 2
+    classes = np.rint(PARTS * rng.dirichlet(np.ones(k))).astype(int)
+    cost = 1 - softmax(logits.astype(np.float32).astype(np.float64), axis=1)
+    equal = np.vstack([np.kron(np.eye(n), np.ones(k)), np.kron(np.ones(n), np.eye(k))])
+    masses = np.concatenate([np.full(n, 1 / n), classes / classes.sum()])
+    plan = linprog(cost.ravel(), A_eq=equal, b_eq=masses).x.reshape(n, k)
+    for threshold in (0.2, 0.5, 0.8):
+        expected = plan[cost <= threshold].sum()
+        assert cott_under(classes / PARTS, seen(logits), 1.0, threshold) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_the_estimator_is_the_indicator_under_its_prior(prior):
     meta = conformance.example_meta_train()
-    expected = [indicator(target, meta.source) for target in meta.sets[:5]]
-    np.testing.assert_array_equal(clone(BASELINES[method]).fit(meta).predict(meta.sets[:5]), expected)
+    t = temperature(meta.source)
+    threshold = cott_threshold(meta.source)
+    own = CottPrior(prior).fit(meta)
+    expected = [cott_under(own.prior_of(each), each, t, threshold) for each in meta.sets[:4]]
+    np.testing.assert_array_equal(CottPrior(prior).fit(meta).predict(meta.sets[:4]), expected)
+
+
+def test_two_classes_of_ten_are_no_error():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(10, size=2000)
+    logits = rng.normal(size=(2000, 10)) + 6 * np.eye(10)[labels]
+    meta = conformance.example_meta_train()
+    meta = type(meta)(source_of(logits, labels), meta.sets, meta.targets, meta.correct, meta.families)
+    few = seen(logits[labels < 2])
+    assert cott(few, meta.source) < 0.3
+    assert CottPrior().fit(meta).predict([few])[0] == pytest.approx(1, abs=0.03)
+
+
+def weighted_moments(rows, weights=None):
+    covariance = np.cov(rows, rowvar=False, aweights=weights, ddof=0)
+    return Moments(np.average(rows, axis=0, weights=weights), covariance, len(rows))
+
+
+def blobs(n=3000, k=4, d=6, seed=0):
+    """Features (n, d) of k classes, and the classes."""
+    rng = np.random.default_rng(seed)
+    centres, labels = np.random.default_rng(7).normal(size=(k, d)) * 4, rng.integers(k, size=n)
+    return centres[labels] + rng.normal(size=(n, d)), labels
+
+
+def test_reweighted_moments_against_weighted_rows():
+    rows, labels = blobs()
+    q = np.array([0.5, 0.3, 0.2, 0.0])
+    weights = (q / (np.bincount(labels) / len(labels)))[labels]
+    found, expected = moments_under(q, rows, labels), weighted_moments(rows, weights)
+    np.testing.assert_allclose(found.mean, expected.mean, atol=1e-9)
+    np.testing.assert_allclose(found.covariance, expected.covariance, atol=1e-9)
+
+
+def test_a_class_without_an_image_is_left_out():
+    rows, labels = blobs()
+    found = moments_under(np.array([0.4, 0.0, 0.0, 0.0, 0.6]), rows, labels)
+    np.testing.assert_allclose(found.mean, rows[labels == 0].mean(axis=0), atol=1e-9)
+    assert np.isfinite(moments_under(np.eye(5)[4], rows, labels).mean).all()
+
+
+def test_a_change_of_prior_is_explained_and_a_shift_of_features_is_not():
+    rows, labels = blobs()
+    few, plain = (moments_under(np.array(q), rows, labels) for q in ([1.0, 0, 0, 0], [0.25] * 4))
+    new, truth = blobs(seed=1)
+    assert explained(weighted_moments(new[truth == 0]), plain, few) > 0.98
+    collapsed = weighted_moments(new + 0.5 * (new[truth == 0].mean(axis=0) - new) + 5)
+    assert explained(collapsed, plain, few) < 0.5
+    assert explained(plain, plain, plain) == 0
+
+
+def test_the_estimate_lies_between_the_two():
+    meta = conformance.example_meta_train()
+    gate, own, plain = (
+        each.fit(meta).predict(meta.sets) for each in (CottGate(), CottPrior(), clone(BASELINES["cott"]))
+    )
+    assert (gate >= np.minimum(own, plain) - 1e-12).all()
+    assert (gate <= np.maximum(own, plain) + 1e-12).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 40), st.integers(2, 40), st.integers(0, 10_000), st.sampled_from([2, 1000]))
+def test_it_gains_what_the_best_assignment_gains(m: int, k: int, seed: int, levels: int) -> None:
+    rng = np.random.default_rng(seed)
+    gain = rng.integers(0, levels + 1, size=(m, k)) / levels
+    demand = np.bincount(rng.integers(k, size=m), minlength=k)
+    plan = augmented_plan(gain, np.ones(m, np.int64), demand, rng.choice([0, 1], size=k) * rng.normal(size=k))
+    np.testing.assert_array_equal(plan.sum(axis=1), 1)
+    np.testing.assert_array_equal(plan.sum(axis=0), demand)
+    assert plan.min() >= 0
+    columns = gain[:, np.repeat(np.arange(k), demand)]
+    best = columns[linear_sum_assignment(columns, maximize=True)].sum()
+    assert (gain * plan).sum() == pytest.approx(best, abs=1e-9)
+
+
+def test_the_order_of_rows_and_the_first_prices_change_nothing_without_ties() -> None:
+    rng = np.random.default_rng(0)
+    gain, supply = softmax(rng.normal(size=(60, 9)), axis=1), rng.integers(1, 5, size=60)
+    demand = rng.multinomial(supply.sum(), np.full(9, 1 / 9))
+    order = rng.permutation(60)
+    plan, price = augmented_plan(gain, supply, demand, np.zeros(9)), rng.normal(size=9)
+    np.testing.assert_array_equal(augmented_plan(gain[order], supply[order], demand, price), plan[order])
+    worth = gain - price  # by the prices at the end, every row goes where this is largest
+    np.testing.assert_allclose(np.where(plan > 0, worth - worth.max(axis=1, keepdims=True), 0), 0, atol=1e-12)

@@ -1,16 +1,12 @@
 """Stack: its columns, the copies with other priors, the weights, what it learns from, and real sets."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from observations import LOGITS, seen
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from baselines import Constant
 from baselines.accuracy.atc import atc
 from baselines.accuracy.cbpe import cbpe
 from baselines.accuracy.confscore import confscore
@@ -22,7 +18,6 @@ from baselines.accuracy.rotation import rotation
 from baselines.accuracy.stack import (
     COLUMNS,
     GROUPS,
-    Candidate,
     Stack,
     candidates,
     convex_weights,
@@ -30,12 +25,8 @@ from baselines.accuracy.stack import (
     other_priors,
 )
 from baselines.contract.conformance import example_meta_train, example_observation
-from baselines.contract.families import folds, subset
+from baselines.contract.families import folds
 from baselines.contract.regressors import EDGE
-from starter.observing.observation import ROTATED, MetaTrain, Source
-from starter.tracks.accuracy.observe import ClassifierSubject
-from starter.tracks.sets import PublicSets
-from submission.solution import solution_of
 
 META = example_meta_train()
 TARGETS = [example_observation(f"t{i}", 60, 0.8 * i, seed=50 + i)[0] for i in range(5)]
@@ -71,13 +62,6 @@ def test_a_candidate_extrapolates_by_one_standard_deviation_and_no_further():
     assert predicted[3] == predicted[2]
 
 
-def test_an_accuracy_as_it_is_needs_no_rows_to_learn_from():
-    rows = np.random.default_rng(0).normal(size=(6, len(COLUMNS)))
-    as_it_is = next(each for each in candidates() if each.name == "cot")
-    assert isinstance(as_it_is, Candidate)
-    np.testing.assert_allclose(as_it_is.fit(rows, np.zeros(6))(rows), expit(rows[:, COLUMNS.index("cot")]))
-
-
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_weights_against_a_general_optimiser(seed, c):
     rng = np.random.default_rng(seed)
@@ -110,10 +94,6 @@ def test_the_sources_fold_weighs_as_one_set():
     np.testing.assert_allclose(weighed, repeated, atol=1e-9)
 
 
-def test_weights_where_no_candidate_says_anything_are_equal():
-    assert convex_weights([np.zeros((3, 4))], [np.ones(3)]).tolist() == [0.25] * 4
-
-
 def test_copies_have_the_drawn_images_in_every_field_and_their_own_shares_of_classes():
     target = example_observation("t", 400, 3.0, seed=1)[0]
     shares = []
@@ -129,12 +109,6 @@ def test_copies_have_the_drawn_images_in_every_field_and_their_own_shares_of_cla
     assert np.var(shares, axis=0).mean() == pytest.approx(9 / 1100, rel=0.15)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_copies_of_tiny_sets_have_an_image(n):
-    copy, _ = other_priors(seen(np.eye(3)[:n]), np.random.default_rng(0))
-    assert len(copy) == (n + 1) // 2
-
-
 def test_learns_from_the_sets_their_copies_and_the_source():
     table, m = STACK._table, len(META.sets)
     assert table.rows.shape == (2 * m + 1, len(COLUMNS))
@@ -142,65 +116,3 @@ def test_learns_from_the_sets_their_copies_and_the_source():
     assert table.targets[-1] == META.source.accuracy
     assert table.families[m] == META.families[0] | {"class_prior"}
     assert (table.rows[-1] == STACK._measure(META.source.observation)).all()
-
-
-def test_without_a_folds_sets_nothing_of_their_operation_is_left():
-    for fold in folds(META.families):
-        kept = STACK._table.take(~np.isin(STACK._table.of, fold.test))
-        assert len(kept.rows) == 2 * len(fold.train) + 1
-        assert not any(fold.operation in family for family in kept.families)
-
-
-def test_says_what_it_chose():
-    assert set(STACK.weights_) <= {each.name for each in candidates()}
-    assert sum(STACK.weights_.values()) == pytest.approx(1)
-
-
-@pytest.mark.slow
-def test_intervals_measure_no_set_again():
-    measured = []
-
-    class Counted(Stack):
-        def _measure(self, observation):
-            measured.append(observation.set_name)
-            return super()._measure(observation)
-
-    two_operations = [frozenset({"ab"[i % 2]}) for i in range(len(META.sets))]
-    method = Counted().fit(dataclasses.replace(META, families=two_operations))
-    before = len(measured)
-    intervals = method.predict_interval(TARGETS)
-    assert measured[before:] == 2 * [target.set_name for target in TARGETS]
-    points = method.predict(TARGETS)
-    assert ((intervals[:, 0] <= points) & (points <= intervals[:, 1])).all()
-
-
-@pytest.mark.parametrize("name", LOGITS)
-def test_adversarial_logits_give_fractions(name):
-    logits = np.asarray(LOGITS[name], np.float32)
-    n, k = logits.shape
-
-    def observed(scale):
-        views = dict.fromkeys((*ROTATED, "grey"), logits)
-        return dataclasses.replace(seen(scale * logits), views=views, rotation=np.full(n, 0.25, np.float32))
-
-    sets = [observed(scale) for scale in (1.0, 0.9, 0.5, 0.1)]
-    source = Source(sets[0], np.arange(n) % k, sets[0], np.zeros((k, 3)), np.zeros(k))
-    families = [frozenset({operation}) for operation in "abab"]
-    meta = MetaTrain(source, sets, np.array([0.9, 0.5, 0.6, 0.1]), [np.ones(n, bool)] * 4, families)
-    predicted = Stack().fit(meta).predict(sets)
-    assert ((predicted >= 0) & (predicted <= 1)).all()
-
-
-def test_two_meta_train_sets_are_enough():
-    assert np.isfinite(Stack().fit(subset(META, np.arange(2))).predict(TARGETS)).all()
-
-
-@pytest.mark.slow
-def test_real_sets_are_predicted_better_than_by_the_mean(built):
-    subject = ClassifierSubject.open(PublicSets(built), "tiny", Stack.needs)
-    meta, test = subject.meta_train(progress=False), subject.observations("test", progress=False)
-    truth = np.array([row.prediction for row in solution_of(built)])
-    order = {row.set: i for i, row in enumerate(solution_of(built))}
-    truth = truth[[order[name] for name in built.sets("test")]]
-    errors = [method.fit(meta).predict(test) - truth for method in (Stack(), Constant())]
-    assert np.mean(errors[0] ** 2) < 0.5 * np.mean(errors[1] ** 2)

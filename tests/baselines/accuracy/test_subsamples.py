@@ -1,7 +1,6 @@
 """Subsamples: of one size, together the whole set, the same whatever the order of the images."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from observations import featured, seen
@@ -40,12 +39,3 @@ def test_the_order_of_the_images_does_not_matter():
     for one, other in zip(subsamples(whole), subsamples(turned), strict=True):
         np.testing.assert_array_equal(one.logits, other.logits)
         np.testing.assert_array_equal(one.features, other.features)
-
-
-def test_they_are_drawn_at_random():
-    first, *_ = subsamples(numbered(1000))
-    assert first.logits[:, 0].mean() == pytest.approx(500, abs=100)
-
-
-def test_features_may_be_missing():
-    assert [part.features for part in subsamples(seen(np.zeros((5, 2))), 2)] == [None] * 3

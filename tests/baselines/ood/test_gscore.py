@@ -38,12 +38,6 @@ def test_distances_of_two_gaussians_against_scipy():
     assert DISTANCES["wasserstein"](PARTS)[0] >= wasserstein_distance(IND.ppf(quantiles), OOD.ppf(quantiles))
 
 
-def test_eq_1_as_printed():
-    (m1,), (s1,), (m2,), (s2,) = PARTS.mean_ind, PARTS.sd_ind, PARTS.mean_ood, PARTS.sd_ood
-    printed = np.log(s1 / s2) + (s2**2 + (m1 - m2) ** 2) / (2 * s1**2) - 0.5
-    assert DISTANCES["kl-from-ind"](PARTS)[0] == pytest.approx(printed)
-
-
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=40), st.integers(0, 10**6))
 @settings(max_examples=50)
 def test_parts_against_a_loop(values, seed):
@@ -94,7 +88,7 @@ def test_a_tau_that_leaves_a_part_empty_is_skipped():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [Ude(), Ude("kl-from-ind"), Ude("kl-from-ood"), Gmm(), Gmm("kl-from-ood")])
+@pytest.mark.parametrize("method", [Ude(), Ude("kl-from-ood"), Gmm()])
 def test_the_unit_of_the_scores_does_not_matter(method):
     plain, small = gaussian_mixes(), gaussian_mixes(unit=1e-4, start=-0.1)
     expected = clone(method).fit(plain)
