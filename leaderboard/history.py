@@ -44,7 +44,7 @@ def history(competition: Competition, team: str | None = None) -> list[Record]:
     """
     with opened(competition) as ledger:
         entries = [entry for entry in ledger.entries() if team is None or entry.team_id == _id(team)]
-        parts = parts_of(counting_rows(competition, version(competition, ledger, ledger.solution())))
+        parts = parts_of(counting_rows(competition, version(competition, ledger)))
         records = []
         for entry in entries:
             scored = predictions_of(competition, ledger, entry) if entry.status == "scored" else {}

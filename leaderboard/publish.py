@@ -101,7 +101,7 @@ def publish(
             entries = entries_of(rows)
             scored = [entry for entry in entries if entry.status == "scored" and ended is not None]
             predictions = {each.number: predictions_of(competition, ledger, each) for each in scored}
-            solution = version(competition, ledger, ledger.solution())
+            solution = version(competition, ledger)
             contest = _Contest(competition, entries, predictions, solution, ledger.head)
         published = _write(contest, ended is not None, retired, out or competition.root)
         if _recorded(competition, contest.head):

@@ -31,7 +31,7 @@ ROUNDING = 1e-6
 def newest_solution(competition: Competition) -> tuple[SolutionRow, ...]:
     """Returns all rows of the newest version of the solution, voided ones included (organizers only)."""
     with opened(competition) as ledger:
-        return version(competition, ledger, ledger.solution())
+        return version(competition, ledger)
 
 
 def counting_solution(competition: Competition) -> tuple[SolutionRow, ...]:
@@ -39,8 +39,9 @@ def counting_solution(competition: Competition) -> tuple[SolutionRow, ...]:
     return counting_rows(competition, newest_solution(competition))
 
 
-def version(competition: Competition, ledger: Ledger, digest: str | None) -> tuple[SolutionRow, ...]:
-    """Returns all rows of the version with this SHA-256; those that were built for None."""
+def version(competition: Competition, ledger: Ledger, digest: str | None = None) -> tuple[SolutionRow, ...]:
+    """Returns all rows of the version of the solution with this SHA-256, by default of the newest one."""
+    digest = digest or ledger.solution()
     data = None if digest is None else ledger.version(digest)
     if data is not None:
         return parse_solution(data, f"version {digest} of the solution", competition.ids("test"))
@@ -76,7 +77,7 @@ def rescore(
     Returns: The number of submissions that were scored again, and the ledger's head.
     """
     with opened(competition, writing=True) as ledger:
-        before = version(competition, ledger, ledger.solution())
+        before = version(competition, ledger)
         rows = corrected(competition, before, labels, voids)
         if rows == before:
             raise UnusableInput(

@@ -198,7 +198,7 @@ def standings(lines: Sequence[Standing], families: Families | None, decimals: in
     placed = sorted(lines, key=lambda line: (*_place(line.score.rmse, decimals), line.number))
     constants = [round(line.score.rmse, decimals) for line in placed if line.name == CONSTANT]
     constant = constants[0] if constants and families is not None else math.nan
-    ranked = _ranked([_rounded(line, constant, decimals) for line in placed])
+    ranked = _ranked([_rounded(line, constant, decimals) for line in placed], decimals)
     if families is None or not _enough(lines, families):
         return ranked
     return _with_uncertainty(ranked, families, decimals)
@@ -223,16 +223,13 @@ def _rounded(line: Standing, constant: float, decimals: int) -> Standing:
     )
 
 
-def _ranked(lines: Sequence[Standing]) -> tuple[Standing, ...]:
-    found: list[Standing] = []
-    teams: list[Standing] = []
-    for line in lines:
-        if line.kind == "team" and not math.isnan(line.score.rmse):
-            tied = teams and teams[-1].score.rmse == line.score.rmse
-            line = replace(line, rank=teams[-1].rank if tied else len(teams) + 1)
-            teams.append(line)
-        found.append(line)
-    return tuple(found)
+def _ranked(lines: Sequence[Standing], decimals: int) -> tuple[Standing, ...]:
+    teams = [line.kind == "team" and not math.isnan(line.score.rmse) for line in lines]
+    scores = np.array([line.score.rmse for line, team in zip(lines, teams, strict=True) if team])
+    ranks = iter(competition_ranks(scores, decimals).tolist())
+    return tuple(
+        replace(line, rank=next(ranks)) if team else line for line, team in zip(lines, teams, strict=True)
+    )
 
 
 def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: int) -> tuple[Standing, ...]:

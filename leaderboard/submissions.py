@@ -46,15 +46,12 @@ class Receipt:
     created: bool = False
     warning: str = ""
 
-    def text(self, decimals: int) -> str:
-        """Returns the answer in words."""
-        if self.score is None:
-            return "entered; there are no scores before the end"
-        return f"public RMSE {self.score:.{decimals}f} points"
-
     def record(self, decimals: int) -> dict[str, object]:
-        """Returns the answer as plain values."""
-        facts = {"number": self.number, "score": self.score, "answer": self.text(decimals)}
+        """Returns the answer as plain values; "answer" has it in words."""
+        answer = "entered; there are no scores before the end"
+        if self.score is not None:
+            answer = f"public RMSE {self.score:.{decimals}f} points"
+        facts = {"number": self.number, "score": self.score, "answer": answer}
         return {**facts, "rows": self.rows, "left": self.left, "same": self.same}
 
 
@@ -107,7 +104,7 @@ def submit(
         key, created = team_id(name), len(ledger.teams()) > before
         made = ledger.made(key)
         left = check_open(competition, name, [time for _, time, *_ in made], now)
-        solution = version(competition, ledger, ledger.solution())
+        solution = version(competition, ledger)
         counting = counting_rows(competition, solution)
         scores = score_parts(predictions, counting) if predictions else {}
         number = ledger.next_entry()

@@ -344,9 +344,8 @@ def export(
 
     Example: unseen export codabench contest contest-codabench
     """
-    from leaderboard.export import PLATFORMS
+    from leaderboard.export import PLATFORMS, rehearse
     from leaderboard.export import export as write
-    from leaderboard.export.rehearse import rehearse
 
     competition = Competition.open(folder)
     first = (start or options.now()).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=timezone.utc)

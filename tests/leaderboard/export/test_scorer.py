@@ -128,7 +128,7 @@ def test_the_platforms_own_faults_tell_no_label(
 @pytest.mark.slow
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_rehearsal_tells_good_bad_and_empty_files_apart(competition: Competition, platform: str) -> None:
-    shown = dict(rehearse.rehearse(competition, platform, START))
+    shown = dict(rehearse(competition, platform, START))
     kinds = ("good", "bad", "empty")
     assert list(shown) == [f"{kind}, {part}" for part in ("public", "private") for kind in kinds]
     for part in ("public", "private"):
@@ -136,4 +136,4 @@ def test_a_rehearsal_tells_good_bad_and_empty_files_apart(competition: Competiti
         assert "not a plain decimal number" in shown[f"bad, {part}"]
         assert "empty" in shown[f"empty, {part}"]
     with pytest.raises(UnusableInput, match="codabench"):
-        rehearse.rehearse(competition, "moon", START)
+        rehearse(competition, "moon", START)
