@@ -127,13 +127,6 @@ def test_other_files_are_refused(tmp_path):
             Laid.load(tmp_path / name)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-def test_a_gpu_gives_the_same_within_rounding(learnt):
-    found = train_laid(texts(), "made up", steps=50, device="cuda")
-    here = train_laid(texts(), "made up", steps=50)
-    np.testing.assert_allclose(found.matrix, here.matrix, atol=1e-3)
-
-
 def texts_of_pca(seed=0):
     rng = np.random.default_rng(seed)
     first, second = rng.standard_normal((7, 1, 12)), rng.standard_normal((1, 5, 12))
@@ -150,24 +143,9 @@ def test_parts_are_projections_on_scikit_learns_components():
         np.testing.assert_allclose(part @ part.T, (others @ reference.T) @ (reference @ others.T), atol=1e-4)
 
 
-TEXTS: list[str] = []
-
-
-def remember(texts):
-    TEXTS.extend(texts)
-    return np.array([[len(text), 1.0] for text in texts])
-
-
-MINE = EncoderPair("mine", lambda images: np.ones((len(images), 2)), remember)
-
-
-def test_every_meaning_is_put_into_every_template():
-    prompts = Prompts(("cat", "dog"), ("a {}", "{} in fog", "{}"))
-    TEXTS.clear()
-    found = prompts.features(MINE)
-    assert TEXTS == ["a cat", "cat in fog", "cat", "a dog", "dog in fog", "dog"]
-    assert found.shape == (2, 3, 2)
-    assert prompts.plain(["bird"]) == ["a bird"]
+MINE = EncoderPair(
+    "mine", lambda images: images, lambda texts: np.array([[len(text), 1.0] for text in texts])
+)
 
 
 def test_prompts_of_a_command(tmp_path):
@@ -184,6 +162,9 @@ def test_prompts_of_a_command(tmp_path):
     assert len(caption_templates((("a", "b"), ("c", "d")))) == 3
     assert given == Prompts(("x", "y"), ("a {}", "small {}"))
     assert both == Prompts(("cat", "dog"), ("a {}", "small {}"))
+    lengths = given.features(MINE)
+    assert (lengths[..., 0] / lengths[..., 1]).round().tolist() == [[3, 7], [3, 7]]
+    assert given.plain(["bird"]) == ["a bird"]
     for meanings, covariates, word in (
         (("cat",), ("{}", "a {}"), "two meanings"),
         (("cat", "dog"), ("{}", "a photo"), "'a photo'"),
@@ -197,40 +178,29 @@ IMAGES = np.random.default_rng(0).integers(256, size=(640, 8, 8, 3), dtype=np.ui
 IND = ImageSet("ind", IMAGES[:40])
 
 
-def test_degrees_are_the_tenth_neighbours_distances(tmp_path):
-    encoder, laid = random_laid()
+def test_degrees_are_the_tenth_neighbours_distances_and_cached(tmp_path):
+    (encoder, laid), cache = random_laid(), Cache(tmp_path)
     sets = [FromRecipe.whole(ImageSet("x", part)) for part in (IMAGES[40:600], IMAGES[600:])]
-    degrees = measured_degrees(sets, IND, encoder, laid, Cache(tmp_path))
+    degrees = measured_degrees(sets, IND, encoder, laid, cache)
     known, queries = (encoder.encode_images(part) @ laid.matrix for part in (IMAGES[:40], IMAGES[40:]))
     for found, part in zip(degrees, (slice(8), slice(8, None)), strict=True):
         neighbours = NearestNeighbors(n_neighbors=10, metric="cosine", algorithm="brute").fit(known[:, part])
         assert found == pytest.approx(neighbours.kneighbors(queries[:, part])[0][:, -1], abs=1e-5)
-
-
-def test_degrees_are_cached_by_images_and_matrix(tmp_path):
-    cache, sets = Cache(tmp_path), [FromRecipe.whole(ImageSet("x", IMAGES[40:50]))]
-    first = measured_degrees(sets, IND, *random_laid(), cache)
-    (file,) = tmp_path.rglob("*.safetensors")
-    again = measured_degrees(sets, ImageSet("other", IMAGES[:40]), *random_laid(), cache)
-    np.testing.assert_array_equal(first, again)
-    assert [*tmp_path.rglob("*.safetensors")] == [file]
-    measured_degrees(sets, ImageSet("ind", IMAGES[:39]), *random_laid(), cache)
+    again = measured_degrees(sets, ImageSet("other", IMAGES[:40]), encoder, laid, cache)
+    np.testing.assert_array_equal(degrees, again)
+    assert len([*tmp_path.rglob("*.safetensors")]) == 2
+    measured_degrees(sets, ImageSet("ind", IMAGES[:39]), encoder, laid, cache)
     measured_degrees(sets, IND, *random_laid(seed=1), cache)
-    assert len([*tmp_path.rglob("*.safetensors")]) == 3
+    assert len([*tmp_path.rglob("*.safetensors")]) == 6
 
 
 CLASSES = ("0", "1")
 
 
-@pytest.fixture
-def file(tmp_path, monkeypatch):
-    """A hasty encoder of the kit in a file; its matrix is trained for a moment."""
+def test_a_matrix_is_trained_once_and_kept(tmp_path, monkeypatch):
+    file = tmp_path / "encoder.safetensors"
+    hasty_encoder().save(file)
     monkeypatch.setattr(laid_module, "train_laid", partial(train_laid, steps=3))
-    hasty_encoder().save(tmp_path / "encoder.safetensors")
-    return tmp_path / "encoder.safetensors"
-
-
-def test_a_matrix_is_trained_once_and_kept(file, tmp_path, monkeypatch):
     encoder, laid = open_laid(str(file), "", CLASSES, tmp_path / "kept")
     assert laid.encoder == encoder.name
     monkeypatch.delattr(laid_module, "train_laid")
@@ -240,30 +210,16 @@ def test_a_matrix_is_trained_once_and_kept(file, tmp_path, monkeypatch):
     assert open_laid(str(file), str(kept), CLASSES, tmp_path)[1].matrix.shape == laid.matrix.shape
 
 
-def test_a_matrix_of_another_encoder_is_refused(file, tmp_path):
-    random_laid()[1].save(tmp_path / "laid.safetensors")
-    with pytest.raises(UnusableInput, match="belongs to the encoder projection"):
-        open_laid(str(file), str(tmp_path / "laid.safetensors"), CLASSES, tmp_path)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """What `unseen shift laid` leaves when it was run with two seeds: the matrix belongs to the second encoder."""
+def test_the_embedded_encoder_is_that_of_the_matrix_whatever_its_seed(tmp_path):
+    """As after `unseen shift laid` with two seeds: the matrix belongs to the second encoder."""
     train_encoder(few_glyphs(), 1, (0, 1), progress=False).save(tmp_path / "encoder-0.safetensors")
     hasty_encoder().save(tmp_path / "encoder-1.safetensors")
     Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(tmp_path / "laid.safetensors")
-    return tmp_path
-
-
-def test_the_embedded_encoder_is_that_of_the_matrix_whatever_its_seed(folder):
-    for path in (folder, folder / "laid.safetensors"):
+    for path in (tmp_path, tmp_path / "laid.safetensors"):
         encoder, laid = read_laid(path, "embedded")
         assert encoder.name == laid.encoder == hasty_encoder().name
-
-
-def test_nothing_is_trained_where_a_matrix_lies_alone(folder):
-    for file in folder.glob("encoder-*"):
-        file.unlink()
-    with pytest.raises(UnusableInput, match="name that one"):
-        open_laid("embedded", str(folder), CLASSES, folder / "kept")
-    assert not (folder / "kept").exists()
+    (tmp_path / "encoder-1.safetensors").unlink()
+    for spec in ("embedded", "laids:encoder"):
+        with pytest.raises(UnusableInput, match="name that one"):
+            open_laid(spec, str(tmp_path), CLASSES, tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()

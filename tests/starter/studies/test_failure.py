@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from starter.detectors.metrics import auroc
@@ -37,6 +35,8 @@ def test_failure_detection_weighs_ind_and_ood_alike():
     failed = np.repeat([0, 1], [len(groups.correct), len(groups.wrong) + m])
     weights = np.repeat([1 / n, 1 / m], [n, m])
     assert groups.failure == pytest.approx(roc_auc_score(failed, scores, sample_weight=weights))
+    cut = np.sort(groups.ood)[::-1][63]  # 64 of 80 are 80 %
+    assert groups.rejected == (groups.correct >= cut).mean()
 
 
 def swept(kept, other):
@@ -61,32 +61,6 @@ def test_the_tables_of_facets_by_trying_every_threshold():
         np.testing.assert_allclose(100 * table.loc[kind], swept(clean, others), rtol=1e-12)
     missed = misclassification_table(detectors)[["fpr95", "detection_error", "auroc"]]
     np.testing.assert_allclose(100 * missed.iloc[0], swept(clean[correct], clean[~correct]), rtol=1e-12)
-
-
-def test_rejected_images_by_counting():
-    groups = sample()
-    cut = np.sort(groups.ood)[::-1][63]  # 64 of 80 are 80 %
-    assert groups.rejected == (groups.correct >= cut).mean()
-
-
-def test_a_perfect_detector_of_failures_is_no_perfect_detector_of_classes():
-    groups = Groups.of([0, 0, 2, 2], [True, True, False, False], [1, 1])
-    assert groups.failure == groups.correct_ood == groups.correct_wrong == 1
-    assert (groups.new_class, groups.wrong_ood) == (0.5, 0)
-
-
-FEW = st.lists(st.integers(-3, 3), max_size=6)
-
-
-@settings(max_examples=60, deadline=None)
-@given(FEW, FEW, FEW)
-def test_empty_groups_give_nan_where_nothing_is_told(correct, wrong, ood):
-    groups = Groups.of([*correct, *wrong], np.repeat([True, False], [len(correct), len(wrong)]), ood)
-    assert np.isnan(groups.failure) == (not correct or not (wrong or ood))
-    assert np.isnan(groups.new_class) == (not (correct or wrong) or not ood)
-    assert np.isnan(groups.correct_wrong) == (not correct or not wrong)
-    assert np.isnan(groups.rejected) == (not correct or not ood)
-    assert np.isnan(groups.accuracy) == (not (correct or wrong))
 
 
 NUMBERS = np.random.default_rng(5)
@@ -152,8 +126,6 @@ def test_distances_are_to_the_nearest_direction():
     unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (features, reference)]
     naive = [min(np.linalg.norm(one - other) for other in unit[1]) for one in unit[0]]
     np.testing.assert_allclose(nearest_distances(features.astype(np.float16), reference), naive, atol=2e-3)
-    assert nearest_distances(3 * reference, reference).max() < 1e-3
-    assert nearest_distances(np.zeros((2, 6)), reference) == pytest.approx([2**0.5] * 2)
 
 
 def test_each_subset_from_near_to_far_has_its_auroc():
@@ -166,16 +138,12 @@ def test_each_subset_from_near_to_far_has_its_auroc():
     )
     found = matched_table({"msp": msp}, distances)
     assert found.groupby("kind").size().to_dict() == {"near": 2, "blur": 5}
-    for kind, rows in (
-        ("near", np.argsort(distances["near"])[:40]),
-        ("blur", np.argsort(distances["blur"])[:41]),
-    ):
+    for kind, count in (("near", 40), ("blur", 41)):
+        rows = np.argsort(distances[kind])[:count]
         first = found[found.kind == kind].iloc[0]
         assert first.auroc == auroc(clean, scores[kind][rows])
         assert first.distance == pytest.approx(distances[kind][rows].mean())
         assert found[found.kind == kind].distance.is_monotonic_increasing
-    many = Scored({"clean": (clean, np.ones(50, bool))}, {"far": RNG.normal(size=20_000)})
-    assert len(matched_table({"msp": many}, {"far": np.zeros(20_000)})) == 100
 
 
 def test_lines_are_least_squares_with_their_intervals():

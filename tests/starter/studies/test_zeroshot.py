@@ -43,32 +43,19 @@ def test_the_table_has_a_row_for_each_part_method_and_set():
 
     table = zero_shot_table(encoder, ["0", "1", "2", "3"], sets, {"PCA": text_pca(known, 1.0)})
 
-    assert table[["part", "method", "set"]].values.tolist() == [
-        ["whole", "", "test"],
-        ["semantic", "PCA", "test"],
-        ["covariate", "PCA", "test"],
-    ]
+    assert table["part"].tolist() == ["whole", "semantic", "covariate"]
+    assert table["method"].tolist() == ["", "PCA", "PCA"]
     assert table["acc1"].tolist()[:2] == [1, 1]
     assert (table["acc5"] == 1).all()
     assert "100.0" in zero_shot_text(table)
-    assert "acc1 of the first answer" in zero_shot_text(table)
 
 
 @pytest.mark.slow
 def test_digits_are_shown_as_they_are_corrupted_and_in_other_faces():
-    sets = labelled_sets(glyph_splits(0), {})
-
-    assert {name: len(each) for name, each in sets.items()} == {
-        "test": 3000,
-        "corrupted": 3000,
-        "natural": 14 * 214,
-    }
-    same = (sets["test"].images[0] == sets["corrupted"].images).all((1, 2, 3))
-    assert not same.any()
-
-
-def test_natural_sets_of_ones_own_take_the_place_of_the_embedded():
     splits = glyph_splits(0)
+    sets = labelled_sets(splits, {})
+    assert [*sets] == ["test", "corrupted", "natural"]
+    assert [*map(len, sets.values())] == [3000, 3000, 14 * 214]
+    assert not (sets["test"].images[0] == sets["corrupted"].images).all((1, 2, 3)).any()
     mine = splits.val_base.take(np.arange(10), "mine")
-
     assert labelled_sets(splits, {"mine": mine})["natural"].digest == mine.digest

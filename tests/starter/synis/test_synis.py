@@ -7,10 +7,12 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from encoders import hasty_encoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starter.encoders import EncoderPair
+from starter.encoders.two_tower import LENGTH
 from starter.shift.laid import Laid
 from starter.synis.synis import (
     GLYPH_STYLES,
@@ -59,23 +61,6 @@ def test_each_cell_is_filled_evenly_from_its_own_prompts(seed, per_cell):
         assert max(counts) - min(counts) <= 1
     assert len({each.seed for each in prompts}) == len({each.file for each in prompts}) == len(prompts)
     assert prompts == plan(LABELS, styles, levels, per_cell, seed)
-
-
-def test_the_51_styles_of_the_paper_put_the_label_in():
-    prompts = {style.prompt("red fox") for style in STYLES}
-    assert len(prompts) == len(STYLES) == 51
-    assert all("red fox" in prompt and "{" not in prompt for prompt in prompts)
-
-
-def test_styles_of_ones_own(tmp_path):
-    file = tmp_path / "styles.csv"
-    file.write_text('name,prompt,negative\nink,"{object}, ink on paper",colour\nplain,{object},\n')
-    ink, plain = read_styles(file)
-    assert (ink.prompt("cat"), ink.negative) == ("cat, ink on paper", "colour")
-    assert (plain.prompt("{x} cat"), plain.negative) == ("{x} cat", "")
-    file.write_text("name,prompt\nink,no place\n")
-    with pytest.raises(UnusableInput, match="line 2"):
-        read_styles(file)
 
 
 def texts(prompts: list[str]) -> np.ndarray:
@@ -150,7 +135,6 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts):
     [
         (lambda prompts: noise(prompts)[:1], "height, width, 3"),
         (lambda prompts: noise(prompts) / 255, "float64"),
-        (lambda prompts: None, "NoneType"),
         (lambda prompts: prompts[99], "IndexError"),
     ],
 )
@@ -168,13 +152,7 @@ def test_every_meaning_in_every_style_is_drawn():
     assert images.dtype == np.uint8
     assert (images.std((1, 2, 3)) > 0).mean() > 0.95
     assert len(np.unique(images[len(MEANINGS) :].reshape(len(GLYPH_STYLES), -1), axis=0)) > 20
-
-
-def test_an_image_depends_on_its_prompt_alone():
-    both = [prompt("3, stix face, on china", seed) for seed in (1, 2)]
-    together = draw_glyphs(both)
-    np.testing.assert_array_equal(together[1:], draw_glyphs(both[1:]))
-    assert (together[0] != together[1]).any()
+    np.testing.assert_array_equal(images[1:2], draw_glyphs([prompt(texts[1], 7)]))
     with pytest.raises(UnusableInput, match="cannot draw 'a cat'"):
         draw_glyphs([prompt("a cat")])
 
@@ -183,29 +161,22 @@ def test_labels_and_styles_by_default_and_from_files(tmp_path):
     assert choose_prompts("glyphs", None, None, ("0", "1")) == (MEANINGS, GLYPH_STYLES)
     assert choose_prompts("own:f", None, None, ("cat",)) == (("cat",), STYLES)
     (tmp_path / "labels.txt").write_text("fox\n\n wolf \n")
-    (tmp_path / "styles.csv").write_text("name,prompt\nink,{object} in ink\n")
+    (tmp_path / "styles.csv").write_text("name,prompt,negative\nink,{object} in ink,colour\n")
     labels, (ink,) = choose_prompts("own:f", tmp_path / "labels.txt", tmp_path / "styles.csv", ("0",))
-    assert (labels, ink.prompt("fox")) == (("fox", "wolf"), "fox in ink")
+    assert (labels, ink.prompt("fox"), ink.negative) == (("fox", "wolf"), "fox in ink", "colour")
+    assert len({style.prompt("red fox") for style in STYLES}) == len(STYLES) == 51
+    (tmp_path / "styles.csv").write_text("name,prompt\nink,no place\n")
+    with pytest.raises(UnusableInput, match="line 2"):
+        read_styles(tmp_path / "styles.csv")
     with pytest.raises(UnusableInput, match="no_such_module"):
         choose_generator("no_such_module:generate")
 
 
-def test_the_embedded_signs_fill_the_grid(tmp_path, hasty):
-    grid = synis(tmp_path / "out", hasty, per_cell=1)
+def test_the_embedded_signs_fill_the_grid(tmp_path):
+    """With an embedded encoder that has learnt next to nothing."""
+    hasty_encoder().save(tmp_path / "encoder-0.safetensors")
+    Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(tmp_path / "laid.safetensors")
+    grid = synis(tmp_path / "out", tmp_path, per_cell=1)
     cells = {f"s{s + 1}_c{c + 1}" for c, s in zip(*grid.counts.nonzero(), strict=True)}
     assert {path.name for path in (tmp_path / "out").glob("s*")} == cells
     assert len(list((tmp_path / "out").glob("s*/*.png"))) == len(cells) > 30
-
-
-@pytest.fixture
-def hasty(tmp_path):
-    """An embedded encoder that has learnt next to nothing, and its matrix."""
-    from encoders import hasty_encoder
-
-    from starter.encoders.two_tower import LENGTH
-
-    folder = tmp_path / "laid"
-    folder.mkdir()
-    hasty_encoder().save(folder / "encoder-0.safetensors")
-    Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(folder / "laid.safetensors")
-    return folder

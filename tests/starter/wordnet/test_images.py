@@ -8,7 +8,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from asked import ood_settings
 from hypothesis import given
 from hypothesis import strategies as st
 from taxonomy import write_class_zip
@@ -24,7 +23,7 @@ from starter.wordnet.images import (
     load_class_sets,
     write_halves,
 )
-from starter.wordnet.manifest import ClassEntry, read_manifest
+from starter.wordnet.manifest import ClassEntry
 from submission import UnusableInput
 
 
@@ -47,14 +46,10 @@ def test_images_come_in_the_manifests_order(root):
     assert images.labels.tolist() == [0] * 3 + [1] * 5 + [2] * 3
     fox = load_class_images([entry("zoo", "fox")], root / "zoo.zip")  # the source itself
     assert np.array_equal(fox.images, images.images[3:8])
-
-
-def test_a_draw_of_each_class_is_the_same_by_seed(root):
-    entries = [entry("zoo", "fox"), entry("street", "car")]
-    first, again, other = (load_class_images(entries, root, per_class=2, seed=seed) for seed in (1, 1, 2))
-    assert first.digest == again.digest != other.digest
-    assert first.labels.tolist() == [0, 0, 1, 1]
     assert len(load_class_images([entry("parts", "cat"), entry("parts", "dog")], root)) == 4  # of test/ alone
+    few, again, other = (load_class_images([entry("zoo", "fox")], root, None, 2, seed) for seed in (1, 1, 2))
+    assert len(few) == 2
+    assert few.digest == again.digest != other.digest
 
 
 def test_sizes_must_agree_or_be_chosen(root):
@@ -62,12 +57,6 @@ def test_sizes_must_agree_or_be_chosen(root):
     with pytest.raises(UnusableInput, match="zoo has images of 32 x 32 pixels, big of 40 x 40"):
         load_class_images(entries, root)
     assert load_class_images(entries, root, (16, 16)).images.shape == (7, 16, 16, 3)
-
-
-@pytest.mark.parametrize(("source", "name"), [("zoo", "unicorn"), ("nowhere", "fox")])
-def test_what_is_not_there_is_named(root, source, name):
-    with pytest.raises(UnusableInput, match=f"no .*{name if source == 'zoo' else source}"):
-        load_class_images([entry(source, name)], root)
 
 
 def test_halves_are_balanced_and_share_no_image(root, tmp_path):
@@ -123,28 +112,18 @@ def listed(tmp_path):
 
 @pytest.mark.parametrize(
     ("reading", "names"),
-    [
-        ("", "fox_near_zoo go-kart_near_zoo bus_near_zoo chair_far_zoo lamp_far_zoo"),
-        ("T1", "fox_near_zoo go-kart_near_zoo bus_near_zoo chair_far_zoo lamp_far_zoo"),
-        ("T2", "chair_far_zoo lamp_far_zoo"),
-    ],
+    [("", "fox_near_zoo go-kart_near_zoo bus_near_zoo chair_far_zoo"), ("T2", "chair_far_zoo")],
 )
 def test_near_and_far_classes_are_the_sets(listed, reading, names):
     arguments = str(listed / "manifest.csv"), str(listed)
-    sets = load_class_sets(*arguments, (32, 32), reading, limit=30)
+    sets = load_class_sets(*arguments, (32, 32), reading, exclude=["LAMP_far_zoo"])
     assert set(sets) == {*names.split(), "bus_far_street", "cab_far_street"}
-    assert {images.images.shape for images in sets.values()} == {(30, 32, 32, 3)}
-    assert all(images.labels is None and images.name == name for name, images in sets.items())
-    assert count_class_images(*arguments, reading) == dict.fromkeys(sets, 45)
-    assert family("go-kart_near_zoo") == "go-kart"
-
-
-def test_a_set_has_its_classs_images(listed):
-    sets = load_class_sets(str(listed / "manifest.csv"), str(listed), (32, 32), exclude=["LAMP_far_zoo"])
-    assert "lamp_far_zoo" not in sets
-    entry = next(e for e in read_manifest(listed / "manifest.csv") if e.name == "go_kart")
-    own = load_class_images([entry], listed, (32, 32))
-    np.testing.assert_array_equal(sets["go-kart_near_zoo"].images, own.images)
+    assert all(each.labels is None and each.name == name for name, each in sets.items())
+    assert count_class_images(*arguments, reading, exclude=["lamp_far_zoo"]) == dict.fromkeys(sets, 45)
+    own = load_class_images([entry("zoo", "chair")], listed, (32, 32))
+    np.testing.assert_array_equal(sets["chair_far_zoo"].images, own.images)
+    few = load_class_sets(*arguments, (32, 32), reading, limit=30)
+    assert {each.images.shape for each in few.values()} == {(30, 32, 32, 3)}
 
 
 BY_SYNSET = (
@@ -154,62 +133,36 @@ BY_SYNSET = (
 )
 
 
-@pytest.fixture
-def meanings(listed):
-    """A manifest in which two sources have a synset, and one has one twice."""
+def test_a_synset_is_one_family_and_related_ones_are_joined(listed):
+    """Two sources have a synset, and one has one twice."""
     write_class_zip(listed / "zoo.zip", ("n00000020", "fox", "bus", "table", "lamp"), count=4)
     write_class_zip(listed / "street.zip", ("bus", "cab"), count=4)
     (listed / "manifest.csv").write_text(BY_SYNSET)
-    return str(listed / "manifest.csv"), str(listed)
-
-
-def test_a_synset_is_one_family_whatever_its_name(meanings):
-    assert list(load_class_sets(*meanings, (32, 32))) == [
+    arguments = str(listed / "manifest.csv"), str(listed)
+    single = load_class_sets(*arguments, (32, 32))
+    assert list(single) == [
         *("cab_near_zoo", "cab_near_street", "fox_near_zoo", "bus_far_zoo", "bus_far_street"),
         *("table_far_zoo", "table_far_zoo-lamp"),
     ]
-
-
-def test_joined_classes_are_related_and_keep_their_images(meanings):
-    sets = load_class_sets(*meanings, (32, 32), classes_per_set=2)
-    assert {name: len(images) for name, images in sets.items()} == {
-        "fox_near_2-classes": 12,
-        "table_far_2-classes": 16,
-    }
-    single = load_class_sets(*meanings, (32, 32))
-    for name, of in (("fox_near_2-classes", "near"), ("table_far_2-classes", "far")):
-        own = {
-            each.tobytes() for images in single.values() if f"_{of}_" in images.name for each in images.images
+    joined = load_class_sets(*arguments, (32, 32), classes_per_set=2)
+    counts = {"fox_near_2-classes": 12, "table_far_2-classes": 16}
+    assert {name: len(each) for name, each in joined.items()} == counts
+    assert count_class_images(*arguments, classes_per_set=2) == counts
+    for name, images in joined.items():
+        parts = [each for own, each in single.items() if own.split("_")[1] == name.split("_")[1]]
+        assert {each.tobytes() for each in images.images} == {
+            each.tobytes() for part in parts for each in part.images
         }
-        assert {each.tobytes() for each in sets[name].images} == own
-    assert count_class_images(*meanings, classes_per_set=2) == {
-        "fox_near_2-classes": 12,
-        "table_far_2-classes": 16,
-    }
-    assert len(load_class_sets(*meanings, (32, 32), classes_per_set=9)) == 2
 
 
-def test_a_synset_has_one_assignment(meanings, listed):
-    for assigned in ("ID", "far"):
-        (listed / "manifest.csv").write_text(
-            BY_SYNSET.replace("cab,n00000020,near", f"cab,n00000020,{assigned}")
-        )
-        with pytest.raises(
-            UnusableInput, match=f"n00000020 is near as zoo/n00000020, but {assigned} as street"
-        ):
-            load_class_sets(*meanings, (32, 32))
-    (listed / "manifest.csv").write_text(BY_SYNSET.replace("cab,n00000020,near", "cab,n00000020,dropped"))
-    assert "n00000020_near_zoo" in load_class_sets(*meanings, (32, 32))
-
-
-def test_joined_classes_of_one_name_have_one_assignment(listed):
-    with pytest.raises(UnusableInput, match="bus is near as zoo/bus, but far as street/bus"):
-        load_class_sets(str(listed / "manifest.csv"), str(listed), (32, 32), classes_per_set=2)
+SAME = "cab,n00000020,near"
 
 
 @pytest.mark.parametrize(
     ("text", "exclude", "message"),
     [
+        (BY_SYNSET.replace(SAME, "cab,n00000020,ID"), (), "near as zoo/n00000020, but ID as street"),
+        (BY_SYNSET.replace(SAME, "cab,n00000020,far"), (), "near as zoo/n00000020, but far as street"),
         ("source,class,oodness\nzoo,\u72ac,3\n", (), "'\u72ac' cannot name a set, rename it"),
         ("source,class,oodness\nzoo,cat,0\n", (), "manifest.csv: no class is near or far"),
         ("source,class,oodness\nzoo,go_kart,3\nzoo,go-kart,3\n", (), "'go-kart' reads like 'go_kart'"),
@@ -224,14 +177,8 @@ def test_mistakes_are_told(listed, text, exclude, message):
 
 
 def test_a_competition_of_a_manifest(listed, mix_settings):
-    settings = mix_settings(
-        ood="",
-        classes=str(listed / "manifest.csv"),
-        images=str(listed),
-        set_size=50,
-        test_sets=2,
-        detectors=("msp",),
-    )
+    where = {"ood": "", "classes": str(listed / "manifest.csv"), "images": str(listed)}
+    settings = mix_settings(**where, set_size=50, test_sets=2, detectors=("msp",))
     assert "images" in dry_run(settings)
     built = building.build(listed / "mixes", settings, 3)
     record = json.loads((built.private / "build.json").read_text())
@@ -244,20 +191,3 @@ def test_a_competition_of_a_manifest(listed, mix_settings):
     (listed / "mixes/public/competition.json").unlink()
     with pytest.raises(UnusableInput, match=r"--classes .* has changed since"):
         building.build(listed / "mixes", settings, 3)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"classes": "m.csv"}, "--classes needs --images ROOT"),
-        ({"classes": "m.csv", "images": "x", "ood": "y"}, "leave --ood out"),
-        ({"images": "x"}, "--images belongs to --classes MANIFEST"),
-        ({"id_up_to": "T1"}, "--id-up-to belongs to --classes MANIFEST"),
-        ({"classes_per_set": 3}, "--classes-per-set belongs to --classes MANIFEST"),
-        ({"classes": "m.csv", "images": "x", "classes_per_set": 0}, "--classes-per-set"),
-        ({"classes": "m.csv", "images": "x", "id_up_to": "2"}, "--id-up-to"),
-    ],
-)
-def test_options_that_do_not_go_together(changes, message):
-    with pytest.raises(UnusableInput, match=message):
-        ood_settings(**changes)

@@ -49,13 +49,6 @@ def test_a_hand_made_one_goes_by_its_oodness(tmp_path, reading, assigned):
     assert [entry.ood for entry in manifest] == [name != "ID" for name in assigned.split()]
 
 
-def test_an_assignment_holds_unless_a_reading_is_asked_for(tmp_path):
-    path = tmp_path / "manifest.csv"
-    path.write_text("source,class,oodness,assignment\nsun,bed,3,ID\nsun,sofa,0,dropped\nsun,lamp,,far\n")
-    assert [entry.assignment for entry in read_manifest(path)] == ["ID", "dropped", "far"]
-    assert [entry.assignment for entry in read_manifest(path, "T1")] == ["far", "dropped", "far"]
-
-
 @pytest.mark.parametrize(
     ("content", "word"),
     [
