@@ -80,7 +80,7 @@ def fit_rows(
     left = [number for number in range(len(jobs)) if number not in kept]
     todo = [jobs[number] for number in left]
     if cluster and left:
-        cluster.observe(competition, needs, ("train", "val"), device, source=True)
+        cluster.observe(competition, needs, ("train", "val"), device)
         found: Iterable[tuple[int, Run]] = cluster.each(
             competition, needs, device, fitted_there, todo, "ablate"
         )

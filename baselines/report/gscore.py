@@ -35,7 +35,7 @@ from starter.images.figure import new_figure, save_png
 from starter.observing.observation import MetaTrain
 from starter.sets.mix import LEAST
 from starter.studies.failure_study import ood_kind
-from starter.tracks.ood.observe import open_detectors
+from starter.tracks.tracks import open_subjects
 from submission import Competition
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
@@ -370,8 +370,8 @@ def ablate(
         else ()
     )
     if cluster:
-        cluster.observe(competition, tuple(needs), ("train",), device, source=True)
-    opened = open_detectors(competition, tuple(needs), device)
+        cluster.observe(competition, tuple(needs), ("train",), device)
+    opened = open_subjects(competition, tuple(needs), device)
     if unknown := next((name for name in only if name not in opened), None):
         raise UnusableInput(f"--subject {unknown}: no such subject; there are {', '.join(opened)}")
     subjects = {name: opened[name].meta_train() for name in only or opened}

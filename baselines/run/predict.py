@@ -95,7 +95,7 @@ def _predicted(
     parts = tuple(FOLDERS)
     sent: dict[str, Estimator] = {}
     if cluster:
-        cluster.observe(competition, needs, ("train", *parts), device, source=True)
+        cluster.observe(competition, needs, ("train", *parts), device)
         sent = {name: clone(method) for name, method in methods.items() if of_the_kit(type(method))}
         jobs = [(name, method, subject) for name, method in sent.items() for subject in competition.subjects]
         found: dict[str, dict[str, Parts]] = {name: {} for name in sent}

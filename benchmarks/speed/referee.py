@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from starter.classifiers import ARCHITECTURES, Classifier
 from starter.encoders import ImageEncoder
 from starter.encoders.choose import lite0
-from starter.making.probes import train_ref_order
+from starter.making.referees import train_ref_order
 from starter.observing.referee import fit_linear
 from starter.sources.sources import load_source
 

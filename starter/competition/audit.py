@@ -23,15 +23,15 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.classifiers import read_classifier
 from starter.classifiers.engine import may_differ
 from starter.detectors.metrics import auroc
 from starter.images.arrays import read_npz
 from starter.observing.cache import cache_of
-from starter.observing.observe import Observer, observe_all
+from starter.observing.observe import read
 from starter.sets.mix import Mix
 from starter.tracks.accuracy.plan import LEAKED_SHARE
 from starter.tracks.sets import PublicSets
+from starter.tracks.subject import open_observer
 from submission import Competition, SolutionRow, UnusableInput
 from submission.files import read_text
 from submission.metrics import FEWEST_FAMILIES, spearman
@@ -57,11 +57,15 @@ FEWEST_ROWS = 10
 """Fewest public rows for a meaningful public score; with fewer, no baseline is shown."""
 DIGIT = 0.01
 """Smallest useful step of published scores, as a fraction of a score's standard error."""
-VARIED = {"accuracy": "stronger or more varied shifts", "ood": "more varied OOD sets (--ood)"}
-"""What makes the true values of a track's sets differ more."""
+VARIED = {
+    "accuracy": "build with larger sets (--set-size), or stronger or more varied shifts",
+    "ood": "build with larger sets (--set-size), or more varied OOD sets (--ood)",
+}
+"""What makes the true values of a track's sets differ by more than noise."""
 
 _SEED = re.compile(r'seed\\*": ?(\d{10,})')
 _NUMBER = re.compile(r"(?<![\w.])(?:0?\.\d+|[01](?:\.\d+)?)(?![\w.])")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TEXT = (".csv", ".html", ".json", ".jsonl", ".md", ".txt", ".yaml", "")
 
 
@@ -113,12 +117,8 @@ def permissions(competition: Competition) -> Iterator[Finding]:
 
 
 def seed(competition: Competition) -> Iterator[Finding]:
-    """Yield a test seed that can be guessed, or a record without one."""
-    record = _record(competition)
-    if "test_seed" not in record:
-        path = competition.private / "build.json"
-        yield Finding("warning", f"{path} has no seed: recipes and seeds were not looked for")
-    elif record["test_seed"] < 2**32:
+    """Yield a test seed that can be guessed."""
+    if _record(competition).get("test_seed", 2**32) < 2**32:
         text = "the test seed is below 2^32 and can be guessed: build another folder without --test-seed"
         yield Finding("error", text)
 
@@ -153,24 +153,18 @@ def leaked_targets(competition: Competition) -> Iterator[Finding]:
 
 
 def _holds_targets(text: str, solution: Sequence[SolutionRow]) -> bool:
-    """Returns True if most lines that name a test set hold its target, or a column holds all in order."""
+    """Returns True if most lines that name a test set hold one of its targets."""
     targets: dict[str, list[float]] = defaultdict(list)
     for row in solution:
         if row.prediction != 0.5:  # as in the sample submission
             targets[row.set].append(row.prediction)
-    hits = misses = 0
-    columns: dict[int, list[float]] = defaultdict(list)
+    hits: list[bool] = []
     for line in text.splitlines():
         numbers = [float(number) for number in _NUMBER.findall(line)]
-        for index, number in enumerate(numbers):
-            columns[index].append(number)
-        named = [name for name in re.findall(r"[A-Za-z0-9][A-Za-z0-9._-]*", line) if name in targets]
+        named = next((name for name in _WORD.findall(line) if name in targets), "")
         if named and numbers:
-            hit = any(abs(number - target) < 1e-6 for number in numbers for target in targets[named[0]])
-            hits, misses = hits + hit, misses + (not hit)
-    truth = np.array([row.prediction for row in solution])
-    same = (np.abs(truth - column).max() < 1e-6 for column in columns.values() if len(column) == len(truth))
-    return any(same) or hits > misses
+            hits.append(any(abs(one - other) < 1e-6 for one in numbers for other in targets[named]))
+    return sum(hits) > len(hits) / 2
 
 
 def order_of_sets(competition: Competition) -> Iterator[Finding]:
@@ -308,16 +302,12 @@ def near_chance(competition: Competition, device: str = "cpu") -> Iterator[str]:
     """Yield classifiers near chance on the labelled reference images; their observations are cached."""
     sets, chance = PublicSets(competition), 1 / len(competition.classes)
     for name in competition.classifiers:
-        weights = competition.file(f"classifiers/{name}.safetensors")
-        classifier = read_classifier(weights, name, competition.precision, device, competition.engine)
-        observer = Observer(classifier, cache_of(competition.root))
-        (seen,) = observe_all([sets.find("source", "reference")], observer, (), progress=False)
+        seen = read(sets.find("source", "reference"), open_observer(sets, name, (), device))
         accuracy = float((seen.predicted == sets.reference.labels).mean())
         if accuracy < chance + SKILL * (1 - chance):
             yield (
                 f"classifier {name} is right on {100 * accuracy:.0f} % of the labelled reference images, and "
-                f"guessing would be on {100 * chance:.0f} %: shifts can hardly lower that, so there is "
-                "little to predict; train it longer or on more images"
+                f"guessing on {100 * chance:.0f} %: there is little to predict; train it longer"
             )
 
 
@@ -332,8 +322,8 @@ def narrow_truths(competition: Competition) -> Iterator[str]:
     if found:
         yield (
             f"the true values of the test sets hardly differ by more than their sampling noise for "
-            f"{', '.join(found)}: ranks would follow the noise; build with larger sets (--set-size) "
-            f"or {VARIED[competition.track]}, so that the spread is at least {SPREAD:g} times the noise"
+            f"{', '.join(found)}: ranks would follow the noise; {VARIED[competition.track]}, so that "
+            f"the spread is at least {SPREAD:g} times the noise"
         )
 
 
@@ -346,18 +336,14 @@ def few_rows(competition: Competition) -> Iterator[str]:
         test.get("family") for test in _record(competition).get("test", ()) if test["name"] in private
     }
     if len(public) < FEWEST_ROWS:
-        sets = len({row.set for row in rows})
-        enough = math.ceil(sets * FEWEST_ROWS / max(len(public), 1))
         yield (
             f"public predictions: {len(public)}, fewer than {FEWEST_ROWS}: the order on the public board is "
-            f"an accident, and no baseline is shown on it; build with more test sets (about {enough} in "
-            f"place of {sets})"
+            "an accident, and no baseline is shown on it; build with more test sets"
         )
     if 0 < len(families) < FEWEST_FAMILIES:
         yield (
             f"families of shift of the test sets that decide the final ranks: {len(families)}, fewer than "
-            f"{FEWEST_FAMILIES}: one shift decides alone, and scores have no interval; build with more test "
-            "sets or other sources of shift"
+            f"{FEWEST_FAMILIES}: scores have no interval; build with more test sets or sources of shift"
         )
 
 
@@ -394,7 +380,7 @@ def no_skill(competition: Competition) -> Iterator[str]:
         yield (
             f"on the validation sets the best method, {best} ({scores[best]:.1f} points), is not ahead of "
             f"`constant` ({constant:.1f}) by the sampling noise ({noise:.1f}): methods cannot show their "
-            f"worth; build with {VARIED[competition.track]}, or larger sets (--set-size)"
+            f"worth; {VARIED[competition.track]}"
         )
 
 

@@ -12,7 +12,6 @@ import secrets
 import shutil
 import sys
 import tempfile
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,8 +28,10 @@ from tqdm import tqdm
 from starter.classifiers import use_network, used_networks
 from starter.classifiers.engine import arithmetic
 from starter.observing.cache import Cache, cache_of, place_cache
+from starter.observing.observe import observe
 from starter.tracks.sets import REFERENCES, PublicSets
-from starter.tracks.tracks import TRACKS, Subject, open_subjects, sets_of
+from starter.tracks.subject import Subject, open_observer
+from starter.tracks.tracks import TRACKS, open_subjects, sets_of
 from submission import Competition, UnusableInput
 from submission.files import digest_of, replacing, sha256
 
@@ -47,7 +48,7 @@ PATIENCE = {
 }
 """Dask's settings for a local cluster."""
 SHOWN = 20
-"""Number of failed sets that a message names."""
+"""Number of failed tasks that a message names."""
 LIBRARIES = (
     *("dask", "distributed", "numpy", "scipy", "opencv-python-headless", "numba", "torch", "torchvision"),
     *("timm", "scikit-learn", "lightgbm"),
@@ -67,8 +68,6 @@ class Work:
         token: Identifier of the run; the cache holds a file with this name during the run.
         competition: Competition with the absolute path of its folder.
         cache: Place of a cache outside of the folder, with copies of the public files; "" for none.
-        needs: Names of the observed fields.
-        device: Device that runs the classifiers.
         networks: Names (module:function) of the user's own networks.
     """
 
@@ -82,12 +81,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A Dask cluster.
-
-    Attributes:
-        name: Address of the cluster as given by the user.
-        client: Connection to the scheduler.
-    """
+    """A Dask cluster: its address as given by the user, and the connection to its scheduler."""
 
     name: str
     client: "Client"
@@ -98,22 +92,17 @@ class Cluster:
         needs: tuple[str, ...],
         parts: Sequence[str],
         device: str = "cpu",
-        source: bool = False,
     ) -> None:
-        """Put the observations of `parts` with the fields in `needs` into the competition's cache.
-
-        Args:
-            competition: Competition with its public files; it need not be finished.
-            needs: Names of the fields.
-            parts: Names of parts, from "train", "val" and "test".
-            device: Device that runs the classifiers.
-            source: True to observe the labelled source too; OOD detectors always need it.
-        """
+        """Put observations of `parts`, and of the references, into the competition's cache."""
         with self._shared(competition, needs, device) as work:
-            if "rotation" in needs:  # a head is fitted once, by the first task that needs it
-                self._see("prepare", work, REFERENCES[-1:])
-            for action, sets in sets_of(competition).tasks(parts, source):
-                self._see(action, work, sets)
+            if "rotation" in needs:  # its head is fitted once, here
+                for name in competition.classifiers:
+                    open_observer(PublicSets(competition), name, ("rotation",), device)
+            found = [pair for part in parts for pair in sets_of(competition).observed(part)]
+            for action, sets in (("observe", REFERENCES), ("score", [*found, *REFERENCES[:1]])):
+                jobs = [(action, name, *pair) for name in competition.classifiers for pair in sets]
+                for _ in self._run(see, work, jobs, action):
+                    pass
             cache_of(competition.root).look()
 
     def each(
@@ -127,29 +116,12 @@ class Cluster:
     ) -> Iterator[tuple[int, Any]]:
         """Yield number and result of `task(work, *job)` for each job on observed sets, as they end."""
         with self._shared(competition, needs, device) as work:
-            for number, found in self._run(task, work, jobs, title, "fit"):
-                if isinstance(found, BaseException):
-                    raise UnusableInput(_reason(found)) from found
-                yield number, found
-
-    def _see(self, action: str, work: Work, sets: Sequence[tuple[str, str]]) -> None:
-        """Run one task for each classifier and set, and wait for all."""
-        jobs = [(action, name, *pair) for name in work.competition.classifiers for pair in sets]
-        failed: dict[str, str] = {}
-        for number, found in self._run(see, work, jobs, action, "set"):
-            if isinstance(found, BaseException):
-                failed.setdefault(jobs[number][-1], _reason(found))
-        if failed:
-            reasons = [f"{name}: {reason}" for name, reason in sorted(failed.items())]
-            raise UnusableInput(
-                f"{len(failed)} of {len(sets)} sets failed, all others are observed (once these are mended "
-                f"the same command goes on): {'; '.join(reasons[:SHOWN])}"
-            )
+            yield from self._run(task, work, jobs, title)
 
     def _run(
-        self, task: Callable[..., Any], work: Work, jobs: Sequence[tuple[Any, ...]], title: str, unit: str
+        self, task: Callable[..., Any], work: Work, jobs: Sequence[tuple[Any, ...]], title: str
     ) -> Iterator[tuple[int, Any]]:
-        """Yield number and result, or error, of each job as they end; Dask repeats what fails."""
+        """Yield number and result of each job as they end, then raise if some failed; Dask repeats these."""
         from distributed import as_completed
 
         shared = self.client.submit(replace, work, key=f"competition-{work.token}")
@@ -161,12 +133,24 @@ class Cluster:
             retries=RETRIES,
             batch_size=1000,
         )
-        numbers = {future.key: number for number, future in enumerate(futures)}
-        ended = tqdm(as_completed(futures), f"{title} on {self.name}", len(jobs), unit=unit)
-        for future in ended:
-            if future.status not in ("finished", "error"):
+        numbers, failed = {future.key: number for number, future in enumerate(futures)}, {}
+        for future in tqdm(as_completed(futures), f"{title} on {self.name}", len(jobs), unit="task"):
+            number = numbers[future.key]
+            if future.status == "finished":
+                yield number, future.result()
+            elif future.status == "error":
+                failed[number] = _reason(future.exception())
+            else:
                 raise UnusableInput("the Dask scheduler is gone; the same command goes on where it stopped")
-            yield numbers[future.key], future.exception() or future.result()
+        if failed:
+            named = [
+                f"{' '.join(part for part in jobs[each] if isinstance(part, str))}: {failed[each]}"
+                for each in sorted(failed)
+            ]
+            raise UnusableInput(
+                f"{len(failed)} of {len(jobs)} tasks failed, all others are done (once these are mended the "
+                f"same command goes on): {'; '.join(named[:SHOWN])}"
+            )
 
     @contextmanager
     def _shared(self, competition: Competition, needs: tuple[str, ...], device: str) -> Iterator[Work]:
@@ -192,22 +176,18 @@ class Cluster:
 
     def _check(self, work: Work) -> None:
         """Refuse workers that would compute other observations than this machine, or lose them."""
-        own = environment(work)
+        own, threads = {**environment(work), "--nthreads": "1"}, self.client.nthreads()
         for address, found in self.client.run(environment, work, on_error="return").items():
             if isinstance(found, OSError):  # it has just died, which is no reason to stop
                 continue
-            told = f"--cluster {self.name}: worker {address}"
             if isinstance(found, Exception):
-                raise UnusableInput(
-                    f"{told} cannot run unseen ({_reason(found)}): install unseen[cluster] there"
-                )
-            for name in (name for name in own if own[name] != found[name]):
-                raise UnusableInput(f"{told} has {name} {found[name]}, and this machine {own[name]}")
-        if any(count > 1 for count in self.client.nthreads().values()):
-            raise UnusableInput(
-                f"--cluster {self.name}: what a worker's process keeps is for one thread; start workers with "
-                "--nthreads 1, and --nworkers N for several processes"
-            )
+                problem = f"cannot run unseen ({_reason(found)}): install unseen[cluster] there"
+            else:
+                found["--nthreads"] = str(threads.get(address, 1))
+                differ = [name for name in own if own[name] != found[name]]
+                problem = "; ".join(f"has {name} {found[name]} in place of {own[name]}" for name in differ)
+            if problem:
+                raise UnusableInput(f"--cluster {self.name}: worker {address} {problem}")
 
 
 @contextmanager
@@ -252,18 +232,15 @@ def _local(where: str) -> Iterator["Client"]:
 @contextmanager
 def _remote(where: str) -> Iterator["Client"]:
     from distributed import Client
-    from distributed.versions import VersionMismatchWarning
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", VersionMismatchWarning)  # the workers' are checked when work begins
-        try:
-            client = Client(where, timeout=CONNECT)
-            client.wait_for_workers(1, timeout=WORKERS)
-        except (OSError, ValueError, TypeError) as error:  # Dask's TimeoutError is an OSError
-            raise UnusableInput(
-                f"--cluster {where}: no Dask scheduler with workers answers there ({error}): give its "
-                "address, such as tcp://10.0.0.1:8786, or local:N for N processes here"
-            ) from error
+    try:
+        client = Client(where, timeout=CONNECT)
+        client.wait_for_workers(1, timeout=WORKERS)
+    except (OSError, ValueError, TypeError) as error:  # Dask's TimeoutError is an OSError
+        raise UnusableInput(
+            f"--cluster {where}: no Dask scheduler with workers answers there ({error}): give its "
+            "address, such as tcp://10.0.0.1:8786, or local:N for N processes here"
+        ) from error
     with client:
         yield client
 
@@ -301,10 +278,8 @@ def _version(library: str) -> str:
 @lru_cache
 def _code() -> str:
     """Returns a hash of the kit's code."""
-    packages = (Path(__file__).parents[2] / package for package in PACKAGES)
-    return digest_of(*map(sha256, sorted(path for package in packages for path in package.rglob("*.py"))))[
-        :12
-    ]
+    found = [path for name in PACKAGES for path in (Path(__file__).parents[2] / name).rglob("*.py")]
+    return digest_of(*map(sha256, sorted(found)))[:12]
 
 
 class Copied(Competition):
@@ -348,7 +323,7 @@ def _opened(work: Work) -> PublicSets:
 def _classifier(work: Work, name: str) -> Subject:
     """Returns a classifier, loaded once per process; the last few are kept."""
     sets = _opened(work)
-    return TRACKS[sets.competition.track].open(sets, name, work.needs, work.device)
+    return TRACKS[sets.competition.track].subject.open(sets, name, work.needs, work.device)
 
 
 @lru_cache(maxsize=1)
@@ -358,14 +333,12 @@ def subjects(work: Work) -> Mapping[str, Subject]:
 
 
 def see(work: Work, action: str, classifier: str, part: str, name: str) -> None:
-    """Observe or score a set, or only prepare the classifier, which fits its rotation head.
-
-    To score needs the observed source.
-    """
-    sets, looker = _opened(work), _classifier(work, classifier)
-    if action == "observe":
-        looker.see(sets.find(part, name))
-    elif action == "score":
-        looker.observe([sets.find(part, name)], progress=False)
+    """Observe a set or, once the references are observed, also score it by the detectors."""
+    sets, subject = _opened(work), _classifier(work, classifier)
+    rendering = sets.find(part, name)
+    if action == "score":
+        subject.observe([rendering], progress=False)
+    else:
+        observe(rendering, subject.observer, subject.fields)
     if work.cache:  # all sets together may exceed the disk
         (sets.competition.public / part / f"{name}.npz").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Writing a competition's sets out as files, for code of one's own and for other kits.
+"""Writing a competition's sets as files, for code of one's own and for other kits.
 
 | layout | train | val | test |
 |---|---|---|---|
@@ -13,18 +13,18 @@ the accuracies, in the order of the files, where DataCV's kit keeps its own
 
 import io
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from starter.competition.show import encode
 from starter.images.arrays import read_npz, write_npz
 from starter.images.imageset import ImageSet
 from starter.tracks.sets import read_labelled
@@ -34,6 +34,10 @@ from submission.competition import PARTS
 from submission.files import claim_folder, replacing, sha256
 from submission.scoring import read_targets
 
+LAYOUTS = ("npz", "folders", "datacv")
+DATACV = {"train": "train_data", "val": "val", "test": "test_data"}
+"""The folder of each part in DataCV's layout."""
+
 
 def materialize(competition: Competition, out: Path, layout: str = "npz", part: str = "train") -> Path:
     """Write the sets of one part ("train", "val" or "test"); the same competition gives the same bytes.
@@ -42,7 +46,7 @@ def materialize(competition: Competition, out: Path, layout: str = "npz", part: 
     all meta-train sets share one ``labels.npy``; where they show different images, each gets a folder with
     ``data.npy`` and ``labels.npy``, as validation sets have. Returns the part's folder in `out`.
     """
-    for option, value, known in (("--layout", layout, tuple(LAYOUTS)), ("--part", part, PARTS)):
+    for option, value, known in (("--layout", layout, LAYOUTS), ("--part", part, PARTS)):
         if value not in known:
             raise UnusableInput(f"{option} {value!r} is unknown; there are {', '.join(known)}")
     if not competition.sets(part):
@@ -51,81 +55,60 @@ def materialize(competition: Competition, out: Path, layout: str = "npz", part: 
         raise UnusableInput(
             f"--out {out} is inside the competition {competition.root}: name a folder elsewhere"
         )
-    plan = LAYOUTS[layout](competition, part, out)
-    claim_folder(plan.folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")
-    missing = {name: path for name, path in plan.paths.items() if not path.exists()}
-    sets = _sets(competition, part)
+    folder = out / (DATACV[part] if layout == "datacv" else part)
+    shared = _common_labels(competition) if (layout, part) == ("datacv", "train") else None
+    paths, write = _places(competition, layout, part, folder, shared)
+    claim_folder(folder, f"{layout} {part} {sha256(competition.public / 'competition.json')}\n")
+    sets = sets_of(competition)
+    train = {each.name: each for each in sets.train} if part == "train" else {}
+    missing = {name: path for name, path in paths.items() if not path.exists()}
     for name, path in tqdm(missing.items(), f"write {part} sets", unit="set"):
-        plan.write(path, sets[name]())
-    for path, data in plan.beside.items():
+        write(path, train[name].labelled() if train else _read(competition, part, name))
+    beside = {} if part == "test" else _targets(competition, layout, part, out, folder, list(paths))
+    if shared is not None:
+        beside[folder / "labels.npy"] = _npy(shared)
+    for path, data in beside.items():
         with replacing(path) as temporary:
             temporary.write_bytes(data)
-    return plan.folder
+    return folder
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The files of a part: each set at its path, and small files beside them."""
-
-    folder: Path
-    paths: Mapping[str, Path]
-    write: Callable[[Path, ImageSet], None]
-    beside: Mapping[Path, bytes]
-
-
-def _npz(competition: Competition, part: str, out: Path) -> _Plan:
-    folder = out / part
-    paths = {name: folder / f"{name}.npz" for name in competition.sets(part)}
-    return _Plan(folder, paths, write_npz, _targets(competition, part, folder))
-
-
-def _class_folders(competition: Competition, part: str, out: Path) -> _Plan:
-    for name in competition.labels:
-        if "/" in name or "\\" in name or name.startswith("."):
-            raise UnusableInput(f"no folder can be named after the class {name!r}: take --layout npz")
-    folder = out / part
-    paths = {name: folder / name for name in competition.sets(part)}
-    write = partial(_write_pngs, classes=competition.labels)
-    return _Plan(folder, paths, write, _targets(competition, part, folder))
-
-
-def _targets(competition: Competition, part: str, folder: Path) -> dict[Path, bytes]:
-    if part == "test":
-        return {}
-    return {folder / "targets.csv": competition.file(f"{part}/targets.csv").read_bytes()}
-
-
-def _datacv(competition: Competition, part: str, out: Path) -> _Plan:
+def _places(
+    competition: Competition,
+    layout: str,
+    part: str,
+    folder: Path,
+    shared: NDArray[np.int64] | None,
+) -> tuple[dict[str, Path], Callable[[Path, ImageSet], None]]:
+    """Returns the path of each set, and the function that writes one; `shared` are all sets' labels."""
     names = competition.sets(part)
+    if layout == "npz":
+        return {name: folder / f"{name}.npz" for name in names}, write_npz
+    if layout == "folders":
+        for name in competition.labels:
+            if "/" in name or "\\" in name or name.startswith("."):
+                raise UnusableInput(f"no folder can be named after the class {name!r}: take --layout npz")
+        return {name: folder / name for name in names}, partial(_write_pngs, classes=competition.labels)
     if part == "test":
-        folder = out / "test_data"
-        return _Plan(folder, _numbered(folder, "", names, 1), _write_images, {})
-    if part == "val":
-        folder, accuracies = out / "val", "val_sets.npy"
-    else:
-        folder, accuracies = out / "train_data", "train_data.npy"
-    labels = _common_labels(competition) if part == "train" else None
-    paths = {name: folder / name for name in sorted(names)}
-    if labels is not None:
-        paths = _numbered(folder, "new_data_", names, 0)
-    targets = read_targets(competition, part)
-    beside = {
-        out / "temp" / subject / "acc" / accuracies: _npy(
-            np.round([targets[make_id(subject, name)] for name in paths], 6)
+        return _numbered(folder, "", names, 1), _write_images
+    if shared is not None:
+        return _numbered(folder, "new_data_", names, 0), _write_images
+    return {name: folder / name for name in sorted(names)}, _write_pair
+
+
+def _targets(
+    competition: Competition, layout: str, part: str, out: Path, folder: Path, names: Sequence[str]
+) -> dict[Path, bytes]:
+    """Returns the files with the targets of "train" or "val", in DataCV's layout in the order of `names`."""
+    if layout != "datacv":
+        return {folder / "targets.csv": competition.file(f"{part}/targets.csv").read_bytes()}
+    targets, file = read_targets(competition, part), "train_data.npy" if part == "train" else "val_sets.npy"
+    return {
+        out / "temp" / subject / "acc" / file: _npy(
+            np.round([targets[make_id(subject, name)] for name in names], 6)
         )
         for subject in competition.subjects
     }
-    if labels is None:
-        return _Plan(folder, paths, _write_pair, beside)
-    return _Plan(folder, paths, _write_images, {**beside, folder / "labels.npy": _npy(labels)})
-
-
-LAYOUTS: Mapping[str, Callable[[Competition, str, Path], _Plan]] = {
-    "npz": _npz,
-    "folders": _class_folders,
-    "datacv": _datacv,
-}
-"""Functions that plan the files of a competition's part, by the name of the layout."""
 
 
 def _numbered(folder: Path, prefix: str, names: Sequence[str], first: int) -> dict[str, Path]:
@@ -140,18 +123,12 @@ def _common_labels(competition: Competition) -> NDArray[np.int64] | None:
     return labels if all(np.array_equal(other, labels) for other in others) else None
 
 
-def _sets(competition: Competition, part: str) -> dict[str, Callable[[], ImageSet]]:
-    """Returns a function by name that renders or reads the set."""
-    if part == "train":
-        return {each.name: each.labelled for each in sets_of(competition).train}
-
-    def read(name: str) -> ImageSet:
-        path = competition.file(f"{part}/{name}.npz")
-        if part == "val":
-            return read_labelled(path, name, len(competition.labels))
-        return replace(read_npz(path, name), labels=None)
-
-    return {name: partial(read, name) for name in competition.sets(part)}
+def _read(competition: Competition, part: str, name: str) -> ImageSet:
+    """Returns a validation set with its labels, or a test set."""
+    path = competition.file(f"{part}/{name}.npz")
+    if part == "val":
+        return read_labelled(path, name, len(competition.labels))
+    return replace(read_npz(path, name), labels=None)
 
 
 def _write_images(path: Path, images: ImageSet) -> None:
@@ -172,9 +149,7 @@ def _write_pngs(path: Path, images: ImageSet, classes: Sequence[str]) -> None:
         for number, image in enumerate(images.images):
             place = folder if images.labels is None else folder / classes[images.labels[number]]
             place.mkdir(exist_ok=True)
-            done, encoded = cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
-            assert done, "OpenCV cannot encode a PNG"
-            (place / f"{number:0{digits}d}.png").write_bytes(encoded.tobytes())
+            (place / f"{number:0{digits}d}.png").write_bytes(encode(".png", image))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from starter.images.figure import new_figure, save_png
 from starter.sets.rendering import Rendering
 from starter.tracks.sets import PublicSets
 from starter.tracks.tracks import sets_of
-from submission import Competition, UnusableInput
+from submission import Competition, UnusableInput, make_id
 from submission.files import replacing
 from submission.ids import split_id
 from submission.scoring import read_targets
@@ -25,6 +25,9 @@ COLUMNS = 16
 SHOWN_SETS = {"train": 6, "val": 4, "test": 4}
 """Number of sets of each part that are shown by default."""
 _CELL, _CAPTION, _MARGIN = 64, 22, 8
+TITLES = {"train": "meta-train", "val": "validation"}
+BINS = np.arange(0, 102.5, 2.5)
+"""Edges of the histogram's bars, in percent."""
 
 
 def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> Path:
@@ -35,12 +38,9 @@ def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> 
     competition.check_output(out, ".png")
     sets = sets_of(competition)
     first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
-    chosen = list(names) or first
-    rows = [_row(_find(sets, name), _caption(sets, name)) for name in chosen]
-    done, encoded = cv2.imencode(".png", cv2.cvtColor(np.concatenate(rows), cv2.COLOR_RGB2BGR))
-    assert done, "OpenCV cannot encode a PNG"
+    rows = [_row(sets, name) for name in list(names) or first]
     with replacing(out) as temporary:
-        temporary.write_bytes(encoded.tobytes())
+        temporary.write_bytes(encode(".png", np.concatenate(rows)))
     return out
 
 
@@ -50,42 +50,39 @@ def pictures(competition: Competition, part: str, count: int) -> Iterator[bytes]
     Images that are larger than the cells of a contact sheet are scaled down to them.
     """
     for rendering in sets_of(competition).stored(part):
-        strip = _strip(rendering, count, min(_CELL, *competition.image_size), 0)
-        done, encoded = cv2.imencode(".jpg", cv2.cvtColor(strip, cv2.COLOR_RGB2BGR))
-        assert done, "OpenCV cannot encode a JPEG"
-        yield encoded.tobytes()
+        yield encode(".jpg", _strip(rendering, count, min(_CELL, *competition.image_size), 0))
 
 
-def _find(sets: PublicSets, name: str) -> Rendering:
-    for part, names in sets.competition.sizes.items():
-        if name in names:
-            return sets.find(part, name)
-    known = filter(None, map(sets.competition.sets, sets.competition.sizes))
-    shown = ", ".join(f"{part[0]} ... {part[-1]}" for part in known)
-    raise UnusableInput(f"there is no set {name!r}; the competition has {shown}")
+def encode(suffix: str, image: NDArray[np.uint8]) -> bytes:
+    """Returns an RGB image (h, w, 3) as a PNG or JPEG file."""
+    return cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes()
 
 
-def _caption(sets: PublicSets, name: str) -> str:
-    """Returns the name of a set, with operations and accuracies if they are public."""
+def _row(sets: PublicSets, name: str) -> NDArray[np.uint8]:
+    """Returns the images of a set below its name, with operations and accuracies if they are public."""
     competition = sets.competition
-    parts = [name]
-    if name in competition.sizes["train"]:
-        parts.append(next(rendering.made_of for rendering in sets.train if rendering.name == name))
-    for part in ("train", "val"):
-        if name in competition.sizes[part]:
-            targets = read_targets(competition, part)
-            parts += [
-                f"{subject} {100 * targets[f'{subject}/{name}']:.1f} %" for subject in competition.subjects
-            ]
-    return "   ".join(parts)
-
-
-def _row(rendering: Rendering, caption: str) -> NDArray[np.uint8]:
-    strip = _strip(rendering, COLUMNS, _CELL, _MARGIN)
+    part = next((part for part, names in competition.sizes.items() if name in names), None)
+    if part is None:
+        known = filter(None, map(competition.sets, competition.sizes))
+        shown = ", ".join(f"{names[0]} ... {names[-1]}" for names in known)
+        raise UnusableInput(f"there is no set {name!r}; the competition has {shown}")
+    strip = _strip(sets.find(part, name), COLUMNS, _CELL, _MARGIN)
     above = np.full((_CAPTION, strip.shape[1], 3), 255, np.uint8)
-    cv2.putText(above, caption, (_MARGIN, 16), cv2.FONT_HERSHEY_SIMPLEX, 0.45, (30, 30, 30), 1, cv2.LINE_AA)
+    place, ink = (_MARGIN, 16), (30, 30, 30)
+    cv2.putText(above, caption(sets, part, name), place, cv2.FONT_HERSHEY_SIMPLEX, 0.45, ink, 1, cv2.LINE_AA)
     below = np.full((_MARGIN, strip.shape[1], 3), 255, np.uint8)
     return np.concatenate([above, strip, below])
+
+
+def caption(sets: PublicSets, part: str, name: str) -> str:
+    """Returns the name of a set, with operations and accuracies if they are public."""
+    texts = [name]
+    if part == "train":
+        texts.append(next(rendering.made_of for rendering in sets.train if rendering.name == name))
+    if part in TITLES:
+        targets = read_targets(sets.competition, part)
+        texts += [f"{each} {100 * targets[make_id(each, name)]:.1f} %" for each in sets.competition.subjects]
+    return "   ".join(texts)
 
 
 def _strip(rendering: Rendering, count: int, cell: int, margin: int) -> NDArray[np.uint8]:
@@ -96,11 +93,6 @@ def _strip(rendering: Rendering, count: int, cell: int, margin: int) -> NDArray[
         left = margin + i * (cell + margin)
         canvas[:, left : left + cell] = cv2.resize(image, (cell, cell), interpolation=cv2.INTER_NEAREST)
     return canvas
-
-
-TITLES = {"train": "meta-train", "val": "validation"}
-BINS = np.arange(0, 102.5, 2.5)
-"""Edges of the histogram's bars, in percent."""
 
 
 def accuracies(competition: Competition, subject: str, part: str) -> NDArray[np.float64]:

@@ -1,10 +1,12 @@
 """Building a competition folder from settings: public parts, hidden solution, observations."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
+import torch
 from scipy.special import softmax
 from tqdm import tqdm
 
@@ -16,41 +18,47 @@ from starter.classifiers import (
     read_classifier,
     save_classifier,
 )
-from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD
+from starter.classifiers.networks import network, small
+from starter.classifiers.networks.network import Network
+from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, train_small
 from starter.competition.cluster import Cluster
 from starter.encoders import ImageEncoder
 from starter.encoders.choose import of_encoders
 from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet
-from starter.making.folder import add_to_record, check_inputs, claimed, licences, public_sets
-from starter.making.probes import referee_look, train_ref
 from starter.making.referees import (
-    check_differs,
     fit_referees,
     load_referees,
-    pack_seen,
-    referee_files,
-    referee_inputs,
+    pack_referees,
+    referee_entry,
+    referee_look,
     referee_needs,
-    seen_files,
+    train_ref,
     write_referees,
 )
-from starter.making.small import kept_small
-from starter.observing.cache import place_cache
+from starter.making.settings import add_to_record, check_inputs, claim
+from starter.observing.cache import cache_of, place_cache
 from starter.observing.observation import unmet
 from starter.observing.observe import compute
 from starter.sets.mix import FromPools, Mix
 from starter.sets.rendering import FromRecipe
+from starter.sources.download import cache_folder
 from starter.sources.sources import load_source
 from starter.sources.splits import Splits
 from starter.tracks.accuracy.settings import AccuracySettings
-from starter.tracks.ood.observe import check_detectors
-from starter.tracks.ood.settings import OodSettings
-from starter.tracks.plan import Labels, Look, Plan, Truth
+from starter.tracks.plan import Labels, Look, Plan, Values, public_sets
 from starter.tracks.sets import write_groups
 from starter.tracks.settings import Settings
 from starter.tracks.tracks import TRACKS
-from submission import Competition, SolutionRow, make_id, write_predictions, write_sample, write_solution
+from submission import (
+    Competition,
+    SolutionRow,
+    UnusableInput,
+    make_id,
+    write_predictions,
+    write_sample,
+    write_solution,
+)
 from submission.arrays import FloatArray
 from submission.card import LICENCES
 from submission.files import digest_of, sha256, sweep, write_text
@@ -59,6 +67,18 @@ from submission.solution import counting_rows, solution_of
 
 Load = Callable[[str], Classifier]
 """Function that returns the classifier of a spec of the settings, loaded once."""
+NAMED = {
+    "cifar10": (
+        "its authors state none (https://www.cs.toronto.edu/~kriz/cifar.html); cite A. Krizhevsky, Learning "
+        "Multiple Layers of Features from Tiny Images, 2009"
+    ),
+    "glyphs": (
+        "rendered from what these ship: scikit-learn (BSD-3-Clause; UCI's handwritten digits, CC BY 4.0; "
+        "photographs china.jpg and flower.jpg, CC BY 2.0), Matplotlib (its licence; typefaces DejaVu, STIX "
+        "and Computer Modern; sample data) and OpenCV (Apache-2.0; Hershey fonts)"
+    ),
+}
+"""Licences of the named sources."""
 
 
 def build(
@@ -90,12 +110,16 @@ def build(
             images are public, or an argument cannot be used.
     """
     check_device(device)
-    with claimed(root, settings, test_seed, device) as (settled, seed):
+    with claim(root, settings, test_seed, device) as (settled, seed):
         if cache:
             place_cache(root, cache)
-        if (root / "public/competition.json").is_file():
-            return _finished(root)
-        return _built(root, settled, seed, device, data_root, cluster)
+        if not (root / "public/competition.json").is_file():
+            return _built(root, settled, seed, device, data_root, cluster)
+        competition = Competition.open(root)
+        for file in competition.files:
+            competition.file(file)
+        solution_of(competition)
+        return competition
 
 
 def _built(
@@ -111,30 +135,25 @@ def _built(
     splits = _splits(settings, data_root)
     load = _loader(settings, splits, device, public)
     given = {Spec.parse(spec).name: load(spec) for spec in settings.classifiers if spec != "small"}
-    encoders = load_referees(_referees(settings), device, of_encoders(settings.precision))
+    specs = settings.referees if isinstance(settings, AccuracySettings) else ()
+    encoders = load_referees(specs, device, of_encoders(settings.precision))
     plan = track.plan(settings, splits, test_seed, _look(settings, splits, load, encoders))
-    bare = [name for name, classifier in given.items() if classifier.logits_alone]
-    if isinstance(settings, OodSettings):
-        check_detectors(settings, bare)
-    check_inputs(root, {**_inputs(settings, splits, given), **referee_inputs(encoders), **plan.inputs})
+    check_inputs(root, {**_inputs(settings, splits, given, encoders), **plan.inputs})
     recipes = [each.recipe for each in plan.train if isinstance(each, FromRecipe)]
-    referees = fit_referees(encoders, splits, recipes, settings.seed, public)
-    files = _write_public(public, settings, splits, load, plan)
-    write_referees(public, referees)
+    referees = fit_referees(encoders, splits, recipes, settings.seed, cache_of(root), device, public)
+    files = [*_write_public(public, settings, splits, load, plan), *write_referees(public, referees)]
     labels = _write_sets(public, plan)
-    draft = _draft(root, settings, splits, labels, [*files, *referee_files(referees)])
-    told: dict[str, object] = {"referees": [each.entry() for each in referees]} if referees else {}
-    told |= {"logits_alone": bare} if bare else {}
-    draft = draft.model_copy(update={"settings": {**draft.settings, **told}})
-    check_differs(draft, referees, splits.meta_base, recipes)
+    bare = [name for name, classifier in given.items() if classifier.logits_alone]
+    told = {"referees": [referee_entry(each) for each in referees], "logits_alone": bare}
+    draft = _draft(root, settings, splits, labels, files, {name: of for name, of in told.items() if of})
     needs = (*(need for need in track.needs if not unmet((need,), draft)), *referee_needs(referees))
     if cluster:
-        cluster.observe(draft, needs, tuple(labels), device, source=True)
+        cluster.observe(draft, needs, tuple(labels), device)
         sweep(root, age=0)
-    truth = track.measure(draft, settings, plan, labels, needs, device)
-    pack_seen(draft, referees, device)
-    made = [*_write_targets(draft, truth), *seen_files(referees)]
-    rules = settings.rules(_write_private(draft, plan, truth, test_seed))
+    targets, deviations = track.measure(draft, settings, plan, labels, needs, device)
+    made = _write_targets(draft, targets, deviations)
+    made += pack_referees(draft, referee_needs(referees), device) if referees else []
+    rules = settings.rules(_write_private(draft, plan, targets, deviations, test_seed))
     competition = draft.model_copy(update={"files": {**draft.files, **_hashes(public, made)}, **rules})
     competition.save()
     return competition
@@ -143,14 +162,13 @@ def _built(
 def dry_run(settings: Settings, device: str = "cpu", data_root: Path | None = None) -> str:
     """Returns the number of images that a build observes, and the disk space that it needs, as two lines.
 
-    Everything is read and planned as by the build; no folder is written.
+    Everything is read and planned as by the build, but for sub-populations; no folder is written.
     """
     settings = settings.settled(device)
     splits = _splits(settings, data_root)
     load = _loader(settings, splits, device, Path())
     given = [load(spec) for spec in settings.classifiers if spec != "small"]
-    encoders = load_referees(_referees(settings), device, of_encoders(settings.precision), trained=False)
-    plan = TRACKS[settings.track].plan(settings, splits, 0, _look(settings, splits, load, encoders))
+    plan = TRACKS[settings.track].plan(settings, splits, 0, None)
     public = len(splits.meta_base) + len(splits.reference) + len(train_ref(splits, settings.seed))
     stored = sum(len(images) for images in plan.files.values() if isinstance(images, ImageSet))
     sets = [planned.recipe for of in plan.sets.values() for planned in of]
@@ -169,10 +187,6 @@ def dry_run(settings: Settings, device: str = "cpu", data_root: Path | None = No
 def _splits(settings: Settings, data_root: Path | None) -> Splits:
     """Returns the source's splits, from which sets are made."""
     return settings.divided(load_source(settings.source, data_root, settings.seed, settings.fit()))
-
-
-def _referees(settings: Settings) -> tuple[str, ...]:
-    return settings.referees if isinstance(settings, AccuracySettings) else ()
 
 
 def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Load:
@@ -194,6 +208,25 @@ def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Lo
     return load
 
 
+def kept_small(train: ImageSet, classes: Sequence[str], seed: int) -> Network:
+    """Returns `small` for these labelled images and seed: from the user's cache folder, or trained.
+
+    It is kept there under a hash of everything that the weights depend on, with the code and the settings of
+    PyTorch. Simultaneous builds may both train; they write the same bytes, each file atomically.
+    """
+    code = sha256(Path(network.__file__)), sha256(Path(small.__file__))
+    computes = (torch.__version__, torch.backends.cpu.get_cpu_capability(), torch.get_num_threads())
+    key = digest_of(train.digest, *classes, seed, *code, *computes)
+    path = cache_folder() / "small" / f"{key}.safetensors"
+    if path.is_file():
+        with suppress(UnusableInput):  # a damaged file is replaced
+            return read_classifier(path, "small").network
+    trained = train_small(train, len(classes), seed)
+    with suppress(OSError):
+        save_classifier(Classifier("small", "small", trained, tuple(classes), SMALL_MEAN, SMALL_STD), path)
+    return trained
+
+
 def _look(settings: Settings, splits: Splits, load: Load, encoders: Mapping[str, ImageEncoder]) -> Look:
     """Returns how the first referee, or else the first classifier, looks at images, for sub-populations."""
     if encoders:
@@ -209,12 +242,33 @@ def _look(settings: Settings, splits: Splits, load: Load, encoders: Mapping[str,
     return look
 
 
-def _inputs(settings: Settings, splits: Splits, given: Mapping[str, Classifier]) -> dict[str, str]:
-    """Returns hashes of source and classifiers, by option."""
+def _inputs(
+    settings: Settings,
+    splits: Splits,
+    given: Mapping[str, Classifier],
+    encoders: Mapping[str, ImageEncoder],
+) -> dict[str, str]:
+    """Returns hashes of source and classifiers, and names that identify encoders, by option."""
     parts = (splits.train, splits.reference, splits.meta_base, splits.val_base, splits.test_base)
     source = digest_of(splits.classes, *(part.digest for part in parts))
     found = {f"--classifier {name}": classifier.digest for name, classifier in given.items()}
+    found |= {f"--referee {spec}": encoder.name for spec, encoder in encoders.items()}
     return {f"--source {settings.source}": source, **found}
+
+
+def licences(source: str, licence: str, paths: Sequence[str] = (), tested: bool = False) -> str:
+    """Returns the text of ``public/LICENCES.txt``: a line for the source, for `paths`, and for test sets.
+
+    Sources of test sets are not named, since they would reveal the kind of shift.
+
+    >>> print(licences("photos", "CC0 1.0", tested=True), end="")
+    photos: CC0 1.0
+    test sets from elsewhere: CC0 1.0
+    """
+    stated = licence or "not stated"
+    lines = {source: NAMED.get(source, stated)} | dict.fromkeys(paths, stated)
+    text = "".join(f"{Path(path).absolute().name}: {terms}\n" for path, terms in lines.items())
+    return text + (f"test sets from elsewhere: {stated}\n" if tested else "")
 
 
 def _write_public(public: Path, settings: Settings, splits: Splits, load: Load, plan: Plan) -> list[str]:
@@ -253,9 +307,14 @@ def _write_sets(public: Path, plan: Plan) -> Labels:
 
 
 def _draft(
-    root: Path, settings: Settings, splits: Splits, labels: Labels, files: Sequence[str]
+    root: Path,
+    settings: Settings,
+    splits: Splits,
+    labels: Labels,
+    files: Sequence[str],
+    told: Mapping[str, object],
 ) -> Competition:
-    """Returns the competition before its targets are known."""
+    """Returns the competition before its targets are known; `told` are settings that the images decide."""
     stored = [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
     fields = {
         "root": root,
@@ -269,25 +328,28 @@ def _draft(
         "sizes": {part: {name: len(found) for name, found in of.items()} for part, of in labels.items()},
         "precision": settings.precision,
         "seed": settings.seed,
-        "settings": dict(settings.public()),
+        "settings": {**settings.public(), **told},
         "files": _hashes(root / "public", [*files, *stored]),
         "engine": settings.engine,
     }
     return Competition.model_validate(fields)
 
 
-def _write_targets(draft: Competition, truth: Truth) -> list[str]:
+def _write_targets(draft: Competition, targets: Values, deviations: Values) -> list[str]:
     """Write the public targets and a sample submission, and return the files' paths."""
+    files = ["sample_submission.csv", "train/targets.csv", "val/targets.csv"]
+    write_sample(draft.public / files[0], draft.ids("test"))
     for part in ("train", "val"):
-        write_predictions(draft.public / part / "targets.csv", truth.targets[part], column="target")
-    if truth.deviations:
-        write_predictions(draft.public / NOISE["val"], truth.deviations["val"], column="deviation")
-    write_sample(draft.public / "sample_submission.csv", draft.ids("test"))
-    noise = [NOISE["val"]] if truth.deviations else []
-    return ["sample_submission.csv", "train/targets.csv", "val/targets.csv", *noise]
+        write_predictions(draft.public / part / "targets.csv", targets[part], column="target")
+    if deviations:
+        files.append(NOISE["val"])
+        write_predictions(draft.public / NOISE["val"], deviations["val"], column="deviation")
+    return files
 
 
-def _write_private(draft: Competition, plan: Plan, truth: Truth, test_seed: int) -> int:
+def _write_private(
+    draft: Competition, plan: Plan, targets: Values, deviations: Values, test_seed: int
+) -> int:
     """Write solution, deviations and the record of the test sets; returns the number of public rows."""
     keys, by_group = plan.keys("test"), TRACKS[draft.track].by_group
     public = public_sets(
@@ -296,7 +358,7 @@ def _write_private(draft: Competition, plan: Plan, truth: Truth, test_seed: int)
     rows = [
         SolutionRow(
             id=make_id(subject, name),
-            prediction=truth.targets["test"][make_id(subject, name)],
+            prediction=targets["test"][make_id(subject, name)],
             usage="Public" if name in public else "Private",
             subject=subject,
             set=name,
@@ -306,9 +368,9 @@ def _write_private(draft: Competition, plan: Plan, truth: Truth, test_seed: int)
         for name, group, _ in keys
     ]
     write_solution(draft.private / "solution.csv", rows)
-    if truth.deviations:
+    if deviations:
         noise = draft.root / NOISE["test"]
-        write_predictions(noise, truth.deviations["test"], column="deviation")
+        write_predictions(noise, deviations["test"], column="deviation")
         noise.chmod(0o600)
     add_to_record(draft.root, test=[planned.record() for planned in plan.sets["test"]])
     return sum(row.usage == "Public" for row in counting_rows(draft, rows))
@@ -317,12 +379,3 @@ def _write_private(draft: Competition, plan: Plan, truth: Truth, test_seed: int)
 def _hashes(public: Path, files: Iterable[str]) -> dict[str, str]:
     """Returns the SHA-256 of each file below `public`."""
     return {file: sha256(public / file) for file in files}
-
-
-def _finished(root: Path) -> Competition:
-    """Returns a finished competition, whose files are as they were built."""
-    competition = Competition.open(root)
-    for file in competition.files:
-        competition.file(file)
-    solution_of(competition)
-    return competition

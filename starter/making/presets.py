@@ -35,9 +35,8 @@ given by ``--val-from``. `small` is built in seconds on the embedded data.
 
 def preset(name: str, track: str) -> dict[str, object]:
     """Returns the settings of a preset. Raises UnusableInput if the track has no preset of this name."""
-    if name not in PRESETS:
-        raise UnusableInput(f"--preset {name!r} is unknown; there are {', '.join(PRESETS)}")
-    if track not in PRESETS[name]:
-        tracks = " and ".join(PRESETS[name])
-        raise UnusableInput(f"--preset {name} is of the {tracks} track, not of --track {track}: leave it out")
-    return PRESETS[name][track]
+    found = PRESETS.get(name, {}).get(track)
+    if found is None:
+        known = ", ".join(each for each in PRESETS if track in PRESETS[each])
+        raise UnusableInput(f"--preset {name!r} is none of the {track} track, which has {known}")
+    return found

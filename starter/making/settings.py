@@ -1,12 +1,14 @@
 """The settings of `unseen build` by name: from options, a TOML file, a preset, or a build's record."""
 
 import json
+import secrets
 import sys
-from collections.abc import Mapping
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+from filelock import FileLock, Timeout
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
@@ -15,13 +17,15 @@ from starter.tracks.accuracy.settings import AccuracySettings
 from starter.tracks.ood.settings import OodSettings
 from starter.tracks.settings import Settings
 from submission import UnusableInput
-from submission.files import write_text
+from submission.files import ABANDONED, sweep, write_text
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+RECORD = "private/build.json"
+"""The organizer's record of a build: settings, test seed, hashes of the inputs, and test sets."""
 TRACKS: dict[str, type[Settings]] = {"accuracy": AccuracySettings, "ood": OodSettings}
 ANY: TypeAdapter[AccuracySettings | OodSettings] = TypeAdapter(
     Annotated[AccuracySettings | OodSettings, Field(discriminator="track")]
@@ -53,31 +57,20 @@ def settings_of(track: str, chosen: Mapping[str, object]) -> Settings:
     """Returns the settings of a track: the values in `chosen`, and defaults for all others."""
     if track not in TRACKS:
         raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(TRACKS)}")
-    for name in chosen:
-        _check_name(name, track)
     try:
         return ANY.validate_json(json.dumps({**chosen, "track": track}, default=str))
     except ValidationError as error:
         raise UnusableInput(_message(error.errors()[0])) from error
 
 
-def _check_name(name: str, track: str) -> None:
-    if name in fields_of(track):
-        return
-    if other := next((each for each in TRACKS if name in fields_of(each)), ""):
-        raise UnusableInput(
-            f"{flag_of(name)} is for the {other} track, and this competition is of the {track} track: "
-            "leave it out"
-        )
-    close = get_close_matches(name, [*fields_of(track), "track"], 1)
-    fix = f"did you mean {close[0]}?" if close else "`unseen build --write-settings FILE` lists all"
-    raise UnusableInput(f"there is no setting {name!r}: {fix}")
-
-
 def _message(found: ErrorDetails) -> str:
     """Returns one line about a value that pydantic refuses; the location starts with the track."""
-    own = found["type"] == "value_error"
-    problem = str(found["ctx"]["error"]) if own else f"{found['msg']}, got {found['input']!r}"
+    if found["type"] == "value_error":
+        problem = str(found["ctx"]["error"])
+    elif found["type"] == "extra_forbidden":
+        problem = f"there is no such setting of the {found['loc'][0]} track"
+    else:
+        problem = f"{found['msg']}, got {found['input']!r}"
     return f"{flag_of(str(found['loc'][1]))}: {problem}" if len(found["loc"]) > 1 else problem
 
 
@@ -136,3 +129,77 @@ def _shown(default: object) -> str:
     if default is None or isinstance(default, bool):
         return ""
     return ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
+@contextmanager
+def claim(
+    root: Path, settings: Settings, test_seed: int | None, device: str = "cpu"
+) -> Iterator[tuple[Settings, int]]:
+    """Yield the settings with engine and precision, and the seed of everything hidden, as recorded in `root`.
+
+    Meanwhile no other build can run there. Nobody has seen anything of a build without public files, so
+    that it may be begun anew with other settings.
+    """
+    record = root / RECORD
+    if not record.exists() and root.exists() and any(path.name != "private" for path in root.iterdir()):
+        raise UnusableInput(f"{root} is not empty and was not made by `unseen build`: name another folder")
+    record.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+    lock = FileLock(record.with_name(".lock"), blocking=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise UnusableInput(
+            f"another build is at work in {root}: wait for it, or name another folder"
+        ) from None
+    with lock:
+        if record.exists() and (root / "public").exists():
+            yield _continued(root, settings, test_seed, device)
+        else:
+            settings = settings.settled(device)
+            seed = secrets.randbits(63) if test_seed is None else test_seed
+            record.unlink(missing_ok=True)
+            add_to_record(root, settings=settings.model_dump(mode="json"), test_seed=seed)
+            yield settings, seed
+
+
+def _continued(root: Path, settings: Settings, test_seed: int | None, device: str) -> tuple[Settings, int]:
+    """Returns settings and test seed of a build that was begun with the same ones."""
+    found = _read_record(root)
+    before = settings_of(found["settings"].pop("track"), found["settings"])
+    settings = settings.settled(device, before)
+    changed = differences(before, settings)
+    if test_seed is not None and test_seed != found["test_seed"]:
+        changed.append("--test-seed: another one than the folder was begun with")
+    if changed:
+        raise UnusableInput(
+            f"{root} was built with other settings; name another folder.\n  " + "\n  ".join(changed)
+        )
+    sweep(root, age=ABANDONED if (root / "public/competition.json").exists() else 0)
+    return settings, found["test_seed"]
+
+
+def _read_record(root: Path) -> dict[str, Any]:
+    path = root / RECORD
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        assert not found or {"settings", "test_seed"} <= found.keys()
+    except (ValueError, AssertionError) as error:
+        raise UnusableInput(f"{path} is damaged: restore it from a copy, or name another folder") from error
+    return found
+
+
+def add_to_record(root: Path, **more: object) -> None:
+    """Add `more` (plain JSON values) to the build's record."""
+    write_text(root / RECORD, json.dumps({**_read_record(root), **more}, indent=1) + "\n")
+    (root / RECORD).chmod(0o600)
+
+
+def check_inputs(root: Path, inputs: Mapping[str, str]) -> None:
+    """Record the hashes of the build's inputs, or refuse those that differ from an earlier run's."""
+    found = _read_record(root).get("inputs", inputs)
+    if found != inputs:
+        changed = min(name for name in found.keys() | inputs.keys() if found.get(name) != inputs.get(name))
+        raise UnusableInput(
+            f"{changed} has changed since {root} was begun: restore it, or name another folder"
+        )
+    add_to_record(root, inputs=dict(inputs))

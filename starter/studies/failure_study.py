@@ -15,7 +15,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from starter.detectors import by_name
 from starter.images.figure import Drawn, new_figure
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
@@ -33,7 +32,7 @@ from starter.studies.failure import (
     nearest_distances,
 )
 from starter.studies.study import Study
-from starter.tracks.ood.observe import DetectorSubject, MixSets, detectors_of
+from starter.tracks.ood.observe import DetectorSubject, MixSets
 from submission import Competition
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
@@ -82,10 +81,10 @@ def failure_study(
     """
     if competition.track != "ood":
         raise UnusableInput(f"{competition.root}: failure detection is about OOD detectors (--track ood)")
-    names, sets = list(by_name(detectors or detectors_of(competition))), MixSets(competition)
+    sets = MixSets(competition)
     kinds, semantic = ind_kinds(sets, shifted, images), ood_kinds(sets)
     views = {
-        classifier: DetectorSubject.open(sets, classifier, names, ("features",), device)
+        classifier: DetectorSubject.open(sets, classifier, ("features",), device, detectors)
         for classifier in competition.classifiers
     }
     found = {classifier: scored(view, kinds, semantic) for classifier, view in views.items()}

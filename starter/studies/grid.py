@@ -18,7 +18,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from numpy.typing import NDArray
 
-from starter.detectors import DETECTORS, by_name
+from starter.detectors import DETECTORS
 from starter.images.figure import Drawn, new_figure
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
@@ -95,8 +95,8 @@ def grid_study(
     for option, value, known in choices:
         if value not in known:
             raise UnusableInput(f"--{option} {value!r} is unknown; there are {', '.join(known)}")
-    sets, names = MixSets(competition), list(by_name(detectors or DETECTORS))
-    scorer = DetectorSubject.open(sets, classifier, names, device=device)
+    sets, names = MixSets(competition), list(detectors or DETECTORS)
+    scorer = DetectorSubject.open(sets, classifier, device=device, detectors=names)
     ind, renderings = grid_images(sets, ood, exclude, only_ood, group, images, seed)
     cache, whole = scorer.observer.cache, FromRecipe.whole(ind)
     kept = competition.root / "cache/laid"

@@ -1,7 +1,7 @@
-"""What a track plans: the sets of a competition, before anything of them is written or observed."""
+"""What a track plans: the sets of a competition before they are written, and which are scored publicly."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,12 @@ from starter.sets.mix import FromPools, Mix
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe
 from submission.arrays import FloatArray
+from submission.random import PUBLIC
+
+PUBLIC_SHARE = 0.3
+"""Fraction of the test sets that are scored publicly while the competition runs."""
+SPLIT_DRAWS = 100
+"""Number of random splits from which one with the required public size is taken."""
 
 Key = tuple[str, str, str]
 """Name, group and family of a set."""
@@ -75,15 +81,40 @@ class Plan:
         return [planned.key for planned in self.sets[part]]
 
 
-@dataclass(frozen=True)
-class Truth:
-    """The measured targets.
+def public_sets(planned: Sequence[Key], seed: int) -> set[str]:
+    """Returns the names of the public test sets, drawn by a private seed.
 
-    Attributes:
-        targets: Targets by part and id, fractions.
-        deviations: Standard deviations of the targets of "val" and "test" over draws of images, by part and
-            id; {} if they follow from the number of images.
+    They are `PUBLIC_SHARE` of all sets and, as nearly as families allow, of each group. A family is public or
+    private as a whole, and every group keeps a private one: of a hundred sets 30 are public and 70 private,
+    unless their families are too large. If no set would be public, the smallest family is; if there is only
+    one family, its first set is.
     """
+    rng = PUBLIC(seed)
+    families: dict[tuple[str, str], list[str]] = {}
+    for name, group, family in planned:
+        families.setdefault((group, family), []).append(name)
+    wanted = round(PUBLIC_SHARE * len(planned))
+    draws = (_draw_public(families, rng) for _ in range(SPLIT_DRAWS))
+    public = min(draws, key=lambda drawn: abs(len(drawn) - wanted))
+    if not public:
+        smallest = min(families.values(), key=len)
+        public = smallest if len(families) > 1 else smallest[:1]
+    return set(public)
 
-    targets: Values
-    deviations: Values = field(default_factory=dict)
+
+def _draw_public(families: Mapping[tuple[str, str], Sequence[str]], rng: np.random.Generator) -> list[str]:
+    """Returns families in random order, group by group, each if it still fits into the share so far.
+
+    Groups without small families come first, and small families of other groups fill the remainder.
+    """
+    groups: dict[str, list[Sequence[str]]] = {}
+    for (group, _), sets in sorted(families.items()):
+        groups.setdefault(group, []).append(sets)
+    public: list[str] = []
+    seen = 0
+    for found in sorted(groups.values(), key=lambda found: -min(map(len, found))):
+        seen += sum(map(len, found))
+        for i in rng.permutation(len(found))[:-1]:
+            if len(public) + len(found[i]) <= round(PUBLIC_SHARE * seen):
+                public += found[i]
+    return public

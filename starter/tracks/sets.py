@@ -5,7 +5,7 @@ A group is a kind of shift of validation sets, for reports; the groups of test s
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +20,6 @@ from submission.files import write_text
 REFERENCES = (("source", "reference"), ("source", "train_ref"))
 """Reference and training images, used by every method, as (part, name) for `PublicSets.find`."""
 RECIPES_FILE = "train/recipes.jsonl"
-Task = tuple[str, Sequence[tuple[str, str]]]
-"""An action, a key of `worker.ACTIONS`, and the (part, name) of its sets."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +57,6 @@ class PublicSets:
         """Returns the (part, name) of everything to observe for the sets of `part`."""
         return [(part, name) for name in self.competition.sets(part)]
 
-    def tasks(self, parts: Sequence[str], source: bool) -> list[Task]:
-        """Returns the tasks, in order, that fill the cache for `parts`; `source` adds the references."""
-        found = [pair for part in parts for pair in self.observed(part)]
-        return [("observe", [*found, *REFERENCES] if source else found)]
-
     def find(self, part: str, name: str) -> Rendering:
         """Returns a set, without reading others; the part "source" has "reference" and "train_ref"."""
         if part == "source":
@@ -95,9 +88,6 @@ def read_labelled(path: Path, name: str, classes: int) -> ImageSet:
     if images.labels is None or images.labels.max() >= classes:
         raise UnusableInput(f"{path} does not hold labels of 0 to {classes - 1}")
     return images
-
-
-HEADER = ["set", "group", "family"]
 
 
 def write_groups(path: Path, planned: Iterable[tuple[str, str, str]]) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 OFTEN: dict[str, Any] = {"often": True}
 LEAST_LIMIT = 3
 """Smallest default of the number of submissions of a team to a hidden competition."""
-TWO_SETS = "--test-sets must be at least 2: one for the public score, one for the private"
 
 
 class Settings(BaseModel, ABC):

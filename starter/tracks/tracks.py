@@ -1,44 +1,19 @@
 """The two tracks as objects: how each plans sets, opens subjects, and measures the targets."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
-from starter.observing.observation import MetaTrain, Seen, Source
-from starter.sets.rendering import Rendering
-from starter.tracks.accuracy.observe import ClassifierSubject, open_classifiers
+from starter.tracks.accuracy.observe import ClassifierSubject
 from starter.tracks.accuracy.observe import measure as measure_accuracy
 from starter.tracks.accuracy.plan import plan_accuracy
-from starter.tracks.ood.observe import DetectorSubject, MixSets, open_detectors
+from starter.tracks.ood.observe import DetectorSubject, MixSets
 from starter.tracks.ood.observe import measure as measure_mixes
 from starter.tracks.ood.plan import plan_mixes
-from starter.tracks.plan import Plan, Truth
+from starter.tracks.plan import Plan, Values
 from starter.tracks.sets import PublicSets
+from starter.tracks.subject import Subject
 from submission import Competition
-
-
-class Subject(Protocol):
-    """What is under evaluation, with its meta-train sets and the sets to predict."""
-
-    @property
-    def name(self) -> str:
-        """The subject's name."""
-
-    @property
-    def source(self) -> Source:
-        """The labelled in-distribution reference."""
-
-    def see(self, rendering: Rendering) -> None:
-        """Put the observation of a set into the cache."""
-
-    def observe(self, renderings: Sequence[Rendering], progress: bool = True) -> object:
-        """Put everything that is read of the sets into the cache."""
-
-    def meta_train(self, progress: bool = True) -> MetaTrain:
-        """Returns the meta-train sets with their targets."""
-
-    def observations(self, part: str, progress: bool = True) -> Sequence[Seen]:
-        """Returns the observed sets of `part`, "val" or "test"."""
+from submission.tracks import TRACKS as SCORED
 
 
 @dataclass(frozen=True)
@@ -46,21 +21,21 @@ class Track:
     """A track.
 
     Attributes:
-        plan: Function of settings, splits, test seed and a network's look that plans the sets.
-        measure: Function that observes all sets and returns the targets.
+        plan: Function of settings, splits, test seed and a network's look (None for a dry run) that plans
+            the sets.
+        measure: Function that observes all sets and returns the targets, and their standard deviations over
+            draws of images if these do not follow from the number of images.
         needs: Fields observed while building, which cost no further forward pass.
         sets: Type of the images of a competition's public folder.
-        open: Function of sets, classifier, needs and device that opens what observes sets with a classifier.
-        subjects: Function of competition, needs and device that opens every subject by name.
+        subject: Type of what is under evaluation.
         by_group: True if the public test sets are spread over the groups.
     """
 
     plan: Callable[..., Plan]
-    measure: Callable[..., Truth]
+    measure: Callable[..., tuple[Values, Values]]
     needs: tuple[str, ...]
     sets: type[PublicSets]
-    open: Callable[[Any, str, tuple[str, ...], str], Subject]
-    subjects: Callable[[Competition, tuple[str, ...], str], Mapping[str, Subject]]
+    subject: type[Subject]
     by_group: bool
 
 
@@ -70,19 +45,10 @@ TRACKS = {
         measure_accuracy,
         ("moments", "image_stats"),
         PublicSets,
-        ClassifierSubject.open,
-        open_classifiers,
+        ClassifierSubject,
         by_group=True,
     ),
-    "ood": Track(
-        plan_mixes,
-        measure_mixes,
-        ("features",),
-        MixSets,
-        DetectorSubject.of_all,
-        open_detectors,
-        by_group=False,
-    ),
+    "ood": Track(plan_mixes, measure_mixes, ("features",), MixSets, DetectorSubject, by_group=False),
 }
 
 
@@ -95,4 +61,7 @@ def open_subjects(
     competition: Competition, needs: tuple[str, ...], device: str = "cpu"
 ) -> Mapping[str, Subject]:
     """Returns every subject by name, in order, with observations that have the fields in `needs`."""
-    return TRACKS[competition.track].subjects(competition, needs, device)
+    sets, track = sets_of(competition), TRACKS[competition.track]
+    opened = {name: track.subject.open(sets, name, needs, device) for name in competition.classifiers}
+    split = SCORED[competition.track].split
+    return {name: replace(opened[split(name)[0]], name=name) for name in competition.subjects}

@@ -100,7 +100,7 @@ def weights(once: Once) -> Iterator[Path]:
 
     With them everything is built with fewer training and reference images to observe, 1,000 and 500.
     """
-    from starter.making import build, probes
+    from starter.making import build
     from starter.sources.splits import Splits
 
     load = build.load_source
@@ -110,7 +110,7 @@ def weights(once: Once) -> Iterator[Path]:
         return replace(splits, reference=splits.reference.take(np.arange(min(500, len(splits.reference)))))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probes, "TRAIN_REF", 1000)
+        patch.setattr(referees, "TRAIN_REF", 1000)
         patch.setattr(build, "load_source", fewer)
         yield once("weights", _train) / "tiny.safetensors"
 

@@ -13,7 +13,8 @@ from starter.making.presets import preset as settings_of_preset
 from starter.making.settings import settings_of
 from starter.observing.observation import NEEDS as NAMES
 from starter.observing.observation import MetaTrain, Seen, unmet
-from starter.tracks.tracks import Subject, open_subjects
+from starter.tracks.subject import Subject
+from starter.tracks.tracks import open_subjects
 from submission.competition import PARTS, Competition
 from submission.errors import UnusableInput
 from submission.ids import make_id

@@ -81,7 +81,7 @@ def build(
         str | None, Option(help="accuracy (of classifiers), or ood (metrics of OOD detectors). [accuracy]")
     ] = None,
     test_seed: Annotated[
-        int | None, Option(help="The seed of the test sets; keep it secret. [a random one]")
+        int | None, Option(help="The seed of the test sets; keep it secret. [a random one]", min=0)
     ] = None,
     data_root: options.DataRoot = None,
     network: options.Network = None,

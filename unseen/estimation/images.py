@@ -6,7 +6,6 @@ Reading, splitting and observing are in one module, since all of them follow the
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,7 +21,7 @@ from starter.encoders import ImageEncoder
 from starter.images.files import open_tree
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit, read_images
-from starter.making.referees import FittedReferee, fit_referees, load_referees
+from starter.making.referees import fit_referees, load_referees
 from starter.observing.cache import Cache
 from starter.observing.observation import MetaTrain, Observation, Source
 from starter.observing.observe import Observer, observe_all
@@ -173,13 +172,9 @@ def estimate_sets(
         encoders: Encoders of the referees, by the names that `asked` gives.
     """
     assert known.labels is not None
-    rows, made, fitted = _made(known, classifier.classes, encoders, asked)
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder))
-        referees = tuple(
-            Referee(each.name, each.probes, cache, partial(_given, each.encoder), None, asked.device)
-            for each in fitted
-        )
+        rows, made, referees = _made(known, classifier.classes, encoders, asked, cache)
         wanted = {"referee": bool(referees), "rotations": asked.rotations}
         needs = (*UnseenBest.needs, *(need for need, given in wanted.items() if given)) if made else ()
         observer = Observer(classifier, cache, referees=referees)
@@ -196,8 +191,12 @@ def estimate_sets(
 
 
 def _made(
-    known: ImageSet, classes: tuple[str, ...], encoders: Mapping[str, ImageEncoder], asked: Asked
-) -> tuple[list[IntArray], list[FromRecipe], Sequence[FittedReferee]]:
+    known: ImageSet,
+    classes: tuple[str, ...],
+    encoders: Mapping[str, ImageEncoder],
+    asked: Asked,
+    cache: Cache,
+) -> tuple[list[IntArray], list[FromRecipe], tuple[Referee, ...]]:
     """Returns meta-train sets and referees made of labelled images; none of them without `train_sets`.
 
     First come the rows of the labelled images that serve as the source, undistorted, then of those that the
@@ -210,7 +209,7 @@ def _made(
     reference, base, lesson = (known.take(each) for each in (rows[0], rows[1], rows[-1]))
     recipes = draw_recipes(GROUP, asked.train_sets, 0, min(asked.set_size, len(base)))
     splits = Splits(classes, lesson, reference, base, base, base)
-    fitted = fit_referees(encoders, splits, recipes, 0)
+    fitted = fit_referees(encoders, splits, recipes, 0, cache, asked.device)
     return rows, [FromRecipe(recipe, base) for recipe in recipes], fitted
 
 
@@ -250,7 +249,3 @@ def parted(labels: IntArray, count: int) -> list[IntArray]:
     order = np.random.default_rng(0).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     return [np.sort(order[start::count]) for start in range(count)]
-
-
-def _given(encoder: ImageEncoder) -> ImageEncoder:
-    return encoder

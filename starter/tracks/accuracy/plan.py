@@ -1,10 +1,10 @@
 """The plan of the sets of the accuracy track, made before anything is rendered."""
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count, cycle
 from math import ceil
 
 import numpy as np
@@ -32,17 +32,16 @@ CLUSTER = 60
 """Mean number of images of a cluster of a sub-population."""
 LEAKED_SHARE = 0.05
 """Largest public fraction of a natural test set in a practice competition; in a hidden one it is 0."""
-_TAKEN = re.compile(r"(val|test)_\d{4,}")
 
 Natural = dict[str, ImageSet]
 """The sets that were read from paths, by path."""
 
 
-def plan_accuracy(settings: AccuracySettings, splits: Splits, test_seed: int, look: Look) -> Plan:
+def plan_accuracy(settings: AccuracySettings, splits: Splits, test_seed: int, look: Look | None) -> Plan:
     """Plan the sets of every part; `look` is used where the group has sub-populations."""
     bases = {"train": splits.meta_base, "val": splits.val_base, "test": splits.test_base}
     own = read_recipes(settings.recipes) if settings.recipes else []
-    check_sizes(settings, own, {part: len(base) for part, base in bases.items()}, splits.tested)
+    check_sizes(settings, own, bases, splits.tested)
     read: Natural = {}
     seeds = {"val": settings.seed, "test": test_seed}
     sets = {part: plan_part(settings, part, splits, seed, own, read) for part, seed in seeds.items()}
@@ -63,24 +62,19 @@ def plan_accuracy(settings: AccuracySettings, splits: Splits, test_seed: int, lo
     )
 
 
-def plan_train(settings: AccuracySettings, base: ImageSet, look: Look) -> list[Recipe]:
+def plan_train(settings: AccuracySettings, base: ImageSet, look: Look | None) -> list[Recipe]:
     """Returns the meta-train sets' recipes; sub-populations are clusters of what `look` sees in the base."""
     parts = any(policy_of(group).part_share for group in groups_of(settings.group))
-    clusters = hard_to_easy(*look(base), settings.seed) if parts else None
+    clusters = hard_to_easy(*look(base), settings.seed) if parts and look else None
     draw = partial(draw_recipes, settings.group, settings.train_sets, settings.seed, settings.set_size)
     return draw(ops_per_set=settings.ops_per_set, clusters=clusters)
 
 
 def hard_to_easy(features: FloatArray, confidence: FloatArray, seed: int) -> NDArray[np.int64]:
-    """Returns the cluster of each image, int64 (n,), ordered from low to high mean confidence.
+    """Returns the cluster of each image, int64 (n,), ordered from low to high mean confidence (n,).
 
-    Clusters are found by k-means on standardised features. They group images that are similar to the network,
-    not images with errors: no label is used.
-
-    Args:
-        features: A network's features of the images (n, d), or logits.
-        confidence: The network's confidence in each image (n,).
-        seed: Seed of k-means.
+    Clusters are found by k-means on standardised features (n, d), or logits. They group images that are
+    similar to the network, not images with errors: no label is used.
     """
     from sklearn.cluster import KMeans
 
@@ -94,38 +88,22 @@ def hard_to_easy(features: FloatArray, confidence: FloatArray, seed: int) -> NDA
 
 
 def check_sizes(
-    settings: AccuracySettings, own: Sequence[Recipe], counts: Mapping[str, int], tested: int
+    settings: AccuracySettings, own: Sequence[Recipe], bases: Mapping[str, ImageSet], tested: int
 ) -> None:
-    """Refuse sets larger than their base, before anything is rendered or trained.
-
-    Args:
-        settings: Settings of the build.
-        own: Recipes of the user's file.
-        counts: Number of base images of each part.
-        tested: Number of test images of the source, of which these bases are parts.
-    """
+    """Refuse sets larger than their base, a part of `tested` images, before anything is rendered."""
+    for recipe in own:
+        recipe.size(bases["train"])
     wanted = {
+        "train": 0 if own else settings.train_sets,
         "val": settings.val_sets,
         "test": settings.test_sets,
-        "train": 0 if own else settings.train_sets,
     }
-    for part, count in counts.items():
-        if wanted[part] and settings.set_size > count:
+    for part, base in bases.items():
+        if wanted[part] and settings.set_size > (count := len(base)):
             enough = ceil(settings.set_size * tested / count)
             raise UnusableInput(
                 f"{tested:,} test images make {count:,} {part} images, {settings.set_size:,} are asked for a "
                 f"set: use --set-size {count}, or {enough:,} test images"
-            )
-    option = f"--recipes {settings.recipes}"
-    if len(own) == 1:
-        raise UnusableInput(f"{option}: 2 recipes or more are needed")
-    for recipe in own:
-        if _TAKEN.fullmatch(recipe.name):
-            raise UnusableInput(f"{option}: {recipe.name!r} is the name of another set here")
-        if recipe.selection and recipe.ops[0][1]["n"] > counts["train"]:
-            raise UnusableInput(
-                f"{option}: {recipe.name!r} draws {recipe.ops[0][1]['n']:,} images, and there are "
-                f"{counts['train']:,} to draw from: ask for a smaller set"
             )
 
 
@@ -155,10 +133,9 @@ def plan_part(
             "for the public score, one for the private"
         )
     order = rng.permutation(len(planned))
-    named = [_named(planned[old], f"{part}_{new:04d}") for new, old in enumerate(order, start=1)]
-    return (
-        _in_turns(named, max(1, len(like.test_base) // settings.set_size), seed) if part == "test" else named
-    )
+    recipes = [replace(planned[old].recipe, name=f"{part}_{new:04d}") for new, old in enumerate(order, 1)]
+    named = [replace(planned[old], recipe=recipe) for recipe, old in zip(recipes, order, strict=True)]
+    return _in_turns(named, len(like.test_base) // settings.set_size, seed) if part == "test" else named
 
 
 def render(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSet] | None = None) -> ImageSet:
@@ -189,9 +166,11 @@ def base_images(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSe
 
 def _in_turns(planned: Sequence[PlannedSet], around: int, seed: int) -> list[PlannedSet]:
     """Returns the sets; those from the split's images share them in rounds of `around` sets."""
-    made = [each.recipe.name for each in planned if each.base == "base"]
-    bases = {name: f"turn:{turn}:{around}:{seed}" for turn, name in enumerate(made)}
-    return [replace(each, base=bases.get(each.recipe.name, each.base)) for each in planned]
+    turns = count()
+    return [
+        replace(each, base=f"turn:{next(turns)}:{max(1, around)}:{seed}") if each.base == "base" else each
+        for each in planned
+    ]
 
 
 def _seen(
@@ -218,8 +197,7 @@ def _unseen(
     settings: AccuracySettings, families: list[str], count: int, rng: np.random.Generator
 ) -> list[PlannedSet]:
     planned = []
-    for i in range(count):
-        family = families[i % len(families)]
+    for _, family in zip(range(count), cycle(families), strict=False):
         ops = (_sample(settings), (family, OPERATIONS[family].draw_params(rng)))
         planned.append(PlannedSet(Recipe("set", _seed(rng), ops), "unseen", family, "base"))
     return planned
@@ -230,8 +208,8 @@ def _embedded_natural(
 ) -> list[PlannedSet]:
     families = _share(settings, part, list(NATURAL), rng)
     planned = []
-    for i in range(count):
-        family, select = families[i % len(families)], _sample(settings)
+    for _, family in zip(range(count), cycle(families), strict=False):
+        select = _sample(settings)
         if rng.random() < 0.5:
             select = ("resample_classes", {"n": settings.set_size, "concentration": 1.0})
         recipe = Recipe("set", _seed(rng), (select,))
@@ -257,8 +235,7 @@ def _from_path(
 
 def _share(settings: AccuracySettings, part: str, names: list[str], rng: np.random.Generator) -> list[str]:
     """Returns the families of a part: a quarter for "val", the others (or all without "val") for "test"."""
-    public = SHARED(settings.seed)
-    shuffled = [names[i] for i in public.permutation(len(names))]
+    shuffled = [names[i] for i in SHARED(settings.seed).permutation(len(names))]
     quarter = max(1, len(names) // 4) if settings.val_sets and len(names) > 1 else 0
     mine = shuffled[:quarter] if part == "val" else shuffled[quarter:]
     return [mine[i] for i in rng.permutation(len(mine))]
@@ -266,10 +243,6 @@ def _share(settings: AccuracySettings, part: str, names: list[str], rng: np.rand
 
 def _sample(settings: AccuracySettings) -> tuple[str, Params]:
     return "sample", {"n": settings.set_size}
-
-
-def _named(planned: PlannedSet, name: str) -> PlannedSet:
-    return replace(planned, recipe=replace(planned.recipe, name=name))
 
 
 def _seed(rng: np.random.Generator) -> int:

@@ -1,11 +1,10 @@
 """The settings of the accuracy track."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from starter.tracks.settings import OFTEN, TWO_SETS, Settings
+from starter.tracks.settings import OFTEN, Settings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,20 +35,13 @@ class AccuracySettings(Settings):
     @model_validator(mode="after")
     def _check(self) -> "Self":
         self._check_operations()
-        if self.test_sets == 0 and not self.test_from:
-            raise ValueError("a competition needs test sets: --test-sets above 0, or --test-from PATH")
-        if self.test_sets == 1 and not self.test_from:
-            raise ValueError(TWO_SETS)
+        if self.test_sets < 2 and not self.test_from:
+            raise ValueError(
+                "--test-sets must be at least 2, one for the public score and one for the private; or add "
+                "sets of your own: --test-from PATH"
+            )
         if self.hidden and (self.test_sets or not self.test_from):
             raise ValueError("--hidden needs test images of your own: --test-sets 0 and --test-from PATH")
-        for val in self.val_from:
-            for test in self.test_from:
-                one, other = Path(val).resolve(), Path(test).resolve()
-                if one.is_relative_to(other) or other.is_relative_to(one):
-                    raise ValueError(
-                        f"--val-from {val} and --test-from {test} share images, and validation images are "
-                        "public with their labels: name other sets"
-                    )
         return self
 
     def _check_operations(self) -> None:

@@ -1,36 +1,37 @@
 """The subjects of the OOD track: metrics of detectors, with meta-train mixes and the mixes to predict."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from starter.detectors import DETECTORS, Detector
+from starter.detectors import Detector, by_name
 from starter.detectors.metrics import deviation, true_metric
 from starter.images.imageset import ImageSet
 from starter.observing.observation import (
-    FEATURE_NEEDS,
     Lazy,
     MetaTrain,
     Moments,
     Observation,
     ScoredMix,
     Source,
+    unmet,
 )
-from starter.observing.observe import Observer, observe_all, read
+from starter.observing.observe import observe_all, read
 from starter.sets.mix import POOL, FromPools, Mix, family, picked
 from starter.sets.rendering import FromRecipe, Rendering
-from starter.tracks.observer import open_observer, see, source_of
 from starter.tracks.ood.plan import MIXES_FILE
 from starter.tracks.ood.settings import OodSettings
-from starter.tracks.plan import Labels, Plan, Truth, Values
-from starter.tracks.sets import REFERENCES, PublicSets, Task
+from starter.tracks.plan import Labels, Plan, Values
+from starter.tracks.sets import PublicSets
+from starter.tracks.subject import Subject, open_observer
 from submission import Competition, UnusableInput, make_id
 from submission.files import digest_of
+from submission.ids import split_id
 from submission.random import NOISE_FLOOR
 from submission.scoring import read_targets
 from submission.tracks import TRACKS
@@ -39,6 +40,7 @@ VERSION = 1
 """Part of every key of cached scores, to be raised when the scores of a detector change."""
 
 Scores = NDArray[np.float64]
+split = TRACKS["ood"].split
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,6 @@ class MixSets(PublicSets):
         names = dict.fromkeys(mix.ood_set for mix in self.mixes)
         return [("ind", "base"), *(("ood", name) for name in names)]
 
-    def tasks(self, parts: Sequence[str], source: bool) -> list[Task]:
-        """See `PublicSets`; detectors are fitted on the references, and score the labelled one too."""
-        found = [pair for part in parts for pair in self.observed(part)]
-        return [("observe", REFERENCES), ("score", [*found, *REFERENCES[:1]] if source else found)]
-
     def find(self, part: str, name: str) -> Rendering:
         """See `PublicSets`."""
         if part == "ind":
@@ -91,80 +88,66 @@ class MixSets(PublicSets):
 
 
 @dataclass(frozen=True)
-class DetectorSubject:
+class DetectorSubject(Subject):
     """A classifier and its detectors, which observe and score sets; as a subject, one metric of one detector.
 
+    Its name is ``<classifier>:<detector>:<metric>``. The memory holds fitted detectors, and observations and
+    scores of the pools.
+
     Attributes:
-        name: Name of the subject, ``<classifier>:<detector>:<metric>``, or of the classifier alone.
         sets: Images of the competition.
-        observer: Observer with the classifier and the competition's cache.
-        needs: Names of the fields that methods need.
         detectors: Unfitted detectors by name.
-        memory: Fitted detectors, and the pools' observations and scores, which a classifier's subjects share.
     """
 
-    name: str
     sets: MixSets
-    observer: Observer
-    needs: tuple[str, ...]
-    detectors: Mapping[str, Detector]
-    memory: dict[tuple[str, str], Any] = field(default_factory=dict, compare=False, repr=False)
+    detectors: Mapping[str, Detector] = field(default_factory=dict)
 
     @classmethod
-    def open(
+    def open(  # type: ignore[override]
         cls,
         sets: MixSets,
         classifier: str,
-        detectors: Sequence[str],
         needs: tuple[str, ...] = (),
         device: str = "cpu",
+        detectors: Sequence[str] = (),
     ) -> "DetectorSubject":
-        """Load the classifier with these detectors."""
-        chosen = {name: DETECTORS[name] for name in detectors}
+        """Load the classifier with these detectors, by default the competition's."""
+        chosen = by_name(detectors or dict.fromkeys(split(name)[1] for name in sets.competition.subjects))
+        for name, detector in chosen.items():
+            if reason := unmet(detector.needs, sets.competition):
+                raise UnusableInput(f"detector {name}: {reason}")
         observer = open_observer(sets, classifier, _fields(needs, chosen), device)
-        return cls(classifier, sets, observer, needs, chosen)
+        return cls(classifier, sets, observer, needs, {}, chosen)
 
-    @classmethod
-    def of_all(
-        cls, sets: MixSets, classifier: str, needs: tuple[str, ...], device: str = "cpu"
-    ) -> "DetectorSubject":
-        """Load the classifier with every detector of the competition."""
-        return cls.open(sets, classifier, detectors_of(sets.competition), needs, device)
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields that are observed, for methods and detectors."""
+        return _fields(self.needs, self.detectors)
 
     @property
     def detector(self) -> str:
         """The detector's name."""
-        return TRACKS["ood"].split(self.name)[1]
+        return split(self.name)[1]
 
     @property
     def metric(self) -> str:
         """The metric's name."""
-        return TRACKS["ood"].split(self.name)[2]
+        return split(self.name)[2]
 
     @cached_property
     def source(self) -> Source:
         """The labelled in-distribution reference with its scores."""
-        reference = FromRecipe.whole(replace(self.sets.reference, labels=None))
+        reference = self.sets.find("source", "reference")
         return replace(self.plain_source, scores=self.scores(self.detector, reference))
 
-    @property
-    def plain_source(self) -> Source:
-        """The labelled in-distribution reference without scores, on which detectors are fitted."""
-        fields = _fields(self.needs, self.detectors)
-        return self._kept(("source", ""), lambda: source_of(self.sets, self.observer, fields))
-
     def meta_train(self, progress: bool = True) -> MetaTrain:
-        """Returns the meta-train mixes with their targets.
-
-        Every pool is observed once; a mix consists of rows of two pools.
-        """
+        """See `Subject`. Every pool is observed once; a mix consists of rows of two pools."""
         mixes = self.sets.train
-        pools = {pool.name: pool for mix in mixes for pool in (mix.ind, mix.ood)}
-        self.observe([FromRecipe.whole(pool) for pool in pools.values()], progress)
+        self.observe(mixes, progress)
         targets = read_targets(self.sets.competition, "train")
         return MetaTrain(
             self.source,
-            Lazy(mixes, self._from_pools),
+            Lazy(mixes, self._scored),
             np.array([targets[make_id(self.name, mix.name)] for mix in mixes]),
             (),
             [frozenset({family(mix.mix.ood_set)}) for mix in mixes],
@@ -174,21 +157,20 @@ class DetectorSubject:
         )
 
     def observations(self, part: str, progress: bool = True) -> Lazy[ScoredMix]:
-        """Returns the observed and scored mixes of `part`, "val" or "test"."""
+        """See `Subject`."""
         stored = self.sets.stored(part)
         self.observe(stored, progress)
-        return Lazy(stored, self._from_file)
-
-    def see(self, rendering: Rendering) -> None:
-        """Put the observation of a set into the cache, if it is missing there."""
-        see(rendering, self.sets, self.observer, _fields(self.needs, self.detectors))
+        return Lazy(stored, self._scored)
 
     def observe(self, renderings: Sequence[Rendering], progress: bool = True) -> None:
-        """Put missing observations and scores of all detectors into the cache."""
-        observe_all(renderings, self.observer, self._rows, progress)
-        cache = self.observer.cache
+        """Put missing observations, and scores of all detectors, into the cache; of mixes the pools'."""
+        whole, cache = (
+            {pool.digest: pool for each in renderings for pool in _pools(each)},
+            self.observer.cache,
+        )
+        observe_all(list(whole.values()), self.observer, self._rows, progress)
         for name in self.detectors:
-            left = [each for each in renderings if not cache.has("scores", self._key(name, each))]
+            left = [each for each in whole.values() if not cache.has("scores", self._key(name, each))]
             disabled = None if left and progress and self.detectors[name].online else True
             with tqdm(total=sum(map(len, left)), unit="img", desc=name, disable=disabled) as bar:
                 for rendering in left:
@@ -197,55 +179,42 @@ class DetectorSubject:
 
     def observation(self, rendering: Rendering) -> Observation:
         """Returns the observation of a set, without moments, which are computed for mixes."""
-        return read(rendering, self.observer, self._rows)
+        if not isinstance(rendering, FromPools):
+            return read(rendering, self.observer, self._rows)
+        rows = rendering.mix.rows(len(rendering.ind), len(rendering.ood))
+        ind, ood = (
+            self.kept(("observation", pool.digest), partial(self.observation, pool))
+            for pool in _pools(rendering)
+        )
+        return replace(merged(rendering.name, ind, ood, *rows), render=rendering.render)
 
     def scores(self, detector: str, rendering: Rendering) -> Scores:
         """Returns the detector's score of every image of a set, float64 (n,)."""
+        if isinstance(rendering, FromPools):
+            rows = rendering.mix.rows(len(rendering.ind), len(rendering.ood))
+            ind, ood = (
+                self.kept((detector, pool.digest), partial(self.scores, detector, pool))
+                for pool in _pools(rendering)
+            )
+            return picked(ind, ood, *rows)
         cache, key = self.observer.cache, self._key(detector, rendering)
         found = cache.load("scores", key, {"scores": (np.float64, (len(rendering),))})
         if found is None:
-            found = {"scores": self._fitted(detector).score(self.observation(rendering))}
+            fitted = self.kept(("fitted", detector), lambda: self.detectors[detector].fit(self.plain_source))
+            found = {"scores": fitted.score(self.observation(rendering))}
             cache.store("scores", key, found)
         return found["scores"]
 
-    def pool(self, images: ImageSet) -> Observation:
-        """Returns the observation of a whole pool, which is kept in memory."""
-        return self._kept(("observation", images.digest), lambda: self.observation(FromRecipe.whole(images)))
-
-    def pool_scores(self, detector: str, images: ImageSet) -> Scores:
-        """Returns the detector's scores of a whole pool, which are kept in memory."""
-        return self._kept((detector, images.digest), lambda: self.scores(detector, FromRecipe.whole(images)))
-
-    def mix_scores(self, detector: str, mix: FromPools) -> Scores:
-        """Returns the detector's score of every image of a mix of two pools, float64 (n,)."""
-        ind, ood = (self.pool_scores(detector, pool) for pool in (mix.ind, mix.ood))
-        return picked(ind, ood, *mix.mix.rows(len(mix.ind), len(mix.ood)))
-
-    def _from_file(self, rendering: Rendering) -> ScoredMix:
-        return self._scored(self.observation(rendering), self.scores(self.detector, rendering))
-
-    def _from_pools(self, mix: FromPools) -> ScoredMix:
-        rows = mix.mix.rows(len(mix.ind), len(mix.ood))
-        mixed = replace(merged(mix.name, self.pool(mix.ind), self.pool(mix.ood), *rows), render=mix.render)
-        return self._scored(mixed, self.mix_scores(self.detector, mix))
-
-    def _scored(self, observed: Observation, scores: Scores) -> ScoredMix:
+    def _scored(self, rendering: Rendering) -> ScoredMix:
+        observed = self.observation(rendering)
         if "moments" in self.needs:
             assert observed.features is not None
             observed = replace(observed, moments=Moments.of(observed.features))
-        return ScoredMix(observed, self.detector, self.metric, scores)
-
-    def _fitted(self, detector: str) -> Detector:
-        return self._kept(("fitted", detector), lambda: self.detectors[detector].fit(self.plain_source))
-
-    def _kept(self, key: tuple[str, str], make: Callable[[], Any]) -> Any:
-        if key not in self.memory:
-            self.memory[key] = make()
-        return self.memory[key]
+        return ScoredMix(observed, self.detector, self.metric, self.scores(self.detector, rendering))
 
     @property
     def _rows(self) -> tuple[str, ...]:
-        return tuple(need for need in _fields(self.needs, self.detectors) if need != "moments")
+        return tuple(need for need in self.fields if need != "moments")
 
     @cached_property
     def _reference(self) -> str:
@@ -262,28 +231,11 @@ def _fields(needs: tuple[str, ...], detectors: Mapping[str, Detector]) -> tuple[
     return tuple(sorted(wanted | ({"features"} if "moments" in needs else set())))
 
 
-def detectors_of(competition: Competition) -> tuple[str, ...]:
-    """Returns the names of a competition's detectors."""
-    names = tuple(dict.fromkeys(TRACKS["ood"].split(subject)[1] for subject in competition.subjects))
-    for name in names:
-        if name not in DETECTORS:
-            raise UnusableInput(
-                f"{competition.root}: this release has no detector {name!r}; there are {', '.join(DETECTORS)}"
-            )
-    return names
-
-
-def open_detectors(
-    competition: Competition, needs: tuple[str, ...], device: str = "cpu"
-) -> Mapping[str, DetectorSubject]:
-    """Returns every subject of an OOD competition by name; those of a classifier share its memory."""
-    sets, opened, subjects = MixSets(competition), {}, {}
-    for name in competition.subjects:
-        classifier = TRACKS["ood"].split(name)[0]
-        if classifier not in opened:
-            opened[classifier] = DetectorSubject.of_all(sets, classifier, needs, device)
-        subjects[name] = replace(opened[classifier], name=name)
-    return subjects
+def _pools(rendering: Rendering) -> tuple[Rendering, ...]:
+    """Returns what is observed of a set: itself, or the whole IND and OOD pools of a mix."""
+    if isinstance(rendering, FromPools):
+        return FromRecipe.whole(rendering.ind), FromRecipe.whole(rendering.ood)
+    return (rendering,)
 
 
 def merged(
@@ -307,61 +259,36 @@ def merged(
     )
 
 
-def check_detectors(settings: OodSettings, bare: Sequence[str]) -> None:
-    """Refuse detectors that read features, for the classifiers in `bare`, which give logits alone."""
-    unmet = [name for name in settings.detectors if FEATURE_NEEDS & set(DETECTORS[name].needs)]
-    if bare and unmet:
-        raise UnusableInput(
-            f"--detector {', '.join(unmet)}: features are read, and the classifier {bare[0]} gives logits "
-            f"alone; without features there are {', '.join(name for name in DETECTORS if name not in unmet)}"
-        )
-
-
 def measure(
     draft: Competition, settings: OodSettings, plan: Plan, labels: Labels, needs: tuple[str, ...], device: str
-) -> Truth:
-    """Returns every target, with its standard deviation over draws of images.
+) -> tuple[Values, Values]:
+    """Returns every target, and its standard deviation over draws of images.
 
     Meta-train mixes are rows of their pools; the others are observed from their files, as methods do. The IND
     pools of these would reveal their IND images, so they are observed here and never sent to workers.
     """
     sets, targets = MixSets(draft), dict[str, dict[str, float]]()
     deviations: Values = {"val": {}, "test": {}}
-    opened = {
-        name: DetectorSubject.open(sets, name, settings.detectors, needs, device)
-        for name in settings.classifier_names
-    }
-    for part in labels:
-        truth: dict[str, float] = {}
-        for subject in opened.values():
-            scored = _scores_of(subject, plan, part)
-            for name in (each for each in draft.subjects if TRACKS["ood"].split(each)[0] == subject.name):
-                _, detector, metric = TRACKS["ood"].split(name)
-                for set_name, values in labels[part].items():
-                    key, is_ood = make_id(name, set_name), values.astype(bool)
-                    found = scored[detector, ""], scored[detector, set_name], is_ood
-                    truth[key] = true_metric(metric, settings.fpr, *found)
-                    if part in deviations:
-                        rng = NOISE_FLOOR(settings.seed, key)
-                        deviations[part][key] = deviation(metric, settings.fpr, *found, rng)
-        targets[part] = {key: truth[key] for key in draft.ids(part)}
-    return Truth(targets, deviations)
+    opened = {name: DetectorSubject.open(sets, name, needs, device) for name in draft.classifiers}
+    for part, of_sets in labels.items():
+        targets[part] = {}
+        scored = {name: _scores_of(subject, plan, part) for name, subject in opened.items()}
+        for key in draft.ids(part):
+            subject, set_name = split_id(key)
+            classifier, detector, metric = split(subject)
+            scores, is_ood = scored[classifier], of_sets[set_name].astype(bool)
+            found = scores[detector, ""], scores[detector, set_name], is_ood
+            targets[part][key] = true_metric(metric, settings.fpr, *found)
+            if part in deviations:
+                rng = NOISE_FLOOR(settings.seed, key)
+                deviations[part][key] = deviation(metric, settings.fpr, *found, rng)
+    return targets, deviations
 
 
 def _scores_of(subject: DetectorSubject, plan: Plan, part: str) -> dict[tuple[str, str], Scores]:
     """Returns the scores of each mix by detector and name, those of the whole IND pool under the name ""."""
     whole = FromRecipe.whole(plan.bases[part])
-    if part == "train":
-        mixes = subject.sets.train
-        used = {mix.ood.name: mix.ood for mix in mixes}
-        subject.observe([whole, *map(FromRecipe.whole, used.values())])
-        found = {
-            (name, mix.name): subject.mix_scores(name, mix) for name in subject.detectors for mix in mixes
-        }
-    else:
-        stored = subject.sets.stored(part)
-        subject.observe([whole, *stored])
-        found = {
-            (name, each.name): subject.scores(name, each) for name in subject.detectors for each in stored
-        }
+    mixes = subject.sets.train if part == "train" else subject.sets.stored(part)
+    subject.observe([whole, *mixes])
+    found = {(name, mix.name): subject.scores(name, mix) for name in subject.detectors for mix in mixes}
     return found | {(name, ""): subject.scores(name, whole) for name in subject.detectors}

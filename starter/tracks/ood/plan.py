@@ -44,7 +44,7 @@ Counts = Mapping[str, int]
 """Number of images of each OOD set, by name."""
 
 
-def plan_mixes(settings: OodSettings, splits: Splits, test_seed: int, look: Look) -> Plan:
+def plan_mixes(settings: OodSettings, splits: Splits, test_seed: int, look: Look | None) -> Plan:
     """Plan the mixes of every part; no network looks at images for it."""
     bases = ind_bases(settings, splits)
     ood, parts = ood_sets(settings, splits, bases["test"])
@@ -181,28 +181,18 @@ def _mix(settings: OodSettings, part: str, number: int, ood_set: str, rng: np.ra
 
 
 def check_images(settings: OodSettings, ind: Counts, ood: Mapping[str, Counts]) -> None:
-    """Raise UnusableInput, with a remedy, if there are too few images.
-
-    Args:
-        settings: Settings of the build.
-        ind: Number of IND images, by part.
-        ood: Number of images of each OOD set, by part and name.
-    """
+    """Refuse numbers of IND images, by part, and of OOD images, by part and set, that are too small."""
     counts = {"train": settings.train_sets, "val": settings.val_sets, "test": settings.test_sets}
     size, high = "--sizes" if settings.sizes else "--set-size", settings.mix_sizes[1]
     most_ind, most_ood = most_images(settings)
     for part in (part for part in ood if counts[part]):
-        if ind[part] < most_ind:
-            raise UnusableInput(
-                f"the {part} mixes have {ind[part]:,} IND images to draw from, and a mix of {high} has up to "
-                f"{most_ind}: ask for smaller mixes ({size})"
-            )
-        for name, pool in ood[part].items():
-            if pool < most_ood:
-                joined = "join more classes in a set (--classes-per-set), " if settings.classes else ""
+        pools = {f"OOD set {name!r} of the {part} part": (pool, most_ood) for name, pool in ood[part].items()}
+        for name, (pool, most) in {f"the {part} part": (ind[part], most_ind), **pools}.items():
+            if pool < most:
                 raise UnusableInput(
-                    f"OOD set {name!r} has {pool:,} OOD images to draw from, and a mix of {high} has up to "
-                    f"{most_ood}: ask for smaller mixes ({size}), {joined}or leave it out: --exclude {name}"
+                    f"{name} has {pool:,} images to draw from, and a mix of {high} has up to {most} of them: "
+                    f"ask for smaller mixes ({size}), join more classes in a set (--classes-per-set), or "
+                    "leave the set out (--exclude)"
                 )
     count, places = settings.test_sets, sum(pool // most_ood for pool in ood["test"].values())
     enough = [n for n in range(1, count + 1) if ind_needed(settings, n) <= ind["test"] and n <= places]
@@ -239,13 +229,7 @@ def split_families(names: Sequence[str], seed: int) -> dict[str, list[str]]:
 
 
 def part_sets(names: Sequence[str], seed: int, tested: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Returns OOD sets by part, split by families or with given sets for the test.
-
-    Args:
-        names: Sets that participants may see.
-        seed: Seed of the split, see `split_families`.
-        tested: Sets for the test only; the test's share of `names` then joins "train".
-    """
+    """Returns OOD sets by part, split by families; sets for the test only leave its share to "train"."""
     parts = split_families(names, seed)
     if not tested:
         return parts
@@ -324,8 +308,6 @@ def read_most(settings: OodSettings, classes: Sequence[str]) -> int:
     tested: dict[str, int] = {}
     for path in settings.test_from:
         tested = count_ood_images(path, classes)
-        if both := sorted(shown.keys() & tested):
-            raise UnusableInput(f"--test-from {path}: --ood has a set {both[0]!r} too: rename one of them")
     count = len(part_sets(list(shown), settings.seed, list(tested))["test"])
     return max(_kept_most(settings), 2 * most_images(settings)[1] * -(-settings.test_sets // max(count, 1)))
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from starter.tracks.settings import OFTEN, TWO_SETS, Settings
+from starter.tracks.settings import OFTEN, Settings
 from submission.tracks import TRACKS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class OodSettings(Settings):
     """The settings of a competition of the OOD track; since no image is in two test mixes, they are fewer."""
 
     track: Literal["ood"] = "ood"
-    test_sets: int = Field(40, ge=0, le=10_000, json_schema_extra=OFTEN)
+    test_sets: int = Field(40, ge=2, le=10_000, json_schema_extra=OFTEN)
     """Number of hidden test sets to make."""
     set_size: int = Field(125, ge=2, le=1_000_000, json_schema_extra=OFTEN)
     """Number of images in a set."""
@@ -68,25 +68,21 @@ class OodSettings(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> "Self":
+        for option, given, other, needed in (
+            ("classes", self.classes, "images ROOT", self.images),
+            ("images", self.images, "classes MANIFEST", self.classes),
+            ("id-up-to", self.id_up_to, "classes MANIFEST", self.classes),
+            ("classes-per-set", self.classes_per_set > 1, "classes MANIFEST", self.classes),
+            ("test-ind", self.test_ind, "test-from PATH, the OOD sets of the test", self.test_from),
+            ("hidden", self.hidden, "test-from PATH, for OOD sets of your own", self.test_from),
+            ("hidden", self.hidden, "test-ind PATH, for IND images of your own", self.test_ind),
+        ):
+            if given and not needed:
+                raise ValueError(f"--{option} needs --{other}")
         if self.classes and self.ood:
             raise ValueError("--classes gives the OOD sets: leave --ood out")
-        if self.classes and not self.images:
-            raise ValueError("--classes needs --images ROOT, where the class folders of its sources are")
-        own = {"images": self.images, "id-up-to": self.id_up_to, "classes-per-set": self.classes_per_set > 1}
-        for option, value in own.items():
-            if value and not self.classes:
-                raise ValueError(f"--{option} belongs to --classes MANIFEST, which is missing")
-        if self.test_sets < 2:
-            raise ValueError(TWO_SETS)
         if len(self.test_from) > 1:
             raise ValueError("--test-from: name one folder or zip, of one folder per OOD data set")
-        if self.test_ind and not self.test_from:
-            raise ValueError("--test-ind belongs to --test-from PATH, the OOD sets of the test")
-        if self.hidden and not (self.test_from and self.test_ind):
-            raise ValueError(
-                "--hidden needs test images of your own: --test-from PATH for OOD sets and --test-ind PATH "
-                "for IND images"
-            )
         self._check_sizes()
         return self
 

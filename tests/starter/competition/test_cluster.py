@@ -101,7 +101,7 @@ def test_ones_own_method_is_fitted_here_and_an_error_there_is_told_as_here(worke
     written = predict(contest, {"mine": Mine(), "atc": BASELINES["atc"]}, progress=False, cluster=workers)
     assert list(written) == ["mine", "atc"]
     spoilt = clone(ORACLES["ora-a"]).set_params(iterations=0)
-    with pytest.raises(UnusableInput, match=r"^ora-a: iterations must be a whole number"):
+    with pytest.raises(UnusableInput, match=r"1 tasks failed.* ora-a: iterations must be a whole number"):
         predict(contest, {"ora-a": spoilt}, progress=False, cluster=workers)
 
 
@@ -120,10 +120,8 @@ def test_what_a_classifier_must_learn_first_is_learnt_once(workers, contest):
     shutil.rmtree(contest.root / "cache")
     workers.observe(contest, ("rotation",), ("val",))
     assert len(list((contest.root / "cache/rotation_head").iterdir())) == 1
-    assert len(list((contest.root / "cache/rotation").iterdir())) == len(contest.sets("val"))
-    prefixes = workers.client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes))
-    assert {"prepare tiny", "observe tiny"} <= prefixes, (
-        "the dashboard shows what is done by which classifier"
+    assert len(list((contest.root / "cache/rotation").iterdir())) == len(contest.sets("val")) + len(
+        REFERENCES
     )
 
 
@@ -133,8 +131,8 @@ def test_a_poisoned_set_fails_alone_and_by_name(workers, contest):
     with pytest.raises(UnusableInput) as told:
         predict(contest, {"atc": BASELINES["atc"]}, progress=False, cluster=workers)
     message = str(told.value)
-    assert message.startswith("1 of 32 sets failed, all others are observed")
-    assert "test_0002: " in message
+    assert message.startswith("1 of 31 tasks failed, all others are done")
+    assert "tiny test test_0002: " in message
     assert "\n" not in message
     assert len(list((contest.root / "cache/logits").iterdir())) == 31
     assert not (contest.root / "submissions").exists()
@@ -158,11 +156,8 @@ def test_an_s3_bucket_is_enough_for_the_workers(workers, built, settings, tmp_pa
         assert all(name.endswith(".safetensors") for name in left)
 
 
-@pytest.mark.parametrize(
-    ("name", "word"),
-    [("torch", "torch"), ("unseen's code", "unseen's code"), ("engine", "engine"), ("sight", "sight of")],
-)
-def test_a_worker_that_would_compute_something_else_is_refused(workers, contest, monkeypatch, name, word):
+@pytest.mark.parametrize("name", ["torch", "unseen's code", "engine", "sight of"])
+def test_a_worker_that_would_compute_something_else_is_refused(workers, contest, monkeypatch, name):
     run = type(workers.client).run
 
     def elsewhere(client, *arguments, **options):
@@ -173,7 +168,7 @@ def test_a_worker_that_would_compute_something_else_is_refused(workers, contest,
         }
 
     monkeypatch.setattr(type(workers.client), "run", elsewhere)
-    with pytest.raises(UnusableInput, match=rf"worker \S+ has {word}.* 0\.1, and this machine"):
+    with pytest.raises(UnusableInput, match=rf"worker \S+ has {name}.* 0\.1 in place of"):
         workers.observe(contest, (), ("val",))
 
 
@@ -183,46 +178,30 @@ def test_workers_of_several_threads_are_refused(contest):
     with (
         LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as wide,
         Client(wide) as client,
-        pytest.raises(UnusableInput, match="start workers with --nthreads 1"),
+        pytest.raises(UnusableInput, match="has --nthreads 2 in place of 1"),
     ):
         Cluster("wide", client).observe(contest, (), ("val",))
 
 
-@pytest.mark.parametrize("where", ["local:0", "local:", "local:two", "local:-1"])
-def test_a_number_of_processes_is_asked_for(where):
-    with pytest.raises(UnusableInput, match=f"--cluster {where}: give a number"), connected(where):
-        pass
-
-
-@pytest.mark.parametrize("where", ["tcp://127.0.0.1:1", "nosuch://x:1"])
-def test_an_address_without_a_scheduler_is_told(where, monkeypatch):
+@pytest.mark.parametrize(
+    ("where", "word"),
+    [
+        ("local:0", "give a number"),
+        ("local:two", "give a number"),
+        ("tcp://127.0.0.1:1", "no Dask scheduler"),
+        ("nosuch://x:1", "no Dask scheduler"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_told(where, word, monkeypatch):
     monkeypatch.setattr(cluster_module, "CONNECT", 1)
-    with (
-        pytest.raises(UnusableInput, match=f"--cluster {where}: no Dask scheduler"),
-        connected(where),
-    ):
+    with pytest.raises(UnusableInput, match=f"--cluster {where}: {word}"), connected(where):
         pass
-
-
-def test_a_scheduler_without_workers_is_refused(monkeypatch):
-    from distributed import LocalCluster
-
-    monkeypatch.setattr(cluster_module, "WORKERS", 0.2)
-    with LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty:
-        where = empty.scheduler_address
-        with pytest.raises(UnusableInput, match="no Dask scheduler with workers"), connected(where):
-            pass
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(UnusableInput, match=r'pip install "unseen\[cluster\]"'), connected("local:2"):
         pass
-
-
-def test_without_a_cluster_there_is_none():
-    with connected(None) as none:
-        assert none is None
 
 
 def work(competition, cache="", needs=("moments", "image_stats")):
@@ -263,6 +242,6 @@ def test_a_detector_that_runs_the_network_scores_as_on_a_single_machine(ood_cont
     path = max(scores.iterdir(), key=lambda path: path.stat().st_mtime_ns)
     made = path.read_bytes()
     path.unlink()
-    subject = DetectorSubject.of_all(MixSets(draft), "tiny", ("features",))
+    subject = DetectorSubject.open(MixSets(draft), "tiny", ("features",))
     subject.observe([MixSets(draft).find("test", "test_0001")], progress=False)
     assert path.read_bytes() == made

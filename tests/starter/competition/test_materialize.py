@@ -11,7 +11,6 @@ from rules import with_fields
 
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.networks.small import Small
-from starter.competition import materialize as module
 from starter.competition.materialize import LAYOUTS, materialize
 from starter.images.arrays import read_npz
 from starter.making.build import build
@@ -116,16 +115,6 @@ def test_sets_and_their_accuracies_are_read_back(competition, tmp_path, part, la
     assert read_predictions(folder / "targets.csv", ids, "target") == read_targets(competition, part)
 
 
-def test_test_sets_are_images_without_a_class(competition, tmp_path):
-    folder = materialize(competition, tmp_path, "folders", "test")
-    assert listed(folder) == list(competition.sets("test"))
-    for wanted in expected(competition, "test"):
-        found = load_images(folder, competition.sets("test"))  # its folders are its classes
-        assert listed(folder / wanted.name) == [f"{i:04d}.png" for i in range(50)]
-        chosen = found.labels == competition.sets("test").index(wanted.name)
-        np.testing.assert_array_equal(found.images[chosen], wanted.images)
-
-
 def test_datacv_has_one_file_of_labels_where_all_sets_show_the_same_images(whole, tmp_path):
     folder = materialize(whole, tmp_path, "datacv", "train")
     files = [name for name in listed(folder) if name.startswith("new_data")]  # as its kit finds them
@@ -149,14 +138,6 @@ def test_datacv_has_a_folder_a_set_where_they_differ(competition, tmp_path):
             assert_same(found, wanted)
 
 
-def test_datacv_test_sets_are_numbered_from_one_in_the_order_of_the_answer(competition, tmp_path):
-    folder = materialize(competition, tmp_path, "datacv", "test")
-    assert listed(folder) == ["001.npy", "002.npy"]
-    for stored, wanted in zip(stored_sets(folder), expected(competition, "test"), strict=True):
-        assert_same(load_stored(stored, competition.classes), wanted)
-    assert not (tmp_path / "temp").exists()
-
-
 @pytest.mark.parametrize(("part", "file"), [("train", "train_data.npy"), ("val", "val_sets.npy")])
 def test_datacv_accuracies_stand_in_the_order_of_the_files(competition, whole, tmp_path, part, file):
     for number, each in enumerate((competition, whole)):
@@ -167,13 +148,6 @@ def test_datacv_accuracies_stand_in_the_order_of_the_files(competition, whole, t
             wanted = targets[i * len(found) : (i + 1) * len(found)]
             assert len(found) == len(each.sets(part))
             np.testing.assert_allclose(found, wanted, rtol=0, atol=5e-7)
-
-
-def test_more_than_a_thousand_files_still_sort_by_their_number(tmp_path):
-    for count, first, last in ((1000, 0, "x999.npy"), (1001, 0, "x1000.npy"), (1000, 1, "x1000.npy")):
-        paths = list(module._numbered(tmp_path, "x", [str(i) for i in range(count)], first).values())
-        assert paths[-1].name == last
-        assert paths == sorted(paths)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -229,10 +203,7 @@ def test_a_write_that_fails_leaves_nothing_behind(competition, tmp_path, monkeyp
     [
         ({}, {"layout": "png"}, "there are npz, folders, datacv"),
         ({}, {"part": "base"}, "there are train, val, test"),
-        *(
-            ({"classes": ("a", name, "c")}, {"layout": "folders"}, "class")
-            for name in ("a/b", "a\\b", "..", ".x")
-        ),
+        *(({"classes": ("a", name, "c")}, {"layout": "folders"}, "class") for name in ("a/b", "a\\b", "..")),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_written(
@@ -240,6 +211,8 @@ def test_what_cannot_be_done_is_refused_before_anything_is_written(
 ):
     with pytest.raises(UnusableInput, match=word):
         materialize(with_fields(competition, **changes), tmp_path / "new", **arguments)
+    with pytest.raises(UnusableInput, match="is inside the competition"):
+        materialize(competition, competition.public / "sets")
     without = with_fields(competition, sizes={**competition.sizes, "val": {}})
     with pytest.raises(UnusableInput, match="no val sets"):
         materialize(without, tmp_path / "new", part="val")
@@ -262,38 +235,13 @@ def test_a_folder_with_something_else_is_left_alone(competition, whole, tmp_path
     assert contents(tmp_path / "mine") == {"train/thesis.txt": b"mine"}
 
 
-def test_parts_share_a_folder_and_private_is_not_needed(competition, tmp_path):
-    shutil.copytree(competition.public, tmp_path / "copy/public")
-    participant = Competition.open(tmp_path / "copy")
-    for part in PARTS:
-        materialize(participant, tmp_path / "out", "npz", part)
-        materialize(competition, tmp_path / "organizers", "npz", part)
-    assert contents(tmp_path / "out") == contents(tmp_path / "organizers")
-
-
-def test_a_damaged_set_is_named(competition, tmp_path):
-    shutil.copytree(competition.root, tmp_path / "copy")
-    (tmp_path / "copy/public/test/test_0002.npz").write_bytes(b"changed")
-    with pytest.raises(UnusableInput, match=r"test_0002\.npz was changed or is damaged"):
-        materialize(Competition.open(tmp_path / "copy"), tmp_path / "out", part="test")
-    assert listed(tmp_path / "out/test") == ["test_0001.npz"]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"), [({"labels": [3] * 50}, "labels of 0 to 2"), ({}, "labels of 0 to 2")]
-)
-def test_a_set_with_labels_of_no_class_is_named(competition, tmp_path, change, message):
+@pytest.mark.parametrize("change", [{"labels": [3] * 50}, {}])
+def test_a_set_with_labels_of_no_class_is_named(competition, tmp_path, change):
     shutil.copytree(competition.public, tmp_path / "copy/public")
     path = tmp_path / "copy/public/val/val_0001.npz"
     np.savez(path, images=read_npz(path).images, **change)
     files = {**competition.files, "val/val_0001.npz": sha256(path)}
     changed = with_fields(competition, root=tmp_path / "copy", files=files)
     for layout in ("folders", "datacv"):
-        with pytest.raises(UnusableInput, match=message):
+        with pytest.raises(UnusableInput, match="labels of 0 to 2"):
             materialize(changed, tmp_path / layout, layout, "val")
-
-
-def test_the_competition_itself_is_no_place_to_write_to(built):
-    for out in (built.root, built.public / "sets"):
-        with pytest.raises(UnusableInput, match="is inside the competition"):
-            materialize(built, out)

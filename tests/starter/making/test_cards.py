@@ -52,13 +52,6 @@ def test_every_public_file_is_named_with_its_hash(organizers: Competition) -> No
     assert found == {str(path.relative_to(organizers.root)): sha256(path) for path in public}
 
 
-def test_the_card_says_what_the_meta_train_sets_of_its_track_are(organizers: Competition) -> None:
-    (row,) = [line for line in data_card(organizers).splitlines() if line.startswith("| train |")]
-    ood = organizers.track == "ood"
-    assert ("mixes, drawn from the base and from `public/ood/`" in row, "recipes" in row) == (ood, not ood)
-    assert (organizers.public / "ood").is_dir() == ood
-
-
 def test_the_cards_are_the_same_without_the_private_part(organizers: Competition) -> None:
     """So nothing in them comes from there: no label, no kind of a test set, no seed."""
     written = cards(organizers)
@@ -72,12 +65,3 @@ def test_the_archive_holds_them_and_they_read_it(organizers: Competition, tmp_pa
     assert (folder / CARD).read_text() == data_card(organizers)
     dataset = mlcroissant.Dataset(str(folder / CROISSANT))
     assert len(list(dataset.records("val_targets"))) == len(organizers.ids("val"))
-
-
-def test_the_card_tells_origin_sizes_and_limits(organizers: Competition) -> None:
-    text = data_card(organizers)
-    for part in ("train", "val", "test"):
-        sizes = organizers.sizes[part]
-        assert f"| {part} | {len(sizes):,} | {sum(sizes.values()):,} |" in text
-    assert "UCI" in text
-    assert "practice" in text

@@ -11,7 +11,7 @@ from starter.classifiers.engine import TOLERANCES
 from starter.competition.audit import computed_by
 from starter.competition.cluster import Work, environment
 from starter.making.build import build
-from starter.tracks.accuracy.observe import open_classifiers
+from starter.tracks.tracks import open_subjects
 from submission import Competition, UnusableInput
 from submission.errors import tell_once
 
@@ -25,7 +25,7 @@ def asked(settings, weights):
 
 def observed(competition: Competition) -> np.ndarray:
     """The logits of the first validation set."""
-    (subject,) = open_classifiers(competition, ()).values()
+    (subject,) = open_subjects(competition, ()).values()
     return subject.observations("val", progress=False)[0].logits
 
 
@@ -71,4 +71,4 @@ def test_a_worker_that_computes_otherwise_cannot_take_part(built):
 def test_float16_is_no_precision_of_pytorch(settings, weights, tmp_path):
     with pytest.raises(UnusableInput, match="--precision float16 is of --engine openvino"):
         build(Path(tmp_path / "contest"), settings(precision="float16", classifiers=(f"tiny={weights}",)), 11)
-    assert not (tmp_path / "contest").exists()
+    assert not (tmp_path / "contest/public").exists()

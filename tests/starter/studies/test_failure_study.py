@@ -35,7 +35,7 @@ def test_clean_images_are_those_of_the_base(study, ood_built):
     assert rows.columns.tolist() == ["classifier", "detector", "ind", "ood", "new_class", "failure"]
     assert set(rows.ind) == {"clean", "corrupted"}
     sets = MixSets(ood_built)
-    view = DetectorSubject.open(sets, "tiny", ["energy"])
+    view = DetectorSubject.open(sets, "tiny", detectors=["energy"])
     names = dict.fromkeys(mix.ood_set for mix in sets.mixes)
     ood = [view.scores("energy", FromRecipe.whole(sets.ood_pool(name))) for name in names]
     ind = view.scores("energy", FromRecipe.whole(sets.ind_pool))

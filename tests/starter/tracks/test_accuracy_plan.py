@@ -6,7 +6,6 @@ from collections import Counter
 import numpy as np
 import pytest
 from asked import accuracy_settings
-from large import SETS, large_competition
 
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS
@@ -22,10 +21,7 @@ from starter.tracks.accuracy.plan import (
     plan_train,
     render,
 )
-from starter.tracks.plan import PlannedSet
 from submission import UnusableInput
-from submission.scoretable import Targets
-from submission.solution import solution_of
 
 SEVEN = ["autocontrast", "brightness", "color", "solarize", "contrast", "affine", "sharpen"]
 
@@ -52,26 +48,12 @@ def small(**changes):
     return accuracy_settings(**{"set_size": 20, **changes})
 
 
-def train_of(settings, look=None):
-    return plan_train(settings, splits().meta_base, look)
-
-
 def sets_of(settings, part, like, seed, own=()):
     return plan_part(settings, part, like, seed, own, {})
 
 
 def groups(planned):
     return Counter(plan.group for plan in planned)
-
-
-def test_meta_train_is_drawn_from_the_public_seed():
-    recipes = train_of(small(train_sets=30, ops_per_set=(1, 3)))
-    assert recipes == train_of(small(train_sets=30, ops_per_set=(1, 3), test_sets=9))
-    assert recipes != train_of(small(train_sets=30, ops_per_set=(1, 3), seed=1))
-    assert [recipe.name for recipe in recipes] == [f"train_{i:04d}" for i in range(1, 31)]
-    assert {len(recipe.families) for recipe in recipes} == {1, 2, 3}
-    assert set().union(*(recipe.families for recipe in recipes)) <= set(SEVEN)
-    assert {recipe.ops[0] == ("sample", {"n": 20}) for recipe in recipes} == {True}
 
 
 @pytest.mark.parametrize("part", ["val", "test"])
@@ -82,12 +64,6 @@ def test_the_same_seed_gives_the_same_plan(part):
     assert [plan.record() for plan in sets_of(settings, part, like, 6)] != one
     seeds = [plan["recipe"] for plan in one]
     assert len(set(seeds)) == 20
-
-
-def test_the_test_seed_tells_nothing_of_validation_and_the_other_way_round():
-    settings, like = small(test_sets=20, val_sets=20), splits()
-    val, test = (sets_of(settings, part, like, 0) for part in ("val", "test"))
-    assert not {plan.recipe.seed for plan in val} & {plan.recipe.seed for plan in test}
 
 
 def test_names_are_neutral_and_the_order_is_shuffled():
@@ -106,7 +82,6 @@ def test_names_are_neutral_and_the_order_is_shuffled():
         ("glyphs", 48, {"seen": 12, "unseen": 18, "natural": 18}),
         ("glyphs", 24, {"seen": 6, "unseen": 9, "natural": 9}),
         ("cifar10", 20, {"seen": 8, "unseen": 12}),
-        ("photos.zip", 2, {"seen": 1, "unseen": 1}),
         ("glyphs", 2, {"seen": 0, "unseen": 1, "natural": 1}),
     ],
 )
@@ -131,18 +106,7 @@ def test_seen_sets_use_the_meta_train_operations_and_unseen_ones_do_not():
             assert plan.family in NATURAL
 
 
-def test_meta_train_sets_of_corruptions_leave_the_other_operations_unseen():
-    settings = small(group="corruptions", source="cifar10", test_sets=20, val_sets=5)
-    planned = sets_of(settings, "test", splits(), 5)
-    assert groups(planned) == {"seen": 8, "unseen": 12}
-    unseen = {plan.family for plan in planned if plan.group == "unseen"}
-    assert unseen <= set(SEVEN)
-    assert not unseen & {
-        plan.family for plan in sets_of(settings, "val", splits(), 0) if plan.group == "unseen"
-    }
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_val_and_test_share_no_unseen_and_no_natural_family(seed):
     settings = small(val_sets=60, test_sets=90, seed=seed)
     shared = [
@@ -163,10 +127,8 @@ def test_without_validation_the_test_has_every_family():
 @pytest.mark.parametrize(
     ("k", "labels", "group"),
     [
-        (10, range(10), "natural"),
         (10, range(FEW_CLASSES), "natural"),
         (10, range(FEW_CLASSES - 1), "natural-few"),
-        (10, [0, 3], "natural-few"),
         (3, [0, 1, 2], "natural"),
         (3, [0, 1], "natural-few"),
     ],
@@ -199,31 +161,6 @@ def test_sets_at_paths_are_cut_to_size_resized_and_named_neutrally(tmp_path):
             assert "images" not in plan.record()
 
 
-def test_one_test_set_from_a_path_is_refused(tmp_path):
-    path = write(tmp_path / "one.npz", range(10))
-    with pytest.raises(UnusableInput, match="holds one set, but two test sets"):
-        sets_of(small(test_sets=0, test_from=(path,)), "test", splits(), 5)
-
-
-def test_a_missing_path_is_named(tmp_path):
-    with pytest.raises(UnusableInput, match="gone: no such file or folder"):
-        sets_of(small(test_from=(str(tmp_path / "gone"),)), "test", splits(), 5)
-
-
-def test_planned_sets_render_the_same_again_with_their_labels():
-    settings, like = small(test_sets=8, set_size=30, ops_per_set=(1, 1)), splits()
-    planned = sets_of(settings, "test", like, 5)
-    assert groups(planned).keys() == {"seen", "unseen", "natural"}
-    for plan in planned:
-        one, other = render(plan, like.test_base), render(plan, like.test_base)
-        assert one.name == plan.recipe.name
-        assert len(one) == 30
-        assert one.digest == other.digest
-        if plan.base.startswith("turn:"):
-            mine = base_images(plan, like.test_base, {})
-            np.testing.assert_array_equal(one.labels, mine.labels[plan.recipe.indices(mine)])
-
-
 def test_test_sets_take_base_images_in_turns():
     """None recurs before the base is used up, then in another order; the record says which turn was whose."""
     settings, like = small(test_sets=40, set_size=90, source="cifar10"), splits(n=400)
@@ -236,27 +173,6 @@ def test_test_sets_take_base_images_in_turns():
     assert round_of > 1
     assert len(set().union(*shown[:round_of])) == 90 * round_of
     assert shown[round_of] not in shown[:round_of]
-
-
-def test_wide_has_every_operation_so_nothing_is_unseen():
-    settings = small(group="wide", train_sets=60, source="cifar10")
-    assert settings.ops_per_set == (0, 3)
-    assert groups(sets_of(settings, "test", splits(), 5)) == {"seen": 48}
-    assert "class_prior" in set().union(*(recipe.families for recipe in train_of(settings)))
-
-
-def test_natural_like_sets_leave_nearly_all_corruptions_unseen():
-    settings = small(group="natural-like", train_sets=60, source="cifar10", val_sets=0)
-    assert settings.ops_per_set == (0, 3)
-    planned = sets_of(settings, "test", splits(), 5)
-    assert groups(planned) == {"seen": 19, "unseen": 29}
-    assert "jpeg_compression" not in {plan.family for plan in planned if plan.group == "unseen"}
-
-
-def test_groups_are_joined_and_what_any_has_is_seen():
-    settings = small(group="wide+natural-like", source="cifar10", val_sets=0)
-    assert settings.ops_per_set == (0, 3)
-    assert groups(sets_of(settings, "test", splits(), 5)) == {"seen": 48}
 
 
 @pytest.mark.parametrize(("group", "missing"), [("a", "fog"), ("b", "jpeg_compression")])
@@ -284,30 +200,16 @@ def test_recipes_of_ones_own_make_the_meta_train_sets_and_the_seen_ones(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("sizes", "names", "word"),
-    [
-        ({}, ["a"], "2 recipes or more are needed"),
-        ({}, ["val_0001", "a"], "'val_0001' is the name of another"),
-        ({"n": 41}, ["a", "b"], "'a' draws 41 images, and there are 40 to draw"),
-    ],
-)
-def test_recipes_that_cannot_be_used_are_refused(tmp_path, sizes, names, word):
-    ops = (("sample", {"n": 15, **sizes}),)
-    asked = small(recipes=recipes_file(tmp_path / "x.jsonl", [Recipe(name, 0, ops) for name in names]))
-    with pytest.raises(UnusableInput, match=word):
-        plan_accuracy(asked, splits(), 5, None)
-    with pytest.raises(UnusableInput, match=r"(?i)no such file"):
-        plan_accuracy(small(recipes=str(tmp_path / "none.jsonl")), splits(), 5, None)
-
-
-@pytest.mark.parametrize(
     "changes", [{}, {"val_sets": 0}, {"val_sets": 0, "test_sets": 0, "test_from": ("x",)}]
 )
-def test_sets_larger_than_their_base_are_refused_with_both_numbers(changes):
+def test_sets_larger_than_their_base_are_refused_with_both_numbers(changes, tmp_path):
     with pytest.raises(
         UnusableInput, match=r"160 test images make 40 .* images, 50 are asked for a set: use"
     ):
         plan_accuracy(small(set_size=50, **changes), splits(), 5, None)
+    own = [Recipe(name, 0, (("sample", {"n": 41}),)) for name in ("a", "b")]
+    with pytest.raises(UnusableInput, match="'a' draws 41 images"):
+        plan_accuracy(small(recipes=recipes_file(tmp_path / "x.jsonl", own)), splits(), 5, None)
 
 
 def test_sub_populations_are_whole_neighbouring_clusters_of_what_a_network_sees():
@@ -331,12 +233,3 @@ def test_blobs_are_numbered_from_the_least_sure_on():
     confidence = np.array([0.4, 0.9, 0.6])[blob]
     np.testing.assert_array_equal(hard_to_easy(features, confidence, 0), np.array([0, 2, 1])[blob])
     assert set(hard_to_easy(np.ones((20, 4), np.float16), np.ones(20), 0)) == {0}
-
-
-def test_the_record_that_a_build_writes_is_read(tmp_path):
-    competition = large_competition(tmp_path / "contest")
-    planned = [PlannedSet(Recipe(name, 7, (("sample", {"n": 500}),)), "seen", "one", "base") for name in SETS]
-    record = competition.private / "build.json"
-    known = json.loads(record.read_text())
-    record.write_text(json.dumps({**known, "test": [plan.record() for plan in planned]}))
-    assert len(Targets.of_solution(competition, solution_of(competition)).families) == 2  # in two groups

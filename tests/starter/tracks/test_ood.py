@@ -9,14 +9,15 @@ from starter.images.imageset import ImageSet
 from starter.observing import ScoredMix
 from starter.sets.rendering import FromRecipe
 from starter.tracks.accuracy.observe import ClassifierSubject
-from starter.tracks.ood.observe import MixSets, open_detectors
+from starter.tracks.ood.observe import MixSets
 from starter.tracks.sets import PublicSets
+from starter.tracks.tracks import open_subjects
 from submission import Competition, UnusableInput
 
 
 @pytest.fixture(scope="module")
 def subjects(ood_built):
-    return open_detectors(ood_built, ("moments", "image_stats", "rotations"))
+    return open_subjects(ood_built, ("moments", "image_stats", "rotations"))
 
 
 def test_a_mix_from_pools_is_what_its_images_give(ood_built, subjects):
@@ -62,8 +63,8 @@ def test_test_mixes_come_from_their_files(ood_built, subjects):
 
 
 def test_scores_are_kept(ood_contest, monkeypatch):
-    open_detectors(ood_contest, ())["tiny:msp:fpr95"].observations("val", progress=False)
-    subject = open_detectors(ood_contest, ())["tiny:msp:fpr95"]
+    open_subjects(ood_contest, ())["tiny:msp:fpr95"].observations("val", progress=False)
+    subject = open_subjects(ood_contest, ())["tiny:msp:fpr95"]
     monkeypatch.setattr(type(DETECTORS["msp"]), "_score", None)
     assert len(subject.observations("val", progress=False)[0].scores) == 80
 
@@ -71,8 +72,8 @@ def test_scores_are_kept(ood_contest, monkeypatch):
 def test_a_detector_of_another_release_is_named(ood_contest):
     path = ood_contest.public / "competition.json"
     path.write_text(path.read_text().replace(":msp:", ":psm:"))
-    with pytest.raises(UnusableInput, match="no detector 'psm'"):
-        open_detectors(Competition.open(ood_contest.root), ())
+    with pytest.raises(UnusableInput, match="no detector is called 'psm'"):
+        open_subjects(Competition.open(ood_contest.root), ())
 
 
 def test_a_changed_list_of_mixes_is_refused(ood_contest):

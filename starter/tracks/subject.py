@@ -1,0 +1,164 @@
+"""What is under evaluation in either track, and what looks at a competition's sets: classifiers, referees."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starter.classifiers import Spec, read_classifier, used_networks
+from starter.classifiers.specs import ZERO_SHOT
+from starter.encoders import ImageEncoder
+from starter.encoders.choose import load_image_encoder, of_encoders
+from starter.encoders.two_tower import TwoTowerEncoder
+from starter.observing.cache import cache_of
+from starter.observing.observation import REFEREE_NEEDS, MetaTrain, Seen, Source, unmet
+from starter.observing.observe import Observer, observe_all
+from starter.observing.referee import Probes, Referee
+from starter.sets.rendering import Rendering
+from starter.tracks.sets import REFERENCES, PublicSets
+from submission import Competition, UnusableInput
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+ENCODERS: dict[tuple[str, str], ImageEncoder] = {}
+"""Encoders loaded in this process, by name and device."""
+
+
+@dataclass(frozen=True)
+class Subject(ABC):
+    """What is under evaluation: a classifier, or a metric of a detector on it; with a competition's sets.
+
+    Attributes:
+        name: Name of the subject; of what is opened, the classifier's.
+        sets: Images of the competition.
+        observer: Observer with the classifier and the competition's cache.
+        needs: Names of the fields that methods need.
+        memory: What the subjects of one classifier share.
+    """
+
+    name: str
+    sets: PublicSets
+    observer: Observer
+    needs: tuple[str, ...]
+    memory: dict[tuple[str, str], Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def open(cls, sets: PublicSets, classifier: str, needs: tuple[str, ...], device: str = "cpu") -> "Self":
+        """Load a classifier."""
+        return cls(classifier, sets, open_observer(sets, classifier, needs, device), needs)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields that are observed."""
+        return self.needs
+
+    @property
+    def source(self) -> Source:
+        """The labelled in-distribution reference."""
+        return self.plain_source
+
+    @property
+    def plain_source(self) -> Source:
+        """The labelled in-distribution reference without the scores of a detector."""
+        return self.kept(("source", ""), self._source)
+
+    def _source(self) -> Source:
+        whole = [self.sets.find(*each) for each in REFERENCES]
+        reference, train_ref = observe_all(whole, self.observer, self.fields, False)
+        classifier = self.observer.classifier
+        assert self.sets.reference.labels is not None
+        head = classifier.head_weight, classifier.head_bias
+        return Source(reference, self.sets.reference.labels, train_ref, *head, replace(classifier))
+
+    def kept(self, key: tuple[str, str], make: Callable[[], Any]) -> Any:
+        """Returns what `make` returned when it was asked first, from the memory."""
+        if key not in self.memory:
+            self.memory[key] = make()
+        return self.memory[key]
+
+    @abstractmethod
+    def observe(self, renderings: Sequence[Rendering], progress: bool = True) -> object:
+        """Put everything that is read of the sets into the cache."""
+
+    @abstractmethod
+    def meta_train(self, progress: bool = True) -> MetaTrain:
+        """Returns the meta-train sets with their targets."""
+
+    @abstractmethod
+    def observations(self, part: str, progress: bool = True) -> Sequence[Seen]:
+        """Returns the observed sets of `part`, "val" or "test", without labels."""
+
+
+def open_observer(sets: PublicSets, name: str, needs: tuple[str, ...], device: str = "cpu") -> Observer:
+    """Returns the classifier `name` with the rotation head, peers and referees that `needs` name."""
+    if reason := unmet(needs, sets.competition):
+        raise UnusableInput(f"{sets.competition.root}: {reason}")
+    observer = _plain(sets.competition, name, device)
+    if "rotation" in needs:
+        observer = observer.with_rotation_head(sets.train_ref)
+    if "peers" in needs:
+        others = [other for other in sets.competition.classifiers if other != name]
+        observer = replace(observer, peers=tuple(_plain(sets.competition, other, device) for other in others))
+    if REFEREE_NEEDS & set(needs):
+        observer = replace(observer, referees=open_referees(sets.competition, device))
+    return observer
+
+
+def _plain(competition: Competition, name: str, device: str) -> Observer:
+    """Returns the classifier `name` with the competition's cache."""
+    weights = competition.file(f"classifiers/{name}.safetensors")
+    classifier = read_classifier(weights, name, competition.precision, device, competition.engine)
+    if classifier.classes != competition.classes:
+        raise UnusableInput(f"{weights} was made for other classes than the competition's")
+    return Observer(classifier, cache_of(competition.root))
+
+
+def probes_file(name: str) -> str:
+    """Returns the path of a referee's probes below ``public/``."""
+    return f"referees/{name}.safetensors"
+
+
+def encoder_file(name: str) -> str:
+    """Returns the path of a referee's encoder below ``public/``, if the competition includes it."""
+    return f"referees/{name}.encoder.safetensors"
+
+
+def packed_file(name: str) -> str:
+    """Returns the path of a referee's observations of the public sets, below ``public/``."""
+    return f"referees/{name}.seen.safetensors"
+
+
+def open_referees(competition: Competition, device: str = "cpu") -> tuple[Referee, ...]:
+    """Returns the referees of a competition, in order; an encoder is loaded when it is first needed."""
+    found = []
+    for name in competition.referees:
+        probes = Probes.load(competition.file(probes_file(name)), len(competition.classes))
+        packed = competition.file(packed_file(name)) if packed_file(name) in competition.files else None
+        encoder = partial(_encoder, competition, name, probes, device)
+        found.append(Referee(name, probes, cache_of(competition.root), encoder, packed, device))
+    return tuple(found)
+
+
+def _encoder(competition: Competition, name: str, probes: Probes, device: str) -> ImageEncoder:
+    """Returns a referee's encoder, loaded once per process: the competition's own file, or else by its name.
+
+    A competition cannot choose code that runs here: functions have to be named by the user.
+    """
+    if (probes.encoder, device) in ENCODERS:
+        return ENCODERS[probes.encoder, device]
+    spec = probes.spec.removeprefix(ZERO_SHOT)
+    own_code = Spec.parse(spec).own_code
+    found: ImageEncoder
+    if encoder_file(name) in competition.files:
+        found = TwoTowerEncoder.load(competition.file(encoder_file(name)))
+    elif own_code and own_code not in used_networks():
+        raise UnusableInput(
+            f"get the module of {own_code[:100]!r}, read it, and name it with --network module:function"
+        )
+    else:
+        found = load_image_encoder(spec, Path(), device, of_encoders(competition.precision))
+    ENCODERS[found.name, device] = found
+    return found
