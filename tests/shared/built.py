@@ -100,7 +100,7 @@ def weights(once: Once) -> Iterator[Path]:
 
     With them everything is built with fewer training and reference images to observe, 1,000 and 500.
     """
-    from starter.making import build
+    from starter.making import build, referees
     from starter.sources.splits import Splits
 
     load = build.load_source

@@ -81,7 +81,8 @@ def test_probes_learn_from_training_images_that_methods_do_not_see(splits):
     assert all(pixels[images.images[i].tobytes()] == images.labels[i] for i in range(0, CLEAN, 97))
 
 
-def test_where_training_images_are_few_the_halves_of_train_ref_are_held_out(splits):
+def test_where_training_images_are_few_the_halves_of_train_ref_are_held_out(splits, monkeypatch):
+    monkeypatch.setattr("starter.making.referees.TRAIN_REF", 4000)
     few = replace(splits, train=splits.train.take(np.arange(3000)))
     images = ProbeImages.of(few, recipes(), 0)
     public = train_ref(few, 0).images
