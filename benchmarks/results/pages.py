@@ -4,9 +4,8 @@
 
 writes every page of docs/results again. A table stands between two lines, ``<!-- table: NAME -->`` and
 ``<!-- end -->``, and is docs/results/data/NAME.csv; below it stands what docs/results/data/NAME.json says of
-it: command, commit and date. The text around it is written by hand. A test compares pages and CSVs.
-
-A benchmark calls `record`, most of them where --write is given.
+it: command, commit, date and perhaps a note. The text around it is written by hand. A test compares pages and
+CSVs. A benchmark calls `record` or `merge`, most of them where --write is given.
 """
 
 import csv
@@ -31,11 +30,7 @@ TEXT = 30
 
 
 def record(
-    name: str,
-    lines: Sequence[Mapping[str, object]],
-    decimals: int = 2,
-    command: str = "",
-    commit: str = "",
+    name: str, lines: Sequence[Mapping[str, object]], decimals: int = 2, command: str = "", commit: str = ""
 ) -> None:
     """Write ``NAME.csv`` and ``NAME.json``: the command, the commit and the date (UTC) of the lines.
 
@@ -50,12 +45,8 @@ def record(
     writer.writeheader()
     writer.writerows({key: _cell(value, decimals) for key, value in line.items()} for line in lines)
     write_text(DATA / f"{name}.csv", text.getvalue())
-    told = {
-        "command": command or _running(),
-        "commit": commit or checked_out(),
-        "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
-    }
-    write_text(DATA / f"{name}.json", json.dumps(told, indent=2) + "\n")
+    origin = {"command": command or _running(), "commit": commit or checked_out(), "date": today()}
+    write_text(DATA / f"{name}.json", json.dumps(origin, indent=2) + "\n")
 
 
 def record_markdown(name: str, text: str) -> None:
@@ -63,6 +54,13 @@ def record_markdown(name: str, text: str) -> None:
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     header, _, *rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines]
     record(name, [dict(zip(header, row, strict=True)) for row in rows])
+
+
+def merge(name: str, lines: Sequence[Mapping[str, str]], command: str) -> None:
+    """`record` a table with these lines in place of those that begin alike; the others stay."""
+    with (DATA / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+        before = list(csv.DictReader(stream))
+    record(name, list({next(iter(line.values())): line for line in [*before, *lines]}.values()), 2, command)
 
 
 def rendered(page: str) -> str:
@@ -74,14 +72,25 @@ def table(name: str) -> str:
     """The CSV as Markdown, and a line on where it comes from."""
     with (DATA / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
         header, *rows = list(csv.reader(stream))
-    told = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    origin = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
     columns = list(zip(header, *rows, strict=True))
     rule = ["---" if not i or max(map(len, cells)) > TEXT else "---:" for i, cells in enumerate(columns)]
     cells = [[cell.replace("|", "\\|") for cell in row] for row in (header, rule, *rows)]
     lines = [f"| {' | '.join(row)} |" for row in cells]
-    note = f" {told['note']}" if "note" in told else ""
-    command = told["command"] if " by " in told["command"] else f"`{told['command']}`"
-    return "\n".join([*lines, "", f"From {command}, commit {told['commit']}, {told['date']}.{note}", ""])
+    note = f" {origin['note']}" if "note" in origin else ""
+    command = origin["command"] if " by " in origin["command"] else f"`{origin['command']}`"
+    return "\n".join([*lines, "", f"From {command}, commit {origin['commit']}, {origin['date']}.{note}", ""])
+
+
+def today() -> str:
+    """The day (UTC)."""
+    return f"{datetime.now(timezone.utc):%Y-%m-%d}"
+
+
+def checked_out() -> str:
+    """The commit that is checked out, with "+" where code differs from it."""
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", "*.py")
+    return (_git("rev-parse", "--short=10", "HEAD") or "unknown") + ("+" if changed else "")
 
 
 def _cell(value: object, decimals: int) -> object:
@@ -95,12 +104,6 @@ def _running() -> str:
     words = ["DIR" if Path(word).is_absolute() else shlex.quote(word) for word in sys.argv[1:]]
     script = Path(sys.argv[0]).resolve()
     return " ".join([f"python benchmarks/{script.parent.name}/{script.name}", *words])
-
-
-def checked_out() -> str:
-    """The commit that is checked out, with "+" where code differs from it."""
-    changed = _git("status", "--porcelain", "--untracked-files=no", "--", "*.py")
-    return (_git("rev-parse", "--short=10", "HEAD") or "unknown") + ("+" if changed else "")
 
 
 def _git(*words: str) -> str:

@@ -1,33 +1,27 @@
 """unseen-best on real CIFAR-10 beside others, by kind of set: the tables of docs/results/unseen-best.md.
 
-    UNSEEN_DATA=FOLDER python benchmarks/results/unseen_best.py DIR [--group default] [--set-size 1000]
-        [--train-size 500] [--classifier repvgg_a0] [--seeds 3] [--learn GROUP] [--only NAME]... [--parts]
-        [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/unseen_best.py DIR [--set-size 500] [--train-size 500]
+        [--classifier repvgg_a0] [--seeds 3] [--only NAME]... [--parts] [--small] [--write]
 
-FOLDER is as for cifar10.py here. DIR is a competition that this builds, or goes on with: of ResNet-56 and
-RepVGG-A0, with the referee lite0, and meta-train sets of --train-size images. With `wide` they are 40 each of
-the groups default, a and b, of none to three operations, three in ten with other class priors; and 40 of the
-group natural-like, from which methods learn if --learn says so (`--learn wide+natural-like`). Another group
-has 120 sets. Besides there are the natural validation and test sets of cifar10.py, and 20 test sets with
-operations seen and new. Made in memory are copies of two to four classes of the sets with operations, and of
-clean test images; and two halves and class subsets of the natural validation sets. One module, since its
-tables are all of the same predictions.
+FOLDER is as for cifar10.py here, with weights/repvgg_a0.safetensors. DIR is a competition that this builds,
+or goes on with: of ResNet-56 and RepVGG-A0, with the referee lite0, and meta-train sets of --train-size
+images: 40 each of the groups default, a and b, of none to three operations, three in ten with other class
+priors; and 40 of natural-like, from which nothing is learnt. Besides there are the natural validation and
+test sets of cifar10.py, and 20 test sets with operations seen and new. Made in memory are copies of two to
+four classes of the sets with operations, and of clean test images; and two halves and class subsets of the
+natural validation sets. One module, since its tables are all of the same predictions.
 
-Printed by kind of set: RMSE, MAE, median and mean error; what an ImageNet encoder may have seen, with and
-without; paired intervals, clustered by source or operations, and the board's paired test; and how many sets
-the 90 % intervals hold. "By a peer" has the other classifier as referee, to which ImageNet is unknown; "by
-two referees" has both.
-
-With --parts no test set is used: what it costs to leave a part out, on meta-train sets of groups, operations
-and accuracies that were not learnt from, on the natural validation sets, and on these under operations.
-
-SYP's networks are trained for 10,000 steps of 1,000 images here, a thirtieth of what the paper's see.
+Printed by kind of set: RMSE; the error on each natural set; paired intervals, clustered by source or
+operations, with the board's paired test; and how many sets the 90 % intervals hold. With --parts no test set
+is used: what it costs to leave a part out, on meta-train sets of groups, operations and accuracies that were
+not learnt from, on the natural validation sets, and on these under operations. --small builds a tenth, which
+shows that it runs. SYP's networks are trained for 10,000 steps of 1,000 images, a thirtieth of what the
+paper's see.
 """
 
 import argparse
 import json
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,7 +60,7 @@ from submission.solution import solution_of
 
 Line = dict[str, Any]
 SHORT: dict[str, Any] = {"iterations": 10_000, "batch_size": 1000}
-BEST, ALONE, PEER, TWO = "unseen-best", " without a referee", " by a peer", " by two referees"
+BEST, ALONE = "unseen-best", " without a referee"
 COSTLY: dict[str, Estimator] = {"ora-a": OraA(**SHORT), "ora-b": OraB(**SHORT)}
 DIRECT = (
     *("cott", "cott-em", "cott-gate", "cott-referee", "mlls", "agreement", "fused", "frap", "atc-ne-ts"),
@@ -143,8 +137,6 @@ PARTS: dict[str, Estimator] = {
 METHODS: dict[str, Estimator] = {
     BEST: UnseenBest(),
     BEST + ALONE: UnseenBest(),
-    BEST + PEER: UnseenBest(),
-    BEST + TWO: UnseenBest(),
     **{name: BASELINES[name] for name in DIRECT},
     **COSTLY,
 }
@@ -155,8 +147,6 @@ KINDS = (
     *NATURAL,
     *("unseen", "unseen, few classes", "seen", "seen, few classes", "clean, few classes", "mild natural"),
 )
-PHOTOGRAPHS = ("imagenet", "tinyin_", "pacs_photo")
-"""How the names of sets begin whose photographs an ImageNet encoder has seen, or may have."""
 MILD = 0.75
 """Natural validation sets and subsets of them of a higher accuracy are mild."""
 LEAST = 40
@@ -198,9 +188,7 @@ class Labelled:
         """Some of the images, with moments of their own."""
         seen = self.seen.take(rows)
         if seen.features is not None:
-            values = seen.features.astype(np.float64)
-            moments = Moments(values.mean(axis=0), np.cov(values, rowvar=False), len(values))
-            seen = replace(seen, moments=moments)
+            seen = replace(seen, moments=Moments.of(seen.features))
         return Labelled(name, self.cluster, replace(seen, set_name=name), self.labels[rows])
 
     def few(self, rng: np.random.Generator) -> "Labelled":
@@ -208,19 +196,15 @@ class Labelled:
         return self.of(rng.permutation(np.unique(self.labels))[: rng.integers(2, 5)])
 
 
-def settings(group: str, set_size: int, train_size: int) -> AccuracySettings:
-    """What is built."""
-    natural, drawn = real.data() / "natural.zip", draw_recipes(group, 120, 0, train_size, prefix=group)
-    if group == "wide":
-        of_each: dict[str, Any] = {"ops_per_set": (0, 3), "prior_share": 0.3, "weak_share": 0.5}
-        drawn = [
-            recipe
-            for name in (*WIDE, NATURAL_LIKE)
-            for recipe in draw_recipes(
-                name, 40, 0, train_size, prefix=name, **({} if name == NATURAL_LIKE else of_each)
-            )
-        ]
-    recipes = Path(tempfile.gettempdir()) / f"unseen-{group}-{train_size}.jsonl"
+def settings(set_size: int, train_size: int, each: int) -> AccuracySettings:
+    """What is built: `each` meta-train sets of every group."""
+    natural, drawn = real.data() / "natural.zip", []
+    for name in (*WIDE, NATURAL_LIKE):
+        policy = (
+            {} if name == NATURAL_LIKE else {"ops_per_set": (0, 3), "prior_share": 0.3, "weak_share": 0.5}
+        )
+        drawn += draw_recipes(name, each, 0, train_size, prefix=name, **policy)
+    recipes = Path(tempfile.gettempdir()) / f"unseen-wide-{each}-{train_size}.jsonl"
     recipes.write_text("".join(f"{recipe.to_json()}\n" for recipe in drawn))
     return AccuracySettings(
         source=str(real.data() / "cifar10.zip"),
@@ -330,33 +314,6 @@ def alone(sets: Sequence[Case]) -> list[Case]:
     return [replace(each, seen=seen[id(each.seen)]) for each in sets]
 
 
-def by_peer(meta: MetaTrain, peer: MetaTrain) -> MetaTrain:
-    """What there is to learn from where another classifier is a referee too, which has seen the same sets."""
-    source = replace(meta.source, observation=_refereed(meta.source.observation, peer.source.observation))
-    both = Lazy(tuple(range(len(meta.sets))), lambda i: _refereed(meta.sets[i], peer.sets[i]))
-    return replace(meta, source=source, sets=both)
-
-
-def _refereed(seen: Observation, peer: Observation) -> Observation:
-    return replace(seen, views={**seen.views, f"{REFEREE}peer": peer.logits})
-
-
-def judged_by_peer(sets: Sequence[Case], others: Sequence[Case]) -> list[Case]:
-    """The sets with the other classifier as a referee; `others` are as it has seen them, in the same order.
-
-    Which sets are mild goes by a classifier's accuracy; they stand at the end, and are looked up.
-    """
-    found = {
-        id(mine.seen): replace(mine, seen=_refereed(mine.seen, other.seen))
-        for mine, other in zip(*(_not_mild(each) for each in (sets, others)), strict=True)
-    }
-    return [replace(found[id(each.seen)], kind=each.kind) for each in sets]
-
-
-def _not_mild(sets: Sequence[Case]) -> list[Case]:
-    return [each for each in sets if each.kind != "mild natural"]
-
-
 def fitted(method: Estimator, meta: MetaTrain, seed: int) -> Estimator:
     """The method, having learnt with this seed."""
     mine = clone(method)
@@ -371,52 +328,24 @@ def off_by(method: Estimator, sets: Sequence[Case]) -> FloatArray:
 
 
 def tables(errors: Mapping[str, FloatArray], sets: Sequence[Case]) -> dict[str, list[Line]]:
-    """By table: RMSE by kind, the other figures by kind of unseen-best, and the error on each natural set.
+    """By table: RMSE by kind, and the error on each natural set.
 
     Args:
         errors: of each method, in points, (s, m) over its seeds and the sets.
         sets: m of them.
     """
     kinds = np.array([each.kind for each in sets])
-    shown = [kind for kind in KINDS if (kinds == kind).any()]
+    there = [kind for kind in KINDS if (kinds == kind).any()]
     rmse = [
-        {"method": name, **{kind: rms(off[:, kinds == kind]) for kind in shown}}
+        {"method": name, **{kind: rms(off[:, kinds == kind]) for kind in there}}
         for name, off in errors.items()
     ]
-    figures = []
-    for name in [name for name in errors if name.startswith(BEST)]:
-        for kind in shown:
-            off = errors[name][:, kinds == kind]
-            by_seed = np.sqrt(np.mean(off**2, axis=1))
-            figures.append(
-                {
-                    "method": name,
-                    "sets": kind,
-                    "number": off.shape[1],
-                    "RMSE": rms(off),
-                    "over seeds": float(by_seed.std()),
-                    "MAE": float(np.abs(off).mean()),
-                    "median": float(np.median(np.abs(off))),
-                    "bias": float(off.mean()),
-                    "noise": _noise([each for each in sets if each.kind == kind]),
-                }
-            )
     natural = [
-        {
-            "set": each.name,
-            "images": len(each.seen),
-            "accuracy": 100 * each.truth,
-            **{name: float(off[:, i].mean()) for name, off in errors.items()},
-        }
+        {"set": each.name, **{name: float(off[:, i].mean()) for name, off in errors.items()}}
         for i, each in enumerate(sets)
         if each.kind in NATURAL
     ]
-    return {"rmse": rmse, "figures": figures, "natural": natural}
-
-
-def _noise(sets: Sequence[Case]) -> float:
-    """The sampling noise of the truths, in points."""
-    return 100 * float(np.sqrt(np.mean([each.truth * (1 - each.truth) / len(each.seen) for each in sets])))
+    return {"rmse": rmse, "natural": natural}
 
 
 def compared(errors: Mapping[str, FloatArray], sets: Sequence[Case]) -> list[Line]:
@@ -448,17 +377,6 @@ def compared(errors: Mapping[str, FloatArray], sets: Sequence[Case]) -> list[Lin
     return found
 
 
-def photographs(errors: Mapping[str, FloatArray], sets: Sequence[Case]) -> list[Line]:
-    """RMSE on natural test sets by whether an ImageNet encoder may have seen their photographs."""
-    natural = np.array([each.kind in NATURAL for each in sets])
-    known = np.array([each.name.startswith(PHOTOGRAPHS) for each in sets])
-    parts = {"all": natural, "perhaps seen": natural & known, "not seen": natural & ~known}
-    return [
-        {"method": name, **{part: rms(off[:, chosen]) for part, chosen in parts.items()}}
-        for name, off in errors.items()
-    ]
-
-
 def coverage(name: str, method: Estimator, sets: Sequence[Case]) -> list[Line]:
     """How many of the natural validation sets, halves and class subsets the 90 % intervals hold."""
     chosen = [each for each in sets if each.kind in ("natural validation", *NATURAL, "unseen")]
@@ -482,23 +400,21 @@ def coverage(name: str, method: Estimator, sets: Sequence[Case]) -> list[Line]:
     return found
 
 
-def parts(competition: Competition, classifier: str, groups: str) -> list[Line]:
+def parts(competition: Competition, classifier: str) -> list[Line]:
     """RMSE without a part: on meta-train sets that were not learnt from (`held_out`), and their few-class
-    copies; on those of the group natural-like, if methods do not learn from it; and on natural validation
-    sets, sources weighing alike.
+    copies; on those of the group natural-like; and on natural validation sets, sources weighing alike.
     """
     subject = ClassifierSubject.open(PublicSets(competition), classifier, asked(PARTS.values(), competition))
     every = subject.meta_train(False)
-    meta = of_groups(every, groups)
+    meta = learnt_from(every)
     sets = [_as_case(meta, i) for i in range(len(meta.sets))]
     few = [each.few(np.random.default_rng(0)) for each in sets]
     natural = _validation(subject, np.random.default_rng(0)) + _distorted(subject)
-    if NATURAL_LIKE not in groups:
-        natural += [
-            _as_case(every, i).case(NATURAL_LIKE)
-            for i, seen in enumerate(every.sets)
-            if seen.set_name.startswith(NATURAL_LIKE)
-        ]
+    natural += [
+        _as_case(every, i).case(NATURAL_LIKE)
+        for i, seen in enumerate(every.sets)
+        if seen.set_name.startswith(NATURAL_LIKE)
+    ]
     found = []
     for name, method in PARTS.items():
         bare = name.endswith(ALONE)
@@ -565,91 +481,65 @@ def options() -> argparse.Namespace:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--group", default="wide", help="of the meta-train sets")
-    parser.add_argument("--set-size", type=int, default=1000)
+    parser.add_argument("--set-size", type=int, default=500)
     parser.add_argument("--train-size", type=int, default=500)
     parser.add_argument("--classifier", default="resnet56")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--learn", metavar="GROUP", help="from these groups' meta-train sets, joined by +")
     parser.add_argument("--only", action="append", metavar="NAME", help="of these methods; may be repeated")
     parser.add_argument("--parts", action="store_true", help="what each part is worth; no test set")
+    parser.add_argument("--small", action="store_true", help="four meta-train sets of a group")
     parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     return parser.parse_args()
 
 
-def of_groups(meta: MetaTrain, groups: str) -> MetaTrain:
-    """The meta-train sets of these groups, joined by "+"; `wide` is several."""
-    asked = [name for each in groups.split("+") for name in (WIDE if each == "wide" else (each,))]
-    names = np.array([each.set_name.partition("_")[0] for each in meta.sets])
-    return subset(meta, np.flatnonzero(np.isin(names, asked)))
-
-
-def views(
-    competition: Competition,
-    classifier: str,
-    methods: Mapping[str, Estimator],
-    built: AccuracySettings,
-    group: str,
-) -> dict[str, tuple[MetaTrain, list[Case]]]:
-    """What there is to learn from, and what is judged: with the referee, without, by a peer, by both."""
-
-    def of(name: str, needs: tuple[str, ...]) -> tuple[MetaTrain, list[Case]]:
-        subject = ClassifierSubject.open(PublicSets(competition), name, needs)
-        meta = subject.meta_train(False)
-        return of_groups(meta, group), cases(competition, subject, built)
-
-    meta, sets = of(classifier, asked(methods.values(), competition))
-    found = {"": (meta, sets), ALONE: (without(meta), alone(sets))}
-    if BEST + PEER in methods or BEST + TWO in methods:
-        other, as_seen = of("repvgg_a0" if classifier == "resnet56" else "resnet56", ())
-        for name, by_others in ((PEER, found[ALONE]), (TWO, found[""])):
-            found[name] = by_peer(by_others[0], other), judged_by_peer(by_others[1], as_seen)
-    return found
+def learnt_from(meta: MetaTrain) -> MetaTrain:
+    """The meta-train sets without those of natural-like."""
+    names = [seen.set_name.partition("_")[0] for seen in meta.sets]
+    return subset(meta, np.flatnonzero(np.isin(names, WIDE)))
 
 
 def errors_of(
-    methods: Mapping[str, Estimator], seen: Mapping[str, tuple[MetaTrain, list[Case]]], seeds: int
+    methods: Mapping[str, Estimator], meta: MetaTrain, sets: list[Case], seeds: int
 ) -> tuple[dict[str, FloatArray], list[Line]]:
     """Each method's errors in points, (s, m) over seeds and sets, and what unseen-best's intervals hold."""
-    errors, covered = {}, []
+    errors, covered, bare = {}, [], (without(meta), alone(sets))
     for name, method in methods.items():
-        meta, sets = seen[name.removeprefix(BEST) if name.startswith(BEST) else ""]
-        start, runs = time.perf_counter(), []
+        learnt, judged = bare if name.endswith(ALONE) else (meta, sets)
+        runs = []
         for seed in range(seeds if name.startswith(BEST) else 1):
-            mine = fitted(method, meta, seed)
-            runs.append(100 * off_by(mine, sets))
+            mine = fitted(method, learnt, seed)
+            runs.append(100 * off_by(mine, judged))
         errors[name] = np.array(runs)
-        print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
+        print(name, flush=True)
         if name.startswith(BEST):
-            covered += coverage(name, mine, sets)
+            covered += coverage(name, mine, judged)
     return errors, covered
 
 
 def main() -> None:
     """Build, fit, predict, print."""
     given = options()
-    built = settings(given.group, given.set_size, given.train_size)
+    built = settings(given.set_size, given.train_size, 4 if given.small else 40)
     competition = build(given.folder, built, TEST_SEED)
-    groups = given.learn or given.group
     if given.parts:
-        found = {"parts": parts(competition, given.classifier, groups)}
+        found = {"parts": parts(competition, given.classifier)}
     else:
         methods = {name: METHODS[name] for name in given.only or METHODS}
-        seen = views(competition, given.classifier, methods, built, groups)
-        errors, covered = errors_of(methods, seen, given.seeds)
-        sets = seen[""][1]
-        found = tables(errors, sets) | {"intervals": covered, "photographs": photographs(errors, sets)}
+        needs = asked(methods.values(), competition)
+        subject = ClassifierSubject.open(PublicSets(competition), given.classifier, needs)
+        sets = cases(competition, subject, built)
+        errors, covered = errors_of(methods, learnt_from(subject.meta_train(False)), sets, given.seeds)
+        found = tables(errors, sets) | {"intervals": covered}
         if BEST in errors:
             found["paired"] = compared(errors, sets)
-    ending = f"{groups}-{given.classifier.partition('_')[0]}"
     for table, lines in found.items():
         print(f"\n{table}")
         for line in lines:
             print(
                 {key: round(value, 2) if isinstance(value, float) else value for key, value in line.items()}
             )
-        if given.write:
-            record(f"unseen-best-{table}-{ending}", lines)
+        if given.write and table != "natural":
+            record(f"unseen-best-{table}-wide-{given.classifier.partition('_')[0]}", lines)
 
 
 if __name__ == "__main__":

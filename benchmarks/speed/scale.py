@@ -1,0 +1,424 @@
+"""Speed and memory of whole commands: what a user waits for.
+
+    OMP_NUM_THREADS=1 python benchmarks/speed/scale.py NAME [--small] [--write]
+
+NAME is one of
+demo          `unseen demo` of both tracks in a fresh folder.
+observe       building and observing a set over bare forward passes of as many images, in rounds by turns.
+imagenet      a competition of 1,000 classes and 224 pixels, of procedural pictures: build, then predict.
+photographs   `unseen estimate` from a model and folders of photographs.
+growth        builds of 10, 100 and 1,000 small sets in one process and on local workers.
+workers       40 sets of 1,000 images in one process and on one and two local workers (UNSEEN_DATA=FOLDER).
+one-set       what a set of 500 images costs, step by step (UNSEEN_DATA=FOLDER).
+start         `import unseen`, `--help` of every command, an estimate from logits.
+submissions   `score` and `leaderboard` with 1,000 submissions.
+UNSEEN_DATA holds cifar10.zip and weights/resnet56.safetensors; where it is not set, the embedded data and an
+untrained network take their place. Times are seconds of the processor unless a figure says otherwise. --small
+shows that it runs. --write puts figures or tables into docs/results.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import torch
+
+import unseen
+import unseen.cli
+from leaderboard.publish import publish
+from leaderboard.submissions import submit
+from starter.classifiers import ARCHITECTURES, Classifier, load_classifier, new_network, save_classifier
+from starter.competition.cluster import connected
+from starter.images.imageset import ImageSet
+from starter.making.build import build
+from starter.observing.cache import Cache
+from starter.observing.image_stats import image_stats
+from starter.observing.observation import unmet
+from starter.observing.observe import Observer, compute, observe
+from starter.sets.recipe import CHUNK, draw_recipes
+from starter.sets.rendering import FromRecipe
+from starter.sources.glyphs.digits import CLASSES
+from starter.sources.sources import load_source
+from starter.tracks.accuracy.settings import AccuracySettings
+from starter.tracks.tracks import TRACKS
+from submission import Competition
+from submission.arrays import Pixels
+from unseen.api.methods import methods_of
+
+sys.path += [str(Path(__file__).resolve().parents[1] / room) for room in ("results", "attacks")]
+import contest
+import pages
+
+NEEDS = TRACKS["accuracy"].needs
+MIDDLE = ((0.5,) * 3, (0.25,) * 3)
+"""Mean and standard deviation by which random networks normalise."""
+Figures = Iterator[tuple[str, str]]
+"""What was measured, and the figure."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """Seconds of the clock and of processors of a process and its children, and GB of the largest of them."""
+
+    clock: float
+    processor: float
+    memory: float
+    text: str
+
+
+def used(*words: object, folder: Path | None = None) -> Used:
+    """Run `python` with these words."""
+    start = time.perf_counter()
+    child = subprocess.Popen(
+        [sys.executable, *map(str, words)], cwd=folder, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    text = child.stdout.read()
+    _, status, took = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"python {' '.join(map(str, words))} failed")
+    clock = time.perf_counter() - start
+    return Used(clock, took.ru_utime + took.ru_stime, took.ru_maxrss / 1e6, text)
+
+
+def clocked(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What `work` gives, and seconds of this process."""
+    start = time.process_time()
+    found = work()
+    return found, time.process_time() - start
+
+
+def demo(small: bool) -> Figures:
+    for track in ("accuracy", "ood"):
+        with tempfile.TemporaryDirectory() as folder:
+            took = used("-m", "unseen", "demo", "--track", track, folder=Path(folder))
+        figure = f"{took.processor:.0f} s; {took.memory:.2f} GB"
+        yield f"`unseen demo --track {track}`, processor time; most memory", figure
+
+
+# Building and observing
+
+
+def passes(classifier: Classifier, batches: Sequence[torch.Tensor]) -> None:
+    """Forward passes of batches that lie ready and nothing else."""
+    with torch.inference_mode():
+        for batch in batches:
+            classifier.features_of(batch)
+
+
+def observed(rendering: FromRecipe, classifier: Classifier) -> None:
+    """Render and observe into a fresh cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        observe(rendering, Observer(classifier, Cache(Path(folder))), NEEDS)
+
+
+def observing(small: bool) -> Figures:
+    rng, size = np.random.default_rng(0), 500 if small else 1000
+    base = ImageSet("base", rng.integers(256, size=(4000, 32, 32, 3), dtype=np.uint8))
+    rendering = FromRecipe(draw_recipes("default", 1, 0, size)[0], base)
+    ready = torch.randn(size // CHUNK, CHUNK, 3, 32, 32)
+    batches = [batch.to(memory_format=torch.channels_last) for batch in ready]
+    for arch in ("resnet56", "repvgg_a0"):
+        torch.manual_seed(0)
+        exact = Classifier(arch, arch, ARCHITECTURES[arch](10), tuple("0123456789"), *MIDDLE)
+        for engine in ("torch", "openvino"):
+            classifier = replace(exact, engine=engine)
+            bare, whole = partial(passes, classifier, batches), partial(observed, rendering, classifier)
+            rounds = [(clocked(bare)[1], clocked(whole)[1]) for _ in range(2 if small else 4)][1:]
+            ratio = statistics.median(everything / passing for passing, everything in rounds)
+            yield f"build and observe / bare forward passes, {arch}, {engine} float32", f"{ratio:.2f}"
+
+
+# A competition of ImageNet's size, and photographs
+
+SIDE, GRID = 224, 7
+"""Pixels of a side, and coloured patches of a texture's side."""
+
+
+def picture(label: int, number: int) -> Pixels:
+    """A picture of a class (h, w, 3): the class's texture, moved, lit and partly covered by another."""
+    texture = np.random.default_rng([0, label]).integers(256, size=(GRID, GRID, 3)).astype(np.float32)
+    rng = np.random.default_rng([1, label, number])
+    other = rng.integers(256, size=(2 * GRID, 2 * GRID, 3)).astype(np.float32)
+    own = cv2.resize(np.roll(texture, rng.integers(2, size=2), axis=(0, 1)), (SIDE, SIDE))
+    cover = cv2.resize(other, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC)
+    share = rng.uniform(0, 0.3)
+    light = rng.uniform(0.9, 1.1) * ((1 - share) * own + share * cover)
+    return (light + rng.normal(0, 4, light.shape)).clip(0, 255).astype(np.uint8)
+
+
+def draw(folder: Path, classes: int, numbers: range) -> None:
+    """Write pictures of every class as JPEG files."""
+    for label in range(classes):
+        (folder / f"class {label:04d}").mkdir(parents=True)
+        for number in numbers:
+            path = folder / f"class {label:04d}" / f"{number}.jpg"
+            cv2.imwrite(str(path), picture(label, number)[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 90])
+
+
+def network(classes: int, path: Path) -> Classifier:
+    """Write and return a ResNet-18 with random convolutions, whose head knows a picture of each class."""
+    torch.manual_seed(0)
+    arch = "torchvision:resnet18"
+    body = new_network(arch, classes)
+    names = tuple(f"class {label:04d}" for label in range(classes))
+    classifier = Classifier("mine", arch, body, names, *body.normalisation)
+    batches = np.array_split(np.arange(classes), -(-classes // 50))
+    shown = [np.stack([picture(label, 0) for label in batch]) for batch in batches]
+    features = torch.cat([classifier(each)[1] for each in shown])
+    centre, scale = features.mean(dim=0), features.std(dim=0).clamp(min=1e-6)
+    centred = (features - centre) / scale
+    sharp = 10 / centred.square().sum(dim=1).mean()
+    body.head.weight.data = sharp * centred / scale
+    body.head.bias.data = -body.head.weight.data @ centre - sharp * centred.square().sum(dim=1) / 2
+    classifier = replace(classifier, network=body)
+    save_classifier(classifier, path)
+    return classifier
+
+
+def imagenet(small: bool) -> Figures:
+    classes, sets, size = (20, (2, 1, 2), 20) if small else (1000, (4, 1, 3), 500)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        draw(folder / "pictures/train", classes, range(1))
+        draw(folder / "pictures/test", classes, range(1, 11))
+        classifier, made = network(classes, folder / "net.safetensors"), folder / "contest"
+        spec = f"mine={folder / 'net.safetensors'}"
+        words = ["--source", folder / "pictures", "--classifier", spec, "--set-size", size]
+        for option, count in zip(("--train-sets", "--val-sets", "--test-sets"), sets, strict=True):
+            words += [option, count]
+        built = used("-m", "unseen", "build", made, *words)
+        competition, kit, dear = Competition.open(made), methods_of("accuracy"), unseen.methods().only_by_name
+        reading = [
+            n
+            for n, m in kit.items()
+            if {*m.needs} <= {*NEEDS} and not dear[n] and not unmet(m.needs, competition)
+        ]
+        predicted = used("-m", "unseen", "predict", made, *reading)
+        files = ("reference", "train_ref")
+        looked = sum(sets) * size + sum(len(np.load(made / f"public/{file}.npz")["images"]) for file in files)
+        disk = sum(path.stat().st_size for path in made.rglob("*") if path.is_file()) / 1e9
+    shown = np.random.default_rng(0).integers(256, size=(50, SIDE, SIDE, 3), dtype=np.uint8)
+    classifier(shown)
+    bare = clocked(lambda: [classifier(shown) for _ in range(4)])[1] / 200
+    yield f"ResNet-18, {classes:,} classes, 224 pixels: images a second of a core", f"{1 / bare:.1f}"
+    figure = f"{built.processor / looked / bare:.2f}; {built.memory:.1f} GB; {disk:.1f} GB"
+    what = f"build with {sum(sets)} sets of {size}, all of it / bare forward passes; most memory; disk"
+    yield what, figure
+    what = f"predict by {len(reading)} methods that read what was observed; most memory"
+    yield what, f"{predicted.processor:.0f} s; {predicted.memory:.1f} GB"
+
+
+def photographs(small: bool) -> Figures:
+    count = 10 if small else 200
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        draw(folder / "labelled", 10, range(1, count + 1))
+        draw(folder / "new", 10, range(count + 1, 2 * count + 1))
+        network(10, folder / "net.safetensors")
+        words = [
+            "--labelled",
+            folder / "labelled",
+            "--unlabelled",
+            folder / "new",
+            "--train-sets",
+            6 if small else 24,
+        ]
+        spec = f"mine={folder / 'net.safetensors'}"
+        took = used("-m", "unseen", "estimate", "--model", spec, *words, folder=folder)
+    what = "`unseen estimate` from a model and photographs: ResNet-18, 2,000 + 2,000 at 224 pixels, 24 sets"
+    yield what, f"{took.processor:.0f} s of processor time"
+
+
+# Many sets, and many machines
+
+
+def settings(sets: int, size: int, folder: Path, real: bool) -> AccuracySettings:
+    """ResNet-56 on CIFAR-10's test images, or an untrained `small` on the embedded data."""
+    test = max(2, sets // 10)
+    counts: Any = {"train_sets": sets - test, "val_sets": 0, "test_sets": test, "set_size": size}
+    if real and (data := os.environ.get("UNSEEN_DATA")):
+        weights = f"resnet56={data}/weights/resnet56.safetensors"
+        return AccuracySettings(source=f"{data}/cifar10.zip/test", classifiers=(weights,), **counts)
+    path = folder / "untrained.safetensors"
+    untrained = Classifier("small", "small", new_network("small", len(CLASSES)), CLASSES, *MIDDLE)
+    save_classifier(untrained, path)
+    return AccuracySettings(classifiers=(f"untrained={path}",), **counts)
+
+
+def arm(where: str, sets: int, size: int, real: bool) -> None:
+    """Build once; print seconds of this process and of each worker."""
+    computed = [0.0]
+    with tempfile.TemporaryDirectory() as name, connected(None if where == "none" else where) as workers:
+        folder = Path(name)
+        build(folder / "contest", settings(sets, size, folder, real), 1, cluster=workers)
+        if workers:
+            computed = list(workers.client.run(time.process_time).values())
+    print(json.dumps([time.process_time(), *computed]))
+
+
+def built(where: str, sets: int, size: int, real: bool) -> tuple[float, Used]:
+    """Seconds of the client and the busiest worker, one after the other; and all that was used."""
+    took = used(__file__, "arm", where, sets, size, int(real))
+    client, *workers = json.loads(took.text.splitlines()[-1])
+    return client + max(workers), took
+
+
+def growth(small: bool) -> Iterator[dict[str, object]]:
+    ways = {"none": "one process", "local:2": "two workers", "local:4": "four workers"}
+    for where in ["none"] if small else ways:
+        for sets in (10,) if small else (10, 100, 1000):
+            computed, took = built(where, sets, 20, False)
+            yield {"where": ways[where], "sets": sets, "computed, s": computed, "memory, GB": took.memory}
+
+
+def workers(small: bool) -> Figures:
+    sets, size = (4, 20) if small else (40, 1000)
+    found = {where: built(where, sets, size, True) for where in ("none", "local:1", "local:2")}
+    computed = {where: seconds for where, (seconds, _) in found.items()}
+    clock = {where: took.clock for where, (_, took) in found.items()}
+    for what, times in (("computed", computed), ("by the clock", clock)):
+        faster, longer = times["none"] / times["local:2"], times["local:1"] / times["none"] - 1
+        yield (
+            f"40 sets of 1,000, {what}: one process / two workers; one worker more than none",
+            f"{faster:.2f}; {100 * longer:.0f} %",
+        )
+
+
+def one_set(small: bool) -> Iterator[dict[str, object]]:
+    size = 100 if small else 500
+    with tempfile.TemporaryDirectory() as name:
+        asked = settings(40, size, Path(name), True)
+        splits = load_source(asked.source, None, 0)
+        observer = Observer(load_classifier(asked.classifiers[0], splits.classes), Cache(Path(name)))
+        recipes = draw_recipes("default", 2 if small else 4, 0, size)
+        times = [steps(FromRecipe(recipe, splits.meta_base), observer) for recipe in recipes][1:]
+    for step in times[0]:
+        middle = 1000 * statistics.median(each[step] for each in times)
+        yield {"step of a set of 500 images": step, "computed": f"{middle:,.0f} ms"}
+
+
+def steps(rendering: FromRecipe, observer: Observer) -> dict[str, float]:
+    """Seconds of each step of a set."""
+    chunks, rendered = clocked(lambda: list(rendering.chunks()))
+    arrays = compute(rendering, observer.classifier, ("logits", *NEEDS))
+    return {
+        "render": rendered,
+        "forward passes": clocked(lambda: [observer.classifier(chunk) for chunk in chunks])[1],
+        "image statistics": clocked(lambda: [image_stats(chunk) for chunk in chunks])[1],
+        "write": clocked(
+            lambda: [
+                observer.cache.store(part, observer.key(part, rendering), arrays[part]) for part in arrays
+            ]
+        )[1],
+    }
+
+
+# Starting, and scoring
+
+
+def start(small: bool) -> Iterator[dict[str, object]]:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(10, size=20_000)
+    logits = (2 * (rng.normal(size=(20_000, 10)) + 2 * np.eye(10)[labels])).astype(np.float32)
+    given = {"val": logits[:10_000], "labels": labels[:10_000], "today": logits[10_000:] / 2}
+    estimate = ("--logits", "val.npy", "--labels", "labels.npy", "--unlabelled", "today.npy")
+    names = [] if small else list(unseen.cli.COMMANDS)
+    ways: dict[str, tuple[str, ...]] = {
+        "python": ("-c", ""),
+        "import unseen": ("-c", "import unseen"),
+        "unseen --help": ("-m", "unseen", "--help"),
+        "unseen estimate": ("-m", "unseen", "estimate", *estimate),
+        **{f"unseen {name} --help": ("-m", "unseen", *name.split(), "--help") for name in names},
+    }
+    with tempfile.TemporaryDirectory() as name:
+        for file, values in given.items():
+            np.save(Path(name) / f"{file}.npy", values)
+        for what, words in ways.items():
+            seconds = [used(*words, folder=Path(name)).processor for _ in range(1 if small else 3)]
+            yield {"what": f"`{what}`", "processor, s": statistics.median(seconds)}
+    again = [clocked(partial(unseen.estimate, *given.values()))[1] for _ in range(3)]
+    yield {"what": "`unseen.estimate`, again", "processor, s": statistics.median(again[1:])}
+
+
+def submissions(small: bool) -> Figures:
+    count = 20 if small else 1000
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        competition = contest.make(folder / "contest")
+
+        def score(number: int) -> None:
+            file = contest.handed_in(competition, folder / "a.csv", number)
+            submit(competition, file, f"team {number % 50}", contest.now)
+
+        for number in range(count):
+            score(number)
+        publish(competition)
+        scored = [clocked(partial(score, count + number))[1] for number in range(5)]
+        published = [clocked(partial(publish, competition))[1] for _ in range(5)]
+    times = "; ".join(f"{1000 * statistics.median(each):.0f}" for each in (scored, published))
+    yield f"`score`; `leaderboard` with {count:,} submissions, ms of a running process", times
+
+
+FIGURES = {
+    "demo": demo,
+    "observe": observing,
+    "imagenet": imagenet,
+    "photographs": photographs,
+    "workers": workers,
+    "submissions": submissions,
+}
+TABLES = {
+    "growth": (growth, "speed-growth"),
+    "one-set": (one_set, "scaling-set"),
+    "start": (start, "speed-startup"),
+}
+
+
+def main() -> None:
+    """Measure and print."""
+    if sys.argv[1:2] == ["arm"]:
+        where, sets, size, real = sys.argv[2:]
+        return arm(where, int(sets), int(size), bool(int(real)))
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("name", choices=[*FIGURES, *TABLES])
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    command = f"OMP_NUM_THREADS=1 python benchmarks/speed/scale.py {options.name}"
+    lines: list[dict[str, Any]] = []
+    if options.name in TABLES:
+        measure, table = TABLES[options.name]
+        for line in measure(options.small):
+            print(
+                *(f"{value:.2f}" if isinstance(value, float) else value for value in line.values()),
+                flush=True,
+            )
+            lines.append(line)
+        if options.write:
+            pages.record(table, lines, command=command)
+        return
+    for what, figure in FIGURES[options.name](options.small):
+        print(f"{what}: {figure}", flush=True)
+        measured = f"{pages.checked_out()}, {pages.today()}"
+        lines.append({"what": what, "figure": figure, "command": f"`{command}`", "measured": measured})
+    if options.write:
+        pages.merge("speed-figures", lines, "each by its own command")
+
+
+if __name__ == "__main__":
+    main()
