@@ -65,6 +65,7 @@ def test_resampled_classes_follow_a_dirichlet_distribution() -> None:
 
 def test_among_draws_of_the_images_named() -> None:
     base, named = make_base(), np.array([3, 5, 8, 900, 1299])
+    assert unpacked(packed(named)).tolist() == named.tolist()
     params = {"n": 4, "rows": packed(named)}
     recipe = Recipe("some", 3, (("among", params), ("contrast", {})))
     chosen = recipe.indices(base)
@@ -84,21 +85,6 @@ def test_among_names_what_is_wrong() -> None:
     for bad in ("", "AAAA", "a b", 7, "\u00e9"):
         with pytest.raises(UnusableInput, match="'rows' must be base64 of a bit for each image"):
             Recipe("some", 0, (("among", {"n": 1, "rows": bad}),))
-
-
-def test_joined_groups_take_turns_and_keep_their_own_ways() -> None:
-    recipes = draw_recipes("default+natural-like", 40, 0, 100)
-    odd, even = recipes[::2], recipes[1::2]
-    assert {name for each in odd for name, _ in each.pixel_ops} == set(GROUPS["default"])
-    assert {len(each.pixel_ops) for each in odd} == {3}
-    assert {name for each in even for name, _ in each.pixel_ops} == set(GROUPS["natural-like"])
-    assert {len(each.pixel_ops) for each in even} == {0, 1, 2, 3}
-    assert recipes[0] == draw_recipes("default", 1, 0, 100)[0]
-
-
-@given(st.sets(st.integers(0, 300), min_size=1))
-def test_rows_are_packed_and_unpacked(rows: set[int]) -> None:
-    assert unpacked(packed(np.array(sorted(rows)))).tolist() == sorted(rows)
 
 
 def test_neighbours_are_the_nearest_clusters_of_enough_images() -> None:
@@ -122,9 +108,11 @@ def test_natural_like_sets_have_few_classes_sub_populations_and_operations() -> 
     assert {len(recipe.indices(make_base())) for recipe in recipes} == {100}
     plain = draw_recipes("natural-like", 80, 0, 100)
     assert "among" not in {each.selection for each in plain}
-    assert [(each.seed, each.pixel_ops) for each in plain] == [
-        (each.seed, each.pixel_ops) for each in recipes
-    ]
+    assert [each.pixel_ops for each in plain] == [each.pixel_ops for each in recipes]
+    joined = draw_recipes("default+natural-like", 40, 0, 100)  # its groups take turns
+    assert {len(each.pixel_ops) for each in joined[::2]} == {3}
+    assert {name for each in joined[1::2] for name, _ in each.pixel_ops} == set(GROUPS["natural-like"])
+    assert joined[0] == draw_recipes("default", 1, 0, 100)[0]
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -150,18 +138,9 @@ def test_seed_operations_and_their_order_matter_and_the_name_does_not() -> None:
     first = Recipe("a", 1, ops)
     np.testing.assert_array_equal(first.render(base).images, Recipe("b", 1, ops).render(base).images)
     assert first.digest == Recipe("b", 1, ops).digest
-    for other in (Recipe("a", 2, ops), Recipe("a", 1, ops[::-1]), Recipe("a", 1, ops[:2])):
+    for other in (Recipe("a", 2, ops), Recipe("a", 1, ops[::-1]), Recipe("a", 1, (*ops, ops[0]))):
         assert other.digest != first.digest
         assert np.any(other.render(base).images != first.render(base).images)
-
-
-def test_the_same_operation_twice_draws_twice() -> None:
-    base = make_base(30)
-    once = Recipe("once", 1, (("brightness", {}),)).render(base).images.astype(float)
-    twice = Recipe("twice", 1, (("brightness", {}), ("brightness", {}))).render(base).images
-    factors = once.sum((1, 2, 3)) / base.images.sum((1, 2, 3))
-    again = twice.sum((1, 2, 3)) / once.sum((1, 2, 3))
-    assert abs(np.corrcoef(factors, again)[0, 1]) < 0.8
 
 
 @pytest.mark.parametrize(

@@ -144,19 +144,10 @@ def test_cifar10_is_downloaded_or_found(tmp_path: Path, monkeypatch: pytest.Monk
     assert FakeCIFAR10.asked[2:] == [(str(tmp_path), True, False), (str(tmp_path), False, False)]
 
 
-def test_cifar10_that_is_damaged_or_out_of_reach_says_what_to_pass(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cifar10_that_is_damaged_says_what_to_pass(tmp_path: Path) -> None:
     (tmp_path / "cifar-10-batches-py").mkdir()
     with pytest.raises(UnusableInput, match=r"cifar10: not whole in .*pass the path of a folder"):
         load_source("cifar10", tmp_path)
-
-    def offline(root: str, train: bool, download: bool) -> None:
-        raise OSError("no network")
-
-    monkeypatch.setattr(torchvision.datasets, "CIFAR10", offline)
-    with pytest.raises(UnusableInput, match=r"no download \(no network\); pass the path"):
-        load_source("cifar10", tmp_path / "none")
 
 
 def test_set_names_and_images_of_a_collection(tmp_path: Path) -> None:
@@ -196,7 +187,6 @@ def test_limit_draws_by_seed(tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "x", {"cat": 20, "dog": 20})
     whole = load_images(tree, CLASSES)
     drawn = [load_images(tree, CLASSES, limit=15, seed=seed) for seed in (0, 0, 1)]
-    assert [len(images) for images in drawn] == [15] * 3
     assert drawn[0].digest == drawn[1].digest != drawn[2].digest
     assert {image.tobytes() for image in drawn[0].images} < {image.tobytes() for image in whole.images}
     assert load_images(tree, CLASSES, limit=40).digest == whole.digest
@@ -227,13 +217,6 @@ def test_equal_images_are_left_out_and_told(tmp_path: Path, capsys: pytest.Captu
         shutil.copytree(tree, tmp_path / "z" / part)
     with pytest.raises(UnusableInput, match=r"z/test: every image is in train/ too"):
         load_source(str(tmp_path / "z"))
-
-
-def test_small_images_are_no_source_but_can_be_enlarged(tmp_path: Path) -> None:
-    tree = write_tree(tmp_path / "x", {"cat": 20, "dog": 20}, side=1)
-    with pytest.raises(UnusableInput, match=r"x: images of 1 x 1 pixels; 8 x 8 or more are needed"):
-        load_source(str(tree))
-    assert load_images(tree, CLASSES, fit=Fit((8, 8))).images.shape == (40, 8, 8, 3)
 
 
 def test_npz_sets_follow_the_given_classes(tmp_path: Path) -> None:
