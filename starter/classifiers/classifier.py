@@ -11,11 +11,11 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from starter.classifiers.engine import Run, compiled, computing, in_pytorch, tell_differences
 from starter.classifiers.networks.network import Network, Part
+from submission.arrays import FloatArray, Pixels
 from submission.errors import UnusableInput, tell_once, why
 
 PASS = 1 << 21
@@ -23,7 +23,7 @@ PASS = 1 << 21
 NAME_LENGTH = 200
 """Largest number of characters of a class name."""
 
-Images = NDArray[np.uint8] | Tensor
+Images = Pixels | Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +146,14 @@ class Classifier:
         return self.network.head is None
 
     @cached_property
-    def head_weight(self) -> NDArray[np.float32]:
+    def head_weight(self) -> FloatArray:
         """The last layer's weight, float32 (k, d); (k, 0) for logits alone."""
         if self.network.head is None:
             return np.empty((len(self.classes), 0), np.float32)
         return self.network.head.weight.cpu().numpy().copy()
 
     @cached_property
-    def head_bias(self) -> NDArray[np.float32]:
+    def head_bias(self) -> FloatArray:
         """The last layer's bias, float32 (k,); zeros if it has none."""
         if self.network.head is None or self.network.head.bias is None:
             return np.zeros(len(self.classes), np.float32)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 from tqdm import tqdm
@@ -25,6 +24,7 @@ from starter.images.reading import LARGEST_SIDE, RESIZES, Fit
 from starter.sources.sources import load_source
 from starter.sources.splits import Splits
 from submission import UnusableInput
+from submission.arrays import IntArray
 from submission.files import replacing
 from submission.random import EPOCH, HELD_OUT
 
@@ -199,7 +199,7 @@ def _parts(splits: Splits, asked: Training) -> tuple[ImageSet, ImageSet, str]:
     return splits.train.take(np.flatnonzero(~out)), splits.train.take(np.flatnonzero(out)), "held-out images"
 
 
-def _labels(images: ImageSet) -> NDArray[np.int64]:
+def _labels(images: ImageSet) -> IntArray:
     assert images.labels is not None, f"{images.name} has no labels"
     return images.labels
 

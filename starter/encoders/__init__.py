@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from submission.arrays import FloatArray, Pixels
 from submission.errors import UnusableInput
@@ -47,8 +46,8 @@ class EncoderPair:
     """
 
     name: str
-    image_function: Callable[[Pixels], NDArray[np.floating]]
-    text_function: Callable[[list[str]], NDArray[np.floating]]
+    image_function: Callable[[Pixels], FloatArray]
+    text_function: Callable[[list[str]], FloatArray]
     prompts: tuple[str, ...] = ("{}",)
 
     def encode_images(self, images: Pixels) -> FloatArray:
@@ -70,14 +69,14 @@ class ImageFunction:
     """
 
     name: str
-    function: Callable[[Pixels], NDArray[np.floating]]
+    function: Callable[[Pixels], FloatArray]
 
     def encode_images(self, images: Pixels) -> FloatArray:
         """See `ImageEncoder`."""
         return finite_rows(self.function(images), len(images), f"{self.name}: image features")
 
 
-def finite_rows(features: NDArray[np.floating], n: int, what: str) -> FloatArray:
+def finite_rows(features: FloatArray, n: int, what: str) -> FloatArray:
     """Returns `features` as float32 (n, l), after checks of shape and values; the error includes `what`."""
     rows = np.asarray(features, np.float32)
     if rows.ndim != 2 or len(rows) != n or not rows.shape[1] or not np.isfinite(rows).all():
@@ -85,7 +84,7 @@ def finite_rows(features: NDArray[np.floating], n: int, what: str) -> FloatArray
     return rows
 
 
-def unit_rows(features: NDArray[np.floating], n: int, what: str) -> FloatArray:
+def unit_rows(features: FloatArray, n: int, what: str) -> FloatArray:
     """Returns `features` as float32 (n, l) with rows of length 1, after the checks of `finite_rows`."""
     rows = finite_rows(features, n, what)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

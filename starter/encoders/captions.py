@@ -21,6 +21,7 @@ from starter.sets.recipe import Recipe
 from starter.sources.glyphs.digits import CLASSES, NATURAL, PARTS, Look, draw_glyphs
 from starter.sources.glyphs.signs import PICTURES, SCRIPTS
 from starter.sources.glyphs.typefaces import handwriting, script, typeface
+from submission.arrays import IntArray, Pixels
 from submission.errors import UnusableInput
 from submission.random import CAPTIONS, PHOTOS
 
@@ -39,8 +40,8 @@ class Captioned:
         easy: True for images at the beginning of the training, bool (n,).
     """
 
-    images: NDArray[np.uint8]
-    values: NDArray[np.int64]
+    images: Pixels
+    values: IntArray
     phrases: tuple[tuple[str, ...], ...]
     easy: NDArray[np.bool_]
 
@@ -57,7 +58,7 @@ SHIFTS = ("identity", *GROUPS["default"], *GROUPS["corruptions"])
 SHIFT_PHRASES = ("untouched", *(f"with {name.replace('_', ' ')}" for name in SHIFTS[1:]))
 
 
-def shifted(images: NDArray[np.uint8], shift: int, rng: Generator) -> NDArray[np.uint8]:
+def shifted(images: Pixels, shift: int, rng: Generator) -> Pixels:
     """Returns images (n, h, w, 3) under one of SHIFTS; a severity is drawn from 2 to 5."""
     name = SHIFTS[shift]
     params = {"severity": int(rng.integers(2, 6))} if "severity" in OPERATIONS[name].parameters else {}
@@ -128,7 +129,7 @@ def _group(rng: Generator, kind: int) -> Captioned:
     return Captioned(shifted(images, style[3], rng), values, PHRASES, np.full(GROUP, kind == 0))
 
 
-def _meanings(kind: int, rng: Generator) -> NDArray[np.int64]:
+def _meanings(kind: int, rng: Generator) -> IntArray:
     """Returns the meanings of a group's images: all digits in turn, or one script or kind of picture."""
     if kind == 0:
         return rng.permutation(np.arange(GROUP) % len(CLASSES))
@@ -137,7 +138,7 @@ def _meanings(kind: int, rng: Generator) -> NDArray[np.int64]:
     return np.full(GROUP, len(CLASSES) + len(SCRIPTS) + rng.integers(len(PICTURES)))
 
 
-def drawn(meanings: NDArray[np.int64], style: Sequence[int], rng: Generator) -> NDArray[np.uint8]:
+def drawn(meanings: IntArray, style: Sequence[int], rng: Generator) -> Pixels:
     """Draw digits, characters of one script or one kind of picture, before any operation.
 
     `meanings` are indices into `PHRASES`' first attribute (n,), all digits or all the same; `style` those of

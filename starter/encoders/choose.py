@@ -21,7 +21,7 @@ from starter.classifiers.specs import CLIP, ZERO_SHOT, Spec, user_function
 from starter.classifiers.weights import WeightsFile
 from starter.encoders import Encoder, EncoderPair, ImageEncoder, ImageFunction
 from starter.encoders.clip import clip_encoder
-from starter.encoders.two_tower import TwoTowerEncoder, embedded_encoder, quick_encoder
+from starter.encoders.two_tower import TwoTowerEncoder, embedded_encoder
 from submission.arrays import FloatArray, Pixels
 from submission.errors import UnusableInput, why
 
@@ -78,7 +78,7 @@ def load_image_encoder(
     if named == LITE0:
         return lite0(device, precision)
     if named == EMBEDDED:
-        return quick_encoder(kept / "referee.safetensors", progress=progress)
+        return embedded_encoder(kept / "referee.safetensors", progress=progress, quick=True)
     if spec.own_code:
         own = _users(spec.own_code, ("name", "encode_images"))
         if hasattr(own, "encode_texts"):

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.random import Generator
-from numpy.typing import NDArray
 from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn.functional import normalize
@@ -25,7 +24,7 @@ from tqdm import tqdm
 from starter.classifiers.weights import WeightsFile, with_sorted_header
 from starter.encoders.captions import Captioned, captioned_glyphs, captioned_photos
 from starter.images.imageset import ImageSet
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray, Pixels
 from submission.errors import UnusableInput, unusable, why
 from submission.files import replacing
 from submission.random import CONTRASTIVE
@@ -104,7 +103,7 @@ class TwoTowerEncoder:
         return f"two-tower-{hashlib.sha256(self._bytes()).hexdigest()[:12]}"
 
     @torch.inference_mode()
-    def encode_images(self, images: NDArray[np.uint8]) -> FloatArray:
+    def encode_images(self, images: Pixels) -> FloatArray:
         """See `Encoder`; images of any size from 8 x 8."""
         parts = np.split(images, range(_BATCH, len(images), _BATCH))
         pixels = (torch.from_numpy(part.copy()).permute(0, 3, 1, 2) for part in parts)
@@ -210,7 +209,7 @@ def train_encoder(
     return TwoTowerEncoder(network.eval(), data.phrases)
 
 
-def _batches(data: Captioned, epochs: tuple[int, int], rng: Generator) -> Iterator[NDArray[np.int64]]:
+def _batches(data: Captioned, epochs: tuple[int, int], rng: Generator) -> Iterator[IntArray]:
     """Returns indices of the images of each step."""
     stages = (np.flatnonzero(data.easy), np.arange(len(data.images)))
     for images, count in zip(stages, epochs, strict=True):
@@ -241,16 +240,16 @@ def _loss(
     return contrastive_loss(images, network.texts(words), fits, network.scale.exp().clamp(max=50))
 
 
-def embedded_encoder(path: Path, seed: int = 0, progress: bool = True) -> TwoTowerEncoder:
-    """Returns the encoder of the embedded glyphs, read from `path` if it exists, else trained and written."""
-    data = partial(captioned_glyphs, IMAGES, seed, progress)
-    return _kept(path, data, seed, EPOCHS, WIDTHS, progress)
+def embedded_encoder(
+    path: Path, seed: int = 0, progress: bool = True, quick: bool = False
+) -> TwoTowerEncoder:
+    """Returns the encoder of the embedded glyphs, read from `path` if it exists, else trained and written.
 
-
-def quick_encoder(path: Path, seed: int = 0, progress: bool = True) -> TwoTowerEncoder:
-    """Returns an encoder of fewer embedded glyphs, read or trained like `embedded_encoder`, in seconds."""
-    data = partial(captioned_glyphs, QUICK_IMAGES, seed, progress)
-    return _kept(path, data, seed, QUICK_EPOCHS, WIDTHS, progress)
+    The `quick` one, which is trained on fewer glyphs in seconds, is for referees.
+    """
+    images, epochs = (QUICK_IMAGES, QUICK_EPOCHS) if quick else (IMAGES, EPOCHS)
+    data = partial(captioned_glyphs, images, seed, progress)
+    return _kept(path, data, seed, epochs, WIDTHS, progress)
 
 
 def photo_encoder(

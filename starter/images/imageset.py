@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from submission.arrays import IntArray, Pixels
+
 
 @dataclass(frozen=True)
 class ImageSet:
@@ -21,8 +23,8 @@ class ImageSet:
     """
 
     name: str
-    images: NDArray[np.uint8]
-    labels: NDArray[np.int64] | None = None
+    images: Pixels
+    labels: IntArray | None = None
 
     def __post_init__(self) -> None:
         images, labels = self.images, self.labels

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageOps
 from tqdm import tqdm
 
 from starter.images.files import Tree
-from submission.arrays import Pixels
+from submission.arrays import IntArray, Pixels
 from submission.errors import UnusableInput, printable, unusable, why
 
 MAX_BYTES = 8 << 30  # of all images together
@@ -82,7 +81,7 @@ def _padded(image: Pixels, size: tuple[int, int]) -> Pixels:
     return padded
 
 
-def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tuple[Pixels, NDArray[np.int64]]:
+def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tuple[Pixels, IntArray]:
     """Decode `files` of `tree` in their order.
 
     Grey images get three equal channels, palettes and CMYK become RGB, transparency is dropped, 16 bits are

@@ -9,7 +9,7 @@ from numba import njit
 from numpy import int16, int32, int64, uint32
 from numpy.typing import NDArray
 
-from submission.arrays import Pixels
+from submission.arrays import FloatArray, Pixels
 
 Edges = NDArray[np.int16]
 
@@ -55,7 +55,7 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 
 
 @njit(cache=True, nogil=True)
-def _measure(images: Pixels, pairs: NDArray[np.uint32], out: NDArray[np.float32]) -> None:
+def _measure(images: Pixels, pairs: NDArray[np.uint32], out: FloatArray) -> None:
     """Write the three indicators of each image (n, 3, h, w) to out (n, 3).
 
     The slowest indicator is computed first, while the processor fetches the pixels. Every sum below is cast

@@ -10,7 +10,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from submission import Competition
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray, Pixels
 
 if TYPE_CHECKING:
     from starter.classifiers import Classifier
@@ -116,7 +116,7 @@ class Observation:
     rotation: FloatArray | None = None
     views: Mapping[str, FloatArray] = field(default_factory=dict)
     referee_features: FloatArray | None = None
-    render: Callable[[], NDArray[np.uint8]] | None = field(default=None, repr=False, compare=False)
+    render: Callable[[], Pixels] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.logits, np.ndarray) or self.logits.ndim != 2:
@@ -158,13 +158,13 @@ class Observation:
             return self
         return replace(self, views=views, **unseen)
 
-    def images(self) -> NDArray[np.uint8]:
+    def images(self) -> Pixels:
         """Returns the set's images, uint8 (n, h, w, 3), in the order of the rows, rendered on demand."""
         if self.render is None:
             raise ValueError(f"{self._label}: this observation was made without its images")
         return self.render()
 
-    def take(self, rows: NDArray[np.int64]) -> "Observation":
+    def take(self, rows: IntArray) -> "Observation":
         """Returns the observation of the images at `rows` (indices), which may repeat.
 
         The moments remain those of the whole set.
@@ -209,7 +209,7 @@ class Observation:
         return _softmax(self.logits)
 
     @cached_property
-    def predicted(self) -> NDArray[np.int64]:
+    def predicted(self) -> IntArray:
         """The predicted class of each image, int64 (n,)."""
         return self.logits.argmax(axis=1)
 
@@ -281,7 +281,7 @@ class Source:
     """
 
     observation: Observation
-    labels: NDArray[np.int64]
+    labels: IntArray
     train_ref: Observation
     head_weight: FloatArray
     head_bias: FloatArray
@@ -395,8 +395,8 @@ class MetaTrain:
     ood: Sequence[NDArray[np.bool_]] = ()
     ood_sets: Sequence[str] = ()
     fpr: str = "pool"
-    bases: Sequence[NDArray[np.int64]] = ()
-    labels: Sequence[NDArray[np.int64]] = ()
+    bases: Sequence[IntArray] = ()
+    labels: Sequence[IntArray] = ()
 
     def __post_init__(self) -> None:
         m, truths = len(self.sets), self.ood or self.correct

@@ -32,6 +32,7 @@ from starter.observing.observation import (
 )
 from starter.operations.default import luma
 from starter.sets.rendering import FromRecipe, Rendering
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import digest_of
 
@@ -52,7 +53,7 @@ HALF = 65504
 ROTATIONS = (0, 1, 2, 3)
 """Numbers of quarter turns, counter-clockwise, that the rotation head tells apart."""
 
-Linear = tuple[NDArray[np.floating], NDArray[np.floating]]
+Linear = tuple[FloatArray, FloatArray]
 """Weight (k, d) and bias (k,): logits are features @ weight.T + bias."""
 
 
@@ -292,7 +293,7 @@ def logits_alone(renderings: Sequence[Rendering], observer: Observer) -> Lazy[Ob
     return Lazy(tuple(renderings), lambda rendering: read(rendering, observer))
 
 
-def _moments(features: NDArray[np.float32]) -> Arrays:
+def _moments(features: FloatArray) -> Arrays:
     """Returns the mean, (d,), and the lower triangle of the covariance, float32 (d (d + 1) / 2,).
 
     Both are summed in float64.
@@ -301,7 +302,7 @@ def _moments(features: NDArray[np.float32]) -> Arrays:
     return {"mean": mean, "covariance": covariance[np.tril_indices(len(mean))].astype(np.float32)}
 
 
-def _square(triangle: NDArray[np.generic]) -> NDArray[np.float64]:
+def _square(triangle: NDArray[np.generic]) -> FloatArray:
     d = int((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
     square = np.zeros((d, d))
     square[np.tril_indices(d)] = triangle
@@ -313,7 +314,7 @@ def turned(images: torch.Tensor, quarter_turns: int) -> torch.Tensor:
     return torch.rot90(images, quarter_turns, dims=(2, 3)).contiguous()
 
 
-def fit_rotation_head(features: NDArray[np.floating]) -> Linear:
+def fit_rotation_head(features: FloatArray) -> Linear:
     """Returns a logistic regression of the rotation on frozen features (Deng, Gould & Zheng, ICML 2021).
 
     The paper is "What Does Rotation Prediction Tell Us about Classifier Accuracy under Varying Testing

@@ -32,7 +32,7 @@ from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.observe import HALF, Linear, Witness
 from starter.observing.temperature import likeliest_temperature
 from starter.sets.rendering import FromRecipe, Rendering
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput, why
 from submission.files import digest_of, replacing
 
@@ -93,8 +93,8 @@ class Probes:
 
     spec: str
     encoder: str
-    weight: NDArray[np.float32]
-    bias: NDArray[np.float32]
+    weight: FloatArray
+    bias: FloatArray
     unseen: tuple[Unseen, ...]
     blocks: tuple[frozenset[str], ...]
     base: str
@@ -109,7 +109,7 @@ class Probes:
                 "weights of another shape, or not finite, or without the probe that has seen all"
             )
 
-    def numbers(self, rendering: Rendering) -> NDArray[np.int64]:
+    def numbers(self, rendering: Rendering) -> IntArray:
         """Returns the number of the probe for each image of a set, int64 (n,)."""
         found = np.zeros(len(rendering), np.int64)
         if not isinstance(rendering, FromRecipe):
@@ -132,7 +132,7 @@ class Probes:
         none = (-1, frozenset(range(len(self.blocks))))
         return self.unseen.index(none) if unseen[1] and none in self.unseen else 0
 
-    def logits(self, features: NDArray[np.float16], numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+    def logits(self, features: NDArray[np.float16], numbers: IntArray) -> FloatArray:
         """Returns calibrated logits, float32 (n, k), of features (n, d), from the probes `numbers` (n,)."""
         found = np.empty((len(features), self.bias.shape[1]), np.float32)
         for number in np.unique(numbers):
@@ -288,9 +288,7 @@ def write_packed(path: Path, seen: Arrays) -> None:
         temporary.write_bytes(save(contiguous))
 
 
-def fit_linear(
-    features: FloatArray, labels: NDArray[np.int64], classes: int, start: Linear | None = None
-) -> Linear:
+def fit_linear(features: FloatArray, labels: IntArray, classes: int, start: Linear | None = None) -> Linear:
     """Returns a multinomial logistic regression, fitted by L-BFGS on standardised features.
 
     It minimises |W|^2 / 2 + `STRENGTH` * (sum over images of the negative log-likelihood), no penalty on the
@@ -329,14 +327,14 @@ def fit_linear(
     return weight, found[-classes:] - weight @ mean
 
 
-def calibrated(linear: Linear, features: FloatArray, labels: NDArray[np.int64]) -> Linear:
+def calibrated(linear: Linear, features: FloatArray, labels: IntArray) -> Linear:
     """Returns the probe with its logits divided by the temperature fitted on these labelled features."""
     weight, bias = linear
     temperature = likeliest_temperature(features @ weight.T + bias, labels)
     return weight / temperature, bias / temperature
 
 
-def calibration_error(probabilities: FloatArray, labels: NDArray[np.int64]) -> float:
+def calibration_error(probabilities: FloatArray, labels: IntArray) -> float:
     """Returns the expected calibration error, in [0, 1], with bins of equal width (Guo et al., ICML 2017)."""
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
     place = np.minimum((confidence * BINS).astype(int), BINS - 1)

@@ -1,12 +1,11 @@
 """Temperature scaling of a classifier on its labelled source (Guo et al., ICML 2017)."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 
 from starter.observing.observation import Observation, Source, once
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 
 LOG_RANGE = (-10.0, 10.0)
 """Bounds of log T; the optimum for a classifier without errors is T = 0, below any bound."""
@@ -18,7 +17,7 @@ def temperature(source: Source) -> float:
     return likeliest_temperature(source.observation.logits, source.labels)
 
 
-def likeliest_temperature(logits: FloatArray, labels: NDArray[np.int64]) -> float:
+def likeliest_temperature(logits: FloatArray, labels: IntArray) -> float:
     """Returns the T > 0 that minimises the mean negative log-likelihood of softmax(f / T).
 
     The likelihood is convex in 1/T, so it has one minimum; the search is over log T in [-10, 10].
@@ -37,6 +36,6 @@ def likeliest_temperature(logits: FloatArray, labels: NDArray[np.int64]) -> floa
     return float(np.exp(found.x))
 
 
-def scaled_probabilities(observation: Observation, temperature: float) -> NDArray[np.float64]:
+def scaled_probabilities(observation: Observation, temperature: float) -> FloatArray:
     """Returns softmax(f / T) of each image, float64 (n, k)."""
     return softmax(observation.logits.astype(np.float64) / temperature, axis=1)

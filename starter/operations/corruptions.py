@@ -18,7 +18,6 @@ import cv2
 import numpy as np
 import torch
 from numpy.random import Generator
-from numpy.typing import NDArray
 from torch import Tensor
 
 from starter.operations.default import luma
@@ -46,6 +45,7 @@ from starter.operations.operation import (
     to_uint8,
     uniform,
 )
+from submission.arrays import FloatArray
 
 #: CIFAR-10-C's corruptions by name.
 CORRUPTIONS: dict[str, Operation] = {}
@@ -67,7 +67,7 @@ def _normal(noise: Generator, shape: Iterable[int]) -> Tensor:
     return torch.from_numpy(noise.standard_normal(tuple(shape), np.float32))
 
 
-def _all(images: Tensor, value: float) -> NDArray[np.float32]:
+def _all(images: Tensor, value: float) -> FloatArray:
     """Returns the value for each image, (b,)."""
     return np.full(len(images), value, np.float32)
 

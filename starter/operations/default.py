@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 import torch
 from numpy.random import Generator
-from numpy.typing import NDArray
 from torch import Tensor
 
 from starter.operations.kernels import (
@@ -21,6 +20,7 @@ from starter.operations.kernels import (
     warp_affine,
 )
 from starter.operations.operation import Draw, Magnitudes, Operation, compiled, operation, uniform
+from submission.arrays import FloatArray
 
 #: `identity` and Deng & Zheng's seven operations, by name.
 TRANSFORMS: dict[str, Operation] = {}
@@ -107,7 +107,7 @@ def _draw_affine(rng: Generator, n: int) -> Magnitudes:
     }
 
 
-def inverse_affine(drawn: Magnitudes, height: int, width: int) -> NDArray[np.float64]:
+def inverse_affine(drawn: Magnitudes, height: int, width: int) -> FloatArray:
     """Returns the maps (b, 2, 3) from a pixel (x, y, 1) of the result to the place (x, y) it is read from.
 
     The image is scaled by `scale` (x, y), turned by `angle` degrees (clockwise on screen), both about its

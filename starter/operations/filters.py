@@ -67,7 +67,7 @@ def gaussian_each(values: Tensor, sigmas: Tensor, radii: Tensor) -> Tensor:
     return _blurred(values, (weights / weights.sum(1, keepdim=True)).float().numpy(), "reflect")
 
 
-def _blurred(values: Tensor, weights: NDArray[np.float32], mode: str) -> Tensor:
+def _blurred(values: Tensor, weights: FloatArray, mode: str) -> Tensor:
     """Blur (b, c, h, w) by weights (b, taps) down and across, padded by NumPy's `pad` in `mode`; float32."""
     result, radius = torch.empty(values.shape), weights.shape[1] // 2
     rows, columns = (np.pad(np.arange(n), radius, mode=mode) for n in values.shape[2:])  # type: ignore[call-overload]
@@ -75,7 +75,7 @@ def _blurred(values: Tensor, weights: NDArray[np.float32], mode: str) -> Tensor:
     return result
 
 
-def motion_blur(images: Tensor, radius: float, sigma: float, degrees: NDArray[np.float64]) -> Tensor:
+def motion_blur(images: Tensor, radius: float, sigma: float, degrees: FloatArray) -> Tensor:
     """Blur uint8 (b, c, h, w) along half-lines of 2 radius + 1 pixels, in each image's direction (b,).
 
     Weights are half a Gaussian. Places are rounded to whole pixels and the edge continues outside, as in
@@ -177,7 +177,7 @@ def ice(noise: Generator, n: int, side: int) -> Tensor:
     return torch.from_numpy((255 * light[:, None] * tint).astype(np.float32))
 
 
-def water(liquid: NDArray[np.float32]) -> NDArray[np.float32]:
+def water(liquid: FloatArray) -> FloatArray:
     """Returns the light on drops of liquid, (b, h, w) in [0, 1].
 
     OpenCV's edge and distance functions take one image at a time. A rare value above 1 is clipped; in the
@@ -193,7 +193,7 @@ def water(liquid: NDArray[np.float32]) -> NDArray[np.float32]:
     return light / np.maximum(light.max((1, 2), keepdims=True), 1)
 
 
-def _relief(distance: NDArray[np.float32]) -> NDArray[Any]:
+def _relief(distance: FloatArray) -> NDArray[Any]:
     """Returns the slopes of one image's smoothed distances, (h, w)."""
     smooth = cv2.equalizeHist(cv2.blur(distance, (3, 3)).astype(np.uint8))
     return cv2.blur(cv2.filter2D(smooth, cv2.CV_8U, EMBOSS), (3, 3))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
 from starter.sets.rendering import FromRecipe, Images
+from submission.arrays import IntArray
 from submission.errors import UnusableInput
 from submission.files import digest_of
 from submission.ids import check_set_name
@@ -65,7 +66,7 @@ class Mix:
     def __len__(self) -> int:
         return self.ind + self.ood
 
-    def rows(self, ind_pool: int, ood_pool: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def rows(self, ind_pool: int, ood_pool: int) -> tuple[IntArray, NDArray[np.bool_]]:
         """Returns each image's row in its pool, int64 (n,), and True for images of the OOD pool, bool (n,).
 
         No image is drawn twice.
@@ -118,7 +119,7 @@ class FromPools:
         """Returns True for each OOD image, bool (n,)."""
         return self.mix.rows(len(self.ind), len(self.ood))[1]
 
-    def labels(self) -> NDArray[np.int64]:
+    def labels(self) -> IntArray:
         """Returns 1 for each OOD image and 0 for each IND image, int64 (n,)."""
         return self.is_ood().astype(np.int64)
 
@@ -137,9 +138,7 @@ class FromPools:
         return lambda: picked(ind, ood, *rows)
 
 
-def picked(
-    ind: NDArray[Any], ood: NDArray[Any], rows: NDArray[np.int64], is_ood: NDArray[np.bool_]
-) -> NDArray[Any]:
+def picked(ind: NDArray[Any], ood: NDArray[Any], rows: IntArray, is_ood: NDArray[np.bool_]) -> NDArray[Any]:
     """Returns an array with row `rows[i]` of `ood` if `is_ood[i]`, else of `ind`, for each i."""
     chosen = ind[np.where(is_ood, 0, rows)]
     chosen[is_ood] = ood[rows[is_ood]]

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS, Policy, groups_of, policy_of
 from starter.operations.kernels import to_planes
 from starter.operations.operation import Parameter, Params
+from submission.arrays import IntArray
 from submission.errors import UnusableInput
 from submission.files import read_text
 from submission.random import MAGNITUDES, NOISE, RECIPES, SELECTION
@@ -34,7 +34,7 @@ CHUNK = 500
 BLOCK = 250
 
 
-def packed(rows: NDArray[np.int64]) -> str:
+def packed(rows: IntArray) -> str:
     """Returns a list of images of a base as a bit for each in base64, the first image's in the highest bit.
 
     >>> packed(np.array([0, 2, 9])), unpacked("oEA=").tolist()
@@ -45,7 +45,7 @@ def packed(rows: NDArray[np.int64]) -> str:
     return base64.b64encode(np.packbits(bits).tobytes()).decode()
 
 
-def unpacked(text: str) -> NDArray[np.int64]:
+def unpacked(text: str) -> IntArray:
     """Returns the indices of the images in the text, int64 (m,), ascending."""
     return np.flatnonzero(np.unpackbits(np.frombuffer(base64.b64decode(text, validate=True), np.uint8)))
 
@@ -188,7 +188,7 @@ class Recipe:
             )
         return n
 
-    def indices(self, base: ImageSet) -> NDArray[np.int64]:
+    def indices(self, base: ImageSet) -> IntArray:
         """Returns the indices of the set's images in the base, int64 (n,), in order."""
         n = self.size(base)
         rng = SELECTION(self.seed, self.selection)
@@ -249,9 +249,7 @@ def _keep_freed_memory() -> None:
     torch.empty(31 << 20, dtype=torch.uint8)
 
 
-def _resample_classes(
-    rng: Generator, labels: NDArray[np.int64], n: int, concentration: float
-) -> NDArray[np.int64]:
+def _resample_classes(rng: Generator, labels: IntArray, n: int, concentration: float) -> IntArray:
     """Returns n of the images in random order, drawn without replacement by Dirichlet class priors.
 
     Gumbel top-k: the n largest of log(prior / class size) + Gumbel noise are a weighted sample without
@@ -272,7 +270,7 @@ def draw_recipes(
     n: int,
     *,
     prefix: str = "train",
-    clusters: NDArray[np.int64] | None = None,
+    clusters: IntArray | None = None,
     **policy: Any,
 ) -> list[Recipe]:
     """Returns `count` recipes for sets of n images, named ``<prefix>_0001`` and so on.
@@ -303,9 +301,7 @@ def draw_recipes(
     return recipes
 
 
-def _selection(
-    policy: Policy, rng: Generator, n: int, clusters: NDArray[np.int64] | None
-) -> tuple[str, Params]:
+def _selection(policy: Policy, rng: Generator, n: int, clusters: IntArray | None) -> tuple[str, Params]:
     """Returns the operation that selects the n images of a set."""
     kind = rng.random()
     if kind < policy.prior_share:
@@ -326,7 +322,7 @@ def _pixel_ops(group: str, policy: Policy, rng: Generator) -> list[tuple[str, Pa
     return [(str(name), OPERATIONS[name].draw_params(rng, strength)) for name in names]
 
 
-def neighbours(clusters: NDArray[np.int64], n: int, place: float) -> NDArray[np.int64]:
+def neighbours(clusters: IntArray, n: int, place: float) -> IntArray:
     """Returns the indices of the images in the clusters nearest to a position, at least n if possible.
 
     Args:

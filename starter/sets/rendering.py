@@ -5,17 +5,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from starter.images.arrays import read_npz
 from starter.images.imageset import ImageSet
 from starter.sets.recipe import SELECTIONS, Recipe
+from submission.arrays import IntArray, Pixels
 from submission.errors import unusable
 from submission.files import digest_of
 
-Images = Callable[[], NDArray[np.uint8]]
+Images = Callable[[], Pixels]
 """Function that returns a set's images in order, uint8 (n, h, w, 3)."""
 
 
@@ -72,7 +71,7 @@ class FromRecipe:
     def __len__(self) -> int:
         return self.recipe.size(self.base)
 
-    def labels(self) -> NDArray[np.int64]:
+    def labels(self) -> IntArray:
         """Returns the images' classes (n,), without rendering them."""
         assert self.base.labels is not None, f"base {self.base.name} has no labels"
         return self.base.labels[self.recipe.indices(self.base)]

@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.images.arrays import as_set, read_arrays
 from starter.images.files import Tree, container, open_tree
@@ -16,6 +15,7 @@ from starter.images.reading import Fit, read_images
 from starter.sources.glyphs.digits import glyph_splits
 from starter.sources.layouts import load_stored, stored_set, stored_sets
 from starter.sources.splits import Splits, hold_out, split
+from submission.arrays import IntArray
 from submission.errors import UnusableInput, printable, unusable
 from submission.random import LIMITED
 
@@ -249,7 +249,7 @@ def _check_known(path: Path, names: Iterable[str], classes: Sequence[str]) -> No
         raise unusable(path, f"no class {strange[0]!r}; the classes are {', '.join(classes)}")
 
 
-def _drawn(n: int, limit: int | None, seed: int) -> NDArray[np.int64]:
+def _drawn(n: int, limit: int | None, seed: int) -> IntArray:
     """Returns the indices of all n images, or of `limit` drawn without replacement, ascending."""
     if limit is None or limit >= n:
         return np.arange(n)

@@ -1,9 +1,9 @@
 """Splits: the division of a source's labelled images by purpose."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
 from submission.errors import UnusableInput
@@ -65,29 +65,27 @@ def split(classes: tuple[str, ...], train: ImageSet, test: ImageSet, seed: int) 
     Shuffled and stratified by `seed`: of CIFAR-10's 10,000 test images 2,000 / 4,000 / 1,000 / 3,000, equally
     many of each class. The parts are disjoint and none is ordered by class.
     """
-    rng = SPLITS(seed)
-    names = tuple(field.name for field in fields(Splits)[2:])
-    chosen: dict[str, list[NDArray[np.int64]]] = {name: [] for name in names}
-    for label, class_name in enumerate(classes):
-        members = rng.permutation(np.flatnonzero(test.labels == label))
-        if len(members) < LEAST:
-            reason = f"{len(members)} test images of class {class_name!r}; {LEAST} of each are needed"
-            raise UnusableInput(f"{test.name}: {reason} (half of a class, where there is no test split)")
-        ends = [round(len(members) * end / 10) for end in _ENDS]
-        for name, part in zip(names, np.split(members, ends), strict=True):
-            chosen[name].append(part)
-    parts = (test.take(rng.permutation(np.concatenate(chosen[name])), name) for name in names)
-    return Splits(classes, train, *parts)
+    assert test.labels is not None
+    counts = np.bincount(test.labels, minlength=len(classes))
+    if (least := counts.min()) < LEAST:
+        reason = f"{least} test images of class {classes[counts.argmin()]!r}; {LEAST} of each are needed"
+        raise UnusableInput(f"{test.name}: {reason} (half of a class, where there is no test split)")
+    parts = _stratified(test, seed, lambda n: [round(n * end / 10) for end in _ENDS])
+    names = (field.name for field in fields(Splits)[2:])
+    named = (replace(part, name=name) for part, name in zip(parts, names, strict=True))
+    return Splits(classes, train, *named)
 
 
 def hold_out(images: ImageSet, seed: int) -> tuple[ImageSet, ImageSet]:
     """Returns labelled images in two halves (train, test), stratified by `seed`; odd images go to train."""
-    assert images.labels is not None
-    rng = SPLITS(seed)
-    halves: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = ([], [])
-    for label in np.unique(images.labels):
-        members = rng.permutation(np.flatnonzero(images.labels == label))
-        for half, part in zip(halves, np.split(members, [(len(members) + 1) // 2]), strict=True):
-            half.append(part)
-    train, test = (images.take(rng.permutation(np.concatenate(half))) for half in halves)
+    train, test = _stratified(images, seed, lambda n: [(n + 1) // 2])
     return train, test
+
+
+def _stratified(images: ImageSet, seed: int, ends: Callable[[int], list[int]]) -> list[ImageSet]:
+    """Returns labelled images in shuffled parts; `ends` are where each but the last ends in n of a class."""
+    rng, labels, chosen = SPLITS(seed), images.labels, []
+    for label in np.unique(labels):  # type: ignore[arg-type]
+        members = rng.permutation(np.flatnonzero(labels == label))
+        chosen.append(np.split(members, ends(len(members))))
+    return [images.take(rng.permutation(np.concatenate(part))) for part in zip(*chosen, strict=True)]

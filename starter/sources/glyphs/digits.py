@@ -15,13 +15,13 @@ import cv2
 import matplotlib
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 from PIL import Image
 from sklearn.datasets import load_sample_image
 
 from starter.images.imageset import ImageSet
 from starter.sources.glyphs.typefaces import CELL, HEIGHT, Typeface, handwriting, typeface
 from starter.sources.splits import Splits
+from submission.arrays import FloatArray, IntArray, Pixels
 from submission.random import GLYPHS
 
 CLASSES = tuple("0123456789")
@@ -37,8 +37,7 @@ PARTS = {
 _CHUNK = 500
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
-_Pixels = NDArray[np.float32]
-_Draw = Callable[[int, np.random.Generator], _Pixels]
+_Draw = Callable[[int, np.random.Generator], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -116,19 +115,19 @@ def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_bas
     return _render(name, _balanced(n, rng), NATURAL[family], handwriting(*rows), rng)
 
 
-def _balanced(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _balanced(n: int, rng: np.random.Generator) -> IntArray:
     return rng.permutation((np.arange(n) + rng.integers(10)) % 10)
 
 
 def _render(
-    name: str, labels: NDArray[np.int64], look: Look, handwritten: Typeface, rng: np.random.Generator
+    name: str, labels: IntArray, look: Look, handwritten: Typeface, rng: np.random.Generator
 ) -> ImageSet:
     faces = [handwritten if face == "handwriting" else typeface(face) for face in look.faces]
     return draw_glyphs(name, labels, look, faces, rng)
 
 
 def draw_glyphs(
-    name: str, labels: NDArray[np.int64], look: Look, faces: list[Typeface], rng: np.random.Generator
+    name: str, labels: IntArray, look: Look, faces: list[Typeface], rng: np.random.Generator
 ) -> ImageSet:
     """Returns images of the characters `labels` (n,) with a look; `faces`, if given, replace the look's."""
     images = np.empty((len(labels), SIDE, SIDE, 3), np.uint8)
@@ -140,9 +139,7 @@ def draw_glyphs(
     return ImageSet(name, images, labels)
 
 
-def _draw_pose(
-    n: int, look: Look, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _draw_pose(n: int, look: Look, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Draw places and sizes in the image, rotations, slants up to 0.15 rad and proportions up to 15 %.
 
     Returns x and y (n, 2) from the image's centre and heights (n,), in pixels, and maps (n, 2, 2) from
@@ -157,16 +154,14 @@ def _draw_pose(
     return centre, height, shear @ rotation * (HEIGHT / height)[:, None, None]
 
 
-def _points(centre: NDArray[np.float64], turn: NDArray[np.float64]) -> NDArray[np.float64]:
+def _points(centre: FloatArray, turn: FloatArray) -> FloatArray:
     """Returns the places of the pixels in the cell, x and y: (n, 32, 32, 2)."""
     axis = np.arange(SIDE) - (SIDE - 1) / 2
     offsets = np.stack(np.meshgrid(axis, axis), -1) - centre[:, None, None]
     return offsets @ turn.transpose(0, 2, 1)[:, None] + (CELL - 1) / 2
 
 
-def _coverage(
-    digits: NDArray[np.int64], look: Look, faces: list[Typeface], rng: np.random.Generator
-) -> _Pixels:
+def _coverage(digits: IntArray, look: Look, faces: list[Typeface], rng: np.random.Generator) -> FloatArray:
     """Returns the share of each pixel that is ink, (n, 32, 32) in [0, 1]."""
     n = len(digits)
     (centre, height, turn), which = _draw_pose(n, look, rng), rng.integers(len(faces), size=n)
@@ -183,12 +178,12 @@ def _coverage(
 
 
 def _distances(
-    digits: NDArray[np.int64],
-    which: NDArray[np.int64],
+    digits: IntArray,
+    which: IntArray,
     faces: list[Typeface],
-    points: NDArray[np.float64],
+    points: FloatArray,
     rng: np.random.Generator,
-) -> _Pixels:
+) -> FloatArray:
     """Returns signed distances (n, 32, 32), in the cell's pixels, to outlines in faces number `which`."""
     distance = np.empty((len(digits), SIDE, SIDE), np.float32)
     for index, face in enumerate(faces):
@@ -197,7 +192,7 @@ def _distances(
     return distance
 
 
-def _compose(coverage: _Pixels, backdrop: _Pixels, look: Look, rng: np.random.Generator) -> _Pixels:
+def _compose(coverage: FloatArray, backdrop: FloatArray, look: Look, rng: np.random.Generator) -> FloatArray:
     """Returns images (n, 32, 32, 3) in [0, 1]: ink of one random colour on each backdrop, and noise."""
     n = len(coverage)
     inverted = rng.random(n) < look.inverted
@@ -212,7 +207,7 @@ def _compose(coverage: _Pixels, backdrop: _Pixels, look: Look, rng: np.random.Ge
     return (mixed + noise * rng.uniform(*look.noise, n).astype(np.float32)[:, None, None, None]).clip(0, 1)
 
 
-def draw_backdrops(names: tuple[str, ...], n: int, rng: np.random.Generator) -> _Pixels:
+def draw_backdrops(names: tuple[str, ...], n: int, rng: np.random.Generator) -> FloatArray:
     """Returns images (n, 32, 32, 3) in [0, 1], each of a random one of `names`, keys of `BACKDROPS`."""
     which = rng.integers(len(names), size=n)
     images = np.empty((n, SIDE, SIDE, 3), np.float32)
@@ -222,7 +217,7 @@ def draw_backdrops(names: tuple[str, ...], n: int, rng: np.random.Generator) -> 
     return images
 
 
-def _gradients(n: int, rng: np.random.Generator) -> _Pixels:
+def _gradients(n: int, rng: np.random.Generator) -> FloatArray:
     """Returns linear blends of two random colours in a random direction."""
     first, second = rng.random((2, n, 1, 1, 3), np.float32)
     angle = rng.uniform(0, 2 * np.pi, (n, 1, 1))
@@ -231,18 +226,18 @@ def _gradients(n: int, rng: np.random.Generator) -> _Pixels:
     return np.asarray(first + (second - first) * along[..., None], np.float32)
 
 
-def _crops(photo: Callable[[], NDArray[np.uint8]]) -> _Draw:
+def _crops(photo: Callable[[], Pixels]) -> _Draw:
     """Returns a function to draw crops of a photograph at 1, 1/2 or 1/4 of its size, mirrored at random."""
 
     @cache
-    def windows() -> list[NDArray[np.uint8]]:
+    def windows() -> list[Pixels]:
         whole = photo()
         levels = [
             cv2.resize(whole, None, fx=1 / k, fy=1 / k, interpolation=cv2.INTER_AREA) for k in (1, 2, 4)
         ]
         return [sliding_window_view(level, (SIDE, SIDE), (0, 1)) for level in levels]
 
-    def draw(n: int, rng: np.random.Generator) -> _Pixels:
+    def draw(n: int, rng: np.random.Generator) -> FloatArray:
         level, mirrored, place = rng.integers(3, size=n), rng.random(n) < 0.5, rng.random((n, 2))
         crops = np.empty((n, SIDE, SIDE, 3), np.uint8)
         for index, view in enumerate(windows()):
@@ -259,12 +254,12 @@ def _sample_data(file: str) -> Path:
     return Path(matplotlib.get_data_path()) / "sample_data" / file
 
 
-def _portrait() -> NDArray[np.uint8]:
+def _portrait() -> Pixels:
     with Image.open(_sample_data("grace_hopper.jpg")) as photo:
         return np.asarray(photo.convert("RGB"))
 
 
-def _terrain() -> NDArray[np.uint8]:
+def _terrain() -> Pixels:
     """Returns elevations near Jacksboro in false colour: the height, and its slope in each direction."""
     with np.load(_sample_data("jacksboro_fault_dem.npz"), allow_pickle=False) as file:
         height = file["elevation"].astype(np.float32)

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from sklearn.datasets import load_digits
 
+from submission.arrays import FloatArray, IntArray
+
 CELL = 64  # height and width of a field in pixels
 HEIGHT = 40  # height of a digit in its cell, in pixels
 DIGITS = "0123456789"
@@ -83,15 +85,15 @@ class Typeface:
         counts: Number of shapes of each character, int64 (k,), each at least 1.
     """
 
-    fields: NDArray[np.float32]
-    counts: NDArray[np.int64]
+    fields: FloatArray
+    counts: IntArray
 
-    def draw(self, digits: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, digits: IntArray, rng: np.random.Generator) -> IntArray:
         """Returns indices (n,) into `fields` of shapes of `digits` (n,), drawn uniformly from each one's."""
         starts = np.cumsum(self.counts) - self.counts
         return starts[digits] + (rng.random(len(digits)) * self.counts[digits]).astype(np.int64)
 
-    def at(self, shapes: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[np.float32]:
+    def at(self, shapes: IntArray, points: FloatArray) -> FloatArray:
         """Returns bilinear values (n, h, w) of fields `shapes` (n,) at `points` (n, h, w, 2), x before y."""
         points = points.clip(0, CELL - 1.001)
         corner = points.astype(np.int64)
@@ -136,12 +138,12 @@ def handwriting(start: int, stop: int) -> Typeface:
     return _from_masks(masks, bunch.target[start:stop])
 
 
-def _from_masks(masks: _Mask, digits: NDArray[np.int64]) -> Typeface:
+def _from_masks(masks: _Mask, digits: IntArray) -> Typeface:
     order = np.argsort(digits, kind="stable")
     return Typeface(np.stack([_distances(masks[i]) for i in order]), np.bincount(digits))
 
 
-def _distances(mask: _Mask) -> NDArray[np.float32]:
+def _distances(mask: _Mask) -> FloatArray:
     """Returns the signed distance field (64, 64) of a fine mask (128, 128) of zeros and ones."""
     inside, outside = (cv2.distanceTransform(m, cv2.DIST_L2, 5) for m in (mask, 1 - mask))
     return cv2.resize(inside - outside, (CELL, CELL), interpolation=cv2.INTER_AREA) / np.float32(_FINE)
