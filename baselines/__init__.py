@@ -1,32 +1,97 @@
-"""Published estimators, one per file; `BASELINES` and `OOD_BASELINES` have them by name.
+"""Published estimators, one per file; `BASELINES` and `OOD_BASELINES` have their prototypes by name.
 
-Each name is imported when it is asked for.
+Clone a prototype before you fit it.
 """
 
-from typing import TYPE_CHECKING
+from baselines.accuracy.agreement import Agreement
+from baselines.accuracy.aline import Aline
+from baselines.accuracy.atc import Atc, atc, atc_datacv
+from baselines.accuracy.bop import Bop
+from baselines.accuracy.cbpe import cbpe
+from baselines.accuracy.confscore import confscore
+from baselines.accuracy.constant import Constant
+from baselines.accuracy.cot import CottPrior, cot, cott
+from baselines.accuracy.cott_gate import CottGate
+from baselines.accuracy.dispersion import dispersion
+from baselines.accuracy.doc import DocScaled, doc
+from baselines.accuracy.ei import ei
+from baselines.accuracy.entropy import entropy
+from baselines.accuracy.fd import fd
+from baselines.accuracy.frap import Frap
+from baselines.accuracy.fused import Fused
+from baselines.accuracy.gde import gde
+from baselines.accuracy.mano import Mano
+from baselines.accuracy.mde import mde
+from baselines.accuracy.nuclear import nuclear
+from baselines.accuracy.priors import LabelShift
+from baselines.accuracy.projnorm import ProjNorm
+from baselines.accuracy.rotation import rotation
+from baselines.accuracy.softmaxcorr import softmaxcorr
+from baselines.accuracy.stack import Stack
+from baselines.accuracy.suitability import Suitability
+from baselines.contract.estimator import Direct, Estimator, Regressed
+from baselines.ood.confident import Confident
+from baselines.ood.gmm import Gmm
+from baselines.ood.gscore_best import GscoreBest
+from baselines.ood.kmeans import kmeans
+from baselines.ood.plugin import Plugin
+from baselines.ood.scored import of_observation
+from baselines.ood.ude import Ude
 
-from submission import lazily
+__all__ = ["BASELINES", "OOD_BASELINES", "Constant", "Direct", "Estimator", "Regressed"]
 
-if TYPE_CHECKING:
-    from baselines.accuracy.constant import Constant as Constant
-    from baselines.contract.conformance import check_method as check_method
-    from baselines.contract.estimator import Direct as Direct
-    from baselines.contract.estimator import Estimator as Estimator
-    from baselines.contract.estimator import Measured as Measured
-    from baselines.contract.estimator import Regressed as Regressed
-    from baselines.named import BASELINES as BASELINES
-    from baselines.named import OOD_BASELINES as OOD_BASELINES
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "BASELINES": "baselines.named",
-        "OOD_BASELINES": "baselines.named",
-        "Constant": "baselines.accuracy.constant",
-        "Direct": "baselines.contract.estimator",
-        "Estimator": "baselines.contract.estimator",
-        "Measured": "baselines.contract.estimator",
-        "Regressed": "baselines.contract.estimator",
-        "check_method": "baselines.contract.conformance",
-    },
-)
+BASELINES: dict[str, Estimator] = {
+    "constant": Constant(),
+    "rotation": Regressed(rotation, needs=("rotation",)),
+    "confscore": Regressed(confscore),
+    "entropy": Regressed(entropy),
+    "atc": Direct(atc),
+    "atc-ts": Atc(),
+    "atc-ne": Atc("negative-entropy", scaled=False),
+    "atc-ne-ts": Atc("negative-entropy"),
+    "atc+lr": Regressed(atc),
+    "atc-datacv": Regressed(atc_datacv),
+    "fd": Regressed(fd, needs=("moments",)),
+    "doc": Direct(doc),
+    "doc-ts": DocScaled(),
+    "cbpe": Direct(cbpe),
+    "nuclear": Regressed(nuclear),
+    "mano": Mano(),
+    "cot": Direct(cot),
+    "cott": Direct(cott),
+    "cott-em": CottPrior("em"),
+    "cott-bbse": CottPrior("bbse"),
+    "cott-referee": CottPrior("referee"),
+    "cott-gate": CottGate(),
+    "mlls": LabelShift("em"),
+    "bbse": LabelShift("bbse"),
+    "mde": Regressed(mde),
+    "softmaxcorr": Regressed(softmaxcorr),
+    "dispersion": Regressed(dispersion, needs=("features",)),
+    "bop": Bop(),
+    "ei": Regressed(ei, needs=("rotations", "grey")),
+    "gde": Direct(gde, needs=("peers",)),
+    "gde+lr": Regressed(gde, needs=("peers",)),
+    "aline": Aline(),
+    "agreement": Agreement(),
+    "frap": Frap(),
+    "fused": Fused(),
+    "suitability": Suitability(),
+    "stack": Stack(),
+    "projnorm": ProjNorm(),
+}
+"""Methods of the accuracy track by name."""
+OOD_BASELINES: dict[str, Estimator] = {
+    "constant": Constant(),
+    "confident": Confident(),
+    "auto-eval": Regressed(of_observation(fd), needs=("moments",)),
+    "gscore-kmeans": Regressed(kmeans),
+    "gscore-gmm-kl": Gmm("kl-from-ood"),
+    "gscore-gmm-w": Gmm(),
+    "gscore-ude-kl": Ude("kl-from-ood"),
+    "gscore-ude-w": Ude(),
+    "plugin": Plugin(),
+    "plugin-mpe": Plugin(None),
+    "gscore-best": GscoreBest(),
+}
+"""Methods of the OOD track by name."""

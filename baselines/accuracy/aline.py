@@ -28,8 +28,7 @@ def probits(shares: FloatArray, n: int) -> FloatArray:
 def agreements(predicted: IntArray) -> FloatArray:
     """Returns the share of images on which each pair of m networks agrees, (m (m - 1) / 2,).
 
-    Args:
-        predicted: Predicted classes (m, n).
+    `predicted` holds their predicted classes, (m, n).
     """
     return np.array([(a == b).mean() for a, b in combinations(predicted, 2)])
 
@@ -48,10 +47,8 @@ def line(known: FloatArray, shifted: FloatArray) -> tuple[float, float]:
 def aline_s(agreed: FloatArray, right: FloatArray, shifted: FloatArray) -> FloatArray:
     """Returns ALine-S: probits of the accuracies on the set, slope * right + intercept, (m,).
 
-    Args:
-        agreed: Probits of each pair's agreement on the source, (m (m - 1) / 2,).
-        right: Probits of each network's accuracy on the source, (m,).
-        shifted: Probits of each pair's agreement on the set, (m (m - 1) / 2,).
+    `agreed` and `shifted` are probits of each pair's agreement on the source and the set, (m (m - 1) / 2,),
+    and `right` those of each network's accuracy on the source, (m,).
     """
     slope, intercept = line(agreed, shifted)
     return slope * right + intercept

@@ -67,10 +67,7 @@ def transport(observation: Observation, source: Source) -> tuple[FloatArray, Flo
 def transport_to(classes: IntArray, observation: Observation, t: float) -> tuple[FloatArray, FloatArray]:
     """Returns the halved costs and the masses of the optimal transport to given class shares, (m,) each.
 
-    Args:
-        classes: Counts of the classes, int64 (k,), of which only the ratios matter.
-        observation: The set.
-        t: Temperature by which the logits are divided.
+    Of the counts of the `classes`, int64 (k,), only the ratios matter; the logits are divided by t.
     """
     rows, images = np.unique(scaled_probabilities(observation, t), axis=0, return_counts=True)
     plan = optimal_plan(rows, images, classes)
@@ -85,12 +82,8 @@ def optimal_plan(gain: FloatArray, supply: IntArray, demand: IntArray) -> IntArr
     prices at the end are near those of all rows, which then seldom move.
 
     Only the ratios of the masses matter: the plan's rows sum to supply * sum(demand) / g and its columns to
-    demand * sum(supply) / g, with g the greatest common divisor of the two sums.
-
-    Args:
-        gain: Gain per unit of mass from each row to each column (m, k).
-        supply: Masses of the rows, int64 (m,).
-        demand: Masses of the columns, int64 (k,).
+    demand * sum(supply) / g, with g the greatest common divisor of the two sums. `gain` (m, k) is per unit of
+    mass; `supply` (m,) and `demand` (k,) are int64.
     """
     from baselines.accuracy.transport import augmented_plan  # Numba is slow to import
 
@@ -118,13 +111,9 @@ class CottPrior(UnderPrior):
 
 
 def cott_under(q: FloatArray, observation: Observation, t: float, threshold: float) -> float:
-    """Returns COTT's estimate, in [0, 1], with the class prior q (k,), rounded to 1 / `PARTS`.
+    """Returns COTT's estimate, in [0, 1], with the class prior q (k,), sum 1, rounded to 1 / `PARTS`.
 
-    Args:
-        q: Class prior (k,), sum 1.
-        observation: The set.
-        t: Temperature by which the logits are divided.
-        threshold: Largest halved cost at which an image counts as classified correctly.
+    The logits are divided by t, and `threshold` is the largest halved cost of an image that counts as right.
     """
     classes = np.rint(PARTS * q).astype(np.int64)
     cost, mass = transport_to(classes, observation, t)

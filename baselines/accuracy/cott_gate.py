@@ -36,12 +36,7 @@ def explained(own: Moments, source: Moments, reweighted: Moments) -> float:
 
     It is 0 if both distances are 0. A true change of prior explains the set's distance, so that lambda is
     near 1. A classifier that collapses to a few classes predicts such a prior too, but then the features are
-    not near those of these classes in the source, and lambda is near 0.
-
-    Args:
-        own: Moments of the set.
-        source: Moments of the source.
-        reweighted: Moments of the source under the set's estimated class prior q.
+    not near those of these classes in the source, and lambda is near 0. `own` are the set's moments.
     """
     distance = frechet_distance(source, own)
     return float(np.clip(1 - frechet_distance(reweighted, own) / distance, 0, 1)) if distance > 0 else 0.0

@@ -35,9 +35,7 @@ def fd(target: Observation, source: Source) -> float:
     moments only, and on real features it predicts as well as a regression on the mean over subsamples of the
     target's size. By chance the result can be negative.
 
-    Remaining bias, as a share of Tr S, for normal features with d = 64 like the reference's: at 128 images
-    0.03 for a flat spectrum and for eigenvalues that fall as i^-1/2, 0.01 for 1 / i, 0.00 for 1 / i^2; at 127
-    images, with shrinkage, 0.00, -0.01, -0.01, 0.00; at 32 images -0.02, -0.03, -0.05, 0.01.
+    The remaining bias is -0.05 to 0.03 of Tr S for normal features with d = 64 and 32 to 128 images.
     """
     assert source.train_ref.moments is not None
     assert target.moments is not None
@@ -71,13 +69,8 @@ def excess(moments: Moments, roots: FloatArray, weight: float = 0.0) -> float:
     Tr S / n; the rest is the second-order expansion, about S, of the trace of the root, since the sample
     covariance of n normal rows has a Wishart distribution. Chong & Forsyth ("Effectively Unbiased FID and
     Inception Score and Where to Find Them", CVPR 2020) show that such distances have a bias proportional to
-    1 / n.
-
-    Args:
-        moments: Mean and covariance S of the n images.
-        roots: Square roots r (d,) of the eigenvalues of S_ref^(1/2) S S_ref^(1/2).
-        weight: Weight w of the identity in S; at the best weight a share 1 - w of the covariance's squared
-            error remains.
+    1 / n. S is the covariance, r (d,) the `roots` of the eigenvalues of S_ref^(1/2) S S_ref^(1/2), and w the
+    `weight` of the identity in S; at the best weight a share 1 - w of the covariance's squared error remains.
     """
     pairs = roots[:, None] * roots / np.maximum(roots[:, None] + roots, TINY)
     spread = (1 - weight) * (pairs.sum() + roots.sum() / 2) / 2

@@ -56,13 +56,8 @@ def correctness_loss(
     """Returns the mean negative log-likelihood of being right, and its gradient (2,) in the weights (a, b).
 
     The probability that an image is classified correctly is the fused posterior of the predicted class, with
-    scores a z_own + b z_referee + tilt.
-
-    Args:
-        weights: Weights (a, b), (2,).
-        voices: Log-probabilities of the classifier and the referee.
-        correct: True (n,) for images that are classified correctly.
-        tilt: Logarithm (k,) of the ratio of the set's class prior to the source's.
+    scores a z_own + b z_referee + tilt, where `tilt` (k,) is the logarithm of the ratio of the set's class
+    prior to the source's.
     """
     rows = np.arange(len(correct))
     predicted = voices.own.argmax(axis=1)
@@ -86,12 +81,8 @@ def learnt_weights(
     """Returns the weights (a, b), both >= 0, that maximise the likelihood of being right or wrong.
 
     Every set has the same weight. The class prior is the source's in the first round, and in the next rounds
-    the one that EM finds in each set with the weights of the round before.
-
-    Args:
-        sets: Log-probabilities of each set, and True (n,) for images that are classified correctly.
-        pi: Class prior of the source (k,).
-        start: Weights to begin with, (2,).
+    the one that EM finds in each set with the weights of the round before. `sets` holds the log-probabilities
+    of each set, and True (n,) for images that are classified correctly; `pi` is the source's prior (k,).
     """
     weights, tilts = start, [np.zeros(len(pi))] * len(sets)
     for _ in range(ROUNDS):

@@ -82,11 +82,8 @@ def em_prior(p: FloatArray, pi: FloatArray) -> FloatArray:
     """Returns the maximum-likelihood prior q (k,), found by EM.
 
     Starting from q = pi, each step replaces q by the mean of the `reweighted` posteriors, until no share
-    changes by 1e-6. As products of matrices, q_c becomes q_c sum_i (p_ic / pi_c) / (n sum_d q_d p_id / pi_d).
-
-    Args:
-        p: Posteriors (n, k), calibrated with the prior pi.
-        pi: Class prior of the source (k,).
+    changes by 1e-6. As products of matrices, q_c becomes q_c sum_i (p_ic / pi_c) / (n sum_d q_d p_id / pi_d),
+    with posteriors p (n, k) that are calibrated with the source's prior pi (k,).
     """
     q, ratios = pi, p / pi
     for _ in range(MOST_STEPS):

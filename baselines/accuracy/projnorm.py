@@ -64,8 +64,11 @@ class ProjNorm(Measured):
         return self.line_.predict(rows)
 
     def _state(self) -> dict[str, Any]:
-        state = super()._state() | {"classifier": self.classifier_, "reference": self.reference_.numpy()}
-        return {name: value for name, value in state.items() if name != "source"}
+        return {
+            "classifier": self.classifier_,
+            "reference": self.reference_.numpy(),
+            **self._table.state(),
+        }
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         import torch

@@ -132,12 +132,8 @@ def convex_weights(
 ) -> FloatArray:
     """Returns weights (c,), >= 0 and of sum 1, with which the mean of c candidates is closest to the truth.
 
-    Found by non-negative least squares, then divided by the sum.
-
-    Args:
-        predictions: Predictions of the candidates (m_j, c) for every fold j.
-        truth: True accuracies (m_j,) for every fold j.
-        shares: Weight of each fold; None for equal weights.
+    Found by non-negative least squares, then divided by the sum. Every fold j has predictions (m_j, c), true
+    accuracies (m_j,) and a weight in `shares`, by default 1.
     """
     weighs = [1.0] * len(truth) if shares is None else shares
     scales = [np.sqrt(share / len(each)) for share, each in zip(weighs, truth, strict=True)]

@@ -26,6 +26,8 @@ Indicator = Callable[[Any, Source], float]
 
 The set is an `Observation`, or in the OOD track a `ScoredMix`.
 """
+Crossed = tuple[list[FloatArray], Callable[[Seen], FloatArray]]
+"""Predictions for the sets that each of J folds tests on, and a function of a set: those of all J."""
 PERCENTAGES = 2.0
 """Smallest prediction that is refused as a percentage; predictions slightly outside [0, 1] are clipped."""
 
@@ -130,13 +132,7 @@ class Estimator(BaseEstimator, ABC):
         return np.clip(np.column_stack([np.minimum(low, points), np.maximum(high, points)]), 0.0, 1.0)
 
     def held_out(self, meta: MetaTrain, test: MetaTrain, parts: Sequence[Fold]) -> list[FloatArray]:
-        """Returns, for each fold, the predictions for its test sets of a copy fitted to its train sets.
-
-        Args:
-            meta: Sets of one subject, indexed by a fold's `train`.
-            test: Sets of the same subject, indexed by a fold's `test`; they may be the same.
-            parts: The folds.
-        """
+        """Returns, for each fold, a copy's predictions for its sets of `test`; it was fitted to `meta`'s."""
         copy = clone(self)
         copy._know(meta)
         return copy._cross_fit(meta, test, parts)[0]
@@ -222,15 +218,8 @@ class Estimator(BaseEstimator, ABC):
         residuals = [np.abs(values - tested.targets[fold.test]) for values, fold in pairs]
         return CrossConformal(predict, residuals, Remoteness.of(tested.sets, parts))
 
-    def _cross_fit(
-        self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]
-    ) -> tuple[list[FloatArray], Callable[[Seen], FloatArray]]:
-        """Returns what copies of this method, each fitted on a fold of `known`, predict.
-
-        Returns:
-            The predictions for the sets that each fold tests on, of `tested`; and a function that returns the
-            predictions (J,) of the copies of all J folds for another set.
-        """
+    def _cross_fit(self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]) -> Crossed:
+        """Returns what copies of this method, each fitted on a fold of `known`, predict."""
         models = [clone(self).fit(subset(known, fold.train)) for fold in parts]
         return (
             [
@@ -272,6 +261,10 @@ class Table:
         """Returns the rows where `kept` (r,) is True."""
         families = [family for family, chosen in zip(self.families, kept, strict=True) if chosen]
         return Table(self.rows[kept], self.targets[kept], families, self.of[kept])
+
+    def state(self) -> dict[str, Any]:
+        """Returns the fields to save; of which sets the rows were made is not saved."""
+        return {"rows": self.rows, "targets": self.targets, "families": list(map(sorted, self.families))}
 
 
 class Measured(Estimator):
@@ -328,9 +321,7 @@ class Measured(Estimator):
 
     def _state(self) -> dict[str, Any]:
         """Returns the source and the rows, from which fitting again takes hardly any time."""
-        table = self._table
-        families = [sorted(family) for family in table.families]
-        return {"source": self.source_, "rows": table.rows, "targets": table.targets, "families": families}
+        return {"source": self.source_, **self._table.state()}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         self.source_ = state["source"]
@@ -338,14 +329,12 @@ class Measured(Estimator):
         self._learn_again(state)
 
     def _learn_again(self, state: Mapping[str, Any]) -> None:
-        """Fit to the rows of a saved `state`; of which sets they were made is not saved."""
+        """Fit to the rows of a saved `state`."""
         families = [frozenset(family) for family in state["families"]]
         self._table = Table(state["rows"], state["targets"], families, np.full(len(families), -1))
         self._learn(self._table)
 
-    def _cross_fit(
-        self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]
-    ) -> tuple[list[FloatArray], Callable[[Seen], FloatArray]]:
+    def _cross_fit(self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]) -> Crossed:
         table = self._table
         rows = table.rows if tested is known else self._rows(tested.sets)
         models = [clone(self) for _ in parts]
@@ -380,9 +369,7 @@ class Direct(Estimator):
     def _predict(self, observation: Any) -> float:
         return self.indicator(observation, self.source_)
 
-    def _cross_fit(
-        self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]
-    ) -> tuple[list[FloatArray], Callable[[Seen], FloatArray]]:
+    def _cross_fit(self, known: MetaTrain, tested: MetaTrain, parts: Sequence[Fold]) -> Crossed:
         """Returns the same predictions for every fold, since nothing is fitted."""
         values = np.array([self._fraction(each) for each in tested.sets])
         held_out = [values[fold.test] for fold in parts]

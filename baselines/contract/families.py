@@ -43,7 +43,7 @@ class Fold:
         return cls(operation, np.flatnonzero(~tested), np.flatnonzero(tested))
 
 
-def folds(families: Sequence[frozenset[str]]) -> list[Fold]:
+def folds(families: Sequence[frozenset[str]], tested: Sequence[frozenset[str]] | None = None) -> list[Fold]:
     """Returns one fold for each operation, in alphabetical order, which tests on the sets with it.
 
     A set with three operations is tested three times, each time by a model that was trained without one of
@@ -51,11 +51,16 @@ def folds(families: Sequence[frozenset[str]]) -> list[Fold]:
     gets no fold. If no operation can be left out (every set has all of them), the sets are dealt in turn to
     five folds.
 
-    Raises:
-        ValueError: there are fewer than three sets.
+    Args:
+        families: Operations of each set, or in the OOD track the family of its OOD images.
+        tested: The same of other sets to test on; None to test on those that are trained on.
     """
-    operations = _all(families)
-    found = [Fold.testing(operation, _with({operation}, families)) for operation in operations]
+    found = [
+        Fold(
+            each, np.flatnonzero(~_with({each}, families)), np.flatnonzero(_with({each}, tested or families))
+        )
+        for each in _all(tested or families)
+    ]
     return [fold for fold in found if len(fold.train) >= FEWEST] or _in_turn(len(families), PLAIN_FOLDS)
 
 
@@ -96,27 +101,10 @@ def _in_turn(m: int, count: int) -> list[Fold]:
     return [Fold.testing(f"part {i + 1}", turn == i) for i in range(min(count, m))]
 
 
-def family_folds(meta: MetaTrain, test: MetaTrain) -> list[Fold]:
-    """Returns one fold per family, which tests on the mixes of `test` with OOD images of that family.
-
-    It trains on the mixes of `meta` without images of that family. `meta` and `test` may be the same mixes.
-    """
-    every = sorted(frozenset().union(*test.families))
-    pairs = [(_with({name}, meta.families), _with({name}, test.families)) for name in every]
-    return [
-        Fold(name, np.flatnonzero(~known), np.flatnonzero(tested))
-        for name, (known, tested) in zip(every, pairs, strict=True)
-    ]
-
-
 def random_folds(meta: MetaTrain, splits: int) -> list[Fold]:
     """Returns the Gscore paper's random splits (sec. 6.1: 150 sets to 50), each testing on some OOD sets.
 
     OOD sets of one source may be on both sides. If the names of OOD sets are unknown, families are used.
-
-    Args:
-        meta: Mixes to divide.
-        splits: Number of splits.
     """
     of = [frozenset({name}) for name in meta.ood_sets] or list(meta.families)
     every = sorted(frozenset().union(*of))
@@ -145,16 +133,14 @@ def root_mean_square(errors: Sequence[NDArray[np.float64]]) -> float:
 
 def subset(meta: MetaTrain, rows: NDArray[np.int64]) -> MetaTrain:
     """Returns the meta-train sets at `rows` (indices), read lazily one by one."""
+    known = {
+        name: getattr(meta, name) for name in ("correct", "families", "ood", "ood_sets", "bases", "labels")
+    }
     return replace(
         meta,
         sets=Lazy(tuple(map(int, rows)), meta.sets.__getitem__),
         targets=meta.targets[rows],
-        correct=[meta.correct[row] for row in rows] if meta.correct else (),
-        families=[meta.families[row] for row in rows],
-        ood=[meta.ood[row] for row in rows] if meta.ood else (),
-        ood_sets=[meta.ood_sets[row] for row in rows] if meta.ood_sets else (),
-        bases=[meta.bases[row] for row in rows] if meta.bases else (),
-        labels=[meta.labels[row] for row in rows] if meta.labels else (),
+        **{name: [each[row] for row in rows] for name, each in known.items() if len(each)},
     )
 
 
@@ -174,12 +160,15 @@ def side_of(meta: MetaTrain, side: int) -> list[NDArray[np.int64]]:
 def half(meta: MetaTrain, side: int) -> MetaTrain:
     """Returns the meta-train sets of the accuracy track with only the images of one side (see `side_of`)."""
     rows = side_of(meta, side)
-    correct = [each[chosen] for each, chosen in zip(meta.correct, rows, strict=True)]
+    known = {name: getattr(meta, name) for name in ("correct", "bases", "labels")}
+    parts = {
+        name: [values[chosen] for values, chosen in zip(each, rows, strict=True)]
+        for name, each in known.items()
+        if len(each)
+    }
     return replace(
         meta,
         sets=Lazy(range(len(rows)), lambda i: meta.sets[i].take(rows[i])),
-        targets=np.array([each.mean() for each in correct]),
-        correct=correct,
-        bases=[each[chosen] for each, chosen in zip(meta.bases, rows, strict=True)] if meta.bases else (),
-        labels=[each[chosen] for each, chosen in zip(meta.labels, rows, strict=True)] if meta.labels else (),
+        targets=np.array([each.mean() for each in parts["correct"]]),
+        **parts,
     )

@@ -5,7 +5,6 @@ Perspective", 2023, sec. 6.2.
 """
 
 from baselines.contract.estimator import Estimator
-from baselines.ood.scored import reference_scores, scored_mix
 from starter.observing.observation import MetaTrain, ScoredMix
 
 
@@ -23,13 +22,12 @@ class Confident(Estimator):
         self.threshold = threshold
 
     def _fit(self, meta: MetaTrain) -> None:
-        reference_scores(meta.source)
         self.mean_ = float(meta.targets.mean())
 
     def _predict(self, mix: ScoredMix) -> float:
         from starter.detectors.metrics import DETECTION_METRICS
 
-        sure = scored_mix(mix).observation.probabilities.max(axis=1) > self.threshold
+        sure = mix.observation.probabilities.max(axis=1) > self.threshold
         if sure.all() or not sure.any():
             return self.mean_
         return DETECTION_METRICS[mix.metric](mix.scores[sure], mix.scores[~sure])

@@ -74,9 +74,8 @@ DISTANCES: dict[str, Callable[[Parts], FloatArray]] = {
 def part(scores: FloatArray, likeness: FloatArray) -> tuple[Parts, NDArray[np.bool_]]:
     """Returns the parts at every tau of TAUS, where scores (n,) with a likeness (n,) above tau are IND.
 
-    Returns:
-        The parts, and True (t,) for usable taus, at which both parts have two different scores. At other taus
-        the values of the parts have no meaning.
+    Also returns True (t,) for usable taus, at which both parts have two different scores. At other taus the
+    values of the parts have no meaning.
     """
     order = np.argsort(-likeness, kind="stable")
     centre = scores.mean()
@@ -110,11 +109,7 @@ class Gscore(Measured):
         self.regressor = regressor
 
     def know(self, reference: FloatArray) -> "Gscore":
-        """Store mean and standard deviation of the reference's scores (r,); `gscores` then needs no fit.
-
-        Raises:
-            UnusableInput: `distance` or `form` is unknown, or all scores are equal.
-        """
+        """Store mean and standard deviation of the reference's scores (r,); `gscores` then needs no fit."""
         self._require("distance", self.distance in DISTANCES, ", ".join(DISTANCES))
         self._require("form", self.form in FORMS, " or ".join(FORMS))
         self.mean_, self.sd_ = float(reference.mean()), float(reference.std())
@@ -161,11 +156,8 @@ class Gscore(Measured):
 def search_tau(gscores: FloatArray, usable: NDArray[np.bool_], targets: FloatArray) -> int:
     """Returns the index into TAUS with the smallest loss of a linear regression (sec. 5.2, appendix B).
 
-    Args:
-        gscores: Gscores of m mixes at every tau, (m, t).
-        usable: True (m, t) if both parts of the mix are usable. A tau that is not usable for some mix is
-            skipped; if every tau is, those that are usable for most mixes are kept.
-        targets: True values of the metric, (m,).
+    `gscores` are those of m mixes at every tau, (m, t), and `usable` is True (m, t) if both parts of the mix
+    are. A tau that is not usable for some mix is skipped; if every tau is, those for most mixes are kept.
     """
     empty = (~usable).sum(axis=0)
     losses = np.where(empty == empty.min(), _losses(gscores, targets), np.inf)

@@ -70,12 +70,7 @@ def resample(
     """Returns the indices, int64, of the images of a smaller mix drawn from a mix.
 
     The logarithm of its size is uniform from log 50 to log n. It has at least 20 images of either kind, or
-    all that there are.
-
-    Args:
-        ood: True (n,) for OOD images.
-        shares: Smallest and largest IND share, between which the share is uniform.
-        rng: Random generator.
+    all that there are. `ood` is True (n,) for OOD images; the IND share is uniform between the two `shares`.
     """
     from starter.sets.mix import LEAST
 
@@ -171,11 +166,6 @@ class GscoreBest(Measured):
 
 
 def by_size(corrections: FloatArray, rows: FloatArray) -> FloatArray:
-    """Returns the corrections (m, 2), multiplied by the smallness and by the largeness of each mix, (m, 4).
-
-    Args:
-        corrections: Corrections of the two regressions, (m, 2).
-        rows: Evidence of the mixes, (m, 27).
-    """
+    """Returns corrections (m, 2), multiplied by the smallness and the largeness of mixes (m, 27), (m, 4)."""
     large = np.clip((rows[:, SIZE] - np.log(SMALLEST)) / np.log(LARGE / SMALLEST), 0.0, 1.0)[:, None]
     return np.hstack([(1 - large) * corrections, large * corrections])

@@ -31,12 +31,9 @@ def ind_share(mix: FloatArray, reference: FloatArray, delta: float = DELTA) -> f
     Below any score c, a mix has at least the images that its IND images contribute: share <= F_mix(c) /
     F_ref(c). The estimate is the ratio at the score c with the smallest upper confidence bound. The paper
     also multiplies the widths of the two bounds by 1 + gamma with gamma = 0.01, which is left out here. The
-    share is overestimated if at every score some OOD images look like IND images.
-
-    Args:
-        mix: Scores (n,); higher means more OOD.
-        reference: Scores (r,) of IND images, ascending.
-        delta: Probability with which each of the two bounds (Dvoretzky, Kiefer & Wolfowitz) may fail.
+    share is overestimated if at every score some OOD images look like IND images. Scores are those of the
+    mix, (n,), and of the reference, (r,), ascending; each of the two bounds (Dvoretzky, Kiefer & Wolfowitz)
+    may fail with the probability `delta`.
     """
     cuts = reference[np.ceil(LEVELS * len(reference)).astype(int) - 1]
     of_reference = np.searchsorted(reference, cuts, side="right") / len(reference)
@@ -50,13 +47,7 @@ def ood_scores(mix: FloatArray, reference: FloatArray, share: float, count: int)
     """Returns `count` scores, ascending, at even quantiles of the OOD part of a mix.
 
     The distribution function of the OOD part is (F_mix - share F_ref) / (1 - share), clipped to [0, 1] and
-    made monotone by isotonic regression.
-
-    Args:
-        mix: Scores (n,) of the mix.
-        reference: Scores (r,) of IND images, ascending.
-        share: IND share of the mix.
-        count: Number of scores.
+    made monotone by isotonic regression. The `reference` (r,) is ascending; `share` is the IND share.
     """
     values, counts = np.unique(mix, return_counts=True)
     of_reference = np.searchsorted(reference, values, side="right") / len(reference)

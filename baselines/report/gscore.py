@@ -1,6 +1,6 @@
 """Tables and figures of the Gscore paper (Zhang, Deng & Zheng 2023) from a competition's labelled mixes.
 
-`TABLES` holds their functions. Each takes the meta-train mixes of every subject, by the subject's name, and
+`TABLES` holds their functions. Each takes the meta-train mixes of a subject and the name of its metric, and
 returns a table; `write_table` writes it with its plot. Predictions are cross-validated by leaving out one
 family after the other. Functions with `splits` also take a number of the paper's random splits, in which a
 quarter of the OOD sets is tested regardless of source, and give mean and standard deviation over the splits.
@@ -21,8 +21,8 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.base import clone
 
 from baselines import OOD_BASELINES
-from baselines.contract.estimator import Estimator
-from baselines.contract.families import Fold, divided, family_folds, random_folds, subset
+from baselines.contract.estimator import Estimator, asked
+from baselines.contract.families import Fold, divided, folds, random_folds, subset
 from baselines.ood.gmm import Gmm
 from baselines.ood.gscore import TAUS, Gscore, search_tau
 from baselines.ood.kmeans import two_means
@@ -44,8 +44,6 @@ from submission.metrics import deviation_floor
 from submission.scoretable import ALL, Families
 from submission.tracks import TRACKS
 
-Subjects = Mapping[str, MetaTrain]
-"""The meta-train mixes of each subject, by ``<classifier>:<detector>:<metric>``."""
 FAMILY, RANDOM = "family", "random"
 """Names of the two kinds of splits: one family left out after the other, and the paper's random splits."""
 FLOOR = "noise floor"
@@ -64,27 +62,23 @@ ALIKE = 1e-9
 """Largest range of values that count as equal, as a share of the largest of them."""
 
 
-def methods_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
+def methods_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.DataFrame:
     """Tables 1 and 6: the RMSE of every method on each subject; lower is better.
 
     rmse: points. low, high: its 95 % interval over families. split: each family left out in turn (family), or
     the mean over random splits (random). noise floor: what chance alone gives.
     """
-    rows = []
-    for name, meta in subjects.items():
-        folds = family_folds(meta, meta)
-        families = ["+".join(sorted(meta.families[i])) for fold in folds for i in fold.test]
-        for method, prototype in OOD_BASELINES.items():
-            errors = np.concatenate(_errors(prototype, meta, folds))
-            drawn = Families.of(families, [ALL] * len(families))
-            rows.append((name, method, FAMILY, _rmse(errors), np.nan, *drawn.interval(100 * errors)))
-            if splits:
-                found = [_rmse(each) for each in _errors(prototype, meta, random_folds(meta, splits))]
-                rows.append((name, method, RANDOM, np.mean(found), np.std(found), np.nan, np.nan))
-        chance = deviations(meta, TRACKS["ood"].metric(name))
-        rows.append((name, FLOOR, FAMILY, deviation_floor(list(chance)), np.nan, np.nan, np.nan))
-    numbers = ["rmse", "rmse_deviation", "low", "high"]
-    return pd.DataFrame(rows, columns=["subject", "method", "split", *numbers])
+    rows, parts = [], folds(meta.families)
+    families = ["+".join(sorted(meta.families[i])) for fold in parts for i in fold.test]
+    drawn = Families.of(families, [ALL] * len(families))
+    for method, prototype in OOD_BASELINES.items():
+        errors = np.concatenate(_errors(prototype, meta, parts))
+        rows.append((method, FAMILY, _rmse(errors), np.nan, *drawn.interval(100 * errors)))
+        if splits:
+            found = [_rmse(each) for each in _errors(prototype, meta, random_folds(meta, splits))]
+            rows.append((method, RANDOM, np.mean(found), np.std(found), np.nan, np.nan))
+    rows.append((FLOOR, FAMILY, deviation_floor(list(deviations(meta, metric))), np.nan, np.nan, np.nan))
+    return pd.DataFrame(rows, columns=["method", "split", "rmse", "rmse_deviation", "low", "high"])
 
 
 def _errors(prototype: Estimator, meta: MetaTrain, parts: Sequence[Fold]) -> list[FloatArray]:
@@ -100,49 +94,41 @@ def _rmse(errors: FloatArray) -> float:
 def deviations(meta: MetaTrain, metric: str) -> FloatArray:
     """Returns the standard deviation of each mix's metric over draws of its images, fractions (m,).
 
-    Args:
-        meta: Mixes. If the threshold of their FPR comes from the pool, the reference is used instead.
-        metric: Name of the metric, a key of `starter.detectors.metrics.DETECTION_METRICS`.
+    If the threshold of the mixes' FPR comes from the pool, the reference is used instead.
     """
     reference, rng = reference_scores(meta.source), np.random.default_rng(0)
     mixes = zip(meta.sets, meta.ood, strict=True)
     return np.array([deviation(metric, meta.fpr, reference, mix_scores(mix), ood, rng) for mix, ood in mixes])
 
 
-def near_far_table(subjects: Subjects) -> pd.DataFrame:
+def near_far_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     """The RMSE of every method on near and on far mixes, cross-validated over five parts of the families.
 
     kind: near or far OOD, ood where the name of an OOD set has neither; methods do not know it. rmse: points,
     lower is better. rmse_deviation: over draws of families. pearson: of predictions with the truth. noise
     floor: what chance alone gives.
     """
-    rows = []
-    for name, meta in subjects.items():
-        kinds = np.array([ood_kind(each) for each in meta.ood_sets])
-        families = np.array(["+".join(sorted(family)) for family in meta.families])
-        chance, parts = deviations(meta, TRACKS["ood"].metric(name)), divided(meta, FOLDS)
-        errors = {}
-        for method, prototype in OOD_BASELINES.items():
-            errors[method] = np.empty(len(meta.targets))
-            for fold, values in zip(parts, _errors(prototype, meta, parts), strict=True):
-                errors[method][fold.test] = 100 * values
-        for kind in sorted(set(kinds)):
-            mine = kinds == kind
-            truth = np.asarray(meta.targets, np.float64)[mine]
-            for method, found in errors.items():
-                numbers = _rmse(found[mine] / 100), _spread(found[mine], families[mine])
-                related = correlation(truth + found[mine] / 100, truth)[0]
-                rows.append((name, kind, method, *numbers, related))
-            rows.append((name, kind, FLOOR, deviation_floor(list(chance[mine])), np.nan, np.nan))
-    return pd.DataFrame(rows, columns=["subject", "kind", "method", "rmse", "rmse_deviation", "pearson"])
+    rows, parts = [], divided(meta, FOLDS)
+    tested = np.concatenate([fold.test for fold in parts])
+    kinds = np.array([ood_kind(each) for each in meta.ood_sets])[tested]
+    families = np.array(["+".join(sorted(family)) for family in meta.families])[tested]
+    truth, chance = np.asarray(meta.targets, np.float64)[tested], deviations(meta, metric)[tested]
+    errors = {name: np.concatenate(_errors(each, meta, parts)) for name, each in OOD_BASELINES.items()}
+    for kind in sorted(set(kinds)):
+        mine = kinds == kind
+        for method, found in errors.items():
+            related = correlation((truth + found)[mine], truth[mine])[0]
+            rows.append((kind, method, _rmse(found[mine]), _spread(found[mine], families[mine]), related))
+        rows.append((kind, FLOOR, deviation_floor(list(chance[mine])), np.nan, np.nan))
+    return pd.DataFrame(rows, columns=["kind", "method", "rmse", "rmse_deviation", "pearson"])
 
 
 def _spread(errors: FloatArray, families: NDArray[np.str_]) -> float:
-    """Returns the standard deviation of the RMSE over `DRAWS` draws of whole families."""
+    """Returns the standard deviation of the RMSE, in points, over `DRAWS` draws of whole families."""
     names, place = np.unique(families, return_inverse=True)
     squares, sizes = np.bincount(place, errors**2), np.bincount(place)
     drawn = np.random.default_rng(0).integers(len(names), size=(DRAWS, len(names)))
-    return float(np.sqrt(squares[drawn].sum(1) / sizes[drawn].sum(1)).std())
+    return 100 * float(np.sqrt(squares[drawn].sum(1) / sizes[drawn].sum(1)).std())
 
 
 def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
@@ -155,40 +141,34 @@ def correlation(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     return float(pearsonr(x, y)[0]), float(spearmanr(x, y)[0])
 
 
-def points_table(subjects: Subjects) -> pd.DataFrame:
+def points_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     """Figure 3: the Gscore (UDE and Wasserstein) of every mix against the true metric.
 
     target: the true metric, 0 to 1.
     """
-    frames = []
-    for name, meta in subjects.items():
-        method = clone(METHODS["gscore-ude-w"]).fit(meta)
-        columns = {
-            "mix": [mix.set_name for mix in meta.sets],
-            "family": ["+".join(sorted(family)) for family in meta.families],
-            "gscore": method._table.rows[:, method.place_],
-            "target": meta.targets,
-        }
-        frames.append(pd.DataFrame({"subject": name, **columns}))
-    return pd.concat(frames, ignore_index=True)
+    method = clone(METHODS["gscore-ude-w"]).fit(meta)
+    columns = {
+        "mix": [mix.set_name for mix in meta.sets],
+        "family": ["+".join(sorted(family)) for family in meta.families],
+        "gscore": method._table.rows[:, method.place_],
+        "target": meta.targets,
+    }
+    return pd.DataFrame(columns)
 
 
-def correlations_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
+def correlations_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.DataFrame:
     """Figure 3 and table 4: the correlation of Gscore (UDE, Wasserstein) with the true metric.
 
     split: over all mixes, tau found on these (family), or the mean over the tested mixes of random splits,
     tau found on the others (random). Empty where all mixes have one Gscore or one target.
     """
-    rows = []
-    for name, of in points_table(subjects).groupby("subject", sort=False):
-        found = correlation(of.gscore.to_numpy(), of.target.to_numpy())
-        rows.append((name, FAMILY, *found, np.nan, np.nan))
-        if splits:
-            meta = subjects[str(name)]
-            each = [_tested_correlation(meta, fold) for fold in random_folds(meta, splits)]
-            rows.append((name, RANDOM, *np.mean(each, axis=0), *np.std(each, axis=0)))
+    of = points_table(meta, metric)
+    rows = [(FAMILY, *correlation(of.gscore.to_numpy(), of.target.to_numpy()), np.nan, np.nan)]
+    if splits:
+        each = [_tested_correlation(meta, fold) for fold in random_folds(meta, splits)]
+        rows.append((RANDOM, *np.mean(each, axis=0), *np.std(each, axis=0)))
     numbers = ["pearson", "spearman", "pearson_deviation", "spearman_deviation"]
-    return pd.DataFrame(rows, columns=["subject", "split", *numbers])
+    return pd.DataFrame(rows, columns=["split", *numbers])
 
 
 def _tested_correlation(meta: MetaTrain, fold: Fold) -> tuple[float, float]:
@@ -197,42 +177,40 @@ def _tested_correlation(meta: MetaTrain, fold: Fold) -> tuple[float, float]:
     return correlation(np.array(gscores), np.asarray(meta.targets, np.float64)[fold.test])
 
 
-def backbones_table(subjects: Subjects, splits: int = 0) -> pd.DataFrame:
+def backbones_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.DataFrame:
     """Table 2: the mean true and predicted metric (UDE and Wasserstein) beside the classifier's accuracy.
 
     accuracy: on the reference images. split: each family left out in turn (family), or the mean over random
     splits (random).
     """
     rows = []
-    for name, meta in subjects.items():
-        for split, parts in ((FAMILY, family_folds(meta, meta)), (RANDOM, random_folds(meta, splits))):
-            predicted = METHODS["gscore-ude-w"].held_out(meta, meta, parts)
-            true = [meta.targets[fold.test] for fold in parts]
-            if split == FAMILY:
-                predicted, true = [np.concatenate(predicted)], [np.concatenate(true)]
-            means = np.array([[each.mean() for each in side] for side in (true, predicted)])
-            spread = means.std(axis=1) if split == RANDOM else (np.nan, np.nan)
-            if parts:
-                rows.append((name, split, meta.source.accuracy, *means.mean(axis=1), *spread))
-    columns = ["subject", "split", "accuracy", "true", "predicted", "true_deviation", "predicted_deviation"]
+    for split, parts in ((FAMILY, folds(meta.families)), (RANDOM, random_folds(meta, splits))):
+        sides = [
+            [meta.targets[fold.test] for fold in parts],
+            METHODS["gscore-ude-w"].held_out(meta, meta, parts),
+        ]
+        if split == FAMILY:
+            sides = [[np.concatenate(side)] for side in sides]
+        means = np.array([[each.mean() for each in side] for side in sides])
+        spread = means.std(axis=1) if split == RANDOM else (np.nan, np.nan)
+        if parts:
+            rows.append((split, meta.source.accuracy, *means.mean(axis=1), *spread))
+    columns = ["split", "accuracy", "true", "predicted", "true_deviation", "predicted_deviation"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def difficulty_table(subjects: Subjects) -> pd.DataFrame:
+def difficulty_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     """Figure 7: the families of OOD sets from easy to hard for each subject.
 
     target: the metric, mean over the family's mixes, 0 to 1.
     """
-    frames = []
-    for name, meta in subjects.items():
-        each = pd.DataFrame({"family": list(map(sorted, meta.families)), "target": meta.targets})
-        mean = each.explode("family").groupby("family", as_index=False).mean()
-        rising = TRACKS["ood"].metric(name).startswith(("fpr", "detection"))
-        frames.append(mean.sort_values("target", ascending=rising, kind="stable").assign(subject=name))
-    return pd.concat(frames, ignore_index=True)[["subject", "family", "target"]]
+    each = pd.DataFrame({"family": list(map(sorted, meta.families)), "target": meta.targets})
+    mean = each.explode("family").groupby("family", as_index=False).mean()
+    rising = metric.startswith(("fpr", "detection"))
+    return mean.sort_values("target", ascending=rising, kind="stable")
 
 
-def ratios_table(subjects: Subjects) -> pd.DataFrame:
+def ratios_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     """Figures 6 and 9, left: Pearson's |r| of Gscore with the metric by the ratio of IND to OOD images.
 
     There is one mix per family, with all its images except those removed to reach the ratio. A ratio with
@@ -242,10 +220,10 @@ def ratios_table(subjects: Subjects) -> pd.DataFrame:
     def size(ratio: float, most: int) -> tuple[int, int]:
         return round(most * min(1.0, ratio)), round(most * min(1.0, 1 / ratio))
 
-    return _swept(subjects, "ratio", RATIOS, size, least=2)
+    return _swept(meta, metric, "ratio", RATIOS, size, least=2)
 
 
-def sizes_table(subjects: Subjects) -> pd.DataFrame:
+def sizes_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     """Figures 6 and 9, middle: Pearson's |r| of Gscore with the metric by the size of 1:1 mixes.
 
     Families with too few images are omitted. pearson: 0 to 1, higher is better; size: images of a mix.
@@ -254,21 +232,34 @@ def sizes_table(subjects: Subjects) -> pd.DataFrame:
     def size(total: float, most: int) -> tuple[int, int]:
         return (round(total / 2),) * 2 if total / 2 <= most else (0, 0)
 
-    return _swept(subjects, "size", SIZES, size, least=LEAST)
+    return _swept(meta, metric, "size", SIZES, size, least=LEAST)
 
 
-def references_table(subjects: Subjects) -> pd.DataFrame:
-    """Figure 10: Pearson's |r| of UDE's Gscore with the metric by the number of reference images.
-
-    The mixes are the subject's own. pearson: 0 to 1, higher is better; size: reference images.
-    """
-    rows = []
-    for name, meta in subjects.items():
-        reference = np.random.default_rng(0).permutation(reference_scores(meta.source))
-        scores, targets = [mix_scores(mix) for mix in meta.sets], np.asarray(meta.targets, float)
-        for size in sorted({min(size, len(reference)) for size in REFERENCES}):
-            rows.append((name, size, best_correlation(Ude(), reference[:size], scores, targets)))
-    return pd.DataFrame(rows, columns=["subject", "size", "pearson"])
+def _swept(
+    meta: MetaTrain,
+    metric: str,
+    axis: str,
+    values: tuple[float, ...],
+    size: Callable[[float, int], tuple[int, int]],
+    least: int,
+) -> pd.DataFrame:
+    """Returns correlations on new mixes of each family by value; `size` gives their IND and OOD counts."""
+    rows, rng, reference = [], np.random.default_rng(0), reference_scores(meta.source)
+    ind, families = pooled(meta)
+    for value in values:
+        mixes, drawn = [], []
+        for ood in families.values():
+            counts = size(value, min(len(ind), len(ood)))
+            if min(counts) >= least:
+                parts = [rng.permutation(pool)[:n] for pool, n in zip((ind, ood), counts, strict=True)]
+                mixes.append(np.concatenate(parts))
+                drawn.append(detection_metric(metric, reference, parts[1], counts[0] / sum(counts)))
+        targets = np.array(drawn)
+        for method, prototype in METHODS.items():
+            rows.append((method, value, best_correlation(prototype, reference, mixes, targets)))
+        centres = np.array([np.diff(two_means(np.sort(mix)))[0] for mix in mixes])
+        rows.append(("gscore-kmeans", value, abs(correlation(centres, targets)[0])))
+    return pd.DataFrame(rows, columns=["method", axis, "pearson"])
 
 
 def pooled(meta: MetaTrain) -> tuple[FloatArray, dict[str, FloatArray]]:
@@ -283,35 +274,16 @@ def pooled(meta: MetaTrain) -> tuple[FloatArray, dict[str, FloatArray]]:
     return np.unique(np.concatenate(ind)), joined
 
 
-def _swept(
-    subjects: Subjects,
-    axis: str,
-    values: tuple[float, ...],
-    size: Callable[[float, int], tuple[int, int]],
-    least: int,
-) -> pd.DataFrame:
-    """Returns correlations on new mixes of each family by value; `size` gives their IND and OOD counts."""
-    rows = []
-    for name, meta in subjects.items():
-        (ind, families), rng = pooled(meta), np.random.default_rng(0)
-        reference, metric = reference_scores(meta.source), TRACKS["ood"].metric(name)
-        for value in values:
-            mixes, targets = [], []
-            for ood in families.values():
-                counts = size(value, min(len(ind), len(ood)))
-                if min(counts) < least:
-                    continue
-                drawn = [rng.permutation(pool)[:n] for pool, n in zip((ind, ood), counts, strict=True)]
-                mixes.append(np.concatenate(drawn))
-                targets.append(detection_metric(metric, reference, drawn[1], counts[0] / sum(counts)))
-            for method, prototype in METHODS.items():
-                r = best_correlation(prototype, reference, mixes, np.array(targets))
-                rows.append((name, method, value, r))
-            centres = [np.diff(two_means(np.sort(mix)))[0] for mix in mixes]
-            rows.append(
-                (name, "gscore-kmeans", value, abs(correlation(np.array(centres), np.array(targets))[0]))
-            )
-    return pd.DataFrame(rows, columns=["subject", "method", axis, "pearson"])
+def references_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
+    """Figure 10: Pearson's |r| of UDE's Gscore with the metric by the number of reference images.
+
+    The mixes are the subject's own. pearson: 0 to 1, higher is better; size: reference images.
+    """
+    reference = np.random.default_rng(0).permutation(reference_scores(meta.source))
+    scores, targets = [mix_scores(mix) for mix in meta.sets], np.asarray(meta.targets, float)
+    sizes = sorted({min(size, len(reference)) for size in REFERENCES})
+    found = [best_correlation(Ude(), reference[:size], scores, targets) for size in sizes]
+    return pd.DataFrame({"size": sizes, "pearson": found})
 
 
 def best_correlation(
@@ -342,6 +314,22 @@ SPLIT = ("1", "2", "4")
 """Tables whose functions take `splits`."""
 
 
+def make_table(name: str, subjects: Mapping[str, MetaTrain], splits: int = 0) -> pd.DataFrame:
+    """Returns a table of `TABLES` for subjects, by ``<classifier>:<detector>:<metric>``.
+
+    Args:
+        name: Key of `TABLES`.
+        subjects: The meta-train mixes of each subject.
+        splits: Number of random splits, for tables in `SPLIT`; 0 for none.
+    """
+    more = {"splits": splits} if name in SPLIT else {}
+    frames = {
+        subject: TABLES[name](meta, TRACKS["ood"].metric(subject), **more)
+        for subject, meta in subjects.items()
+    }
+    return pd.concat(frames, names=["subject", None]).reset_index(level=0).reset_index(drop=True)
+
+
 def ablate(
     competition: Competition,
     table: str,
@@ -364,18 +352,15 @@ def ablate(
         raise UnusableInput(f"--table {table!r} is unknown; the Gscore paper has {', '.join(TABLES)}")
     if splits and table not in SPLIT:
         raise UnusableInput(f"--splits is for tables {', '.join(SPLIT)}, not for {table}: leave it out")
-    needs = sorted(
-        {need for method in OOD_BASELINES.values() for need in method.needs}
-        if table in ("1", "near-far")
-        else ()
-    )
+    reading = OOD_BASELINES.values() if table in ("1", "near-far") else ()
+    needs = asked(reading, competition)
     if cluster:
-        cluster.observe(competition, tuple(needs), ("train",), device)
-    opened = open_subjects(competition, tuple(needs), device)
+        cluster.observe(competition, needs, ("train",), device)
+    opened = open_subjects(competition, needs, device)
     if unknown := next((name for name in only if name not in opened), None):
         raise UnusableInput(f"--subject {unknown}: no such subject; there are {', '.join(opened)}")
     subjects = {name: opened[name].meta_train() for name in only or opened}
-    frame = TABLES[table](subjects, splits) if table in SPLIT else TABLES[table](subjects)
+    frame = make_table(table, subjects, splits)
     return frame, write_table(table, frame, competition.root / "ablation")
 
 
@@ -419,14 +404,11 @@ def plot_table(frame: pd.DataFrame, path: Path) -> None:
 def _draw(axes: Axes, rows: pd.DataFrame) -> None:
     swept = [column for column in SWEPT if column in rows]
     if "gscore" in rows:
-        axes.scatter(rows.gscore, rows.target, s=8)
-        axes.set(xlabel="Gscore", ylabel="true metric")
+        rows.plot.scatter("gscore", "target", s=8, ax=axes, xlabel="Gscore", ylabel="true metric")
     elif swept:
         lines = rows if "method" in rows else rows.assign(method="gscore-ude-w")
-        for method, line in lines.groupby("method", sort=False):
-            axes.plot(line[swept[0]], line.pearson, marker="o", markersize=3, label=str(method))
-        axes.set(xlabel=swept[0], ylabel="Pearson |r|", ylim=(0, 1.02), xscale="log")
-        axes.legend(fontsize=7)
+        table = lines.pivot(index=swept[0], columns="method", values="pearson")
+        table.plot(ax=axes, marker="o", markersize=3, logx=True, ylim=(0, 1.02), ylabel="Pearson |r|")
     else:
         _draw_bars(axes, rows)
 

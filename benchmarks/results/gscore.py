@@ -19,8 +19,8 @@ from tqdm import tqdm
 
 from baselines import OOD_BASELINES
 from baselines.contract.estimator import Estimator
-from baselines.contract.families import Fold, family_folds
-from baselines.report.gscore import SPLIT, TABLES, write_table
+from baselines.contract.families import Fold, folds
+from baselines.report.gscore import TABLES, make_table, write_table
 from starter.detectors import DETECTORS
 from starter.detectors.metrics import DETECTION_METRICS, true_metric
 from starter.images.reading import Fit
@@ -176,7 +176,7 @@ def paper_table(pools: Pools) -> str:
     rows: dict[str, list[float]] = {}
     for detector in pools.scores:
         meta, test = paper_sides(pools, detector)
-        parts = family_folds(meta, test)
+        parts = folds(meta.families, test.families)
         for name, method in OOD_BASELINES.items():
             rows.setdefault(name, []).append(rmse(errors(method, meta, test, parts)))
         if pools.metric.startswith("fpr"):
@@ -194,7 +194,7 @@ def hidden_errors(pools: Pools, detector: str) -> tuple[dict[str, NDArray[np.flo
     meta = mixed(pools, detector, hidden_mixes(pools, pools.meta, 50, PAPER_SIZE, 4, 3), pools.meta)
     mixes = [mix for size in SIZES for mix in hidden_mixes(pools, pools.test, size, size, 4, 4 + size)]
     test = mixed(pools, detector, mixes, pools.test)
-    parts = family_folds(meta, test)
+    parts = folds(meta.families, test.families)
     found = {name: errors(each, meta, test, parts) for name, each in OOD_BASELINES.items()}
     if pools.metric.startswith("fpr"):
         kept = [int(ood.sum()) for ood in test.ood]
@@ -219,15 +219,14 @@ def hidden_table(pools: Pools) -> str:
 def write_tables(pools: Pools, folder: Path) -> None:
     """Every table of the paper with its plot, from 1:1 mixes; correlations with every metric (table 4)."""
     classifier = pools.source.observation.classifier
-    for name, make in TABLES.items():
+    for name in TABLES:
         metrics = tuple(DETECTION_METRICS) if name == "4" else (pools.metric,)
         subjects = {
             f"{classifier}:{detector}:{metric}": paper_sides(replace(pools, metric=metric), detector)[0]
             for metric in metrics
             for detector in pools.scores
         }
-        frame = make(subjects, SPLITS) if name in SPLIT else make(subjects)
-        print(name, *write_table(name, frame, folder))
+        print(name, *write_table(name, make_table(name, subjects, SPLITS), folder))
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from baselines import Constant, Estimator
 from baselines.contract.conformance import example_meta_train
-from baselines.contract.guard import LONGEST, fitted, folder_of, guarded, predict_each, told
+from baselines.contract.guard import fitted, guarded, predict_each, told
 from submission import UnusableInput
 
 META = example_meta_train(sets=2)
@@ -46,17 +46,6 @@ def test_an_error_is_told_with_the_line_of_the_folder(raised, tmp_path, statemen
     error = raised(statement)
     assert told(error, tmp_path) == f"{line} (own_guarded.py:5)"
     assert told(error, None) == told(error, tmp_path / "elsewhere") == line
-
-
-def test_a_long_message_is_cut(raised, tmp_path):
-    assert len(told(raised("raise ValueError('x' * 10**6)"), tmp_path)) < LONGEST + 60
-
-
-def test_the_folder_is_that_of_the_class():
-    import baselines.accuracy.constant
-
-    assert str(folder_of(Constant)) == baselines.accuracy.constant.__file__.removesuffix("/constant.py")
-    assert folder_of(type("Made", (Estimator,), {"__module__": "nowhere"})) is None
 
 
 @pytest.mark.parametrize(

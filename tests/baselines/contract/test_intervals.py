@@ -9,7 +9,6 @@ from baselines import Constant, Direct, Estimator, Regressed
 from baselines.accuracy.confscore import confscore
 from baselines.contract.conformance import example_meta_train, example_observation
 from baselines.contract.families import folds, subset
-from baselines.contract.intervals import Remoteness
 from starter.observing import MetaTrain, Observation
 
 META = example_meta_train()
@@ -104,20 +103,6 @@ def test_intervals_of_an_indicator_measure_no_set_again():
 
     Regressed(counted).fit(META).predict_interval(TARGETS)
     assert measured == [s.set_name for s in META.sets] + 2 * [t.set_name for t in TARGETS]
-
-
-def test_sets_far_from_the_meta_train_sets_have_wider_intervals_and_the_others_their_own():
-    """Twice as far, twice the factor; with sets that are all alike nothing is known of distance."""
-    parts = folds(META.families)
-    remote = Remoteness.of(META.sets, parts)
-    assert remote.distance(META.sets[0]) == 0
-    one = Observation("one", "c", np.full((30, META.sets[0].logits.shape[1]), -50, np.float32))
-    one.logits[:, 0] = 50
-    assert remote.distance(one) > 2
-    nearer = dataclasses.replace(remote, usual=tuple(2 * each for each in remote.usual))
-    assert nearer.distance(one) == pytest.approx(remote.distance(one) / 2)
-    alike = Remoteness.of([META.sets[0]] * len(META.sets), parts)
-    assert alike.distance(one) == 0
 
 
 def test_hold_the_prediction_lie_in_0_to_1_and_widen_with_the_level():

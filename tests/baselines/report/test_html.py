@@ -48,22 +48,6 @@ def test_one_click_shows_where_a_method_is_worst(page, report, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_page_loads_nothing_and_is_never_wider_than_its_window(page, tmp_path):
-    script = """
-      const wide = [];
-      for (const width of [320, 1280]) {
-        frame.style.width = `${width}px`;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        const root = document.documentElement;
-        if (root.scrollWidth > root.clientWidth) wide.push([width, root.scrollWidth]);
-      }
-      const loaded = window.performance.getEntriesByType("resource").map((each) => each.name);
-      return {wide, loaded: loaded.filter((name) => !name.startsWith("data:"))};
-    """
-    assert run_in_page(page, script, tmp_path) == {"wide": [], "loaded": []}
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), (DARK,)])
 def test_axe_finds_nothing_serious(page, axe, tmp_path, flags):
     assert violations(page, axe, tmp_path, *flags) == []

@@ -52,7 +52,7 @@ def test_prototypes_stay_unfitted_and_runs_get_the_hashes(contest):
     assert not hasattr(prototype, "fitted_")
     assert {path: path.read_bytes() for path in contest.private.iterdir()} == before
     names = [f"{part}/constant.csv" for part in ("submissions", "validation")]
-    assert predicted_files(contest) == {name: {sha256(contest.root / name)} for name in names}
+    assert predicted_files(contest.root) == {name: {sha256(contest.root / name)} for name in names}
 
 
 def test_a_method_of_ones_own_gets_a_plain_file_name(contest):

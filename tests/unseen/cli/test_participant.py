@@ -35,6 +35,9 @@ class Bad(Estimator):
 
     def _fit(self, meta):
         self.mean_ = meta.target.mean()
+
+    def _predict(self, observation):
+        return self.mean_
 """
 
 
