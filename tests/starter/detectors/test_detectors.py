@@ -10,6 +10,7 @@ import torch
 from pytorch_ood.detector import GradNorm as LibraryGradNorm
 from pytorch_ood.detector import OpenMax as LibraryOpenMax
 from scipy.spatial.distance import mahalanobis
+from sklearn.decomposition import PCA
 from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 from torch.nn.functional import cross_entropy
 
@@ -261,23 +262,17 @@ def cells(source, observation):
     return np.array(found)
 
 
-def whitened(known, given):
-    """64 principal components of unit variance."""
-    centre = known.mean(axis=0)
-    values, axes = np.linalg.eigh(np.cov(known - centre, rowvar=False))
-    return (given - centre) @ axes[:, ::-1][:, :64] / np.sqrt(values[::-1][:64])
-
-
 def test_oodl_by_an_independent_computation(fitted, few, source):
     """Cells, components and Nystroem's kernel by hand; the weights are those that were learnt."""
     known = cells(source, source.train_ref)
     _, nystroem, svm = (step for _, step in fitted["oodl"].model_.steps)
-    basis = whitened(known, known)[nystroem.component_indices_]
+    whitened = PCA(64, whiten=True, svd_solver="full").fit(known.astype(np.float64))
+    basis = whitened.transform(known)[nystroem.component_indices_]
     values, vectors = np.linalg.eigh(rbf_kernel(basis, gamma=1 / 64))
     kept = values > 1e-12
     root = vectors[:, kept] / np.sqrt(values[kept]) @ vectors[:, kept].T
     for observation in few.values():
-        mapped = rbf_kernel(whitened(known, cells(source, observation)), basis, 1 / 64) @ root
+        mapped = rbf_kernel(whitened.transform(cells(source, observation)), basis, 1 / 64) @ root
         expected = svm.offset_ - mapped @ svm.coef_.ravel()
         np.testing.assert_allclose(
             fitted["oodl"].score(observation), expected, rtol=0, atol=2e-2 * np.std(expected)
@@ -350,3 +345,5 @@ def test_scores_that_are_not_finite_and_missing_fields_are_refused():
         Broken().fit(source).score(source.observation)
     with pytest.raises(ValueError, match="needs `features`, which set 's'"):
         Broken().fit(source).score(replace(source.observation, features=None))
+    with pytest.raises(UnusableInput, match="50 training images"):
+        DETECTORS["knn"].fit(degenerate("dead", n=49))

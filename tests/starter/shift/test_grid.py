@@ -137,12 +137,9 @@ def test_fitted_levels_see_through_missing_cells():
     assert np.isnan(effects(apart, "semantic")).all()
 
 
-def test_trends_against_scipy():
-    values = np.random.default_rng(0).uniform(size=8)
-    values[[1, 4]] = np.nan
-    levels = np.flatnonzero(~np.isnan(values))
-    assert correlation(values) == pytest.approx(pearsonr(levels, values[levels]).statistic)
-    assert sensitivity(values) == pytest.approx(abs(linregress(levels, values[levels]).slope))
+def test_trends_leave_nan_out():
+    assert correlation(np.array([1, np.nan, 3, 2])) == pytest.approx(pearsonr([0, 2, 3], [1, 3, 2]).statistic)
+    assert sensitivity(np.array([1, np.nan, 3])) == pytest.approx(1)
     for too_few in ([], [0.5], [np.nan, 0.5]):
         assert np.isnan([correlation(np.array(too_few)), sensitivity(np.array(too_few))]).all()
     flat = np.full(3, 0.1)

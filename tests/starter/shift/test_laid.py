@@ -10,6 +10,7 @@ import pytest
 import torch
 from encoders import few_glyphs, hasty_encoder
 from laids import random_laid
+from scipy.spatial.distance import cosine
 from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 
@@ -44,18 +45,12 @@ TRIPLETS = np.array(
 )
 
 
-def cosine_distance(a, b):
-    """1 - cos, by sums."""
-    dot = sum(x * y for x, y in zip(a, b, strict=True))
-    return 1 - dot / (sum(x * x for x in a) ** 0.5 * sum(y * y for y in b) ** 0.5)
-
-
 def by_formula(triplets, margin):
     """Equation 2, a triplet at a time."""
     meaning, style = [], []
     for st_, ss, cs in triplets:
-        first = cosine_distance(st_[:3], cs[:3]) - cosine_distance(st_[:3], ss[:3]) + margin
-        second = cosine_distance(st_[3:], ss[3:]) - cosine_distance(st_[3:], cs[3:]) + margin
+        first = cosine(st_[:3], cs[:3]) - cosine(st_[:3], ss[:3]) + margin
+        second = cosine(st_[3:], ss[3:]) - cosine(st_[3:], cs[3:]) + margin
         meaning.append(max(first, 0))
         style.append(max(second, 0))
     return sum(meaning) / len(meaning), sum(style) / len(style)

@@ -187,7 +187,3 @@ def test_a_competition_of_a_manifest(listed, mix_settings):
     assert used
     assert {name.split("_")[1] for name in used} <= {"near", "far"}
     assert not {family(name) for name in used} & {"cat", "wolf", "table"}
-    (listed / "manifest.csv").write_text(MANIFEST.replace("street,cab,3,\n", ""))
-    (listed / "mixes/public/competition.json").unlink()
-    with pytest.raises(UnusableInput, match=r"--classes .* has changed since"):
-        building.build(listed / "mixes", settings, 3)

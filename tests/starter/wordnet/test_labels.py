@@ -3,8 +3,6 @@
 Lists of classes by name, file and folder; overrides; the kit's own against WordNet.
 """
 
-import importlib.util
-
 import pytest
 from taxonomy import real_wordnet, synset_id, write_class_zip, write_taxonomy
 
@@ -49,11 +47,6 @@ def test_ids_and_overrides_win_and_other_senses_are_kept(wordnet):
         match_classes(wordnet, "zoo", ["dog"], {"dog": "dragon.n.01"})
 
 
-needs_timm = pytest.mark.skipif(
-    importlib.util.find_spec("timm") is None, reason="timm carries the lists: pip install 'unseen[wordnet]'"
-)
-
-
 def test_files_and_folders_name_classes(tmp_path):
     path = tmp_path / "places.txt"
     path.write_text("\ufeff/a/airfield 0\r\n/a/arena/hockey 15\n\nice cream\nn02123045\n", encoding="utf-8")
@@ -67,8 +60,8 @@ def test_files_and_folders_name_classes(tmp_path):
 
 
 @pytest.mark.slow
-@needs_timm
 def test_imagenets_lists_come_from_timm():
+    pytest.importorskip("timm", reason="timm carries the lists: pip install 'unseen[wordnet]'")
     counts = {name: len(CLASS_LISTS[name]()) for name in CLASS_LISTS}
     assert counts == {"cifar10": 10, "imagenet-1k": 1000, "imagenet-21k": 21_843, "imagenet-21k-p": 11_221}
     wordnet = real_wordnet()

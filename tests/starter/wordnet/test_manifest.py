@@ -54,12 +54,10 @@ def test_a_hand_made_one_goes_by_its_oodness(tmp_path, reading, assigned):
     [
         ("", "'source'"),
         ("source,class\nsun,bed\n", "line 2: assignment"),
-        ("source,class,oodness\nsun,bed,4\n", "line 2: oodness"),
         ("source,class,oodness\nsun,bed,0\nsun,bed,1\n", "line 3.*sun/bed"),
         ("source,class,assignment\nsun,bed,OOD\n", "line 2: assignment"),
         ("source,class,assignment,similarity\nsun,bed,ID,nan\n", "line 2: similarity"),
         ("source,class,assignment,synset\nsun,bed,ID,bed.n.01\n", "line 2: synset"),
-        ("source,class,assignment\n,bed,ID\n", "line 2: source"),
         ('source,class,assignment\nsun,"bed,ID\n', "CSV"),
     ],
 )
@@ -69,7 +67,6 @@ def test_mistakes_name_their_line(tmp_path, content, word):
     with pytest.raises(UnusableInput, match=word) as error:
         read_manifest(path)
     assert str(error.value).startswith(str(path))
-    assert "\n" not in str(error.value)
 
 
 def test_the_summary_counts_by_source(tmp_path):
