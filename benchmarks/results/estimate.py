@@ -1,23 +1,18 @@
 """How `unseen.estimate` does on natural sets, and on a table without images (docs/results/estimate.md).
 
     UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py natural [--images 800] [--write]
-    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py images [--images 200] [--network NAME]
-        [--sets 24 [0 ...]] [--referee lite0] [--write]
-    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py rotations [--images 300] [--network NAME]
-        [--sets 24] [--referee lite0] [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/estimate.py images [--images 100] [--sets 0 24 48]
+        [--referee lite0] [--write]
     python benchmarks/results/estimate.py table [--splits 30] [--write]
 
 FOLDER holds what `real.py` here says, and natural.zip. `natural`: two networks trained on CIFAR-10, 2,000
 labelled test images each, the rest of them and the natural sets without labels; from logits, with the other
-network as the second model, and with features. `images`: one of these networks and the images themselves,
-with so many meta-train sets. `rotations`: that without and with turned copies, on the natural validation
-sets alone, as they are and under operations. `table`: logistic regression on scikit-learn's breast-cancer
-table, whose columns are then disturbed; without and with the columns as features. --write puts the lines into
-docs/results.
+network as the second model, and with features. `images`: ResNet-56 and the images themselves, with so many
+meta-train sets. `table`: logistic regression on scikit-learn's breast-cancer table, whose columns are then
+disturbed; without and with the columns as features. --write puts the lines into docs/results.
 """
 
 import argparse
-import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +20,6 @@ from dataclasses import replace
 import numpy as np
 import pages
 import real
-from cifar10 import VALIDATION
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -34,7 +28,6 @@ from sklearn.preprocessing import StandardScaler
 import unseen
 from starter.images.imageset import ImageSet
 from starter.making.referees import load_referees
-from starter.sets.recipe import draw_recipes
 from starter.sources.oodsets import CIFAR10
 from starter.sources.sources import load_images
 from unseen.estimation.images import Asked, estimate_sets
@@ -42,8 +35,6 @@ from unseen.estimation.images import Asked, estimate_sets
 NETWORKS = ("resnet56", "repvgg_a0")
 LABELLED = 2000
 CHUNK = 500
-DISTORTED = 200
-SHOWN = ("accuracy", "low", "high", "unseen-best")
 
 Arrays = dict[str, np.ndarray]
 Line = dict[str, object]
@@ -75,14 +66,13 @@ def natural(images: int) -> list[Line]:
         for way, more in ways.items():
             known, new = parted(logits)
             found = unseen.estimate(known, labels["cifar10"][:LABELLED], new, **more)
-            print(f"\n{name}: {way}")
             lines.append(told({"network": name, "from": way}, found, accuracies(new, labels)))
     return lines
 
 
-def of_images(images: int, network: str, counts: Sequence[int], referees: tuple[str, ...]) -> list[Line]:
-    """The same from a network and images, for each number of meta-train sets."""
-    sets, classifier = dict(natural_sets(images)), real.classifier(network)
+def of_images(images: int, counts: Sequence[int], referees: tuple[str, ...]) -> list[Line]:
+    """The same from ResNet-56 and images, for each number of meta-train sets."""
+    sets, network = dict(natural_sets(images)), NETWORKS[0]
     labels = {key: each.labels for key, each in sets.items()}
     known, rest = sets["cifar10"].take(np.arange(LABELLED)), np.arange(LABELLED, LABELLED + images)
     new = [replace(each, name=key) for key, each in {**sets, "cifar10": sets["cifar10"].take(rest)}.items()]
@@ -90,56 +80,10 @@ def of_images(images: int, network: str, counts: Sequence[int], referees: tuple[
     lines = []
     for count in counts:
         asked = Asked(count, referees=referees)
-        found = estimate_sets(classifier, known, new, asked, load_referees(referees))
-        print(f"\n{network}: {count} meta-train sets {' '.join(referees)}")
+        found = estimate_sets(real.classifier(network), known, new, asked, load_referees(referees))
         line = {"network": network, "meta-train sets": count, "referee": ", ".join(referees) or "none"}
         lines.append(told(line, found, right))
     return lines
-
-
-def of_rotations(images: int, network: str, count: int, referees: tuple[str, ...]) -> list[Line]:
-    """Without and with turned copies: a line for each kind of validation sets."""
-    known, classifier = real.images("test", LABELLED), real.classifier(network)
-    kinds, sets = zip(*validation_sets(images), strict=True)
-    logits = seen_by(network, {each.name: each for each in sets})[0]
-    right = {each.name: float((logits[each.name].argmax(1) == each.labels).mean()) for each in sets}
-    lines = []
-    for turned in (False, True):
-        asked, start = Asked(count, referees=referees, rotations=turned), time.process_time()
-        found = estimate_sets(classifier, known, sets, asked, load_referees(referees)).table
-        spent = time.process_time() - start
-        print(found.assign(true=right)[["true", *SHOWN]].mul(100).round(1).to_string(), flush=True)
-        line = {
-            "network": network,
-            "referee": ", ".join(referees) or "none",
-            "turned copies": "with" if turned else "without",
-        }
-        for kind in dict.fromkeys(kinds):
-            part = found.assign(true=right)[np.array(kinds) == kind]
-            errors = part[["accuracy", "unseen-best"]].sub(part.true, axis=0).mul(100)
-            rmse, held = np.sqrt((errors**2).mean()), part.true.between(part.low, part.high)
-            lines.append(
-                line
-                | {
-                    "validation sets": kind,
-                    "interval holds": f"{held.sum()} of {len(held)}",
-                    "RMSE, points": rmse["accuracy"],
-                    "mean error, points": errors["accuracy"].mean(),
-                    "RMSE of unseen-best alone": rmse["unseen-best"],
-                    "processor, s": f"{spent:.0f}",
-                }
-            )
-    return lines
-
-
-def validation_sets(images: int) -> Iterator[tuple[str, ImageSet]]:
-    """The natural validation sets with their kind: as they are, under operations learnt from, and others."""
-    for number, name in enumerate(VALIDATION):
-        whole = load_images(real.data() / "natural.zip" / name, CIFAR10, images)
-        yield "as they are", replace(whole, name=name)
-        for group, kind in (("wide", "under operations"), ("natural-like", "under natural-like changes")):
-            for recipe in draw_recipes(group, 3, number + 1, DISTORTED, prefix=group, prior_share=0.0):
-                yield kind, replace(recipe.render(whole), name=f"{name}-{recipe.name}")
 
 
 def seen_by(name: str, sets: Mapping[str, ImageSet]) -> tuple[Arrays, Arrays]:
@@ -168,12 +112,8 @@ def accuracies(logits: Arrays, labels: Arrays) -> dict[str, float]:
 def told(line: Line, found: unseen.Estimation, right: Mapping[str, float]) -> Line:
     """A line a set is printed; coverage, width and RMSE over the sets are returned."""
     table = found.table.assign(true=right)
-    held = (table.low <= table.true) & (table.true <= table.high)
-    shown = table[["true", "accuracy", "low", "high", *found.centres]] * 100
-    print(shown.round(1).assign(held=held, fallen=table.fallen, outside=table.outside.round(1)).to_string())
-    if own := [name for name in table if name.startswith("unseen-best ")]:
-        print((table[own] * 100).round(1).to_string())
-    error = table.accuracy - table.true
+    print(line, (100 * table[["true", "accuracy", "low", "high", *found.centres]]).round(1).to_string())
+    held, error = table.true.between(table.low, table.high), table.accuracy - table.true
     return line | {
         "interval holds": f"{held.sum()} of {len(held)}",
         "mean width, points": 100 * float((table.high - table.low).mean()),
@@ -197,13 +137,12 @@ def disturbed(rows: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[str,
 def table(splits: int) -> list[Line]:
     """Coverage, width and RMSE of each disturbance over random splits."""
     data = load_breast_cancer()
-    found: dict[tuple[str, str], list[tuple[bool, float, float]]] = {}
+    found: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     for split in range(splits):
         rng = np.random.default_rng(split)
         train, labelled, today = np.split(rng.permutation(len(data.data)), [150, 360])
-        model = make_pipeline(StandardScaler(), LogisticRegression()).fit(
-            data.data[train], data.target[train]
-        )
+        model = make_pipeline(StandardScaler(), LogisticRegression())
+        model.fit(data.data[train], data.target[train])
         sets = dict(disturbed(data.data[today], rng))
         known = model.predict_proba(data.data[labelled]), data.target[labelled]
         new = {name: model.predict_proba(rows) for name, rows in sets.items()}
@@ -212,46 +151,33 @@ def table(splits: int) -> list[Line]:
         for way, features in (("probabilities", None), ("and columns", columns)):
             for each in unseen.estimate(*known, new, features=features, probabilities=True).sets:
                 true = float((model.predict(sets[each.name]) == data.target[today]).mean())
-                held = each.low <= true <= each.high
-                told = (held, each.high - each.low, each.accuracy - true)
-                found.setdefault((each.name, way), []).append(told)
-    return [coverage(*names, told) for names, told in found.items()]
-
-
-def coverage(name: str, way: str, told: Sequence[tuple[bool, float, float]]) -> Line:
-    """A line on many splits."""
-    held, width, error = map(np.array, zip(*told, strict=True))
-    return {
-        "what was done to the columns": name,
-        "from": way,
-        "coverage": float(held.mean()),
-        "mean width, points": 100 * float(width.mean()),
-        "RMSE, points": 100 * float(np.sqrt((error**2).mean())),
-    }
+                numbers = each.low <= true <= each.high, each.high - each.low, (each.accuracy - true) ** 2
+                found.setdefault((each.name, way), []).append(numbers)
+    lines = []
+    for (name, way), numbers in found.items():
+        held, width, squared = np.mean(numbers, axis=0).tolist()
+        line = {"what was done to the columns": name, "from": way, "coverage": held}
+        lines.append(line | {"mean width, points": 100 * width, "RMSE, points": 100 * squared**0.5})
+    return lines
 
 
 def main() -> None:
+    """Measure, print, and record where that is asked for."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("task", choices=["natural", "images", "rotations", "table"])
-    parser.add_argument("--images", type=int)
-    parser.add_argument("--network", choices=NETWORKS, default=NETWORKS[0])
+    parser.add_argument("task", choices=["natural", "images", "table"])
+    parser.add_argument("--images", type=int, default=800)
     parser.add_argument("--sets", type=int, nargs="+", default=[24])
     parser.add_argument("--referee", action="append", default=[])
     parser.add_argument("--splits", type=int, default=30)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    if asked.task == "natural":
-        lines = natural(asked.images or 800)
-    elif asked.task == "images":
-        lines = of_images(asked.images or 200, asked.network, asked.sets, tuple(asked.referee))
-    elif asked.task == "rotations":
-        lines = of_rotations(asked.images or 300, asked.network, asked.sets[0], tuple(asked.referee))
-    else:
-        lines = table(asked.splits)
-    print()
-    for line in lines:
-        print("  ".join(f"{each:.2f}" if isinstance(each, float) else f"{each!s}" for each in line.values()))
+    lines = {
+        "natural": lambda: natural(asked.images),
+        "images": lambda: of_images(asked.images, asked.sets, tuple(asked.referee)),
+        "table": lambda: table(asked.splits),
+    }[asked.task]()
+    print(*lines, sep="\n")
     if asked.write:
         pages.record(f"estimate-{asked.task}", lines, decimals=1 if asked.task != "table" else 2)
 

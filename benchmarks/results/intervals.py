@@ -1,98 +1,138 @@
-"""How often the 95 % interval of an RMSE holds the truth, by the number of families.
+"""How often intervals hold the truth (docs/results/intervals.md).
 
-    python benchmarks/results/intervals.py [--runs 20000] [--write]
+    python benchmarks/results/intervals.py [--runs 8000] [--write]
+    UNSEEN_DATA=FOLDER python benchmarks/results/intervals.py --predictions DIR [--write]
 
-Errors are normal or Student's t with 5 degrees of freedom; families have 1 to 8 errors, a fifth of them three
-times as many; a share of the errors' variance is common to a family. Beside the kit's interval
-(`submission.metrics`) stands the percentile bootstrap over families, the kit's interval before. A cell is
-the coverage and, behind it, the median width as a multiple of the true RMSE.
+First the 95 % interval of an RMSE (`submission.metrics`) in a simulation: families have 1 to 8 errors, a
+fifth of them three times as many; a share of the errors' variance is common to a family; the width is a
+multiple of the true RMSE. With --predictions the 90 % intervals of methods' predictions: DIR is as for syp.py
+here. Left out are operations from which neither method nor interval learnt; without distance are the same
+intervals where residuals do not count for more far from the meta-train sets.
 """
 
 import argparse
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pages import record
+from sklearn.base import clone
+from syp import competition_of, keys_of
 
+from baselines import BASELINES, Estimator
+from baselines.contract.families import folds, subset
+from baselines.contract.intervals import Remoteness
+from starter.observing.observation import MetaTrain
+from starter.tracks.tracks import open_subjects
+from submission.ids import make_id
 from submission.metrics import rmse_interval
+from submission.scoring import read_targets
 
-FAMILIES = (6, 10, 24, 48)
-SHARED = (0.25, 0.5, 0.75, 1.0)
 LAYOUTS = 20  # of family sizes
-DRAWS = 400  # of the bootstrap
-
+FAR = "t, a fifth 3 times as far off"
+ERRORS = ("normal", "t, 5 degrees", FAR)
+"""In the last a fifth of the families is three times as far off."""
+METHODS = (
+    *("constant", "confscore", "entropy", "atc", "atc-ts", "atc+lr", "fd", "doc", "cbpe", "nuclear", "mano"),
+    *("softmaxcorr", "dispersion"),
+)
+ANYWHERE = Remoteness((np.zeros((1, 1)), np.zeros((1, 1))), (0.0, 0.0))
+"""To which no set is far."""
 Floats = NDArray[np.float64]
 
 
-def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Return normal numbers of variance 1."""
-    return rng.standard_normal(shape)
+def drawn(kind: str, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Errors of variance 1."""
+    return rng.standard_normal(shape) if kind == "normal" else rng.standard_t(5, shape) / np.sqrt(5 / 3)
 
 
-def heavy(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Return numbers of Student's t with 5 degrees of freedom, scaled to variance 1."""
-    return rng.standard_t(5, shape) / np.sqrt(5 / 3)
-
-
-ERRORS = {"normal": normal, "t, 5 degrees": heavy}
-
-
-def sums_of_squares(
+def simulated(
     kind: str, families: int, shared: float, runs: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return families' sums of squared errors (runs, g), of true mean square 1, and their sizes (g,)."""
+    """Families' sums of squared errors (runs, g), of true mean square 1, and their sizes (g,)."""
     sizes = rng.integers(1, 9, families)
     sizes = np.where(rng.random(families) < 0.2, 3 * sizes, sizes)
     codes = np.repeat(np.arange(families), sizes)
-    common = ERRORS[kind](rng, (runs, families))[:, codes]
-    errors = np.sqrt(shared) * common + np.sqrt(1 - shared) * ERRORS[kind](rng, (runs, len(codes)))
-    return errors**2 @ (codes[:, None] == np.arange(families)), sizes.astype(np.float64)
+    scale = np.ones((runs, families))
+    if kind == FAR:
+        scale = np.where(rng.random((runs, families)) < 0.2, 3.0, 1.0) / np.sqrt(0.2 * 9 + 0.8)
+    common = drawn(kind, rng, (runs, families))[:, codes]
+    errors = np.sqrt(shared) * common + np.sqrt(1 - shared) * drawn(kind, rng, (runs, len(codes)))
+    return (scale[:, codes] * errors) ** 2 @ (codes[:, None] == np.arange(families)), sizes.astype(np.float64)
 
 
-def bootstrap(sums: Floats, sizes: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return the percentile bootstrap's ends (runs,): families are drawn with replacement."""
-    count = len(sizes)
-    weights = rng.multinomial(count, np.full(count, 1 / count), DRAWS).astype(np.float64)
-    low, high = np.quantile(np.sqrt(sums @ weights.T / (weights @ sizes)), [0.025, 0.975], axis=1)
-    return low, high
-
-
-def coverage(runs: int) -> pd.DataFrame:
-    """Return a row for each kind of error, number of families and share that is common to a family."""
+def of_rmse(runs: int) -> Iterator[dict[str, object]]:
+    """A line for each kind of error, number of families and share that is common to a family."""
     rng = np.random.Generator(np.random.Philox(key=[0, 0]))
-    rows = []
     for kind in ERRORS:
-        for families in FAMILIES:
-            for shared in SHARED:
+        for families in (6, 10, 24, 48):
+            for shared in (0.25, 0.5, 0.75, 1.0):
                 found = []
                 for _ in range(LAYOUTS):
-                    sums, sizes = sums_of_squares(kind, families, shared, runs // LAYOUTS, rng)
-                    for low, high in (rmse_interval(sums, sizes), bootstrap(sums, sizes, rng)):
-                        found.append((((low <= 1) & (high >= 1)).mean(), np.median(high - low)))
-                (held, width), (before, width_before) = np.array(found).reshape(LAYOUTS, 2, 2).mean(axis=0)
-                rows.append((kind, families, shared, held, width, before, width_before))
-    columns = ["errors", "families", "shared", "coverage", "width", "bootstrap", "bootstrap width"]
-    return pd.DataFrame(rows, columns=columns)
+                    low, high = rmse_interval(*simulated(kind, families, shared, runs // LAYOUTS, rng))
+                    found.append((((low <= 1) & (high >= 1)).mean(), np.median(high - low)))
+                held, width = np.mean(found, axis=0)
+                line: dict[str, object] = {"errors": kind, "families": families, "shared": shared}
+                yield line | {"coverage": float(held), "width": float(width)}
+
+
+def held(intervals: Floats, truth: Floats) -> NDArray[np.bool_]:
+    """Whether each interval (m, 2) holds its truth (m,)."""
+    return (intervals[:, 0] <= truth) & (truth <= intervals[:, 1])
+
+
+def left_out(method: Estimator, meta: MetaTrain) -> float:
+    """The share held of meta-train sets with an operation that nothing was learnt from, by operation."""
+    found = []
+    for fold in folds(meta.families):
+        fitted, new = clone(method).fit(subset(meta, fold.train)), subset(meta, fold.test)
+        found.append(held(fitted.predict_interval(new.sets), new.targets).mean())
+    return float(np.mean(found))
+
+
+def of_predictions(folder: Path) -> Iterator[dict[str, object]]:
+    """A method's line of the table each."""
+    competition = competition_of(folder, "resnet56")
+    needs = tuple(sorted({need for name in METHODS for need in BASELINES[name].needs}))
+    ((name, subject),) = open_subjects(competition, needs).items()
+    meta, val = subject.meta_train(), [*subject.observations("val")]
+    targets = read_targets(competition, "val")
+    truth = np.array([targets[make_id(name, each)] for each in competition.sets("val")])
+    groups = np.array([group for group, _ in keys_of(competition)])
+    for chosen in METHODS:
+        method = clone(BASELINES[chosen]).fit(meta)
+        intervals = method.predict_interval(val)
+        assert method._conformal is not None
+        method._conformal = replace(method._conformal, remoteness=ANYWHERE)
+        before = method.predict_interval(val)
+        right = held(intervals, truth)
+        yield {
+            "method": chosen,
+            "operations left out": left_out(BASELINES[chosen], meta),
+            "validation sets": float(right.mean()),
+            "width": 100 * float(np.diff(intervals, axis=1).mean()),
+            **{group: float(right[groups == group].mean()) for group in sorted(set(groups))},
+            "without distance": float(held(before, truth).mean()),
+            "its width": 100 * float(np.diff(before, axis=1).mean()),
+        }
 
 
 def main() -> None:
-    """Print the table, and write it where that is asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--runs", type=int, default=20_000, help="simulated competitions for each row")
+    """Measure, print, and record where that is asked for."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--runs", type=int, default=8000, help="simulated competitions for each row")
+    parser.add_argument("--predictions", type=Path, metavar="DIR")
     parser.add_argument("--write", action="store_true", help="record the table for docs/results")
     asked = parser.parse_args()
-    table = coverage(asked.runs)
-    print(table.to_string(index=False, float_format="{:.3f}".format))
-    print(
-        f"\nlowest coverage: {table.coverage.min():.3f}; up to a shared half, "
-        f"{table.coverage[table.shared <= 0.5].min():.3f}; up to three quarters, "
-        f"{table.coverage[table.shared <= 0.75].min():.3f}"
-    )
+    lines = []
+    for line in of_predictions(asked.predictions) if asked.predictions else of_rmse(asked.runs):
+        lines.append(line)
+        print(line, flush=True)
     if asked.write:
-        record("intervals", table.to_dict("records"), 3)
+        record(*(("intervals-predictions", lines) if asked.predictions else ("intervals", lines, 3)))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from starter.tracks.settings import Settings
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from unseen.cli import options
+from unseen.cli.options import Many
 
 SAME = ("image_size", "resize", "skip_unreadable", "seed", "data_root")
 """Options of `train` that a build with its classifier needs too, where they were given."""
@@ -67,30 +68,24 @@ def _option(name: str, field: FieldInfo) -> Parameter:
 
 @with_settings
 def build(
-    folder: Annotated[
-        Path | None, Argument(metavar="DIR", help="A new folder, or one to finish building.")
-    ] = None,
+    folder: Annotated[Path | None, Argument(metavar="DIR", help="A new folder, or one to finish.")] = None,
     settings: Annotated[
-        Path | None, Option(metavar="FILE", help="Read settings from a TOML file; options override it.")
+        Path | None, Option(metavar="FILE", help="Settings in TOML; options override them.")
     ] = None,
     write_settings: Annotated[
-        Path | None, Option(metavar="FILE", help="Only write all settings to a TOML file, with comments.")
+        Path | None, Option(metavar="FILE", help="Only write all settings as TOML.")
     ] = None,
     preset: Annotated[str | None, Option(help="Use the settings of a preset: small, or datacv2023.")] = None,
     track: Annotated[
-        str | None, Option(help="accuracy (of classifiers), or ood (metrics of OOD detectors). [accuracy]")
+        str | None, Option(help="accuracy (of classifiers), or ood (of OOD detectors). [accuracy]")
     ] = None,
-    test_seed: Annotated[
-        int | None, Option(help="The seed of the test sets; keep it secret. [a random one]", min=0)
-    ] = None,
+    test_seed: Annotated[int | None, Option(min=0, help="Seed of the test sets, a secret. [random]")] = None,
     data_root: options.DataRoot = None,
     network: options.Network = None,
     device: options.Device = "cpu",
     cluster: options.Workers = None,
     cache: options.CachePlace = "",
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Only print the number of images and the disk space.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only print images and disk space.")] = False,
     *,
     given: dict[str, object],
 ) -> None:
@@ -149,28 +144,17 @@ def train(
     context: Context,
     out: Annotated[Path, Option(help="The .safetensors file to write.")],
     arch: Annotated[str, Option(help="resnet56, ..., timm:NET, torchvision:NET, module:function.")],
-    source: Annotated[
-        str, Option(help="A source, as for build; the classifier is trained on its training images.")
-    ] = "cifar10",
-    hold_out: Annotated[
-        float, Option(help="Share of the training images to test on, 0 to 0.9. [0: use the test images]")
-    ] = 0.0,
+    source: Annotated[str, Option(help="A source, as for build, with its training images.")] = "cifar10",
+    hold_out: Annotated[float, Option(help="Share of images to test on. [0: use the test images]")] = 0.0,
     epochs: Annotated[int, Option(help="Number of passes over the images.")] = 60,
     batch: Annotated[int, Option(help="Number of images in a step.")] = 128,
     rate: Annotated[float, Option(help="Highest learning rate.")] = 0.2,
     flip: Annotated[bool, Option(help="Mirror images at random; not for digits.")] = True,
     seed: Annotated[int, Option(help="Seed of everything random; use the same one for build.")] = 0,
-    image_size: Annotated[
-        int, Option(help="Height and width in pixels; use the same for build. [the most common size]")
-    ] = 0,
+    image_size: Annotated[int, Option(help="Pixels of a side, as for build. [the commonest size]")] = 0,
     resize: options.Resize = "crop",
     skip_unreadable: options.SkipUnreadable = 0.01,
-    start: Annotated[
-        str,
-        Option(
-            help="Initial weights: a file, or pretrained (with timm:NET or torchvision:NET). [random ones]"
-        ),
-    ] = "",
+    start: Annotated[str, Option(help="Initial weights: a file, or pretrained (of a library's NET).")] = "",
     data_root: options.DataRoot = None,
     network: options.Network = None,
     device: Annotated[str | None, Option(help="cpu, cuda, ... [a GPU if there is one, else cpu]")] = None,
@@ -210,7 +194,7 @@ def train(
 def show(
     folder: options.Folder,
     sets: Annotated[
-        options.Many, Argument(metavar="[SET]...", help="Names of sets. [the first sets of each part]")
+        Many, Argument(metavar="[SET]...", help="Names of sets. [the first of each part]")
     ] = None,
     out: Annotated[Path | None, Option(help="The PNG file to write. [DIR/sheet.png]")] = None,
 ) -> None:
@@ -230,9 +214,7 @@ def show(
 def materialize(
     folder: options.Folder,
     out: Annotated[Path, Option(help="The folder to write to; it may hold several parts.")],
-    layout: Annotated[
-        str, Option(help="npz, folders (class folders of PNG files) or datacv (npy files).")
-    ] = "npz",
+    layout: Annotated[str, Option(help="npz, folders (of PNG files) or datacv (npy files).")] = "npz",
     part: Annotated[str, Option(help="train, val or test (images without labels).")] = "train",
 ) -> None:
     """Write sets as files; run again to continue.

@@ -46,10 +46,7 @@ class Headed(TyperCommand):
 class Lazy(TyperCommand):
     """A command that is imported only when it is called, or when its own help or options are needed.
 
-    Args:
-        name: Name of the command, such as "verify-entry"; the name of its function has "_" in place of "-".
-        module: Name of the module of `unseen.cli` that defines the function.
-        line: Line about the command in the list of commands of `--help`.
+    `module` is one of `unseen.cli`, and the name of its function has "_" where the command's has "-".
     """
 
     def __init__(self, name: str, module: str, line: str) -> None:
@@ -124,9 +121,6 @@ def run(command: Callable[[], object]) -> None:
     The code is 0 for success, 1 for an invalid submission or a failed check, and 2 for unusable input.
     Characters that the terminal's encoding lacks are printed as escapes. If the reader of a pipe closes it
     (``| head``), Typer ends the command silently.
-
-    Raises:
-        SystemExit: with the exit code, if it is not 0.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -16,9 +16,9 @@ DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
 
 
 def demo(
-    folder: Annotated[
-        Path, Argument(metavar="[DIR]", help="A new folder, or the folder of an earlier demo.")
-    ] = Path("unseen-demo"),
+    folder: Annotated[Path, Argument(metavar="[DIR]", help="A new folder, or an earlier demo's.")] = Path(
+        "unseen-demo"
+    ),
     track: options.TrackName = "accuracy",
 ) -> None:
     """Build, predict and score a small embedded competition.

@@ -9,6 +9,7 @@ from typer import Argument, Context, Exit, Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
+from unseen.cli.options import Many
 
 OF_IMAGES = (
     *("network", "train_sets", "referee", "rotations", "image_size", "resize", "skip_unreadable", "device"),
@@ -22,69 +23,50 @@ OF_LOGITS = ("second", "features", "probabilities")
 def estimate(
     context: Context,
     unlabelled: Annotated[
-        list[Path],
-        Option(metavar="FILE|DIR", help="A set without labels, logits or images; more may follow as SETs."),
+        list[Path], Option(metavar="FILE|DIR", help="A set without labels; more may follow as SETs.")
     ],
-    sets: Annotated[
-        list[Path] | None, Argument(metavar="[SET]...", help="Further sets without labels.")
-    ] = None,
+    sets: Annotated[list[Path] | None, Argument(metavar="[SET]...", help="Further sets.")] = None,
     logits: Annotated[
-        Path | None, Option(metavar="FILE", help="An .npy of the labelled images' logits (n, k).")
+        Path | None, Option(metavar="FILE", help="The labelled images' logits (n, k), .npy.")
     ] = None,
     labels: Annotated[
-        Path | None, Option(metavar="FILE", help="An .npy of their labels (n,): the logits' columns.")
+        Path | None, Option(metavar="FILE", help="Their labels (n,), columns of logits, .npy.")
     ] = None,
-    model: Annotated[
-        str | None, Option(metavar="NAME=WEIGHTS", help="In place of logits: as build's --classifier.")
-    ] = None,
+    model: Annotated[str | None, Option(metavar="NAME=WEIGHTS", help="Or a model, as --classifier.")] = None,
     labelled: Annotated[
-        Path | None, Option(metavar="DIR", help="With a model: a folder or zip of CLASS/IMAGE.")
+        Path | None, Option(metavar="DIR", help="With a model: folder of CLASS/IMAGE.")
     ] = None,
     classes: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="A text file of the classes' names in the model's order, one a line."),
+        Path | None, Option(metavar="FILE", help="The model's classes in order, one a line.")
     ] = None,
     network: options.Network = None,
     train_sets: Annotated[
-        int, Option(help="With a model: sets made of the labelled images to learn from; 0 for none.")
+        int, Option(help="With a model: number of sets to learn from, 0 or 6 to 1000.")
     ] = 24,
     referee: Annotated[
-        options.Many,
-        Option(metavar="SPEC", help="With a model: an independent encoder, as build's --referee; repeat."),
+        Many, Option(metavar="SPEC", help="With a model: as build's --referee. Repeatable.")
     ] = None,
-    rotations: Annotated[
-        bool, Option("--rotations", help="With a model: see turned copies too, in four times the time.")
-    ] = False,
-    image_size: Annotated[
-        int,
-        Option(min=0, max=4096, metavar="N", help="With a model: pixels of a side. [0: the commonest size]"),
-    ] = 0,
+    rotations: Annotated[bool, Option("--rotations", help="With a model: see turned copies too.")] = False,
+    image_size: Annotated[int, Option(min=0, max=4096, metavar="N", help="Pixels of a side.")] = 0,
     resize: options.Resize = "crop",
     skip_unreadable: options.SkipUnreadable = 0.01,
     device: options.Device = "cpu",
     engine: Annotated[str, Option(help="What runs a model: openvino, or torch. [torch]")] = "",
     second: Annotated[
-        options.Many,
-        Option(metavar="FILE", help="A second model's logits: the labelled, then each set's; repeat."),
+        Many, Option(metavar="FILE", help="A second model's logits, labelled first. Repeatable.")
     ] = None,
     features: Annotated[
-        options.Many,
-        Option(metavar="FILE", help="The model's features (n, d): the labelled, then each set's; repeat."),
+        Many, Option(metavar="FILE", help="Features (n, d), labelled first. Repeatable.")
     ] = None,
-    probabilities: Annotated[
-        bool, Option("--probabilities", help="The files hold probabilities, not logits.")
-    ] = False,
+    probabilities: Annotated[bool, Option("--probabilities", help="FILEs hold probabilities.")] = False,
     margin: Annotated[float, Option(help="A fall of more than this, a fraction, is told.")] = 0.05,
     level: Annotated[float, Option(help="Of the intervals.")] = 0.9,
-    window: Annotated[
-        int | None, Option(metavar="N", help="Estimate each N images in their order, as of a stream.")
-    ] = None,
+    window: Annotated[int | None, Option(metavar="N", help="Estimate each N images, as of a stream.")] = None,
     fail_below: Annotated[
-        float | None,
-        Option(min=0, max=1, metavar="ACCURACY", help="Exit code 1 where an estimate lies below."),
+        float | None, Option(min=0, max=1, metavar="ACCURACY", help="Exit with 1 below this.")
     ] = None,
     out: Annotated[
-        Path, Option(metavar="FOLDER", help="Where estimate.html, .json and .csv are written.")
+        Path, Option(metavar="FOLDER", help="The folder of estimate.html, .json and .csv.")
     ] = Path(),
     as_json: options.AsJson = False,
 ) -> None:

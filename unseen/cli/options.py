@@ -17,43 +17,29 @@ Many = list[str] | None
 Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
 Predictions = Annotated[
     Path,
-    Argument(metavar="FILE", help="A CSV with id,prediction, an answer.txt, or a zip with one of these."),
+    Argument(metavar="FILE", help="A CSV with id,prediction, or an answer.txt; or a zip."),
 ]
-TrackName = Annotated[
-    str, Option("--track", help="accuracy (of classifiers), or ood (metrics of OOD detectors).")
-]
+TrackName = Annotated[str, Option("--track", help="accuracy (of classifiers), or ood (of OOD detectors).")]
 Device = Annotated[str, Option(help="The device that runs classifiers: cpu, cuda, cuda:1, mps.")]
-Network = Annotated[
-    Many, Option(help="module:function of a network of your own; the command runs its code. Repeatable.")
-]
-DataRoot = Annotated[
-    Path | None, Option(help="The folder where a named source is, or to which it is downloaded.")
-]
+Network = Annotated[Many, Option(help="module:function of a network of yours, whose code runs. Repeatable.")]
+DataRoot = Annotated[Path | None, Option(help="The folder of a named source, or of its download.")]
 Resize = Annotated[str, Option(help="How to resize images: crop, pad or stretch.")]
 SkipUnreadable = Annotated[
-    float, Option(min=0, max=0.99, metavar="SHARE", help="Largest share of unreadable images, left out.")
+    float, Option(min=0, max=0.99, metavar="SHARE", help="Share of unreadable images to allow.")
 ]
 Workers = Annotated[
     str | None,
-    Option(
-        "--cluster",
-        metavar="ADDRESS|local:N",
-        help="A Dask cluster whose workers observe sets and fit the kit's methods. [this process]",
-    ),
+    Option("--cluster", metavar="ADDRESS|local:N", help="A Dask cluster to work on. [this process]"),
 ]
 CachePlace = Annotated[
     str,
-    Option("--cache", metavar="PATH|URL", help="Keep observations here, now and in later runs. [DIR/cache]"),
+    Option("--cache", metavar="PATH|URL", help="Where observations are kept. [DIR/cache]"),
 ]
 Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="Methods of the kit, or your own.")]
-Changes = Annotated[
-    Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="Set a parameter of a method. Repeatable.")
-]
+Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="Set a parameter. Repeatable.")]
 Called = Annotated[
     Many,
-    Option(
-        "--as", metavar="NAME", help="A name for each METHOD, in the same order; --set then uses this name."
-    ),
+    Option("--as", metavar="NAME", help="A name for each METHOD, also in --set. Repeatable."),
 ]
 Note = Annotated[str, Option("--note", help="A remark, kept with the run's score in DIR/runs.csv.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object, and nothing else.")]

@@ -4,20 +4,29 @@ import json
 import shlex
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Exit, Option, echo
 
+from leaderboard.audit import audit as audit_submissions
+from leaderboard.history import history as submissions
+from leaderboard.history import history_table, read_receipts
+from leaderboard.publish import PRIVATE, organizer_table, publish
+from leaderboard.solutions import rescore as correct
+from leaderboard.submissions import Receipt, left_text, receipt_file, submit
+from leaderboard.submissions import select as choose
+from leaderboard.teams import add_team
+from leaderboard.verify import backup as write_backup
+from leaderboard.verify import verify as check_ledger
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from submission.pack import write_archive
+from submission.parser import NUMBER
 from submission.scoretable import validation_report, validation_scores
 from unseen.cli import options
 from unseen.cli.command_line import Interrupted
+from unseen.cli.options import Many
 from unseen.cli.participant import opened
-
-if TYPE_CHECKING:
-    from leaderboard.submissions import Receipt
 
 Team = Annotated[str, Option(help="The team's name.")]
 
@@ -25,9 +34,7 @@ Team = Annotated[str, Option(help="The team's name.")]
 def score(
     folder: options.Folder,
     file: options.Predictions,
-    team: Annotated[
-        str | None, Option(help="Organizers: score on the hidden labels, as a submission of this team.")
-    ] = None,
+    team: Annotated[str | None, Option(help="Organizers: score a submission of this team.")] = None,
     val: Annotated[bool, Option("--val", help="Score FILE on the labelled validation sets.")] = False,
     new_team: Annotated[bool, Option("--new-team", help="With --team: register the team first.")] = False,
     note: Annotated[str, Option(help="With --team: a remark on the submission, never published.")] = "",
@@ -47,8 +54,6 @@ def score(
         )
     competition = Competition.open(folder)
     if team is not None:
-        from leaderboard.submissions import submit
-
         try:
             receipt = submit(competition, file, team, options.now, note, new_team)
             _tell(competition, team, receipt, note, as_json)
@@ -64,10 +69,8 @@ def score(
             options.tell_next("validate", folder, handed_in)
 
 
-def _tell(competition: Competition, team: str, receipt: "Receipt", note: str, as_json: bool) -> None:
+def _tell(competition: Competition, team: str, receipt: Receipt, note: str, as_json: bool) -> None:
     """Print the answer to a submission, and bring the leaderboard up to date."""
-    from leaderboard.submissions import left_text, receipt_file
-
     record = {"team": team, **receipt.record(competition.decimals), "note": note}
     if as_json:
         echo(json.dumps(record))
@@ -97,8 +100,6 @@ def _tell(competition: Competition, team: str, receipt: "Receipt", note: str, as
 
 def _update(competition: Competition, silent: bool = False) -> None:
     """Write the leaderboard again, unless it is the final one, which `leaderboard --final` alone writes."""
-    from leaderboard.publish import PRIVATE, publish
-
     if (competition.root / PRIVATE).exists():
         echo("warning: the leaderboard is final; `unseen leaderboard --final` writes it again", err=True)
         return
@@ -116,8 +117,6 @@ def add(
 
     Example: unseen team add contest Ada
     """
-    from leaderboard.teams import add_team
-
     echo(f"registered: {add_team(Competition.open(folder), name, options.now)}")
 
 
@@ -125,11 +124,9 @@ def select(
     folder: options.Folder,
     team: Team,
     numbers: Annotated[
-        list[int] | None, Argument(metavar="[NUMBER]...", help="Up to two of the team's submissions.")
+        list[int] | None, Argument(metavar="[NUMBER]...", help="Up to two submissions.")
     ] = None,
-    clear: Annotated[
-        bool, Option("--clear", help="Undo the choice, so that the two best public scores count.")
-    ] = False,
+    clear: Annotated[bool, Option("--clear", help="Undo the choice: the two best count.")] = False,
 ) -> None:
     """Choose the submissions of a team that count (organizers).
 
@@ -137,8 +134,6 @@ def select(
 
     Example: unseen select contest --team ada 1
     """
-    from leaderboard.submissions import select as choose
-
     if clear == bool(numbers):
         raise UnusableInput("give one or two numbers of submissions, or --clear, not both")
     choose(Competition.open(folder), team, numbers or [], options.now)
@@ -160,9 +155,6 @@ def history(
 
     Example: unseen history contest
     """
-    from leaderboard.history import history as submissions
-    from leaderboard.history import history_table, read_receipts
-
     competition = Competition.open(folder)
     records = (submissions if competition.private.exists() else read_receipts)(competition, team)
     echo(json.dumps(records) if as_json else history_table(competition, records))
@@ -170,22 +162,10 @@ def history(
 
 def leaderboard(
     folder: options.Folder,
-    final: Annotated[
-        bool, Option("--final", help="After the end: also publish private scores, ranks and the shake-up.")
-    ] = False,
-    retired: Annotated[
-        bool,
-        Option(
-            "--retired",
-            help="With --final: also publish all methods, if the test sets will not be used again.",
-        ),
-    ] = False,
-    table: Annotated[
-        bool, Option("--table", help="Print all methods' scores by group, from hidden labels: for you alone.")
-    ] = False,
-    out: Annotated[
-        Path | None, Option(metavar="FOLDER", help="The folder to write to, if DIR is read-only. [DIR]")
-    ] = None,
+    final: Annotated[bool, Option("--final", help="After the end: publish private scores too.")] = False,
+    retired: Annotated[bool, Option("--retired", help="With --final: all methods too.")] = False,
+    table: Annotated[bool, Option("--table", help="Print all methods' scores, for you alone.")] = False,
+    out: Annotated[Path | None, Option(metavar="FOLDER", help="The folder to write to. [DIR]")] = None,
 ) -> None:
     """Write leaderboard.csv, .html and .md.
 
@@ -193,8 +173,6 @@ def leaderboard(
 
     Example: unseen leaderboard contest
     """
-    from leaderboard.publish import organizer_table, publish
-
     competition = Competition.open(folder)
     published = publish(competition, options.now() if final else None, retired, out)
     for warning in published.warnings:
@@ -210,12 +188,8 @@ def leaderboard(
 def rescore(
     folder: options.Folder,
     reason: Annotated[str, Option(help="The reason, one line, recorded in the ledger.")],
-    label: Annotated[
-        options.Many, Option(metavar="ID=FRACTION", help="An id with its corrected label. Repeatable.")
-    ] = None,
-    void: Annotated[
-        options.Many, Option(metavar="SET", help="A test set that no longer counts. Repeatable.")
-    ] = None,
+    label: Annotated[Many, Option(metavar="ID=FRACTION", help="A corrected label. Repeatable.")] = None,
+    void: Annotated[Many, Option(metavar="SET", help="A test set not to count. Repeatable.")] = None,
 ) -> None:
     """Correct labels or void test sets (organizers).
 
@@ -223,8 +197,6 @@ def rescore(
 
     Example: unseen rescore contest --void test_0003 --reason mislabelled
     """
-    from leaderboard.solutions import rescore as correct
-
     competition = Competition.open(folder)
     scored, head = correct(competition, _labels(label or []), set(void or []), reason, options.now)
     echo(f"submissions scored again: {scored:,}; the ledger's head is {head}")
@@ -233,8 +205,6 @@ def rescore(
 
 def _labels(texts: list[str]) -> dict[str, float]:
     """Returns the labels by id, from texts ``ID=FRACTION``."""
-    from submission.parser import NUMBER
-
     labels = {}
     for text in texts:
         name, equals, value = text.rpartition("=")
@@ -246,9 +216,7 @@ def _labels(texts: list[str]) -> dict[str, float]:
 
 def verify(
     folder: options.Folder,
-    head: Annotated[
-        options.Many, Option(help="A head of the ledger that was published earlier. Repeatable.")
-    ] = None,
+    head: Annotated[Many, Option(help="A published head of the ledger. Repeatable.")] = None,
 ) -> None:
     """Check that nobody altered the ledger (organizers).
 
@@ -257,9 +225,7 @@ def verify(
 
     Example: unseen verify contest
     """
-    from leaderboard.verify import verify as check
-
-    found = check(Competition.open(folder), head or [])
+    found = check_ledger(Competition.open(folder), head or [])
     echo(f"rows: {found.rows:,}, submissions: {found.submissions:,}, head {found.head}")
     for problem in found.problems:
         echo(f"problem: {problem}")
@@ -279,10 +245,7 @@ def backup(
 
     Example: unseen backup contest contest-backup.zip
     """
-    from leaderboard.verify import backup as write
-
-    head = write(Competition.open(folder), file)
-    echo(f"{file}, with the ledger up to head {head}")
+    echo(f"{file}, with the ledger up to head {write_backup(Competition.open(folder), file)}")
 
 
 def audit(folder: options.Folder, network: options.Network = None, device: options.Device = "cpu") -> None:
@@ -293,7 +256,6 @@ def audit(folder: options.Folder, network: options.Network = None, device: optio
 
     Example: unseen audit contest
     """
-    from leaderboard.audit import audit as audit_submissions
     from starter.competition.audit import Finding
     from starter.competition.audit import audit as run
 
@@ -326,16 +288,11 @@ def pack(
 def export(
     platform: Annotated[str, Argument(metavar="PLATFORM", help="codabench, kaggle or datacv.")],
     folder: options.Folder,
-    out: Annotated[
-        Path | None, Argument(metavar="[OUT]", help="A new folder; it will hold hidden labels.")
-    ] = None,
+    out: Annotated[Path | None, Argument(metavar="[OUT]", help="A new folder, for hidden labels.")] = None,
     start: Annotated[
-        datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day (UTC). [today]")
+        datetime | None, Option(formats=["%Y-%m-%d"], help="Codabench: the first day. [today]")
     ] = None,
-    dry_run: Annotated[
-        bool,
-        Option("--dry-run", help="Only try the scoring program, on a good, a bad and an empty submission."),
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only try the scoring program.")] = False,
 ) -> None:
     """Write the competition for another platform.
 
@@ -367,13 +324,9 @@ def export(
 def verify_entry(
     folder: options.Folder,
     file: options.Predictions,
-    method: Annotated[
-        str, Option(metavar="module:Class|METHOD", help="The team's method, or a method of the kit.")
-    ],
+    method: Annotated[str, Option(metavar="module:Class|METHOD", help="The team's, or the kit's.")],
     settings: options.Changes = None,
-    tolerance: Annotated[
-        float, Option(help="Largest difference between two predictions, as fractions, that counts as equal.")
-    ] = 1e-4,
+    tolerance: Annotated[float, Option(help="Largest difference between equal predictions.")] = 1e-4,
     network: options.Network = None,
     device: options.Device = "cpu",
 ) -> None:

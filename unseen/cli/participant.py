@@ -10,6 +10,7 @@ from submission.competition import Competition
 from submission.errors import InvalidSubmission
 from submission.scoring import validate as check_submission
 from unseen.cli import options
+from unseen.cli.options import Many
 
 if TYPE_CHECKING:
     from baselines import Estimator
@@ -29,9 +30,7 @@ def methods(track: options.TrackName = "accuracy") -> None:
 def new_method(
     name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, such as my_method.")],
     track: options.TrackName = "accuracy",
-    sklearn: Annotated[
-        bool, Option("--sklearn", help="Write a scikit-learn pipeline that learns from a table of features.")
-    ] = False,
+    sklearn: Annotated[bool, Option("--sklearn", help="Write a scikit-learn pipeline instead.")] = False,
 ) -> None:
     """Write NAME.py, a complete method for you to change.
 
@@ -45,9 +44,7 @@ def new_method(
 
 
 def check_method(
-    method: Annotated[
-        str, Argument(metavar="module:Class|METHOD", help="A class of yours, or a method of the kit.")
-    ],
+    method: Annotated[str, Argument(metavar="module:Class|METHOD", help="A class of yours, or the kit's.")],
     settings: options.Changes = None,
     track: options.TrackName = "accuracy",
 ) -> None:
@@ -109,10 +106,7 @@ def report(
     names: options.Names = None,
     settings: options.Changes = None,
     network: options.Network = None,
-    intervals: Annotated[
-        bool,
-        Option(help="Compute the coverage of intervals also for methods that must be fitted many times."),
-    ] = False,
+    intervals: Annotated[bool, Option(help="Intervals also for slow methods.")] = False,
     device: options.Device = "cpu",
     called: options.Called = None,
     note: options.Note = "",
@@ -135,10 +129,10 @@ def report(
 
 def opened(
     folder: Path,
-    names: options.Many,
-    settings: options.Many,
-    networks: options.Many,
-    called: options.Many = None,
+    names: Many,
+    settings: Many,
+    networks: Many,
+    called: Many = None,
 ) -> "tuple[Competition, dict[str, Estimator]]":
     """Returns the competition and the methods to run; prints those that are left out, with the reason."""
     competition = Competition.open(folder)

@@ -9,6 +9,7 @@ from typer import Argument, Option, echo
 from submission.competition import Competition
 from submission.errors import UnusableInput
 from unseen.cli import options
+from unseen.cli.options import Many
 
 if TYPE_CHECKING:
     from starter.wordnet.manifest import ClassEntry
@@ -20,14 +21,14 @@ OverridesFile = Annotated[Path | None, Option(help="A CSV (label,synset) for lab
 MatchesFile = Annotated[Path | None, Option(dir_okay=False, help="Write matches here, for --overrides.")]
 WordNetFolder = Annotated[
     Path | None,
-    Option("--wordnet", help="The folder with WordNet 3.0's data.noun. [where system packages put it]"),
+    Option("--wordnet", help="The folder of WordNet 3.0's data.noun."),
 ]
 Manifest = Annotated[Path, Argument(metavar="MANIFEST", help="A manifest, written by `unseen classes`.")]
 ClassFolders = Annotated[Path, Option("--images", help="The folder with SOURCE/CLASS/ or SOURCE.zip.")]
 OutFolder = Annotated[Path, Option("--out", file_okay=False, help="The folder to write to.")]
 LaidFolder = Annotated[Path, Argument(metavar="LAID", file_okay=False, help="The folder of the matrix.")]
 EncoderSpec = Annotated[
-    str, Option("--encoder", help="embedded, a file, clip:MODEL=WEIGHTS, or module:function (runs its code).")
+    str, Option("--encoder", help="embedded, a file, clip:MODEL=WEIGHTS, or module:function.")
 ]
 Seed = Annotated[int, Option(min=0, help="Seed of everything random.")]
 IndSource = Annotated[str, Option("--source", help="The source, as for build, of the ID images.")]
@@ -52,11 +53,10 @@ def similarity(
 
     Example: unseen classes similarity --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
-    from starter.wordnet.assign import similarity_benchmark
-    from starter.wordnet.labels import match_all
+    from starter.wordnet import assign, labels
 
-    taxonomy, lists = match_all(known, candidates, overrides, matches, wordnet)
-    found = similarity_benchmark(taxonomy, lists[0], lists[1:], threshold, near, hyponyms)
+    taxonomy, lists = labels.match_all(known, candidates, overrides, matches, wordnet)
+    found = assign.similarity_benchmark(taxonomy, lists[0], lists[1:], threshold, near, hyponyms)
     _write(out, [each.describe() for each in lists], found)
 
 
@@ -64,9 +64,7 @@ def pruning(
     out: ManifestFile,
     candidates: Candidates,
     known: Known = "cifar10",
-    exclude: Annotated[
-        options.Many, Option(help="A synset whose hyponyms are dropped, or none. Repeatable. [organism.n.01]")
-    ] = None,
+    exclude: Annotated[Many, Option(help="A synset to drop, or none. Repeatable. [organism.n.01]")] = None,
     overrides: OverridesFile = None,
     matches: MatchesFile = None,
     wordnet: WordNetFolder = None,
@@ -78,13 +76,12 @@ def pruning(
 
     Example: unseen classes pruning --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
     """
-    from starter.wordnet.assign import ORGANISM, prune, steps_text
-    from starter.wordnet.labels import match_all
+    from starter.wordnet import assign, labels
 
-    taxonomy, lists = match_all(known, candidates, overrides, matches, wordnet)
-    left_out = [name for name in exclude or [ORGANISM] if name != "none"]
-    entries = prune(taxonomy, lists[0], lists[1:], left_out)
-    _write(out, [*(each.describe() for each in lists), f"\n{steps_text(entries)}"], entries)
+    taxonomy, lists = labels.match_all(known, candidates, overrides, matches, wordnet)
+    left_out = [name for name in exclude or [assign.ORGANISM] if name != "none"]
+    entries = assign.prune(taxonomy, lists[0], lists[1:], left_out)
+    _write(out, [*(each.describe() for each in lists), f"\n{assign.steps_text(entries)}"], entries)
 
 
 def _write(out: Path, told: Sequence[str], entries: "Sequence[ClassEntry]") -> None:
@@ -102,8 +99,7 @@ def halves(
     out: OutFolder,
     limit: Annotated[int | None, Option(min=1, help="Largest number of ID images in a half. [all]")] = None,
     id_up_to: Annotated[
-        str,
-        Option(metavar="T1|T2", help="Count classes of oodness 0-1 (T1) or 0-2 (T2) as ID. [as assigned]"),
+        str, Option(metavar="T1|T2", help="ID up to oodness 1 (T1) or 2 (T2). [as assigned]")
     ] = "",
     seed: Seed = 0,
 ) -> None:
@@ -117,8 +113,7 @@ def halves(
     from starter.wordnet.images import write_halves
     from starter.wordnet.manifest import read_manifest
 
-    entries = read_manifest(manifest, id_up_to)
-    lines = write_halves(entries, images, out, None, limit, seed)
+    lines = write_halves(read_manifest(manifest, id_up_to), images, out, None, limit, seed)
     echo("\n".join((*lines, str(out))))
 
 
@@ -154,12 +149,8 @@ def laid(
     encoder: EncoderSpec = "embedded",
     source: Annotated[str, Option(help="A source, as for build; its test images are classified.")] = "glyphs",
     labels: Labels = None,
-    templates: Annotated[
-        Path | None, Option(help='A file with one text per line, "{}" for the meaning; the plainest first.')
-    ] = None,
-    natural: Annotated[
-        options.Many, Option(help="Labelled natural-shift sets, as --val-from. Repeatable.")
-    ] = None,
+    templates: Annotated[Path | None, Option(help='Texts with "{}" for the meaning, one a line.')] = None,
+    natural: Annotated[Many, Option(help="Natural-shift sets, as --val-from. Repeatable.")] = None,
     steps: Annotated[int, Option(min=1, help="Number of training steps.")] = 1000,
     seed: Seed = 0,
     data_root: options.DataRoot = None,
@@ -212,9 +203,9 @@ def grid(
     encoder: EncoderSpec = "embedded",
     laid: Annotated[str, Option(help="The folder that `unseen shift laid` wrote. [trained here]")] = "",
     classifier: Annotated[str | None, Option(help="A classifier of the competition. [the first]")] = None,
-    detector: Annotated[options.Many, Option(help="An OOD detector, such as msp. Repeatable. [all]")] = None,
+    detector: Annotated[Many, Option(help="An OOD detector, such as msp. Repeatable. [all]")] = None,
     ood: Annotated[str, Option(help="A folder or zip with a folder for each OOD set. [embedded]")] = "",
-    exclude: Annotated[options.Many, Option(help="An OOD set to leave out. Repeatable.")] = None,
+    exclude: Annotated[Many, Option(help="An OOD set to leave out. Repeatable.")] = None,
     only_ood: Annotated[bool, Option("--only-ood", help="Shift no images of the ID classes.")] = False,
     group: Annotated[str, Option(help="Operations: corruptions, default, a, b, wide.")] = "corruptions",
     images: Annotated[int, Option(min=100, help="Approximate number of shifted images.")] = 20_000,
@@ -243,12 +234,9 @@ def grid(
 
 def failure(
     folder: options.Folder,
-    names: Annotated[
-        options.Many,
-        Argument(metavar="[DETECTOR]...", help="The first is compared with. [the competition's]"),
-    ] = None,
+    names: Annotated[Many, Argument(metavar="[DETECTOR]...", help="The first is compared with.")] = None,
     shifted: Annotated[
-        list[Path] | None, Option(help="A path of natural-shift sets of the IND classes. Repeatable.")
+        list[Path] | None, Option(help="Natural-shift sets, as --val-from. Repeatable.")
     ] = None,
     images: Annotated[int, Option(min=20, help="Largest number of images per shift and set.")] = 400,
     network: options.Network = None,
@@ -269,9 +257,7 @@ def failure(
 
 
 def sanity(
-    names: Annotated[
-        options.Many, Argument(metavar="[DETECTOR]...", help="Such as msp or vim. [all that run no network]")
-    ] = None,
+    names: Annotated[Many, Argument(metavar="[DETECTOR]...", help="Such as msp or vim.")] = None,
     arch: Annotated[str, Option(help="Architecture: small, resnet56, ..., or module:function.")] = "small",
     source: IndSource = "glyphs",
     ood: Annotated[Path | None, Option(help="A folder or zip with a folder for each OOD set.")] = None,
@@ -299,9 +285,7 @@ def sanity(
 
 
 def encoder(
-    sources: Annotated[
-        list[str], Argument(metavar="SOURCE...", help="Sources, as for build, with its training images.")
-    ],
+    sources: Annotated[list[str], Argument(metavar="SOURCE...", help="Sources, as for build.")],
     out: Annotated[Path, Option(help="The .safetensors file to write.")],
     seed: Seed = 0,
     data_root: options.DataRoot = None,
@@ -328,9 +312,7 @@ def generate(
     laid: Annotated[Path, Option(metavar="LAID", help="The folder that shift laid wrote.")],
     generator: Annotated[str, Option(help="glyphs, or module:function (runs its code).")] = "glyphs",
     labels: Labels = None,
-    styles: Annotated[
-        Path | None, Option(help='A CSV (name,prompt,negative), "{object}" in each prompt. [the paper\'s 51]')
-    ] = None,
+    styles: Annotated[Path | None, Option(help="A CSV (name,prompt,negative). [the paper's 51]")] = None,
     per_cell: Annotated[int, Option(min=1, help="Number of images per cell.")] = 5000,
     encoder: EncoderSpec = "embedded",
     source: IndSource = "glyphs",
@@ -360,7 +342,7 @@ def ablate(
     settings: options.Changes = None,
     seeds: Annotated[int, Option(help="Number of seeds with which each oracle is trained.")] = 1,
     splits: Annotated[int, Option(min=0, max=100, help="OOD track: more random splits (paper: 5).")] = 0,
-    subject: Annotated[options.Many, Option(help="OOD track: only this subject. Repeatable. [all]")] = None,
+    subject: Annotated[Many, Option(help="OOD track: only this subject. Repeatable. [all]")] = None,
     device: options.Device = "cpu",
     cluster: options.Workers = None,
     cache: options.CachePlace = "",

@@ -244,11 +244,7 @@ def write_estimation(
 ) -> tuple[Path, ...]:
     """Write ``estimate.html``, ``.csv`` and ``.json`` and return their paths; the page loads nothing.
 
-    Args:
-        found: Estimates.
-        folder: Folder to write to.
-        photos: Images of the sets; the page shows those of which the model is least sure.
-        fail_below: Smallest accuracy that the caller accepts, a fraction; only the JSON has it.
+    The page shows the `photos` of which the model is least sure; only the JSON has the limit `fail_below`.
     """
     page, table, data = (folder / f"estimate.{kind}" for kind in ("html", "csv", "json"))
     unsure = {

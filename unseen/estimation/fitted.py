@@ -1,6 +1,6 @@
 """Methods fitted to labelled images, the estimate and interval that they give for a set, and its distance."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -78,11 +78,8 @@ class Labelled:
     A part has at most half of the images. Sets are compared by the mean softmax outputs and the mean
     confidence (`Remoteness`) and, if there are features, by their Frechet distance; the larger ratio counts.
     At 1 or below, a set differs from the labelled images no more than parts of them do by chance. Large sets
-    have small chance differences, so that a small shift gives a large ratio.
-
-    Attributes:
-        seen: Labelled images, observed.
-        usual: For each size of sets, the distances of parts from the rest, and their usual Frechet distance.
+    have small chance differences, so that a small shift gives a large ratio. `usual` has, for each size of
+    sets, the distances of parts from the rest, and their usual Frechet distance.
     """
 
     seen: Observation
@@ -124,15 +121,7 @@ def _frechet(known: Observation, seen: Observation) -> float:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Methods fitted to the labelled images, and the data that a set is compared with.
-
-    Attributes:
-        source: The labelled images, n of them.
-        methods: All methods, by name.
-        centres: Names of the methods whose mean is the estimate.
-        outside: Measure of the distance of a set from the labelled data: the images, or meta-train sets.
-        classes: Names of the k classes.
-    """
+    """Methods fitted to the labelled images, and the distance of a set from these or from meta-train sets."""
 
     source: Source
     methods: Mapping[str, Estimator]
@@ -185,6 +174,7 @@ class Fitted:
         sure, known = confidence_log_odds(seen), _known_confidence(self.source)
         distance = float(wasserstein_distance(sure, known) / max(known.std(), 1e-9))
         outside = self.outside.distance(seen)
+        doubtful = difference > 0 and outside > NEAR
         low, high = self._interval(values, len(seen), distance, self._moved(seen), level)
         bar = self.accuracy - margin
         return SetEstimate(
@@ -194,13 +184,13 @@ class Fitted:
             low,
             high,
             difference,
-            "yes" if high < bar else "no" if low > bar and not _doubtful(difference, outside) else "unclear",
+            "yes" if high < bar else "no" if low > bar and not doubtful else "unclear",
             tuple(map(float, shares)),
             distance,
             outside,
             found,
             self._learnt_interval(seen, level),
-            tuple(self._remarks(seen, found, shares, distance, outside)),
+            self._remarks(seen, found, shares, distance, outside, doubtful),
             tuple(map(int, np.argsort(sure, kind="stable")[:LEAST_SURE])),
         )
 
@@ -248,37 +238,31 @@ class Fitted:
         shares: FloatArray,
         distance: float,
         outside: float,
-    ) -> Iterator[str]:
-        """Yield the reasons for an uncertain estimate, a sentence each."""
+        doubtful: bool,
+    ) -> tuple[str, ...]:
+        """Returns the reasons for an uncertain estimate, a sentence each."""
         judging = {name: found[name] for name in (*self.centres, "doc-ts") if name in found}
         low, high = min(judging, key=judging.__getitem__), max(judging, key=judging.__getitem__)
-        if judging[high] - judging[low] >= APART:
-            told = f"from {100 * judging[low]:.0f} % ({low}) to {100 * judging[high]:.0f} % ({high})"
-            yield f"the methods disagree, {told}: label some of these images"
-        if distance >= FAR:
-            yield "the model's confidences differ from those in the labelled images: trust the estimate less"
-        if outside > NEAR:
-            yield (
-                f"it is far from {self.compared}, {outside:.1f} times the usual distance: its accuracy may "
-                "lie below the interval"
-            )
-        if _doubtful(float(np.mean([found[name] for name in self.centres])) - self.accuracy, outside):
-            yield (
-                "an estimate above the accuracy on the labelled images cannot exclude a fall in a set that "
-                "is far from them: label some of these images"
-            )
-        prior = source_prior(self.source)
-        if np.abs(shares - prior).sum() / 2 >= OTHER_SHARES:
-            yield "its classes have other shares than the labelled images, which cot and cott take for errors"
+        span = judging[high] - judging[low]
+        told = f"from {100 * judging[low]:.0f} % ({low}) to {100 * judging[high]:.0f} % ({high})"
         labelled = np.bincount(self.source.labels, minlength=len(shares)) > 0
         predicted = predicted_shares(seen.predicted, len(shares))
-        if predicted[~labelled].sum() >= UNKNOWN:
-            classes = ", ".join(self.classes[row] for row in np.flatnonzero(~labelled & (predicted > 0)))
-            yield f"no labelled image is of class {classes}, which some of these seem to be: label some"
-        if len(seen) < FEW:
-            yield f"{len(seen)} images are few: chance alone moves their accuracy by some points"
-
-
-def _doubtful(difference: float, outside: float) -> bool:
-    """Returns True if a set is far from the data and its estimate is above the labelled accuracy."""
-    return difference > 0 and outside > NEAR
+        lacking = ", ".join(self.classes[row] for row in np.flatnonzero(~labelled & (predicted > 0)))
+        reasons = {
+            f"the methods disagree, {told}: label some of these images": span >= APART,
+            "the model's confidences differ from those in the labelled images: trust the estimate less": (
+                distance >= FAR
+            ),
+            f"it is far from {self.compared}, {outside:.1f} times the usual distance: its accuracy may lie "
+            "below the interval": outside > NEAR,
+            "an estimate above the accuracy on the labelled images cannot exclude a fall in a set that is "
+            "far from them: label some of these images": doubtful,
+            "its classes have other shares than the labelled images, which cot and cott take for errors": (
+                np.abs(shares - source_prior(self.source)).sum() / 2 >= OTHER_SHARES
+            ),
+            f"no labelled image is of class {lacking}, which some of these seem to be: label some": (
+                predicted[~labelled].sum() >= UNKNOWN
+            ),
+            f"{len(seen)} images are few: chance alone moves their accuracy by some points": len(seen) < FEW,
+        }
+        return tuple(reason for reason, holds in reasons.items() if holds)

@@ -107,18 +107,7 @@ def estimate_seen(
     window: int | None,
     classes: Sequence[str] = (),
 ) -> Estimation:
-    """Estimate the accuracy on observed sets; `estimate` explains the other arguments in full.
-
-    Args:
-        source: Observation of the n labelled images.
-        labels: Their labels, (n,).
-        seen: Observations of the sets, by name.
-        learnt: One more method, fitted to meta-train sets, whose estimate counts as the others' do.
-        margin: Fall in accuracy above which a set counts as fallen, a fraction.
-        level: Level of the intervals.
-        window: Number of images in each part that the sets are cut into; None for whole sets.
-        classes: Names of the classes; by default their numbers.
-    """
+    """Estimate the accuracy on observed sets, by name, from the observed labelled images; see `estimate`."""
     check_rules(margin, level, window)
     if window is not None:
         seen = {

@@ -113,17 +113,10 @@ def read_unlabelled(path: Path, fit: Fit) -> list[tuple[str, Pixels]]:
 def estimate_images(
     model: str, labelled: Path, unlabelled: Sequence[Path], asked: Asked
 ) -> tuple[Estimation, dict[str, list[tuple[str, Pixels]]]]:
-    """Estimate how accurate a model is on folders of unlabelled images, from a folder of labelled ones.
+    """Returns the estimates for folders or zips of images, and the files and images of each set by its name.
 
-    Args:
-        model: Model as NAME=WEIGHTS, see `starter.classifiers.load_classifier`; its classes are those that
-            `asked` names, or the names of the folders, sorted.
-        labelled: Folder or zip of ``<class>/<image>``, with images on which the model was not trained.
-        unlabelled: Folders or zips of images, one for each set.
-        asked: Settings of the estimate.
-
-    Returns:
-        The estimates, and the files and images of each set by its name.
+    The model is NAME=WEIGHTS, see `starter.classifiers.load_classifier`; its classes are those that `asked`
+    names, or the names of the labelled folders, sorted.
     """
     encoders = load_referees(asked.referees, asked.device)
     known, classes = read_labelled(labelled, asked.fit, asked.classes)
@@ -163,13 +156,6 @@ def estimate_sets(
     `unseen-best` is fitted to these sets and to the other half. Its estimate counts as those from logits do.
     With referees the images are split into three parts, and the third trains their probes. Observations are
     kept in a temporary folder, which is removed.
-
-    Args:
-        classifier: Model whose accuracy is estimated.
-        known: Labelled images.
-        sets: Unlabelled sets; labels that they have are not read.
-        asked: Settings of the estimate.
-        encoders: Encoders of the referees, by the names that `asked` gives.
     """
     assert known.labels is not None
     with tempfile.TemporaryDirectory() as folder:

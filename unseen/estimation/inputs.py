@@ -50,13 +50,7 @@ def read_classes(path: Path) -> tuple[str, ...]:
 
 
 def read_numbers(given: Array, what: str, *shape: int | None) -> tuple[str, NDArray[Any]]:
-    """Returns the name for the numbers in messages, and the numbers, finite and of this shape.
-
-    Args:
-        given: Numbers, or an .npy file.
-        what: Name for the numbers; a file is named by its path.
-        shape: Size of each axis; None for any size of two or more.
-    """
+    """Returns the name in messages, and finite numbers of this shape; None is any size of two or more."""
     if isinstance(given, Path | str):
         what, given = str(given), read_npy(Path(given))
     if hasattr(given, "detach"):  # PyTorch's: of any device and precision, with or without gradient
@@ -102,15 +96,7 @@ def read_logits(
     images: int | None = None,
     classes: int | None = None,
 ) -> FloatArray:
-    """Returns the given logits, float32 (n, k); probabilities are turned into their logarithms.
-
-    Args:
-        given: Numbers, or an .npy file.
-        what: Name for the numbers in messages; a file is named by its path.
-        probabilities: True if each row holds probabilities.
-        images: Number of rows; None for any.
-        classes: Number of columns; None for any.
-    """
+    """Returns the given logits, float32 (n, k); probabilities are turned into their logarithms."""
     name, values = read_numbers(given, what, images, classes)
     values = values.astype(np.float64)
     if problem := _other_kind(values, probabilities):
@@ -202,13 +188,7 @@ def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[st
 
 
 def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:
-    """Returns the additional arrays of the labelled images, then of each set.
-
-    Args:
-        given: Array of the labelled images, and those of the sets, by name or in their order.
-        names: Names of the sets.
-        what: Name for the arrays in messages.
-    """
+    """Returns the additional arrays of the labelled images, then of each set."""
     labelled, sets = given
     if isinstance(sets, Mapping):
         named = {str(name): each for name, each in sets.items()}
