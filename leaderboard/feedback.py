@@ -1,4 +1,4 @@
-"""The rules of what is shown before the end, each a function of the competition.
+"""The rules of what is shown before the end, a function each.
 
 A score of m public rows reveals their labels along one direction, so that q scores leave about
 ``sqrt(1 - q / m)`` of the error with which somebody knows them (benchmarks/attacks/feedback.py measures it).
@@ -18,9 +18,9 @@ def public_rows(competition: Competition) -> int:
     return sum(row.usage == "Public" for row in counting_solution(competition))
 
 
-def scores_before_end(competition: Competition) -> bool:
-    """Returns True if a team gets the public score of a submission before the end."""
-    return competition.visibility == "practice" or public_rows(competition) >= FEW
+def scores_before_end(competition: Competition, rows: int) -> bool:
+    """Returns True if a team gets the public score of a submission, of so many rows, before the end."""
+    return competition.visibility == "practice" or rows >= FEW
 
 
 def methods_among_teams(competition: Competition) -> bool:
@@ -45,7 +45,7 @@ def error_left(submissions: int, rows: int) -> float:
 def price(competition: Competition) -> str:
     """Returns a sentence on what more submissions would cost; "" for practice, and where none are scored."""
     limit, rows = competition.total_limit, public_rows(competition)
-    if competition.visibility == "practice" or limit is None or not scores_before_end(competition):
+    if competition.visibility == "practice" or limit is None or not scores_before_end(competition, rows):
         return ""
     return (
         f"{rows} public rows: the {limit:,} submissions of a team leave at least "

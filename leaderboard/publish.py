@@ -170,7 +170,7 @@ def _parts(competition: Competition, solution: Sequence[SolutionRow], usage: str
 def _while_running(
     competition: Competition, public: Sequence[Targets], entries: Sequence[Entry], methods: Methods
 ) -> Board:
-    lines = while_running(competition, entries)
+    lines = while_running(competition, entries, len(public[0]))
     for method in of_methods(public[:1], methods):
         rmse = public_score(competition, method.score.rmse)
         lines.append(Standing(method.name, method.kind, Score(rmse, math.nan, math.nan, 0)))
@@ -214,7 +214,7 @@ def _doubts(competition: Competition, rows: int, final: bool, root: Path) -> Ite
         yield "there is no deadline: submissions are still taken, from teams that know their private scores"
     if not final and (root / PRIVATE).exists():
         yield f"{root / PRIVATE} is as the last `--final` wrote it: give --final again, or remove the file"
-    if not scores_before_end(competition):
+    if not scores_before_end(competition, rows):
         yield (
             f"the public score is computed from {rows} predictions, so that a few scores would reveal their "
             f"labels: none is given before the end; build with more test sets ({FEW} public predictions)"

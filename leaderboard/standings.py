@@ -96,9 +96,9 @@ def of_methods(parts: Sequence[Targets], methods: Methods) -> list[Standing]:
     ]
 
 
-def while_running(competition: Competition, entries: Iterable[Entry]) -> list[Standing]:
-    """Returns the teams with a valid submission, with their best score; nan where none is given."""
-    silent, found = not scores_before_end(competition), []
+def while_running(competition: Competition, entries: Iterable[Entry], rows: int) -> list[Standing]:
+    """Returns the teams with a valid submission and their best score of so many rows, nan if none is given."""
+    silent, found = not scores_before_end(competition, rows), []
     for made in _by_team(entries):
         if scored := [entry for entry in made if entry.public is not None]:
             best = scored[0] if silent else _best_so_far(competition, scored)[-1]

@@ -65,9 +65,9 @@ def submit(
 ) -> Receipt:
     """Validate and score a team's file, and enter it in the ledger.
 
-    An invalid file is entered as invalid and counts as a submission. The hidden labels are read only after
-    the file was found valid. Limits are checked and the row is added while no other process can add one. The
-    answer is written as a receipt for the team.
+    An invalid file is entered as invalid and counts as a submission; the answer to it depends on no hidden
+    label. Limits are checked and the row is added while no other process can add one. The answer is written
+    as a receipt for the team.
 
     Args:
         competition: Organizer's copy of the competition.
@@ -129,8 +129,8 @@ def submit(
         keep_receipt(competition, number, {**facts, "answer": "invalid"})
         entered = f"entered as submission {number}; invalid ones count too{left_text(competition, left)}"
         raise InvalidSubmission(invalid.name, invalid.problems, entered) from invalid
-    score = public_score(competition, scores["public"]) if scores_before_end(competition) else None
     rows = sum(row.usage == "Public" for row in counting)
+    score = public_score(competition, scores["public"]) if scores_before_end(competition, rows) else None
     same = next((earlier for earlier, _, _, held in made if held == digest), None)
     receipt = Receipt(number, score, rows, left, same, created, warning)
     keep_receipt(competition, number, {**facts, **receipt.record(competition.decimals)})
