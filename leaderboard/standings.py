@@ -97,7 +97,7 @@ def of_methods(parts: Sequence[Targets], methods: Methods) -> list[Standing]:
 
 
 def while_running(competition: Competition, entries: Iterable[Entry], rows: int) -> list[Standing]:
-    """Returns the teams with a valid submission and their best score of so many rows, nan if none is given."""
+    """Returns the teams with a valid submission and their best score of `rows` rows; nan if none is given."""
     silent, found = not scores_before_end(competition, rows), []
     for made in _by_team(entries):
         if scored := [entry for entry in made if entry.public is not None]:

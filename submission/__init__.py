@@ -3,7 +3,6 @@
 Needs NumPy and pydantic only; each name is imported when it is asked for.
 """
 
-from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -22,33 +21,26 @@ if TYPE_CHECKING:
     from submission.solution import solution_of as solution_of
     from submission.solution import write_solution as write_solution
 
+HOMES = {
+    "Competition": "submission.competition",
+    "InvalidSubmission": "submission.errors",
+    "Score": "submission.metrics",
+    "SolutionRow": "submission.solution",
+    "UnusableInput": "submission.errors",
+    "make_id": "submission.ids",
+    "read_predictions": "submission.predictions",
+    "score_validation": "submission.scoretable",
+    "solution_of": "submission.solution",
+    "validate": "submission.scoring",
+    "write_predictions": "submission.predictions",
+    "write_sample": "submission.predictions",
+    "write_solution": "submission.solution",
+}
+"""The names above, each with the module that defines it."""
 
-def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Returns the `__getattr__` of a package (PEP 562), which imports a name from its module in `homes`."""
 
-    def get(name: str) -> object:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
-
-    return get
-
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "Competition": "submission.competition",
-        "InvalidSubmission": "submission.errors",
-        "Score": "submission.metrics",
-        "SolutionRow": "submission.solution",
-        "UnusableInput": "submission.errors",
-        "make_id": "submission.ids",
-        "read_predictions": "submission.predictions",
-        "score_validation": "submission.scoretable",
-        "solution_of": "submission.solution",
-        "validate": "submission.scoring",
-        "write_predictions": "submission.predictions",
-        "write_sample": "submission.predictions",
-        "write_solution": "submission.solution",
-    },
-)
+def __getattr__(name: str) -> object:
+    """Returns one of `HOMES` (PEP 562)."""
+    if name not in HOMES:
+        raise AttributeError(f"module 'submission' has no attribute {name!r}")
+    return getattr(import_module(HOMES[name]), name)

@@ -13,7 +13,7 @@ HEAVY = {"torch", "sklearn", "scipy", "pandas"}
 @pytest.mark.parametrize(
     ("code", "heavy"),
     [
-        ("import baselines, starter.encoders, unseen.estimation", HEAVY),
+        ("import submission, starter.encoders, unseen.estimation", HEAVY),
         (
             "import contextlib, io, unseen\nsys.argv = ['unseen', '--help']\n"
             "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): unseen.main()",
