@@ -14,7 +14,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -36,7 +36,7 @@ from submission import Competition, UnusableInput
 from submission.files import digest_of, replacing, sha256
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 CONNECT, WORKERS = 10, 30
 """Seconds to wait for the scheduler's answer, and for a worker."""
@@ -161,9 +161,8 @@ class Cluster:
         if elsewhere:
             cache.look()
             for file, digest in tqdm(competition.files.items(), "copy files", unit="file"):
-                path = competition.public / file
-                if not cache.holds(f"{INPUTS}/{digest}") and path.is_file() and sha256(path) == digest:
-                    cache.write(f"{INPUTS}/{digest}", path.read_bytes())
+                if not cache.holds(f"{INPUTS}/{digest}"):
+                    cache.write(f"{INPUTS}/{digest}", competition.file(file).read_bytes())
         place = str(cache.root) if elsewhere else ""
         shared = competition.model_copy(update={"root": root})
         work = Work(token, shared, place, needs, device, used_networks())
@@ -197,19 +196,28 @@ def connected(where: str | None) -> Iterator[Cluster | None]:
         yield None
         return
     try:
-        import distributed  # noqa: F401
+        from distributed import Client
     except ImportError as error:
         raise UnusableInput('--cluster needs Dask: pip install "unseen[cluster]"') from error
-    with _local(where) if where.startswith("local:") else _remote(where) as client:
+    with ExitStack() as stack:
+        place = stack.enter_context(_local(where)) if where.startswith("local:") else where
+        try:
+            client = stack.enter_context(Client(place, timeout=CONNECT))
+            client.wait_for_workers(1, timeout=WORKERS)
+        except (OSError, ValueError, TypeError) as error:  # Dask's TimeoutError is an OSError
+            raise UnusableInput(
+                f"--cluster {where}: no Dask scheduler with workers answers there ({error}): give its "
+                "address, such as tcp://10.0.0.1:8786, or local:N for N processes here"
+            ) from error
         print(f"Dask's dashboard: {client.dashboard_link}", file=sys.stderr)
         yield Cluster(where, client)
 
 
 @contextmanager
-def _local(where: str) -> Iterator["Client"]:
+def _local(where: str) -> Iterator["LocalCluster"]:
     """Yield local worker processes with one thread each; TLS keeps other users of this machine out."""
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import LocalCluster
 
     count = where.removeprefix("local:")
     if not count.isdecimal() or not 1 <= int(count) <= 1024:
@@ -224,25 +232,8 @@ def _local(where: str) -> Iterator["Client"]:
             dashboard_address="127.0.0.1:0",
             local_directory=folder,
         ) as cluster,
-        Client(cluster) as client,
     ):
-        yield client
-
-
-@contextmanager
-def _remote(where: str) -> Iterator["Client"]:
-    from distributed import Client
-
-    try:
-        client = Client(where, timeout=CONNECT)
-        client.wait_for_workers(1, timeout=WORKERS)
-    except (OSError, ValueError, TypeError) as error:  # Dask's TimeoutError is an OSError
-        raise UnusableInput(
-            f"--cluster {where}: no Dask scheduler with workers answers there ({error}): give its "
-            "address, such as tcp://10.0.0.1:8786, or local:N for N processes here"
-        ) from error
-    with client:
-        yield client
+        yield cluster
 
 
 def _reason(error: BaseException) -> str:
@@ -289,13 +280,8 @@ class Copied(Competition):
         """See `Competition`."""
         path = self.public / relative
         if relative in self.files and not path.exists():
-            try:
-                data = cache_of(self.root).read(f"{INPUTS}/{self.files[relative]}")
-            except FileNotFoundError as error:
-                text = f"public/{relative} was changed or is damaged, where the build runs"
-                raise UnusableInput(text) from error
             with replacing(path) as temporary:
-                temporary.write_bytes(data)
+                temporary.write_bytes(cache_of(self.root).read(f"{INPUTS}/{self.files[relative]}"))
         return super().file(relative)
 
 

@@ -47,7 +47,7 @@ from starter.sets.recipe import Recipe
 from starter.sources.download import cache_folder
 from starter.sources.splits import Splits
 from starter.tracks.sets import REFERENCES, PublicSets
-from starter.tracks.subject import ENCODERS, encoder_file, open_observer, packed_file, probes_file
+from starter.tracks.subject import ENCODERS, open_observer, referee_file
 from submission import Competition, UnusableInput
 from submission.arrays import FloatArray
 from submission.random import REFEREE as PROBE_IMAGES
@@ -121,8 +121,8 @@ def fit_referees(
     for spec, encoder in encoders.items():
         assert images is not None
         name = referee_name(spec)
-        if public and (public / probes_file(name)).is_file():
-            probes = Probes.load(public / probes_file(name), len(splits.classes))
+        if public and (public / referee_file(name)).is_file():
+            probes = Probes.load(public / referee_file(name), len(splits.classes))
         else:
             probes = _fit_probes(spec, encoder, splits, images, recipes, seed)
         found.append(Referee(name, probes, cache, _loaded(encoder), None, device))
@@ -139,10 +139,10 @@ def write_referees(public: Path, referees: Iterable[Referee]) -> list[str]:
     """Write the probes, and the encoders that are files; returns the paths below `public`."""
     files = []
     for each in referees:
-        files.append(probes_file(each.name))
+        files.append(referee_file(each.name))
         each.probes.save(public / files[-1])
         if isinstance(encoder := each.encoder(), TwoTowerEncoder):
-            files.append(encoder_file(each.name))
+            files.append(referee_file(each.name, ".encoder"))
             encoder.save(public / files[-1])
     return files
 
@@ -183,7 +183,7 @@ def pack_referees(draft: Competition, needs: Sequence[str], device: str) -> list
         for rendering in shown:
             for part, arrays in referee.read(rendering, parts).items():
                 (seen[packed_name(part, rendering)],) = arrays.values()
-        files.append(packed_file(referee.name))
+        files.append(referee_file(referee.name, ".seen"))
         write_packed(draft.public / files[-1], seen)
     return files
 

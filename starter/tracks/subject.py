@@ -116,27 +116,18 @@ def _plain(competition: Competition, name: str, device: str) -> Observer:
     return Observer(classifier, cache_of(competition.root))
 
 
-def probes_file(name: str) -> str:
-    """Returns the path of a referee's probes below ``public/``."""
-    return f"referees/{name}.safetensors"
-
-
-def encoder_file(name: str) -> str:
-    """Returns the path of a referee's encoder below ``public/``, if the competition includes it."""
-    return f"referees/{name}.encoder.safetensors"
-
-
-def packed_file(name: str) -> str:
-    """Returns the path of a referee's observations of the public sets, below ``public/``."""
-    return f"referees/{name}.seen.safetensors"
+def referee_file(name: str, what: str = "") -> str:
+    """Returns the path below ``public/`` of a referee's probes, its ".encoder", or what it has ".seen"."""
+    return f"referees/{name}{what}.safetensors"
 
 
 def open_referees(competition: Competition, device: str = "cpu") -> tuple[Referee, ...]:
     """Returns the referees of a competition, in order; an encoder is loaded when it is first needed."""
     found = []
     for name in competition.referees:
-        probes = Probes.load(competition.file(probes_file(name)), len(competition.classes))
-        packed = competition.file(packed_file(name)) if packed_file(name) in competition.files else None
+        probes = Probes.load(competition.file(referee_file(name)), len(competition.classes))
+        seen = referee_file(name, ".seen")
+        packed = competition.file(seen) if seen in competition.files else None
         encoder = partial(_encoder, competition, name, probes, device)
         found.append(Referee(name, probes, cache_of(competition.root), encoder, packed, device))
     return tuple(found)
@@ -152,8 +143,8 @@ def _encoder(competition: Competition, name: str, probes: Probes, device: str) -
     spec = probes.spec.removeprefix(ZERO_SHOT)
     own_code = Spec.parse(spec).own_code
     found: ImageEncoder
-    if encoder_file(name) in competition.files:
-        found = TwoTowerEncoder.load(competition.file(encoder_file(name)))
+    if (file := referee_file(name, ".encoder")) in competition.files:
+        found = TwoTowerEncoder.load(competition.file(file))
     elif own_code and own_code not in used_networks():
         raise UnusableInput(
             f"get the module of {own_code[:100]!r}, read it, and name it with --network module:function"

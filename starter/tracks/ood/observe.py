@@ -243,20 +243,14 @@ def merged(
 ) -> Observation:
     """Returns the observation `name`: image i is row `rows[i]` of `ood` where `is_ood[i]`, else of `ind`."""
 
-    def both(field: str) -> NDArray[Any] | None:
-        first, second = getattr(ind, field), getattr(ood, field)
+    def both(first: NDArray[Any] | None, second: NDArray[Any] | None) -> NDArray[Any] | None:
         return None if first is None or second is None else picked(first, second, rows, is_ood)
 
-    return Observation(
-        name,
-        ind.classifier,
-        picked(ind.logits, ood.logits, rows, is_ood),
-        features=both("features"),
-        image_stats=both("image_stats"),
-        rotation=both("rotation"),
-        views={view: picked(ind.views[view], ood.views[view], rows, is_ood) for view in ind.views},
-        referee_features=both("referee_features"),
-    )
+    names = ("features", "image_stats", "rotation", "referee_features")
+    fields: dict[str, Any] = {each: both(getattr(ind, each), getattr(ood, each)) for each in names}
+    views = {view: picked(ind.views[view], ood.views[view], rows, is_ood) for view in ind.views}
+    logits = picked(ind.logits, ood.logits, rows, is_ood)
+    return Observation(name, ind.classifier, logits, **fields, views=views)
 
 
 def measure(

@@ -10,7 +10,6 @@ import fsspec
 import pytest
 from bucket import BUCKET, s3_server
 from built import spoil
-from rules import with_fields
 from sklearn.base import clone
 
 from baselines import BASELINES, OOD_BASELINES, Estimator
@@ -18,10 +17,9 @@ from baselines.run.predict import predict
 from oracle import ORACLES
 from oracle.ablate import METHODS, ablate
 from starter.competition import cluster as cluster_module
-from starter.competition.cluster import INPUTS, Cluster, Work, connected, see
+from starter.competition.cluster import Cluster, connected
 from starter.making.build import build
 from starter.observing.cache import Cache
-from starter.tracks.ood.observe import DetectorSubject, MixSets
 from starter.tracks.sets import REFERENCES
 from submission import Competition, UnusableInput
 
@@ -202,46 +200,3 @@ def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(UnusableInput, match=r'pip install "unseen\[cluster\]"'), connected("local:2"):
         pass
-
-
-def work(competition, cache="", needs=("moments", "image_stats")):
-    return Work(str(competition.root), competition, cache, needs, "cpu", ())
-
-
-def entries(cache):
-    return {path.relative_to(cache).as_posix(): path.read_bytes() for path in cache.rglob("*.safetensors")}
-
-
-def test_with_the_cache_elsewhere_public_files_are_read_from_copies(built, contest, tmp_path):
-    cache = Cache.at(str(tmp_path / "elsewhere"))
-    for file, digest in contest.files.items():
-        if file != "val/val_0002.npz":
-            cache.write(f"{INPUTS}/{digest}", (contest.public / file).read_bytes())
-    unseen = with_fields(contest, root=tmp_path / "not seen by the worker")
-    asked = work(unseen, cache=str(cache.root))
-    see(asked, "observe", "tiny", "train", "train_0001")
-    see(asked, "observe", "tiny", "val", "val_0001")
-    with pytest.raises(UnusableInput, match=r"public/val/val_0002\.npz was changed or is damaged"):
-        see(asked, "observe", "tiny", "val", "val_0002")
-    found, expected = entries(tmp_path / "elsewhere"), entries(built.root.parent / "fresh/cache")
-    assert {name.split("/")[0] for name in found} == {"logits", "moments", "image_stats"}
-    assert found.items() <= expected.items()
-    assert not unseen.root.exists()
-
-
-def test_a_detector_that_runs_the_network_scores_as_on_a_single_machine(ood_contest):
-    draft = with_fields(ood_contest, subjects=("tiny:odin:auroc",))
-    asked = work(draft, needs=("features",))
-    for action, *pair in (
-        ("observe", *REFERENCES[0]),
-        ("observe", *REFERENCES[1]),
-        ("score", "test", "test_0001"),
-    ):
-        see(asked, action, "tiny", *pair)
-    scores = ood_contest.root / "cache/scores"
-    path = max(scores.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-    made = path.read_bytes()
-    path.unlink()
-    subject = DetectorSubject.open(MixSets(draft), "tiny", ("features",))
-    subject.observe([MixSets(draft).find("test", "test_0001")], progress=False)
-    assert path.read_bytes() == made

@@ -89,16 +89,6 @@ def contents(folder):
     }
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_npz_files_hold_the_sets(competition, tmp_path, part):
-    folder = materialize(competition, tmp_path, "npz", part)
-    assert folder == tmp_path / part
-    for wanted in expected(competition, part):
-        assert_same(read_npz(folder / f"{wanted.name}.npz"), wanted)
-    beside = {path.name for path in folder.iterdir()} - {f"{name}.npz" for name in competition.sets(part)}
-    assert beside == (set() if part == "test" else {"targets.csv"})
-
-
 @pytest.mark.parametrize("part", ["train", "val"])
 @pytest.mark.parametrize("layout", ["npz", "folders"])
 def test_sets_and_their_accuracies_are_read_back(competition, tmp_path, part, layout):
@@ -181,21 +171,6 @@ def test_after_an_interruption_it_goes_on_and_ends_in_the_same_bytes(competition
     assert written == {path: path.stat().st_mtime_ns for path in written}
     materialize(competition, tmp_path / "whole", "folders")
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
-
-
-def test_a_write_that_fails_leaves_nothing_behind(competition, tmp_path, monkeypatch):
-    def full(*arguments, **arrays):
-        raise OSError(28, "No space left on device")
-
-    for layout, function in (
-        ("folders", "cv2.imencode"),
-        ("datacv", "numpy.save"),
-        ("npz", "numpy.savez"),
-    ):
-        monkeypatch.setattr(function, full)
-        with pytest.raises(OSError, match="No space left"):
-            materialize(competition, tmp_path / layout, layout, "test")
-        assert [listed(path) for path in (tmp_path / layout).iterdir() if path.is_dir()] == [[]]
 
 
 @pytest.mark.parametrize(

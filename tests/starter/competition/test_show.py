@@ -80,16 +80,6 @@ def test_shows_the_first_images_of_each_set_in_the_order_asked_for(competition, 
         np.testing.assert_array_equal(cells(path, row)[:shown], images[:shown])
 
 
-def test_a_row_has_sixteen_places_and_leaves_those_empty_that_it_lacks_images_for(competition, tmp_path):
-    (few,) = (name for name, n in competition.sizes["test"].items() if n == 9)
-    path = contact_sheet(competition, [few, "train_0001"], tmp_path / "sheet.png")
-    height, width, _ = cv2.imread(str(path)).shape
-    assert (height, width) == (2 * ROW, COLUMNS * (CELL + MARGIN) + MARGIN)
-    np.testing.assert_array_equal(cells(path, 0)[:9], read_npz(competition.public / f"test/{few}.npz").images)
-    assert (cells(path, 0)[9:] == 255).all()
-    np.testing.assert_array_equal(cells(path, 1), PublicSets(competition).train[0].render()[:COLUMNS])
-
-
 def test_without_names_the_first_of_each_part(competition, tmp_path):
     first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
     assert {name.split("_")[0] for name in first} == {"train", "val", "test"}

@@ -84,15 +84,6 @@ def test_labels_stand_with_what_methods_learn_from_and_not_with_test_sets(built)
             assert (read_npz(built.file(name)).labels is not None) == labelled
 
 
-def test_no_family_straddles_public_and_private(built):
-    record = json.loads((built.private / "build.json").read_text())
-    usages: dict[tuple[str, str], set[str]] = {}
-    for entry, row in zip(record["test"], solution_of(built), strict=True):
-        usages.setdefault((entry["group"], entry["family"]), set()).add(row.usage)
-    assert all(len(usage) == 1 for usage in usages.values())
-    assert {row.usage for row in solution_of(built)} == {"Public", "Private"}
-
-
 def test_an_interrupted_build_goes_on_to_the_same_files(built, settings, tmp_path, monkeypatch):
     """Stopped while rendering, while observing and while writing targets; then finished."""
     root = tmp_path / "contest"

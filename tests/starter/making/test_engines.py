@@ -9,7 +9,6 @@ import pytest
 from starter.classifiers import engine
 from starter.classifiers.engine import TOLERANCES
 from starter.competition.audit import computed_by
-from starter.competition.cluster import Work, environment
 from starter.making.build import build
 from starter.tracks.tracks import open_subjects
 from submission import Competition, UnusableInput
@@ -58,14 +57,6 @@ def test_engine_and_precision_belong_to_the_competition(
     assert line.startswith(
         "openvino is not installed: torch computes in float32 instead of openvino in float32"
     )
-
-
-def test_a_worker_that_computes_otherwise_cannot_take_part(built):
-    engines = [
-        environment(Work("token", built.model_copy(update={"engine": engine}), "", (), "cpu", ()))["engine"]
-        for engine in ("torch", "openvino")
-    ]
-    assert [engine.split()[0] for engine in engines] == ["torch", "openvino"]
 
 
 def test_float16_is_no_precision_of_pytorch(settings, weights, tmp_path):

@@ -176,19 +176,16 @@ def test_participants_see_all_public_sets_without_the_encoder(copy, refereed):
     assert accuracy == pytest.approx(refereed.settings["referees"][0]["accuracy"], abs=2e-3)
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_worker_of_a_cluster_asks_the_referee(copy, refereed, tmp_path, elsewhere):
-    """It makes what a single machine makes, from the folder or from copies of public files in the cache."""
+def test_a_worker_of_a_cluster_asks_the_referee(copy, refereed, tmp_path):
+    """It makes what a single machine makes, from copies of public files in the cache."""
     pytest.importorskip("distributed", reason="needs unseen[cluster]")
     from starter.competition.cluster import INPUTS, Work, see
 
     files = {file: digest for file, digest in copy.files.items() if ".seen." not in file}
-    shared = with_fields(copy, files=files, root=tmp_path / "unseen here" if elsewhere else copy.root)
-    cache = Cache.at(str(tmp_path / "cache" if elsewhere else copy.root / "cache"))
-    for file, digest in files.items() if elsewhere else ():
+    shared, cache = with_fields(copy, files=files, root=tmp_path / "unseen here"), Cache(tmp_path / "cache")
+    for file, digest in files.items():
         cache.write(f"{INPUTS}/{digest}", (copy.public / file).read_bytes())
-    place = str(cache.root) if elsewhere else ""
-    work = Work(f"here {elsewhere}", shared, place, ("referee",), "cpu", (SPEC,))
+    work = Work("here", shared, str(cache.root), ("referee",), "cpu", (SPEC,))
     see(work, "observe", "tiny", "train", "train_0002")
     (entry,) = (cache.root / "referee").iterdir()
     looked = PublicSets(refereed).train[1]

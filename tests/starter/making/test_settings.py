@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from asked import accuracy_settings, changed, ood_settings
+from asked import accuracy_settings, ood_settings
 from command_line import run
 
 from starter.making.presets import PRESETS, preset
@@ -206,13 +206,6 @@ def test_options_go_before_the_file_before_the_preset_before_defaults(tmp_path, 
 @pytest.mark.parametrize(("name", "track"), [(name, track) for name in PRESETS for track in PRESETS[name]])
 def test_a_preset_is_settings_that_can_be_used(name, track):
     assert settings_of(track, preset(name, track)).train_sets >= 40
-
-
-def test_engine_and_precision_are_those_asked_for_else_as_begun():
-    begun = accuracy_settings(engine="torch", precision="bfloat16")
-    assert accuracy_settings().settled("cpu", begun).precision == "bfloat16"
-    assert changed(begun, precision="float32").settled("cpu", begun).precision == "float32"
-    assert accuracy_settings().settled().engine == "torch"
 
 
 @pytest.mark.parametrize("name", ["datacv2023", "tiny"])
