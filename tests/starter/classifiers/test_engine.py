@@ -17,8 +17,6 @@ pytest.importorskip("openvino")
 CLASSES = tuple("0123456789")
 IMAGES = np.random.default_rng(0).integers(256, size=(75, 32, 32, 3), dtype=np.uint8)
 SHALLOW = ("small", "resnet56", "repvgg_a0", "vgg16")
-WHATEVER = pytest.mark.parametrize("pair", some_slow(SHALLOW[:2], "resnet56"), indirect=True)
-"""Of what does not depend on the network: two are enough."""
 LACKING = [precision for precision in TOLERANCES if precision not in precisions()]
 Shaken = Callable[[Callable[[int], Network]], Network]
 
@@ -83,7 +81,6 @@ def test_every_precision_of_this_cpu_keeps_its_tolerance(pair: tuple[Classifier,
         assert moved(faster(IMAGES)[0], exact) <= TOLERANCES[precision]
 
 
-@WHATEVER
 @pytest.mark.parametrize("precision", LACKING)
 def test_float32_takes_the_place_of_a_precision_that_the_cpu_lacks(
     pair: tuple[Classifier, Classifier], precision: str, capsys: pytest.CaptureFixture[str]

@@ -1,4 +1,4 @@
-"""The types that methods see: what they refuse, and what they derive."""
+"""The types that methods see, what they refuse and derive; temperature scaling against a grid and known sharpness."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from observations import seen, source_of
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 from starter.observing.observation import (
     NEEDS,
@@ -17,6 +17,7 @@ from starter.observing.observation import (
     Source,
     once,
 )
+from starter.observing.temperature import scaled_probabilities, temperature
 
 LOGITS = np.array([[2.0, 0.0, -1.0], [0.0, 3.0, 0.0]], np.float32)
 
@@ -158,3 +159,37 @@ def test_it_is_computed_once_for_a_source_and_all_that_methods_see_of_it():
     others = [replace(mine, labels=(LABELS + 1) % 3), replace(mine, observation=seen(-MANY))]
     assert [accuracy(each) for each in others] == [each.accuracy for each in others]
     assert len(calls) == 3
+
+
+def drawn(sharpness, n=4000, k=5):
+    """Logits `sharpness` times those that the labels were drawn from."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(n, k)) * 2
+    labels = [rng.choice(k, p=p) for p in softmax(logits, axis=1)]
+    return source_of(sharpness * logits, labels)
+
+
+@pytest.mark.parametrize("sharpness", [0.2, 1.0, 7.0])
+def test_temperature_undoes_a_known_sharpness(sharpness):
+    assert temperature(drawn(sharpness)) == pytest.approx(sharpness, rel=0.1)
+
+
+def test_temperature_is_the_best_of_a_grid():
+    source = drawn(3.0, n=300)
+    rows = np.arange(300)
+
+    def loss(t):
+        logits = source.observation.logits.astype(np.float64)
+        return -log_softmax(logits / t, axis=1)[rows, source.labels].mean()
+
+    found = loss(temperature(source))
+    assert all(found <= loss(t) + 1e-9 for t in np.geomspace(0.05, 50, 400))
+
+
+@pytest.mark.parametrize("logits", [np.eye(2), 1e4 * np.eye(2), np.zeros((2, 2))])
+@pytest.mark.parametrize("labels", [[0, 1], [1, 0]])
+def test_temperature_stays_positive_and_finite(logits, labels):
+    t = temperature(source_of(logits, labels))
+    assert 0 < t < np.inf
+    p = scaled_probabilities(seen(logits), t)
+    np.testing.assert_allclose(p.sum(axis=1), 1)

@@ -1,12 +1,27 @@
-from itertools import pairwise
+"""Embedded digits and other signs: whole, balanced, decided by their seed, and none of the signs a digit's shape."""
 
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib
 import numpy as np
 import pytest
+from matplotlib.ft2font import FT2Font
 from scipy.ndimage import map_coordinates
 from sklearn.datasets import load_digits
 
 from starter.sources.glyphs.digits import CLASSES, NATURAL, PARTS, glyph_splits, natural_set
-from starter.sources.glyphs.typefaces import CELL, DRAWN, FONT_FILES, handwriting, typeface
+from starter.sources.glyphs.signs import PICTURES, SCRIPTS, other_glyphs
+from starter.sources.glyphs.typefaces import (
+    CELL,
+    DIGITS,
+    DRAWN,
+    FONT_FILES,
+    SCRIPT_FILES,
+    handwriting,
+    script,
+    typeface,
+)
 from starter.sources.splits import Splits
 
 
@@ -102,3 +117,36 @@ def test_field_values_agree_with_scipy() -> None:
     for got, shape, places in zip(face.at(shapes, points), shapes, points, strict=True):
         expected = map_coordinates(face.fields[shape], [places[..., 1], places[..., 0]], order=1)
         np.testing.assert_allclose(got, expected, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def sets():
+    return other_glyphs(0, size=20)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_faces_have_every_character_once(name):
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    for file in SCRIPT_FILES:
+        known = FT2Font(str(folder / file)).get_charmap()
+        assert [hex(ord(c)) for c in SCRIPTS[name] if ord(c) not in known] == []
+    assert len(set(SCRIPTS[name])) == len(SCRIPTS[name]) >= 12
+
+
+def test_no_character_has_the_shape_of_a_digit():
+    digits = script(DIGITS).fields[::2] > 0
+    for name, characters in SCRIPTS.items():
+        shapes = script(characters).fields[::2] > 0
+        for character, shape in zip(characters, shapes, strict=True):
+            union = (digits | shape).sum((1, 2))
+            overlap = ((digits & shape).sum((1, 2)) / union).max()
+            assert overlap < 0.93, f"{name}: {character}"
+
+
+def test_sets_differ_and_are_the_same_again_and_of_each_seed_others(sets):
+    assert list(sets) == [*SCRIPTS, *PICTURES]
+    assert len({images.images.tobytes() for images in sets.values()}) == len(sets)
+    again, other = other_glyphs(0, size=20), other_glyphs(1, size=20)
+    for name, images in sets.items():
+        np.testing.assert_array_equal(images.images, again[name].images)
+        assert (images.images != other[name].images).any(), name
