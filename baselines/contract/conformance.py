@@ -32,13 +32,8 @@ if TYPE_CHECKING:
     from starter.classifiers import Classifier
 
 CLASSES, FEATURES = 10, 16
-VIEWS = {
-    "rotations": ROTATED,
-    "grey": ("grey",),
-    "peers": (f"{PEER}other",),
-    "referee": (f"{REFEREE}other",),
-}
-"""Views of the artificial observations, by their names in a method's `needs`."""
+VIEWS = (*ROTATED, "grey", f"{PEER}other", f"{REFEREE}other")
+"""Views of the artificial observations."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +68,7 @@ def example_observation(name: str, n: int, skill: float, seed: int) -> tuple[Obs
         features=features.astype(np.float16),
         image_stats=rng.random((n, len(IMAGE_STATS))).astype(np.float32),
         rotation=rng.binomial(4, min(0.2 + skill / 6, 1.0), n).astype(np.float32) / 4,
-        views={
-            view: logits + rng.normal(size=logits.shape).astype(np.float32)
-            for views in VIEWS.values()
-            for view in views
-        },
+        views={view: logits + rng.normal(size=logits.shape).astype(np.float32) for view in VIEWS},
         referee_features=(features + rng.normal(size=features.shape)).astype(np.float16),
         render=images.copy,
     )

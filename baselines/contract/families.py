@@ -9,6 +9,7 @@ Methods that learn from single images are fitted to one `half` of the base and t
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,12 +137,9 @@ def subset(meta: MetaTrain, rows: NDArray[np.int64]) -> MetaTrain:
     known = {
         name: getattr(meta, name) for name in ("correct", "families", "ood", "ood_sets", "bases", "labels")
     }
-    return replace(
-        meta,
-        sets=Lazy(tuple(map(int, rows)), meta.sets.__getitem__),
-        targets=meta.targets[rows],
-        **{name: [each[row] for row in rows] for name, each in known.items() if len(each)},
-    )
+    parts: dict[str, Any] = {name: [each[row] for row in rows] for name, each in known.items() if each}
+    sets = Lazy(tuple(map(int, rows)), meta.sets.__getitem__)
+    return replace(meta, sets=sets, targets=meta.targets[rows], **parts)
 
 
 def side_of(meta: MetaTrain, side: int) -> list[NDArray[np.int64]]:
@@ -161,14 +159,10 @@ def half(meta: MetaTrain, side: int) -> MetaTrain:
     """Returns the meta-train sets of the accuracy track with only the images of one side (see `side_of`)."""
     rows = side_of(meta, side)
     known = {name: getattr(meta, name) for name in ("correct", "bases", "labels")}
-    parts = {
+    parts: dict[str, Any] = {
         name: [values[chosen] for values, chosen in zip(each, rows, strict=True)]
         for name, each in known.items()
-        if len(each)
+        if each
     }
-    return replace(
-        meta,
-        sets=Lazy(range(len(rows)), lambda i: meta.sets[i].take(rows[i])),
-        targets=np.array([each.mean() for each in parts["correct"]]),
-        **parts,
-    )
+    sets = Lazy(range(len(rows)), lambda i: meta.sets[i].take(rows[i]))
+    return replace(meta, sets=sets, targets=np.array([each.mean() for each in parts["correct"]]), **parts)

@@ -49,6 +49,7 @@ FAMILY, RANDOM = "family", "random"
 FLOOR = "noise floor"
 """Name of the noise floor's line in tables of methods."""
 SWEPT = ("ratio", "size")
+LABELS = ("subject", "method", "family", "split", "kind")
 NUMBERS = ("accuracy", "true", "predicted", "pearson", "spearman", "target")
 """Columns that are drawn as bars, in tables without an RMSE."""
 RATIOS = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
@@ -68,9 +69,10 @@ def methods_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.DataFrame
     rmse: points. low, high: its 95 % interval over families. split: each family left out in turn (family), or
     the mean over random splits (random). noise floor: what chance alone gives.
     """
-    rows, parts = [], folds(meta.families)
+    parts = folds(meta.families)
     families = ["+".join(sorted(meta.families[i])) for fold in parts for i in fold.test]
     drawn = Families.of(families, [ALL] * len(families))
+    rows: list[tuple[object, ...]] = []
     for method, prototype in OOD_BASELINES.items():
         errors = np.concatenate(_errors(prototype, meta, parts))
         rows.append((method, FAMILY, _rmse(errors), np.nan, *drawn.interval(100 * errors)))
@@ -389,10 +391,10 @@ def plot_table(frame: pd.DataFrame, path: Path) -> None:
     panels = list(frame.groupby("subject", sort=False))
     if not {"method", "family", "gscore", *SWEPT} & {*frame}:
         panels = [("", frame)]
-    down = -(-len(panels) // ACROSS)
+    down, across = -(-len(panels) // ACROSS), min(len(panels), ACROSS)
     height = max(3.6, 0.12 * max(len(rows) for _, rows in panels))
-    drawn = new_figure(4 * min(len(panels), ACROSS), height * down)
-    axes = drawn.subplots(down, min(len(panels), ACROSS), squeeze=False).ravel()
+    drawn = new_figure(4 * across, height * down)
+    axes = drawn.subplots(down, across, squeeze=False).ravel()
     for each, (subject, rows) in zip(axes, panels, strict=False):
         _draw(each, rows)
         each.set_title(str(subject), fontsize=9)
@@ -402,6 +404,7 @@ def plot_table(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _draw(axes: Axes, rows: pd.DataFrame) -> None:
+    """Draw one panel; bars have the deviation over splits or draws, the first row is on top."""
     swept = [column for column in SWEPT if column in rows]
     if "gscore" in rows:
         rows.plot.scatter("gscore", "target", s=8, ax=axes, xlabel="Gscore", ylabel="true metric")
@@ -410,24 +413,9 @@ def _draw(axes: Axes, rows: pd.DataFrame) -> None:
         table = lines.pivot(index=swept[0], columns="method", values="pearson")
         table.plot(ax=axes, marker="o", markersize=3, logx=True, ylim=(0, 1.02), ylabel="Pearson |r|")
     else:
-        _draw_bars(axes, rows)
-
-
-def _draw_bars(axes: Axes, rows: pd.DataFrame) -> None:
-    """Draw a bar for each number of each row, the first row on top, with its deviation or interval."""
-    named = ("subject", "method", "family", "split", "kind")
-    labels = [name for name in named if name in rows and rows[name].nunique() > 1]
-    numbers = ["rmse"] if "rmse" in rows else [name for name in NUMBERS if name in rows]
-    reach = np.nan_to_num([_reach(rows, name) for name in numbers]).clip(0)
-    drawn = rows.set_index(labels or "subject")[numbers]
-    drawn.plot.barh(ax=axes, xerr=reach, fontsize=6, width=0.8, ylabel="")
-    axes.invert_yaxis()
-
-
-def _reach(rows: pd.DataFrame, name: str) -> FloatArray:
-    """Returns how far the whiskers of a number reach below and above it (2, n); nan where it has none."""
-    spread = rows.get(f"{name}_deviation", pd.Series(np.nan, rows.index)).to_numpy(float)
-    if name != "rmse" or "low" not in rows:
-        return np.array([spread, spread])
-    value, low, high = rows[["rmse", "low", "high"]].to_numpy(float).T
-    return np.where(np.isnan(low), spread, [value - low, high - value])
+        labels = [name for name in LABELS if name in rows and rows[name].nunique() > 1] or "subject"
+        numbers = ["rmse"] if "rmse" in rows else [name for name in NUMBERS if name in rows]
+        spread = rows.reindex(columns=[f"{name}_deviation" for name in numbers]).fillna(0).to_numpy().T
+        bars = rows.set_index(labels)[numbers]
+        bars.plot.barh(ax=axes, xerr=spread, fontsize=6, width=0.8, ylabel="")
+        axes.invert_yaxis()

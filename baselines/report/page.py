@@ -24,8 +24,6 @@ LONGEST = 2.0
 """End of drawn intervals, as a multiple of the largest RMSE: those of six families can be very wide."""
 SIDE = 3.2
 """Width and height of a figure in inches."""
-STYLE = {"svg.hashsalt": "unseen", "svg.fonttype": "none"}
-"""Settings with which the same figure gives the same bytes, and texts stay texts."""
 
 
 def write_report(report: Report, folder: Path) -> tuple[Path, Path]:
@@ -103,8 +101,8 @@ def _scatter(axes: Axes, report: Report, x: np.ndarray, y: np.ndarray) -> None:
     """Draw the validation sets at x (v,) and y (v,), with a mark for each group."""
     for number, group in enumerate(sorted({group for group, _ in report.groups})):
         chosen = report.members(group)
-        mark = {"color": f"C{number % 10}", "marker": "os^D"[number % 4]}
-        axes.scatter(x[chosen], y[chosen], s=16, label=f"{group} ({len(chosen)})", **mark)
+        colour, mark = f"C{number % 10}", "os^D"[number % 4]
+        axes.scatter(x[chosen], y[chosen], 16, colour, marker=mark, label=f"{group} ({len(chosen)})")
 
 
 def _svg(report: Report, run: Run, draw: Callable[[Axes, Report, Run], None]) -> str:
@@ -114,6 +112,8 @@ def _svg(report: Report, run: Run, draw: Callable[[Axes, Report, Run], None]) ->
     draw(axes, report, run)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7, frameon=False)
     encoded = io.BytesIO()
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(
+        {"svg.hashsalt": "unseen", "svg.fonttype": "none"}
+    ):  # the same bytes each time
         figure.savefig(encoded, format="svg", metadata={"Date": None})
     return base64.b64encode(encoded.getvalue()).decode()
