@@ -59,9 +59,7 @@ def test_a_mistyped_command_is_corrected():
 def test_a_shell_completes_commands_groups_and_options():
     """As its script asks: the words so far in one variable, the word to complete by its number."""
     for words, expected in (
-        ("unseen ver", ["verify", "verify-entry"]),
         ("unseen shift m", ["measure"]),
-        ("unseen validate --he", ["--help"]),
         ("unseen select --cl", ["--clear"]),
     ):
         environment = {
@@ -247,7 +245,7 @@ def test_an_export_in_datacvs_form_holds_the_sets_in_its_layout(folder):
     answers = Path("out/participants/answer.txt").read_text().splitlines()
     assert len(list(Path("out/participants/test_data").glob("[!.]*.npy"))) == len(answers) == 12
     assert {path.name for path in Path("out/participants").glob("[!.]*")} == {
-        *("answer.txt", "order.csv", "temp", "test_data", "train_data", "val"),
+        *("answer.txt", "order.csv", "temp", "test_data", "train_data", "val")
     }
 
 

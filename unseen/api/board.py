@@ -11,11 +11,7 @@ from submission.scoretable import score_validation
 
 
 def score(
-    contest: Competition,
-    file: Path | str,
-    team: str | None = None,
-    metric: str | None = None,
-    note: str = "",
+    contest: Competition, file: Path | str, team: str | None = None, metric: str | None = None, note: str = ""
 ) -> Score | Receipt:
     """Score a file of predictions, on the labelled validation sets or, for a team, on the hidden labels.
 

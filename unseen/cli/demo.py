@@ -8,7 +8,7 @@ from typer import Argument, echo
 from unseen.cli import options
 
 DEMO_SETTINGS: dict[str, dict[str, object]] = {
-    "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 300},
+    "accuracy": {"ops_per_set": (1, 3), "referees": ("embedded",), "set_size": 300}
 }
 """Settings of the demo that differ from the defaults of a build; small sets keep it below two minutes."""
 DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}

@@ -32,7 +32,7 @@ def estimate(
     labels: Annotated[
         Path | None, Option(metavar="FILE", help="Their labels (n,), columns of logits, .npy.")
     ] = None,
-    model: Annotated[str | None, Option(metavar="NAME=WEIGHTS", help="Or a model, as --classifier.")] = None,
+    model: Annotated[str | None, Option(metavar="NAME=WEIGHTS", help="A model, as for build.")] = None,
     labelled: Annotated[
         Path | None, Option(metavar="DIR", help="With a model: folder of CLASS/IMAGE.")
     ] = None,
@@ -47,7 +47,7 @@ def estimate(
         Many, Option(metavar="SPEC", help="With a model: as build's --referee. Repeatable.")
     ] = None,
     rotations: Annotated[bool, Option("--rotations", help="With a model: see turned copies too.")] = False,
-    image_size: Annotated[int, Option(min=0, max=4096, metavar="N", help="Pixels of a side.")] = 0,
+    image_size: Annotated[int, Option(min=0, max=4096, metavar="N", help="Pixels; 0: the commonest.")] = 0,
     resize: options.Resize = "crop",
     skip_unreadable: options.SkipUnreadable = 0.01,
     device: options.Device = "cpu",

@@ -16,8 +16,7 @@ from submission.errors import printable
 Many = list[str] | None
 Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
 Predictions = Annotated[
-    Path,
-    Argument(metavar="FILE", help="A CSV with id,prediction, or an answer.txt; or a zip."),
+    Path, Argument(metavar="FILE", help="A CSV with id,prediction, or an answer.txt; or a zip.")
 ]
 TrackName = Annotated[str, Option("--track", help="accuracy (of classifiers), or ood (of OOD detectors).")]
 Device = Annotated[str, Option(help="The device that runs classifiers: cpu, cuda, cuda:1, mps.")]
@@ -32,14 +31,12 @@ Workers = Annotated[
     Option("--cluster", metavar="ADDRESS|local:N", help="A Dask cluster to work on. [this process]"),
 ]
 CachePlace = Annotated[
-    str,
-    Option("--cache", metavar="PATH|URL", help="Where observations are kept. [DIR/cache]"),
+    str, Option("--cache", metavar="PATH|URL", help="Where observations are kept. [DIR/cache]")
 ]
 Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="Methods of the kit, or your own.")]
 Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="Set a parameter. Repeatable.")]
 Called = Annotated[
-    Many,
-    Option("--as", metavar="NAME", help="A name for each METHOD, also in --set. Repeatable."),
+    Many, Option("--as", metavar="NAME", help="A name for each METHOD, also in --set. Repeatable.")
 ]
 Note = Annotated[str, Option("--note", help="A remark, kept with the run's score in DIR/runs.csv.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object, and nothing else.")]

@@ -128,11 +128,7 @@ def report(
 
 
 def opened(
-    folder: Path,
-    names: Many,
-    settings: Many,
-    networks: Many,
-    called: Many = None,
+    folder: Path, names: Many, settings: Many, networks: Many, called: Many = None
 ) -> "tuple[Competition, dict[str, Estimator]]":
     """Returns the competition and the methods to run; prints those that are left out, with the reason."""
     competition = Competition.open(folder)

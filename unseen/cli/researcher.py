@@ -19,10 +19,7 @@ Candidates = Annotated[list[str], Option(help="Classes to assign: a list, a file
 Known = Annotated[str, Option("--id", help="The ID classes: a list, a file or class folders.")]
 OverridesFile = Annotated[Path | None, Option(help="A CSV (label,synset) for labels without a match.")]
 MatchesFile = Annotated[Path | None, Option(dir_okay=False, help="Write matches here, for --overrides.")]
-WordNetFolder = Annotated[
-    Path | None,
-    Option("--wordnet", help="The folder of WordNet 3.0's data.noun."),
-]
+WordNetFolder = Annotated[Path | None, Option("--wordnet", help="The folder of WordNet 3.0's data.noun.")]
 Manifest = Annotated[Path, Argument(metavar="MANIFEST", help="A manifest, written by `unseen classes`.")]
 ClassFolders = Annotated[Path, Option("--images", help="The folder with SOURCE/CLASS/ or SOURCE.zip.")]
 OutFolder = Annotated[Path, Option("--out", file_okay=False, help="The folder to write to.")]

@@ -10,13 +10,7 @@ from sklearn.base import clone
 from baselines import BASELINES
 from baselines.accuracy.atc import confidence_log_odds
 from baselines.accuracy.fd import fd, frechet_distance
-from baselines.accuracy.priors import (
-    bias_corrected,
-    calibrated,
-    em_prior,
-    predicted_shares,
-    source_prior,
-)
+from baselines.accuracy.priors import bias_corrected, calibrated, em_prior, predicted_shares, source_prior
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import Fold
 from baselines.contract.intervals import Remoteness

@@ -12,21 +12,6 @@ from command_line import run
 from baselines import BASELINES
 from oracle import ORACLES
 
-OWN = """from baselines import Estimator
-from starter.observing import MetaTrain, Observation, Source
-
-
-class Own(Estimator):
-    def _fit(self, meta: MetaTrain) -> None:
-        source: Source = meta.source
-        self.shift_ = meta.targets.mean() - self.sure(source.observation)
-
-    def _predict(self, observation: Observation) -> float:
-        return self.sure(observation) + self.shift_
-
-    def sure(self, observation: Observation) -> float:
-        return float(observation.probabilities.max(axis=1).mean())
-"""
 FAILING = """from baselines import Estimator
 
 
@@ -39,12 +24,6 @@ class Bad(Estimator):
     def _predict(self, observation):
         return self.mean_
 """
-
-
-def test_the_documented_imports_serve_a_file_of_ones_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("own.py").write_text(OWN)
-    assert "FAIL" not in run("check-method", "own:Own").text
 
 
 def test_methods_lists_every_method():

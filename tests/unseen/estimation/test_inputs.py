@@ -8,14 +8,7 @@ import pytest
 import torch
 
 from submission.errors import UnusableInput
-from unseen.estimation.inputs import (
-    beside,
-    comparable,
-    read_labels,
-    read_logits,
-    read_sets,
-    windows,
-)
+from unseen.estimation.inputs import beside, comparable, read_labels, read_logits, read_sets, windows
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(60, 4)).astype(np.float32)
