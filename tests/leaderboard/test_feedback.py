@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from large import large_competition, noisy
-from predicted import as_predicted
 from rules import with_rules
 
 from leaderboard.audit import audit
@@ -25,17 +24,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def contest(tmp_path: Path, kind: str) -> Competition:
-    """One of eighteen public rows, with predictions of a method of the kit."""
-    found = large_competition(tmp_path / "large", visibility=kind, total_limit=3)
-    write_predictions(found.root / "submissions/fd.csv", noisy(found, 5, 0))
-    as_predicted(found)
-    return found
-
-
-def test_the_kits_methods_stand_among_the_teams_in_practice_alone(contest: Competition, kind: str) -> None:
-    found = publish(contest)
-    assert [line.name for line in found.standings] == (["fd"] if kind == "practice" else [])
-    assert ("fd" in found.csv.read_text()) == (kind == "practice")
+    """One of twenty-four public rows."""
+    return large_competition(tmp_path / "large", visibility=kind, total_limit=3)
 
 
 def test_a_team_gets_its_rounded_public_score(contest: Competition, tmp_path: Path, clock: Clock) -> None:
