@@ -138,7 +138,7 @@ def ablate(
     if seeds < 1:
         raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
     runs = fit_rows(competition, rows, seeds, device, progress, cluster)
-    lines = lines_of(competition, runs, table)
+    lines = lines_of(Targets.of_validation(competition), runs, table)
     stem = competition.root / "ablation" / (table if table.startswith("fig") else f"table{table}")
     written, plot = stem.with_suffix(".csv"), stem.with_suffix(".png")
     write_text(written, csv_table([HEADER, *([*line.values()] for line in lines)]))
@@ -155,20 +155,19 @@ def table_text(lines: Lines) -> str:
     return "\n".join([text_table([HEADER, *rows]), *notes])
 
 
-def lines_of(competition: Competition, runs: Runs, table: str) -> Lines:
+def lines_of(everything: Targets, runs: Runs, table: str) -> Lines:
     """Returns a line for each row, classifier and group.
 
     RMSE and bias are means over seeds, in points, and sd is the standard deviation of the RMSE over seeds.
     The training errors are over all meta-train sets, in the line of every group.
 
     Args:
-        competition: Competition of the runs.
+        everything: Targets of all validation sets.
         runs: Result of `fit_rows`.
         table: Name of the table, one of TABLES, whose numbers in the paper are given on the lines of all
             sets.
     """
     lines: Lines = []
-    everything = Targets.of_validation(competition)
     for (label, subject), found in runs.items():
         targets = everything.of_subject(subject)
         methods = [dict(zip(targets.ids, run.predicted, strict=True)) for run in found]

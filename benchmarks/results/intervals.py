@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pages import record
 from sklearn.base import clone
-from syp import competition_of, keys_of
+from syp import competition_of, grouped
 
 from baselines import BASELINES, Estimator
 from baselines.contract.families import folds, subset
@@ -28,7 +28,6 @@ from starter.observing.observation import MetaTrain
 from starter.tracks.tracks import open_subjects
 from submission.ids import make_id
 from submission.metrics import rmse_interval
-from submission.scoring import read_targets
 
 LAYOUTS = 20  # of family sizes
 FAR = "t, a fifth 3 times as far off"
@@ -98,9 +97,9 @@ def of_predictions(folder: Path) -> Iterator[dict[str, object]]:
     needs = tuple(sorted({need for name in METHODS for need in BASELINES[name].needs}))
     ((name, subject),) = open_subjects(competition, needs).items()
     meta, val = subject.meta_train(), [*subject.observations("val")]
-    targets = read_targets(competition, "val")
-    truth = np.array([targets[make_id(name, each)] for each in competition.sets("val")])
-    groups = np.array([group for group, _ in keys_of(competition)])
+    targets = grouped(competition)
+    places = [targets.ids.index(make_id(name, each)) for each in competition.sets("val")]
+    truth, groups = targets.values[places], np.array(targets.groups)[places]
     for chosen in METHODS:
         method = clone(BASELINES[chosen]).fit(meta)
         intervals = method.predict_interval(val)
