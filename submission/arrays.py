@@ -17,3 +17,5 @@ IntArray = NDArray[np.int64]
 """Whole numbers (...): labels (n,), indices (n,), counts."""
 Pixels = NDArray[np.uint8]
 """Images (n, h, w, 3), or one (h, w, 3), red, green and blue from 0 to 255."""
+BoolArray = NDArray[np.bool_]
+"""Truth values (...), mostly one of each image (n,)."""

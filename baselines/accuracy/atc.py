@@ -7,17 +7,16 @@ Out-of-Distribution Performance", ICLR 2022, arXiv 2201.04234. Code: github.com/
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from baselines.accuracy.entropy import entropies
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation, Source, once
 from starter.observing.temperature import temperature
-from submission.arrays import FloatArray
+from submission.arrays import BoolArray, FloatArray
 
 
-def confidence_log_odds(observation: Observation) -> NDArray[np.float64]:
+def confidence_log_odds(observation: Observation) -> FloatArray:
     """Returns log(p / (1 - p)) of each image's largest softmax probability p, float64 (n,).
 
     It orders images as p does, and still distinguishes images for which a float32 softmax saturates at 1.0.
@@ -35,7 +34,7 @@ def atc_threshold(source: Source) -> float:
     return threshold(confidence_log_odds(source.observation), source.correct)
 
 
-def threshold(scores: FloatArray, correct: NDArray[np.bool_]) -> float:
+def threshold(scores: FloatArray, correct: BoolArray) -> float:
     """Returns the score t with as many of the scores (n,) below it as images are classified wrongly.
 
     The authors' code takes the next lower score, at which the source's own estimate is an image too high.

@@ -5,13 +5,13 @@ Papers: Guillory et al., "Predicting with Confidence on Unseen Distributions", I
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from starter.observing.observation import Observation, Source
+from submission.arrays import FloatArray
 
 
-def entropies(observation: Observation) -> NDArray[np.float64]:
+def entropies(observation: Observation) -> FloatArray:
     """Returns the entropy of each image's softmax p, -sum_c p_c log p_c in nats, float64 (n,), in [0, log k].
 
     SYP's eq. 2 has the opposite sign, which does not matter for a regression.

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logsumexp, softmax
 
 from baselines.accuracy.priors import em_prior, expected_accuracy, reweighted, source_prior
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
-from submission.arrays import FloatArray
+from submission.arrays import BoolArray, FloatArray, IntArray
 
 TINY = np.finfo(np.float64).tiny
 ROUNDS = 3
@@ -41,7 +40,7 @@ class Voices:
         own = log_softmax(observation.logits.astype(np.float64), axis=1)
         return cls(own, np.log(np.maximum(observation.referee, TINY)))
 
-    def take(self, rows: NDArray[np.int64]) -> "Voices":
+    def take(self, rows: IntArray) -> "Voices":
         """Returns the log-probabilities of the images at `rows`."""
         return Voices(self.own[rows], self.referee[rows])
 
@@ -51,7 +50,7 @@ class Voices:
 
 
 def correctness_loss(
-    weights: FloatArray, voices: Voices, correct: NDArray[np.bool_], tilt: FloatArray
+    weights: FloatArray, voices: Voices, correct: BoolArray, tilt: FloatArray
 ) -> tuple[float, FloatArray]:
     """Returns the mean negative log-likelihood of being right, and its gradient (2,) in the weights (a, b).
 
@@ -75,9 +74,7 @@ def correctness_loss(
     return float(np.logaddexp(0, -sign * odds).mean()), np.array(gradient)
 
 
-def learnt_weights(
-    sets: Sequence[tuple[Voices, NDArray[np.bool_]]], pi: FloatArray, start: FloatArray
-) -> FloatArray:
+def learnt_weights(sets: Sequence[tuple[Voices, BoolArray]], pi: FloatArray, start: FloatArray) -> FloatArray:
     """Returns the weights (a, b), both >= 0, that maximise the likelihood of being right or wrong.
 
     Every set has the same weight. The class prior is the source's in the first round, and in the next rounds

@@ -5,7 +5,6 @@ Estimation Under Distribution Shifts", NeurIPS 2024, arXiv 2405.18979. Code: git
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from baselines.contract.estimator import Regressed
@@ -19,12 +18,12 @@ THRESHOLD = 5.0
 """eta: cross-entropy to the uniform distribution, in nats, above which the softmax is used."""
 
 
-def uniform_cross_entropy(logits: NDArray[np.float64]) -> float:
+def uniform_cross_entropy(logits: FloatArray) -> float:
     """Returns Phi, the mean of -log softmax of the logits (n, k) over images and classes, in nats."""
     return float(-log_softmax(logits, axis=1).mean())
 
 
-def taylor_softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+def taylor_softmax(logits: FloatArray) -> FloatArray:
     """Returns v - min(v), divided by its sum, where v = 1 + q + q^2 / 2 for each row q of the logits, (n, k).
 
     The rows sum to 1. A row of equal logits becomes uniform, as in a softmax (in the authors' code, zero).

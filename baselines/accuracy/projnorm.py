@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 from tqdm import trange
 
 from baselines.contract.estimator import Measured, Table
 from starter.observing.observation import Observation, Source
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import torch
@@ -76,7 +75,7 @@ class ProjNorm(Measured):
         self.classifier_, self.reference_ = state["classifier"], torch.from_numpy(state["reference"])
         self._learn_again(state)
 
-    def _fine_tuned(self, observation: Observation, labels: NDArray[np.int64]) -> "torch.Tensor":
+    def _fine_tuned(self, observation: Observation, labels: IntArray) -> "torch.Tensor":
         """Returns all parameters as one float64 vector after training on the images, sorted by logits."""
         import torch
         from torch.nn.functional import cross_entropy

@@ -10,7 +10,6 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.special import expit
 from sklearn.base import RegressorMixin
@@ -30,7 +29,7 @@ from baselines.contract.estimator import Indicator, Measured, Table
 from baselines.contract.families import Fold, folds
 from baselines.contract.regressors import LogOddsRidge, lightgbm, log_odds
 from starter.observing.observation import MetaTrain, Observation, Source
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 
 
 def norm(target: Observation, source: Source) -> float:
@@ -150,7 +149,7 @@ def fold_shares(parts: Sequence[Fold]) -> list[float]:
     return [min(len(fold.test) / usual, 1.0) if fold.operation == SOURCE else 1.0 for fold in parts]
 
 
-def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Observation, NDArray[np.int64]]:
+def other_priors(observation: Observation, rng: np.random.Generator) -> tuple[Observation, IntArray]:
     """Returns a set of half as many images, drawn with other shares of the predicted classes, and their rows.
 
     The shares are drawn uniformly from the simplex, and the images of a class with replacement. The set has

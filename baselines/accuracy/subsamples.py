@@ -11,7 +11,7 @@ COMMON = 100
 
 
 def subsamples(observation: Observation, size: int = COMMON) -> list[Observation]:
-    """Returns the set divided at random into sets of `size` images, with logits and features only.
+    """Returns the set divided at random into sets of `size` images.
 
     A set with at most `size` images is returned unchanged. There are ceil(n / size) subsamples, so that every
     image is in one; the last is completed with images of the first. The division is the same on every call
@@ -22,12 +22,4 @@ def subsamples(observation: Observation, size: int = COMMON) -> list[Observation
         return [observation]
     order = np.lexsort(observation.logits.T)
     drawn = np.random.default_rng(0).permutation(order)
-    return [
-        Observation(
-            observation.set_name,
-            observation.classifier,
-            observation.logits[rows],
-            features=None if observation.features is None else observation.features[rows],
-        )
-        for rows in np.resize(drawn, (ceil(n / size), size))
-    ]
+    return [observation.take(rows) for rows in np.resize(drawn, (ceil(n / size), size))]

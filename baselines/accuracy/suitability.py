@@ -6,7 +6,6 @@ computes, is also an estimate of the accuracy.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax
 from scipy.stats import ttest_ind
 from sklearn.linear_model import LogisticRegression
@@ -14,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from baselines.accuracy.atc import confidence_log_odds
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
-from submission.arrays import FloatArray
+from submission.arrays import BoolArray, FloatArray
 
 STRENGTH = 1.0
 """C of the logistic regression, the inverse of its penalty."""
@@ -86,7 +85,7 @@ class Suitability(Estimator):
         for part in (half, ~half):
             self.reference_[part] = self._applied(rows[part], self._learnt(rows[~part], right[~part]))
 
-    def _learnt(self, rows: FloatArray, right: NDArray[np.bool_]) -> FloatArray:
+    def _learnt(self, rows: FloatArray, right: BoolArray) -> FloatArray:
         """Returns the coefficients followed by the intercept, (8,).
 
         If all or no images are classified correctly, the coefficients are 0.

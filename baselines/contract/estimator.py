@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +17,7 @@ from baselines.contract.regressors import make_regressor
 from baselines.contract.saved import read_saved, reading, write_saved
 from starter.observing.observation import MetaTrain, Seen, Source, unmet
 from submission import Competition
-from submission.arrays import FloatArray
+from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.errors import UnusableInput
 
 Indicator = Callable[[Any, Source], float]
@@ -255,9 +254,9 @@ class Table:
     rows: FloatArray
     targets: FloatArray
     families: Sequence[frozenset[str]]
-    of: NDArray[np.int64]
+    of: IntArray
 
-    def take(self, kept: NDArray[np.bool_]) -> "Table":
+    def take(self, kept: BoolArray) -> "Table":
         """Returns the rows where `kept` (r,) is True."""
         families = [family for family, chosen in zip(self.families, kept, strict=True) if chosen]
         return Table(self.rows[kept], self.targets[kept], families, self.of[kept])

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.observing.observation import Lazy, MetaTrain
+from submission.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST = 2
 """Smallest number of sets to train on in a fold."""
@@ -35,11 +35,11 @@ class Fold:
     """
 
     operation: str
-    train: NDArray[np.int64]
-    test: NDArray[np.int64]
+    train: IntArray
+    test: IntArray
 
     @classmethod
-    def testing(cls, operation: str, tested: NDArray[np.bool_]) -> "Fold":
+    def testing(cls, operation: str, tested: BoolArray) -> "Fold":
         """Returns the fold that tests on the sets where `tested` (m,) is True, and trains on all others."""
         return cls(operation, np.flatnonzero(~tested), np.flatnonzero(tested))
 
@@ -90,7 +90,7 @@ def _all(families: Sequence[frozenset[str]]) -> list[str]:
     return sorted(frozenset().union(*families))
 
 
-def _with(operations: Iterable[str], families: Sequence[frozenset[str]]) -> NDArray[np.bool_]:
+def _with(operations: Iterable[str], families: Sequence[frozenset[str]]) -> BoolArray:
     """Returns True (m,) for the sets that have one of the operations."""
     chosen = frozenset(operations)
     return np.array([not chosen.isdisjoint(family) for family in families])
@@ -127,12 +127,12 @@ def divided(meta: MetaTrain, count: int) -> list[Fold]:
     ]
 
 
-def root_mean_square(errors: Sequence[NDArray[np.float64]]) -> float:
+def root_mean_square(errors: Sequence[FloatArray]) -> float:
     """Returns the RMSE over folds of equal weight: the root of the mean of the folds' mean square errors."""
     return float(np.sqrt(np.mean([np.mean(np.square(each)) for each in errors])))
 
 
-def subset(meta: MetaTrain, rows: NDArray[np.int64]) -> MetaTrain:
+def subset(meta: MetaTrain, rows: IntArray) -> MetaTrain:
     """Returns the meta-train sets at `rows` (indices), read lazily one by one."""
     known = {
         name: getattr(meta, name) for name in ("correct", "families", "ood", "ood_sets", "bases", "labels")
@@ -142,7 +142,7 @@ def subset(meta: MetaTrain, rows: NDArray[np.int64]) -> MetaTrain:
     return replace(meta, sets=sets, targets=meta.targets[rows], **parts)
 
 
-def side_of(meta: MetaTrain, side: int) -> list[NDArray[np.int64]]:
+def side_of(meta: MetaTrain, side: int) -> list[IntArray]:
     """Returns, per set, the indices (int64) of its images that are made from base images on one side, 0 or 1.
 
     Base images with even indices are on side 0, the others on side 1. A set without an image on the side

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
@@ -15,7 +15,7 @@ EDGE = 0.005
 """Smallest distance of a fraction from 0 or 1 in `log_odds`, which would be unbounded otherwise."""
 
 
-def log_odds(fractions: ArrayLike) -> NDArray[np.float64]:
+def log_odds(fractions: ArrayLike) -> FloatArray:
     """Returns log(p / (1 - p)) of fractions p in [0, 1], clipped to [0.005, 0.995]; same shape.
 
     >>> log_odds([0.5, 0.9, 1.0]).round(2).tolist()

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.contract.estimator import Measured, Table
 from baselines.contract.regressors import make_regressor
 from baselines.ood.scored import mix_scores, reference_scores
 from starter.observing.observation import ScoredMix, Source
-from submission.arrays import FloatArray
+from submission.arrays import BoolArray, FloatArray
 from submission.errors import UnusableInput
 
 TAUS = np.linspace(0, 1, 101)
@@ -71,7 +70,7 @@ DISTANCES: dict[str, Callable[[Parts], FloatArray]] = {
 }
 
 
-def part(scores: FloatArray, likeness: FloatArray) -> tuple[Parts, NDArray[np.bool_]]:
+def part(scores: FloatArray, likeness: FloatArray) -> tuple[Parts, BoolArray]:
     """Returns the parts at every tau of TAUS, where scores (n,) with a likeness (n,) above tau are IND.
 
     Also returns True (t,) for usable taus, at which both parts have two different scores. At other taus the
@@ -153,7 +152,7 @@ class Gscore(Measured):
         return self.regressor_.predict(rows[:, [self.place_]])
 
 
-def search_tau(gscores: FloatArray, usable: NDArray[np.bool_], targets: FloatArray) -> int:
+def search_tau(gscores: FloatArray, usable: BoolArray, targets: FloatArray) -> int:
     """Returns the index into TAUS with the smallest loss of a linear regression (sec. 5.2, appendix B).
 
     `gscores` are those of m mixes at every tau, (m, t), and `usable` is True (m, t) if both parts of the mix

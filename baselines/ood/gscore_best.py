@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.special import ndtri
 from sklearn.base import RegressorMixin
@@ -23,7 +22,7 @@ from baselines.ood.kmeans import two_means
 from baselines.ood.plugin import detection_metric, ind_share, plug_in
 from baselines.ood.scored import mix_scores, reference_scores
 from starter.observing.observation import MetaTrain, ScoredMix, Source
-from submission.arrays import FloatArray
+from submission.arrays import BoolArray, FloatArray, IntArray
 
 DELTAS = (0.9, 0.1, 0.001)
 """Failure probabilities of the bounds in `ind_share`; the last one prefers ratios of low variance."""
@@ -64,9 +63,7 @@ def evidence(mix: FloatArray, reference: FloatArray, metric: str) -> FloatArray:
     return np.concatenate([estimates, shares, below, gscores, shape])
 
 
-def resample(
-    ood: NDArray[np.bool_], shares: tuple[float, float], rng: np.random.Generator
-) -> NDArray[np.int64]:
+def resample(ood: BoolArray, shares: tuple[float, float], rng: np.random.Generator) -> IntArray:
     """Returns the indices, int64, of the images of a smaller mix drawn from a mix.
 
     The logarithm of its size is uniform from log 50 to log n. It has at least 20 images of either kind, or
@@ -140,7 +137,7 @@ class GscoreBest(Measured):
         super()._restore(state)
         self.reference_ = state["reference"]
 
-    def _performance(self, metric: str, scores: FloatArray, ood: NDArray[np.bool_]) -> float:
+    def _performance(self, metric: str, scores: FloatArray, ood: BoolArray) -> float:
         return detection_metric(metric, self.reference_, scores[ood], 1 - float(ood.mean()))
 
     def _learn(self, table: Table) -> None:

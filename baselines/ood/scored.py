@@ -3,19 +3,19 @@
 from functools import wraps
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.contract.estimator import Indicator
 from starter.observing.observation import ScoredMix, Source
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 
-def mix_scores(mix: ScoredMix) -> NDArray[np.float64]:
+def mix_scores(mix: ScoredMix) -> FloatArray:
     """Returns the scores of a mix, float64 (n,), in the order of its images."""
     return np.asarray(mix.scores, np.float64)
 
 
-def reference_scores(source: Source) -> NDArray[np.float64]:
+def reference_scores(source: Source) -> FloatArray:
     """Returns the scores of the in-distribution reference in ascending order, float64 (r,)."""
     if source.scores is None:
         raise UnusableInput(

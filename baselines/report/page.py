@@ -57,23 +57,22 @@ def _section(report: Report, subject: str, lines: list[Line]) -> dict[str, objec
     mine = [line for line in lines if line.subject == subject]
     found = {run.method: run for run in report.runs if run.subject == subject}
     runs = [found[line.method] for line in mine if line.group == ALL]
-    train, true = 100 * report.train[subject], 100 * report.val[subject]
+    train, true = report.train[subject], report.val[subject]
+    outside = (true < train.min()) | (true > train.max())
     ends = [line.rmse if math.isnan(line.high) else line.high for line in mine]
     most = max((line.rmse for line in mine), default=0.0)
     return {
         "name": subject,
         "quantity": report.competition.quantity(subject),
-        "span": (train.min(), train.max(), int(((true < train.min()) | (true > train.max())).sum())),
+        "span": (100 * train.min(), 100 * train.max(), outside.sum()),
         "lines": mine,
-        "methods": [run.method for run in runs],
+        "runs": runs,
         "end": min(max(ends, default=0.0), LONGEST * most) or 1.0,
         "predictions": [(run.method, _svg(report, run, draw_predictions)) for run in runs],
         "indicators": [
             (run.method, _svg(report, run, draw_indicator)) for run in runs if run.indicators is not None
         ],
-        "true": true.tolist(),
-        "predicted": {run.method: (100 * run.predicted).tolist() for run in runs},
-        "errors": {run.method: (100 * run.predicted - true).tolist() for run in runs},
+        "true": true,
     }
 
 

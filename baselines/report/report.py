@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.contract.estimator import Estimator, Regressed, asked
 from baselines.contract.families import FEWEST
@@ -16,7 +15,7 @@ from baselines.contract.guard import fitted, guarded, predict_each
 from starter.observing.observation import MetaTrain, Seen
 from starter.tracks.tracks import open_subjects
 from submission import Competition, UnusableInput, make_id
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 from submission.page import harmless
 from submission.scoretable import ALL, ScoreLine, Targets, csv_table, score_lines, validation_groups
 from submission.scoring import read_targets
@@ -104,12 +103,12 @@ class Report:
         runs = [run for run in self.runs if run.method == method and track.metric(run.subject) == ranks]
         return 100 * math.sqrt(np.mean([(run.predicted - self.val[run.subject]) ** 2 for run in runs]))
 
-    def members(self, group: str) -> NDArray[np.int64]:
+    def members(self, group: str) -> IntArray:
         """Returns the indices of the validation sets in a group."""
         return np.flatnonzero([group in (ALL, mine) for mine, _ in self.groups])
 
 
-def _held(run: Run, true: FloatArray, chosen: NDArray[np.int64]) -> tuple[float, float]:
+def _held(run: Run, true: FloatArray, chosen: IntArray) -> tuple[float, float]:
     """Returns the fraction of the chosen sets inside their intervals, and the mean width in points."""
     if run.intervals is None:
         return math.nan, math.nan

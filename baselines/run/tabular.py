@@ -21,8 +21,6 @@ from baselines.ood.ude import Ude
 from starter.observing.observation import Observation, ScoredMix, Source
 from submission.arrays import FloatArray
 
-Measure = Callable[[Any], Mapping[str, float]]
-"""A function that returns the values of an unlabelled set by column."""
 NEEDS = {"accuracy": ("moments", "rotation", "rotations", "grey"), "ood": ("moments",)}
 """Fields of an observation from which the columns of each track are computed, besides logits and scores."""
 FEATURES = {
@@ -37,49 +35,39 @@ PLAIN = (bool, int, float, str, type(None))
 """Types of the parameters that a line of text can set."""
 
 
-def measure_of(track: str, source: Source) -> Measure:
-    """Returns a function that computes the FEATURES of a set of this track.
-
-    In the accuracy track these are the thirteen indicators of `stack`, `doc` and `fd`; in the OOD track, the
-    indicators of the kit's methods. Each is a number about the whole set, named after the method that uses
-    it.
-    """
-    return {"accuracy": _accuracy, "ood": _ood}[track](source)
+def accuracy_features(observation: Observation, source: Source) -> dict[str, float]:
+    """Returns the thirteen indicators of `stack`, `doc` and `fd`, named after the methods that use them."""
+    values = indicators(observation, source)
+    values |= {"doc": doc(observation, source), "fd": fd(observation, source)}
+    return {name: values[name] for name in FEATURES["accuracy"]}
 
 
-def _accuracy(source: Source) -> Measure:
-    def measure(observation: Observation) -> dict[str, float]:
-        values = indicators(observation, source)
-        values |= {"doc": doc(observation, source), "fd": fd(observation, source)}
-        return {name: values[name] for name in FEATURES["accuracy"]}
+def ood_features(mix: ScoredMix, source: Source) -> dict[str, float]:
+    """Returns the indicators of the OOD track's methods, named after the methods that use them."""
+    reference, scores, middle = reference_scores(source), mix_scores(mix), len(TAUS) // 2
+    share = ind_share(scores, reference)
+    return {
+        "gscore-kmeans": kmeans(mix, source),
+        "gscore-gmm-w": float(Gmm().know(reference).gscores(scores)[middle]),
+        "gscore-ude-w": float(Ude().know(reference).gscores(scores)[middle]),
+        "ind-share": share,
+        "plugin": plug_in(mix.metric, scores, reference, 0.5),
+        "plugin-mpe": plug_in(mix.metric, scores, reference, share),
+        "auto-eval": fd(mix.observation, source),
+    }
 
-    return measure
 
-
-def _ood(source: Source) -> Measure:
-    reference, middle = reference_scores(source), len(TAUS) // 2
-    gmm, ude = Gmm().know(reference), Ude().know(reference)
-
-    def measure(mix: ScoredMix) -> dict[str, float]:
-        scores = mix_scores(mix)
-        share = ind_share(scores, reference)
-        return {
-            "gscore-kmeans": kmeans(mix, source),
-            "gscore-gmm-w": float(gmm.gscores(scores)[middle]),
-            "gscore-ude-w": float(ude.gscores(scores)[middle]),
-            "ind-share": share,
-            "plugin": plug_in(mix.metric, scores, reference, 0.5),
-            "plugin-mpe": plug_in(mix.metric, scores, reference, share),
-            "auto-eval": fd(mix.observation, source),
-        }
-
-    return measure
+MEASURES: dict[str, Callable[[Any, Source], dict[str, float]]] = {
+    "accuracy": accuracy_features,
+    "ood": ood_features,
+}
+"""The function of each track that computes the FEATURES of an unlabelled set."""
 
 
 class Tabular(Measured):
     """A regression of accuracy on the features of a set, by any regressor or pipeline that ends in one.
 
-    It is fitted on a DataFrame with one row per meta-train set and the columns of `measure_of`, and predicts
+    It is fitted on a DataFrame with one row per meta-train set and the columns of `MEASURES`, and predicts
     one row at a time; predictions are clipped to [0, 1]. A saved method holds the table and the regressor's
     parameters, from which `load` fits the regressor again.
 
@@ -97,11 +85,8 @@ class Tabular(Measured):
         """The fields of an observation from which the columns are computed."""
         return NEEDS[self.track]
 
-    def _prepare(self, source: Source) -> None:
-        self._columns = measure_of(self.track, source)
-
     def _measure(self, observation: Any) -> FloatArray:
-        return np.array(list(self._columns(observation).values()))
+        return np.array(list(MEASURES[self.track](observation, self.source_).values()))
 
     def _learn(self, table: Table) -> None:
         self.regressor_ = clone(self.regressor).fit(self._framed(table.rows), table.targets)

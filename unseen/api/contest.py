@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from baselines.run.tabular import NEEDS, measure_of
+from baselines.run.tabular import MEASURES, NEEDS
 from starter.making.build import build as make
 from starter.making.presets import preset as settings_of_preset
 from starter.making.settings import settings_of
@@ -54,9 +54,9 @@ class Contest(Competition):
         """
         rows: dict[str, Mapping[str, float]] = {}
         for name, subject in open_subjects(self, NEEDS[self.track], device).items():
-            measure = measure_of(self.track, subject.source)
+            measure, source = MEASURES[self.track], subject.source
             sets = self._seen(subject, part, progress)
-            rows |= {make_id(name, seen.set_name): measure(seen) for seen in sets}
+            rows |= {make_id(name, seen.set_name): measure(seen, source) for seen in sets}
         table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("id")
         if part != "test":
             targets = read_targets(self, part)

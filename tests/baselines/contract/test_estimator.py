@@ -57,6 +57,8 @@ def infinite(target, source):
     ("predict", "word"),
     [
         (lambda: Fixed().predict(META.sets), "not fitted"),
+        (lambda: Fixed().save("m"), "not fitted"),
+        (lambda: Fixed().predict_interval(META.sets), "not fitted"),
         (lambda: Fixed(float("nan")).fit(META).predict(META.sets), "nan for set 'train_0'"),
         (lambda: Fixed(-np.inf).fit(META).predict(META.sets), "-inf for set 'train_0'"),
         (lambda: Fixed(73.0).fit(META).predict(META.sets), "73 for set 'train_0'.* not percentages"),

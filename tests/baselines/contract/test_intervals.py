@@ -142,9 +142,7 @@ def test_refuses_a_level_that_is_no_share(level):
         Constant().fit(META).predict_interval(TARGETS, level)
 
 
-def test_refuses_intervals_before_fit_and_of_too_few_sets():
-    with pytest.raises(ValueError, match="not fitted"):
-        Constant().predict_interval(TARGETS)
+def test_refuses_intervals_of_too_few_sets():
     with pytest.raises(ValueError, match="at least 3 sets, got 2"):
         Constant().fit(subset(META, np.arange(2))).predict_interval(TARGETS)
 

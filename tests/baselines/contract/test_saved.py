@@ -99,11 +99,6 @@ def test_intervals_of_an_earlier_fit_are_forgotten_on_loading(tmp_path: Path) ->
         method.load(tmp_path / "m").predict_interval(META.sets[:1])
 
 
-def test_saving_needs_a_fit(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not fitted"):
-        Keeps().save(tmp_path / "m")
-
-
 def state_without_rows(path: Path) -> None:
     method = clone(BASELINES["fd"]).fit(META)
     state = {name: value for name, value in method._state().items() if name != "rows"}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
-from baselines import BASELINES, Direct, Estimator
+from baselines import BASELINES, Estimator
 from baselines.run.predict import Verification, log_run, predict, verify_entry
 from baselines.run.tabular import Tabular
 from starter.tracks.accuracy.observe import ClassifierSubject
@@ -114,14 +114,6 @@ def test_methods_that_finished_before_keep_their_files(contest):
     with pytest.raises(UnusableInput, match="b:B fails in"):
         predict(contest, {"a:A": Half(), "b:B": FailsInOneSet(), "c:C": Half()}, progress=False)
     assert sorted(path.name for path in contest.root.glob("[sv]*/*")) == ["a.A.csv", "a.A.csv"]
-
-
-def test_a_method_of_the_kit_that_fails_is_named_too(contest):
-    def broken(target, source):
-        raise RuntimeError("lost")
-
-    with pytest.raises(UnusableInput, match=r"^atc fails in predict for tiny/test_0001: RuntimeError: lost"):
-        predict(contest, {"atc": Direct(broken)}, progress=False)
 
 
 def rows(competition):

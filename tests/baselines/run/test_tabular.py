@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from baselines.contract.conformance import check_method, example_meta_train
 from baselines.run.choose import set_parameter
-from baselines.run.tabular import Tabular, measure_of
+from baselines.run.tabular import MEASURES, Tabular
 from submission import UnusableInput
 
 META = example_meta_train()
@@ -23,7 +23,7 @@ def test_it_keeps_the_contract(regressor, track):
 
 def test_it_learns_from_the_table_that_is_shown():
     method = Tabular(LinearRegression()).fit(META)
-    columns = list(measure_of("accuracy", META.source)(META.sets[0]))
+    columns = list(MEASURES["accuracy"](META.sets[0], META.source))
     assert list(method.regressor_.feature_names_in_) == columns
     assert columns[-2:] == ["doc", "fd"]
     assert not hasattr(method.regressor, "coef_")
