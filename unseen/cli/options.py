@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Argument, Context, Option, echo
 
@@ -22,7 +22,7 @@ TrackName = Annotated[str, Option("--track", help="accuracy (of classifiers), or
 Device = Annotated[str, Option(help="The device that runs classifiers: cpu, cuda, cuda:1, mps.")]
 Network = Annotated[Many, Option(help="module:function of a network of yours, whose code runs. Repeatable.")]
 DataRoot = Annotated[Path | None, Option(help="The folder of a named source, or of its download.")]
-Resize = Annotated[str, Option(help="How to resize images: crop, pad or stretch.")]
+Resize = Annotated[Literal["crop", "pad", "stretch"], Option(help="How to resize images.")]
 SkipUnreadable = Annotated[
     float, Option(min=0, max=0.99, metavar="SHARE", help="Share of unreadable images to allow.")
 ]

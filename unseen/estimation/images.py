@@ -44,21 +44,10 @@ LEAST_SETS = 6
 
 @dataclass(frozen=True)
 class Asked:
-    """Settings of an estimate from images.
+    """Settings of an estimate from images, as the options of `unseen estimate` say.
 
-    Attributes:
-        train_sets: Number of meta-train sets made of labelled images, 6 to 1,000, or 0 for an estimate from
-            logits alone.
-        set_size: Number of images in a meta-train set.
-        referees: Independent encoders, named as for `unseen build --referee`.
-        fit: Rule by which images are resized to one size.
-        device: Device that the model runs on, named as in PyTorch.
-        engine: Engine that runs the model, "openvino" or "torch"; "" for the default.
-        classes: Names of the model's classes in its order; () for the names of the labelled folders, sorted.
-        rotations: True if `unseen-best` also reads the model's logits of turned copies of each image.
-        margin: Fall in accuracy above which a set counts as fallen, a fraction.
-        level: Level of the intervals.
-        window: Number of images in each part that the sets are cut into; None for whole sets.
+    There are 6 to 1,000 meta-train sets of `set_size` images, or none for an estimate from logits alone.
+    Without names the classes are the labelled folders, sorted. Margin and level are fractions.
     """
 
     train_sets: int = 24

@@ -61,6 +61,7 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
         ((*MODEL, "--probabilities"), "leave out --probabilities"),
         ((*LOGITS, "--train-sets", "24", "--device", "cpu"), "leave out --train-sets and --device"),
         (MODEL, "val: no such file or folder"),
+        ((*MODEL, "--resize", "bend"), "'--resize'"),
         ((*LOGITS, "--labels", "text.npy"), "text.npy holds <U3, not numbers"),
         ((*LOGITS, "--labels", "none.npy"), "none.npy: not a .npy file"),
         ((*LOGITS, "--logits", "two"), "two: not a .npy file"),
