@@ -133,7 +133,7 @@ def test_a_rehearsal_tells_good_bad_and_empty_files_apart(competition: Competiti
     assert list(shown) == [f"{kind}, {part}" for part in ("public", "private") for kind in kinds]
     for part in ("public", "private"):
         assert shown[f"good, {part}"] == "rmse: 0.0"
-        assert "not a plain decimal number" in shown[f"bad, {part}"]
+        assert "1 problem | line 9" in shown[f"bad, {part}"]
         assert "empty" in shown[f"empty, {part}"]
     with pytest.raises(UnusableInput, match="codabench"):
         rehearse(competition, "moon", START)
