@@ -62,9 +62,7 @@ def test_a_grid_has_equal_levels_between_its_percentiles():
                 assert level == -1
     for place in np.ndindex(LEVELS, LEVELS):
         assert len(grid.cell(place[1], place[0])) == grid.counts[place]
-    table = edge_table(grid)
-    assert table.low[:LEVELS].tolist() == grid.semantic_edges[:-1].tolist()
-    assert table.images.tolist() == [*grid.counts.sum(0), *grid.counts.sum(1)]
+    assert edge_table(grid).images.tolist() == [*grid.counts.sum(0), *grid.counts.sum(1)]
 
 
 @pytest.fixture(scope="module")
@@ -115,9 +113,6 @@ def test_a_level_is_the_mean_over_the_other_axis_and_trends_are_scipys(scored):
         curve = curves.query(f"detector == 'a' and metric == 'auroc' and axis == '{axis}'")
         assert list(curve.value) == pytest.approx(means)
         assert list(curve.level) == [*range(1, LEVELS + 1)]
-    rises = trends[trends.metric == "auroc"].semantic_correlation.tolist()
-    assert rises[0] > 0.9
-    assert rises[1] == pytest.approx(-rises[0])
 
 
 @given(arrays(np.float64, (4, 4), elements=st.floats(0, 1)))

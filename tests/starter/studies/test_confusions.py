@@ -69,11 +69,6 @@ def test_means_are_over_images(graph):
     assert predicted.loc["dog", "similarity"] == pytest.approx(similarity["fox", "dog"])
 
 
-def test_a_manifest_needs_classes_of_two_sources(wordnet, tmp_path):
-    with pytest.raises(UnusableInput, match="zoo"):
-        graph_study(wordnet, OTHERS, "cifar10", "small=x.safetensors", tmp_path)
-
-
 def test_a_classifiers_own_predictions_make_the_graph(wordnet, tmp_path, weights):
     write_class_zip(tmp_path / "zoo.zip", ("fox", "poodle"), count=5)
     classifier = read_classifier(weights)
@@ -86,3 +81,5 @@ def test_a_classifiers_own_predictions_make_the_graph(wordnet, tmp_path, weights
     names = {path.name for path in study.write(tmp_path / "out")}
     assert names == {"edges.csv", "classes.csv", "predictions.csv", "graph.png", "similarities.png"}
     assert len(pd.read_csv(tmp_path / "out/edges.csv")) == len(edges)
+    with pytest.raises(UnusableInput, match="zoo"):
+        graph_study(wordnet, OTHERS, "cifar10", "small=x.safetensors", tmp_path)

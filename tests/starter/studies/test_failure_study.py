@@ -66,5 +66,3 @@ def test_mistakes_are_refused(ood_built, built):
         failure_study(built)
     with pytest.raises(UnusableInput, match="no detector is called 'psm'"):
         failure_study(ood_built, ["psm"])
-    with pytest.raises(UnusableInput, match="nowhere"):
-        failure_study(ood_built, [], [ood_built.root / "nowhere"])

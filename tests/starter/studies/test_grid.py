@@ -12,15 +12,7 @@ from starter.detectors.metrics import auroc
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS
 from starter.shift.grid import shift_degrees
-from starter.studies.grid import (
-    IND,
-    STRENGTHS,
-    grid_images,
-    grid_study,
-    grid_text,
-    measure_degrees,
-    shifted,
-)
+from starter.studies.grid import IND, STRENGTHS, grid_images, grid_study, grid_text, measure_degrees, shifted
 from starter.tracks.ood.observe import MixSets
 from starter.tracks.sets import PublicSets
 from submission import Competition, UnusableInput

@@ -9,12 +9,7 @@ import torch
 from starter.classifiers import use_network
 from starter.detectors import DETECTORS, Detector
 from starter.sources.glyphs.digits import CLASSES, glyph_splits
-from starter.studies.sanity import (
-    SHIFTS,
-    random_classifier,
-    sanity,
-    sanity_text,
-)
+from starter.studies.sanity import SHIFTS, random_classifier, sanity, sanity_text
 from submission.errors import UnusableInput
 
 

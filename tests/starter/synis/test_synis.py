@@ -120,7 +120,6 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path, prompts):
     write_grid(whole, prompts, "noise", noise, "sheet", batch=2)
     assert tree(broken) == tree(whole)
     assert calls == 3 + 5 - 2
-    assert {path.name for path in whole.iterdir()} >= {"DATASHEET.md", "prompts.csv", "s1_c1", "s4_c4"}
     rows = list(csv.DictReader((whole / "prompts.csv").read_text().splitlines()))
     assert [row["file"] for row in rows] == [each.file for each in prompts]
     for row in rows:

@@ -6,13 +6,7 @@ Lists of classes by name, file and folder; overrides; the kit's own against Word
 import pytest
 from taxonomy import real_wordnet, synset_id, write_class_zip, write_taxonomy
 
-from starter.wordnet.labels import (
-    CLASS_LISTS,
-    kit_overrides,
-    load_classes,
-    match_all,
-    match_classes,
-)
+from starter.wordnet.labels import CLASS_LISTS, kit_overrides, load_classes, match_all, match_classes
 from submission import UnusableInput
 
 
