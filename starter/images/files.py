@@ -52,11 +52,8 @@ class Tree:
 
     def second_folders(self) -> dict[str, frozenset[str]]:
         """Returns the subfolders with images of each top folder; the entry is empty if it has none."""
-        found: dict[str, set[str]] = {}
-        for file in self.every_image():
-            top, *between = file.split("/")[:-1] or [""]
-            found.setdefault(top, set()).update(between[:1])
-        return {top: frozenset(below) for top, below in sorted(found.items()) if top}
+        found = {top: [file.split("/") for file in files] for top, files in self.images_anywhere().items()}
+        return {top: frozenset(p[1] for p in parts if len(p) > 2) for top, parts in found.items() if parts}
 
     def images_anywhere(self) -> dict[str, tuple[str, ...]]:
         """Returns the image files at any depth below each top folder; an empty folder has an empty entry."""

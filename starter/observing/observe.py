@@ -163,7 +163,7 @@ class Observer(Witness):
         return digest_of(*common, self.classifier.digest, self.classifier.place, head)
 
     def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
-        """Returns the arrays of each of the parts, from one pass over the set."""
+        """See `Witness`."""
         return compute(rendering, self.classifier, parts, self.head)
 
     def layout(self, part: str, n: int) -> Layout:
