@@ -31,9 +31,9 @@ from starter.observing.observe import read
 from starter.sets.mix import Mix
 from starter.tracks.accuracy.plan import LEAKED_SHARE
 from starter.tracks.sets import PublicSets
+from starter.tracks.settings import read_record
 from starter.tracks.subject import open_observer
 from submission import Competition, SolutionRow, UnusableInput
-from submission.files import read_text
 from submission.metrics import FEWEST_FAMILIES, spearman
 from submission.random import AUDIT
 from submission.scoretable import CONSTANT, Targets, constant_error, score_validation
@@ -97,12 +97,10 @@ def practice(competition: Competition) -> Iterator[Finding]:
     """Yield whether labels can be looked up, in public images or in another test set of the same images."""
     if competition.visibility == "practice":
         yield Finding("warning", "practice: the test images are public, so that labels can be looked up")
-    turns = re.findall(r'"turn:(\d+):(\d+):', json.dumps(_record(competition)))
+    turns = re.findall(r'"turn:(\d+):(\d+):', json.dumps(read_record(competition.root)))
     if (most := max((1 + int(turn) // int(around) for turn, around in turns), default=1)) > 1:
-        text = (
-            f"each base image stands in {most} of {len(turns)} test sets, and a clean copy tells on a blurred"
-        )
-        yield Finding("warning", f"{text} one: make fewer or smaller sets")
+        text = f"each base image stands in {most} of {len(turns)} test sets, and a clean copy tells on a"
+        yield Finding("warning", f"{text} blurred one: make fewer or smaller sets")
 
 
 def permissions(competition: Competition) -> Iterator[Finding]:
@@ -118,7 +116,7 @@ def permissions(competition: Competition) -> Iterator[Finding]:
 
 def seed(competition: Competition) -> Iterator[Finding]:
     """Yield a test seed that can be guessed."""
-    if _record(competition).get("test_seed", 2**32) < 2**32:
+    if read_record(competition.root).get("test_seed", 2**32) < 2**32:
         text = "the test seed is below 2^32 and can be guessed: build another folder without --test-seed"
         yield Finding("error", text)
 
@@ -135,7 +133,7 @@ def strays(competition: Competition) -> Iterator[Finding]:
 
 def leaked_targets(competition: Competition) -> Iterator[Finding]:
     """Yield texts in public/ with hidden targets, seeds of test sets, or the origin of their images."""
-    solution, record = whole_solution(competition), _record(competition)
+    solution, record = whole_solution(competition), read_record(competition.root)
     settings = record.get("settings", {})
     sources = [*settings.get("test_from", ()), *filter(None, [settings.get("test_ind")])]
     seeds = {*_SEED.findall(json.dumps(record))} - {str(competition.seed)}
@@ -283,7 +281,7 @@ def _statistics(image: NDArray[np.uint8]) -> dict[str, float]:
 def _mixes(competition: Competition) -> Iterator[tuple[str, NDArray[np.uint8], NDArray[np.bool_]]]:
     """Yield name, images (n, h, w, 3) and OOD labels (n,) of each test mix; none in the accuracy track."""
     if competition.track == "ood":
-        for test in _record(competition).get("test", ()):
+        for test in read_record(competition.root).get("test", ()):
             mix = Mix.from_json(test["recipe"])
             images = read_npz(competition.file(f"test/{mix.name}.npz")).images
             yield mix.name, images, mix.rows(mix.ind, mix.ood)[1]
@@ -330,9 +328,8 @@ def few_rows(competition: Competition) -> Iterator[str]:
     rows = solution_of(competition)
     public = [row for row in rows if row.usage == "Public"]
     private = {row.set for row in rows if row.usage == "Private"}
-    families = {
-        test.get("family") for test in _record(competition).get("test", ()) if test["name"] in private
-    }
+    tests = read_record(competition.root).get("test", ())
+    families = {test.get("family") for test in tests if json.loads(test["recipe"])["name"] in private}
     if len(public) < FEWEST_ROWS:
         yield (
             f"public predictions: {len(public)}, fewer than {FEWEST_ROWS}: the order on the public board is "
@@ -347,9 +344,8 @@ def few_rows(competition: Competition) -> Iterator[str]:
 
 def one_source(competition: Competition) -> Iterator[str]:
     """Yield a source that all natural test sets come from."""
-    tests = [
-        test for test in _record(competition).get("test", ()) if str(test.get("group")).startswith("natural")
-    ]
+    tests = read_record(competition.root).get("test", ())
+    tests = [test for test in tests if str(test.get("group")).startswith("natural")]
     if len(tests) > 1 and len(families := {test["family"] for test in tests}) == 1:
         yield (
             f"all {len(tests)} natural test sets come from one source, {families.pop()}: the ranks may hold "
@@ -394,18 +390,6 @@ def too_many_decimals(competition: Competition) -> Iterator[str]:
             f"scores are published with {competition.decimals} decimals, and their standard error is about "
             f"{error:.1f} points: such steps tell labels and rank nobody; build with --decimals {allowed}"
         )
-
-
-def _record(competition: Competition) -> dict[str, Any]:
-    """Returns the build's record, with the name of each test set in `test`; empty if it is missing."""
-    path = competition.private / "build.json"
-    try:
-        record: dict[str, Any] = json.loads(read_text(path)) if path.is_file() else {}
-        for test in record.get("test", ()):
-            test["name"] = json.loads(test["recipe"])["name"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise UnusableInput(f"{path} is damaged: restore it from a backup") from error
-    return record
 
 
 LEAKS: tuple[Callable[[Competition], Iterator[Finding]], ...] = (

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from starter.tracks.accuracy.settings import AccuracySettings
 from starter.tracks.ood.settings import OodSettings
-from starter.tracks.settings import Settings
+from starter.tracks.settings import RECORD, Settings, read_record
 from submission import UnusableInput
 from submission.files import ABANDONED, sweep, write_text
 
@@ -24,8 +24,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-RECORD = "private/build.json"
-"""The organizer's record of a build: settings, test seed, hashes of the inputs, and test sets."""
 TRACKS: dict[str, type[Settings]] = {"accuracy": AccuracySettings, "ood": OodSettings}
 ANY: TypeAdapter[AccuracySettings | OodSettings] = TypeAdapter(
     Annotated[AccuracySettings | OodSettings, Field(discriminator="track")]
@@ -164,7 +162,7 @@ def claim(
 
 def _continued(root: Path, settings: Settings, test_seed: int | None, device: str) -> tuple[Settings, int]:
     """Returns settings and test seed of a build that was begun with the same ones."""
-    found = _read_record(root)
+    found = read_record(root, "settings", "test_seed")
     before = settings_of(found["settings"].pop("track"), found["settings"])
     settings = settings.settled(device, before)
     changed = differences(before, settings)
@@ -178,25 +176,15 @@ def _continued(root: Path, settings: Settings, test_seed: int | None, device: st
     return settings, found["test_seed"]
 
 
-def _read_record(root: Path) -> dict[str, Any]:
-    path = root / RECORD
-    try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        assert not found or {"settings", "test_seed"} <= found.keys()
-    except (ValueError, AssertionError) as error:
-        raise UnusableInput(f"{path} is damaged: restore it from a copy, or name another folder") from error
-    return found
-
-
 def add_to_record(root: Path, **more: object) -> None:
     """Add `more` (plain JSON values) to the build's record."""
-    write_text(root / RECORD, json.dumps({**_read_record(root), **more}, indent=1) + "\n")
+    write_text(root / RECORD, json.dumps({**read_record(root), **more}, indent=1) + "\n")
     (root / RECORD).chmod(0o600)
 
 
 def check_inputs(root: Path, inputs: Mapping[str, str]) -> None:
     """Record the hashes of the build's inputs, or refuse those that differ from an earlier run's."""
-    found = _read_record(root).get("inputs", inputs)
+    found = read_record(root).get("inputs", inputs)
     if found != inputs:
         changed = min(name for name in found.keys() | inputs.keys() if found.get(name) != inputs.get(name))
         raise UnusableInput(

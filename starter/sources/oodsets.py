@@ -161,9 +161,3 @@ def gbench() -> tuple[dict[str, str], ...]:
     """
     with Path(__file__).with_name("gbench.csv").open(encoding="utf-8", newline="") as stream:
         return tuple(csv.DictReader(stream))
-
-
-def missing(folders: Iterable[str]) -> list[str]:
-    """Returns the data sets without a folder among these names; case, spaces and punctuation are ignored."""
-    here = {set_name(folder).casefold() for folder in folders}
-    return [each["name"] for each in gbench() if set_name(each["name"]).casefold() not in here]

@@ -6,12 +6,16 @@ that the help lists first. Modules that import torch are imported where they are
 load none of them.
 """
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from submission.errors import UnusableInput
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from starter.images.reading import Fit
     from starter.sources.splits import Splits
 
+RECORD = "private/build.json"
+"""The organizer's record of a build: settings, test seed, hashes of the inputs, and test sets."""
 OFTEN: dict[str, Any] = {"often": True}
 LEAST_LIMIT = 3
 """Smallest default of the number of submissions of a team to a hidden competition."""
@@ -143,3 +149,14 @@ class Settings(BaseModel, ABC):
     def divided(self, splits: "Splits") -> "Splits":
         """Returns the source's splits from which sets are made."""
         return splits
+
+
+def read_record(root: Path, *needed: str) -> dict[str, Any]:
+    """Returns the record of the build in `root`, which must have the `needed` keys; {} if there is none."""
+    path = root / RECORD
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        assert not found or found.keys() >= set(needed)
+    except (ValueError, AssertionError) as error:
+        raise UnusableInput(f"{path} is damaged: restore it from a copy") from error
+    return found

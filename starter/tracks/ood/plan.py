@@ -5,7 +5,6 @@ the range of IND shares, since the target would be nearly known. So too few imag
 what fits.
 """
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -15,10 +14,8 @@ from starter.images.imageset import ImageSet
 from starter.sets.mix import LEAST, FromPools, Mix, family
 from starter.sources.oodsets import (
     count_ood_images,
-    gbench,
     load_ind_images,
     load_ood_sets,
-    missing,
     without_shared,
 )
 from starter.sources.splits import Splits
@@ -280,12 +277,6 @@ def ood_sets(
         found = load_class_sets(*where, settings.id_up_to, settings.classes_per_set, *drawn)
     else:
         found = load_ood_sets(settings.ood, splits.classes, fit, *drawn)
-    absent = missing(found)
-    if 2 * (len(gbench()) - len(absent)) >= len(found) and absent:
-        names = ", ".join(absent)
-        print(
-            f"--ood {settings.ood}: of Gbench {len(absent)} data sets are missing: {names}", file=sys.stderr
-        )
     tested: dict[str, ImageSet] = {}
     for path in settings.test_from:
         tested = load_ood_sets(path, splits.classes, fit, (), most, settings.seed)

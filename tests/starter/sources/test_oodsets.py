@@ -1,6 +1,6 @@
 """OOD sets: one folder each, zipped or not, overlap left out, every image once.
 
-Gbench's manifest: every data set with an address, and what is missing by name.
+Gbench's manifest: every data set with an address.
 """
 
 import re
@@ -14,7 +14,7 @@ import pytest
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
 from starter.sets.mix import family
-from starter.sources.oodsets import CIFAR10, gbench, load_ood_sets, missing, set_name, without_shared
+from starter.sources.oodsets import CIFAR10, gbench, load_ood_sets, set_name, without_shared
 from submission import UnusableInput
 
 CLASSES = ("x", "y")
@@ -109,9 +109,3 @@ def test_data_sets_have_names_addresses_and_the_papers_overlaps():
     assert all(re.fullmatch(r"https?://[^\s\"<>'/]+/[^\s\"<>']*", each["address"]) for each in gbench())
     counts = Counter(name for each in gbench() for name in each["overlaps"].split())
     assert counts == {"clothing1m": 3, "face": 11, "medical": 12, "cifar100": 53}
-
-
-def test_what_is_missing_is_told_by_name():
-    folders = [each["name"] for each in gbench()[2:]]
-    assert missing(folders) == ["Rock", "Faces age detection"]
-    assert missing(["rock", "FACES-age detection", *folders]) == []
