@@ -10,7 +10,7 @@ from command_line import run
 
 from starter.images.arrays import read_npz
 from starter.making.build import build
-from submission import Competition, UnusableInput, validate, write_predictions
+from submission import Competition
 from submission.pack import write_archive
 from submission.scoring import read_targets
 from submission.solution import solution_of
@@ -58,16 +58,14 @@ def test_building_again_from_all_that_is_public_does_not_give_the_solution(
     assert participant.settings == known.public()
     truth = np.array([row.prediction for row in solution_of(organizer)])
     constant = np.full(len(truth), np.mean(list(read_targets(participant, "train").values())))
-    errors = []
-    for guess in (participant.seed, 1):
-        rebuilt = build(tmp_path / str(guess), known, guess)
-        stolen = np.array([row.prediction for row in solution_of(rebuilt)])
-        errors.append(np.sqrt(np.mean((stolen - truth) ** 2)))
-        images = {read_npz(rebuilt.file(f"test/{name}.npz")).digest for name in rebuilt.sets("test")}
-        assert not images & {
-            read_npz(participant.file(f"test/{name}.npz")).digest for name in participant.sets("test")
-        }
-    assert min(errors) > 0.8 * np.sqrt(np.mean((constant - truth) ** 2))
+    rebuilt = build(tmp_path / "guess", known, participant.seed)
+    stolen = np.array([row.prediction for row in solution_of(rebuilt)])
+    assert np.mean((stolen - truth) ** 2) > 0.64 * np.mean((constant - truth) ** 2)
+    theirs, mine = (
+        {read_npz(each.file(f"test/{name}.npz")).digest for name in each.sets("test")}
+        for each in (rebuilt, participant)
+    )
+    assert not theirs & mine
 
 
 def test_names_and_order_tell_nothing(organizer):
@@ -127,11 +125,3 @@ def test_a_participants_predictions_are_the_organizers(organizer, participant, t
         for competition in (organizer, participant)
     ]
     assert files[0].read_bytes() == files[1].read_bytes()
-
-
-def test_a_submission_is_not_scored_in_a_participants_copy(participant, tmp_path):
-    path = tmp_path / "half.csv"
-    write_predictions(path, dict.fromkeys(participant.ids("test"), 0.5))
-    assert len(validate(participant, path)) == 40
-    with pytest.raises(UnusableInput, match="only the organizer"):
-        solution_of(participant)

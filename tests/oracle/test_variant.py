@@ -120,18 +120,6 @@ def test_probabilities_are_those_of_the_description(arch):
         np.testing.assert_allclose(probabilities, expected(oracle, meta, observation), rtol=0, atol=1e-6)
 
 
-def test_training_rows_are_scaled_over_all_sets():
-    oracle = OraA(**QUICK)
-    seen = {}
-    oracle._learn = lambda table: seen.update(rows=table.rows)
-    oracle.fit(META)
-    learnt = [six(each, META.source, False) for each in META.sets]
-    every = np.concatenate(learnt)
-    np.testing.assert_allclose(
-        seen["rows"], scaled(every, (every.min(axis=0), every.max(axis=0)), learnt=True), atol=2e-6
-    )
-
-
 @pytest.mark.parametrize(
     ("part", "name", "instead"),
     [

@@ -16,13 +16,9 @@ DARK = "--blink-settings=preferredColorScheme=0"
 
 
 def run_in_page(page: str, script: str, folder: Path, *flags: str) -> dict[str, object]:
-    """Open `page` in a frame, run `script` on its document and window, and hand back the object it returns.
+    """Open the text of a page in a frame, and hand back the object that a script returns.
 
-    Args:
-        page: the text of the page.
-        script: the body of an asynchronous function of `document`, `window` and `frame`.
-        folder: where the files lie.
-        flags: of Chromium, such as `DARK`.
+    The script is the body of an asynchronous function of `document`, `window` and `frame`; flags are Chromium's.
     """
     (folder / "page.html").write_text(page, encoding="utf-8")
     (folder / "harness.html").write_text(
@@ -59,16 +55,7 @@ def run_in_page(page: str, script: str, folder: Path, *flags: str) -> dict[str, 
 def screenshots(
     page: str, heights: Mapping[int, int], folder: Path, name: str, work: Path, *flags: str
 ) -> list[Path]:
-    """Write ``<folder>/<name>-<width>.png`` for each width, and return the paths.
-
-    Args:
-        page: the text of the page.
-        heights: of the pictures, by width, in pixels.
-        folder: where pictures are written.
-        name: how their names begin.
-        work: where other files lie.
-        flags: of Chromium, such as `DARK`.
-    """
+    """Write ``<folder>/<name>-<width>.png`` for each width, of its height in pixels, and return the paths."""
     (work / "page.html").write_text(page, encoding="utf-8")
     frames = [
         f'<iframe src="page.html" style="border:0;float:left" width="{width}" height="{height}"></iframe>'
