@@ -5,7 +5,7 @@ The report reads no hidden labels, so a participant's copy gives the same report
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -64,27 +64,23 @@ class Report:
 
     Attributes:
         competition: Competition with the validation sets.
-        groups: Group and family of each of the v validation sets.
         train: Targets of the meta-train sets, fractions (m,), by subject.
         val: Targets of the validation sets, fractions (v,), by subject.
         runs: Runs of every method on every subject.
     """
 
     competition: Competition
-    groups: tuple[tuple[str, str], ...]
     train: Mapping[str, FloatArray]
     val: Mapping[str, FloatArray]
     runs: tuple[Run, ...]
 
     def lines(self) -> list[Line]:
         """Returns the lines of the table: per subject and group, methods from the best to the worst."""
-        groups, families = zip(*self.groups, strict=True)
         lines = []
         for subject, true in self.val.items():
             runs = {run.method: run for run in self.runs if run.subject == subject}
             metric = TRACKS[self.competition.track].metric(subject)
             targets = Targets.of_validation(self.competition, metric).of_subject(subject)
-            targets = replace(targets, values=true, groups=groups, family_names=families)
             methods = {name: dict(zip(targets.ids, run.predicted, strict=True)) for name, run in runs.items()}
             for line in score_lines(targets, methods, subject):
                 held, width = _held(runs[line.method], true, self.members(line.group))
@@ -102,6 +98,11 @@ class Report:
         track, ranks = TRACKS[self.competition.track], self.competition.metrics[0]
         runs = [run for run in self.runs if run.method == method and track.metric(run.subject) == ranks]
         return 100 * math.sqrt(np.mean([(run.predicted - self.val[run.subject]) ** 2 for run in runs]))
+
+    @property
+    def groups(self) -> list[tuple[str, str]]:
+        """The group and the family of each of the v validation sets."""
+        return [*validation_groups(self.competition).values()]
 
     def members(self, group: str) -> IntArray:
         """Returns the indices of the validation sets in a group."""
@@ -142,7 +143,7 @@ def run_report(
         train[subject] = np.asarray(meta.targets, np.float64)
         val[subject] = np.array([targets[make_id(subject, name)] for name in competition.sets("val")])
         runs += [_run(name, method, subject, meta, observed, intervals) for name, method in methods.items()]
-    return Report(competition, tuple(validation_groups(competition).values()), train, val, tuple(runs))
+    return Report(competition, train, val, tuple(runs))
 
 
 def _run(
