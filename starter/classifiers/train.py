@@ -73,12 +73,11 @@ class Training:
     start: str = ""
 
     def __post_init__(self) -> None:
-        others = "timm:NET, torchvision:NET and module:function"
         problems = []
         if self.resize not in RESIZES:
             problems.append(f"--resize must be {', '.join(RESIZES)}, got {self.resize!r}")
         if self.arch not in ARCHITECTURES and ":" not in self.arch:
-            there = f"{', '.join(ARCHITECTURES)}, and {others}"
+            there = f"{', '.join(ARCHITECTURES)}, and timm:NET, torchvision:NET and module:function"
             problems.append(f"--arch {self.arch!r} is unknown; there are {there}")
         for name, least, most in (
             ("hold_out", 0, 0.9),

@@ -316,8 +316,6 @@ def _triple(text: str) -> Triple:
 
 def _problem(tensor: Tensor, expected: Tensor) -> str | None:
     """Returns the reason why a tensor cannot take the place of the `expected` one."""
-    if tensor.layout != torch.strided or tensor.is_meta or tensor.is_quantized:
-        return "is not a dense tensor with values: save plain float32 weights"
     if tensor.shape != expected.shape:
         return f"has shape {tuple(tensor.shape)} instead of {tuple(expected.shape)}"
     if expected.is_floating_point() and tensor.dtype not in FLOATS:

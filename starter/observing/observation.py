@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import scipy.linalg
@@ -354,11 +354,8 @@ class Lazy(Sequence[Made], Generic[Made]):
     sources: Sequence[Any]
     make: Callable[[Any], Made]
 
-    @overload
-    def __getitem__(self, index: int) -> Made: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Lazy[Made]": ...
-    def __getitem__(self, index: int | slice) -> "Made | Lazy[Made]":
+    def __getitem__(self, index: Any) -> Any:
+        """Returns the member at an index, or these of a slice as lazily."""
         if isinstance(index, slice):
             return replace(self, sources=self.sources[index])
         return self.make(self.sources[index])

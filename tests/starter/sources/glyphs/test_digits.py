@@ -1,6 +1,5 @@
 """Embedded digits and other signs: whole, balanced, decided by their seed, and none of the signs a digit's shape."""
 
-from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
@@ -50,13 +49,6 @@ def test_seed_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("starter.sources.glyphs.digits.PARTS", fewer)
     first, again, other = (glyph_splits.__wrapped__(seed).val_base.digest for seed in (0, 0, 1))
     assert first == again != other
-
-
-def test_handwriting_of_the_parts_lies_in_disjoint_blocks() -> None:
-    rows = [block for _, block in PARTS.values()]
-    assert rows[0][0] == 0
-    assert rows[-1][1] == len(load_digits().target)
-    assert all(stop == start for (_, stop), (start, _) in pairwise(rows))
 
 
 @pytest.mark.parametrize("family", NATURAL)
