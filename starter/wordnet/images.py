@@ -82,7 +82,6 @@ def source_tree(root: Path, source: str) -> Iterator[Tree]:
 def balanced_halves(
     entries: Sequence[ClassEntry],
     root: Path,
-    image_size: tuple[int, int] | None = None,
     limit: int | None = None,
     seed: int = 0,
 ) -> tuple[ImageSet, ImageSet]:
@@ -93,7 +92,6 @@ def balanced_halves(
     Args:
         entries: Classes of one manifest (k); dropped classes are omitted.
         root: Location of the class folders, see `load_class_images`.
-        image_size: Height and width in pixels, see `load_class_images`.
         seed: Seed of the draw.
         limit: Largest number of images of either kind in a half; None for all of the rarer kind.
 
@@ -119,8 +117,8 @@ def balanced_halves(
             order = rng.permutation(counts[row])[: shares[row]]
             validation[row], test[row] = np.sort(order[: cuts[row]]), np.sort(order[cuts[row] :])
     return (
-        _read(entries, root, files, validation, "validation", image_size),
-        _read(entries, root, files, test, "test", image_size),
+        _read(entries, root, files, validation, "validation", None),
+        _read(entries, root, files, test, "test", None),
     )
 
 
@@ -173,7 +171,6 @@ def write_halves(
     entries: Sequence[ClassEntry],
     root: Path,
     out: Path,
-    image_size: tuple[int, int] | None = None,
     limit: int | None = None,
     seed: int = 0,
 ) -> list[str]:
@@ -185,7 +182,6 @@ def write_halves(
     Args:
         entries: Classes of one manifest, see `balanced_halves`.
         root: Location of the class folders, see `load_class_images`.
-        image_size: Height and width in pixels, see `load_class_images`.
         limit: Largest number of images of either kind in a half; None for all of the rarer kind.
         seed: Seed of the draw.
         out: Folder of the files.
@@ -193,7 +189,7 @@ def write_halves(
     Returns:
         A line on each half.
     """
-    halves = balanced_halves(entries, root, image_size, limit, seed)
+    halves = balanced_halves(entries, root, limit, seed)
     ood = np.array([entry.ood for entry in entries])
     counts = [np.bincount(_labels(half), minlength=len(entries)) for half in halves]
     out.mkdir(parents=True, exist_ok=True)

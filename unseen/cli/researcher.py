@@ -110,7 +110,7 @@ def halves(
     from starter.wordnet.images import write_halves
     from starter.wordnet.manifest import read_manifest
 
-    lines = write_halves(read_manifest(manifest, id_up_to), images, out, None, limit, seed)
+    lines = write_halves(read_manifest(manifest, id_up_to), images, out, limit, seed)
     echo("\n".join((*lines, str(out))))
 
 
