@@ -148,10 +148,7 @@ def cache_of(root: Path) -> Cache:
 
 
 def place_cache(root: Path, place: str) -> None:
-    """Use a folder or an address as the cache of the competition in `root`: in this process, or from now on.
-
-    An organizer's copy keeps a note of it.
-    """
+    """Use a folder or an address as the cache of a competition, in an organizer's copy from now on."""
     cache, name = Cache.at(place), f".probe-{secrets.token_hex(4)}"
     try:
         cache.write(name, b"unseen")

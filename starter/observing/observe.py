@@ -195,10 +195,7 @@ def compute(
 def _see(
     images: torch.Tensor, classifier: Classifier, wanted: frozenset[str], head: Linear | None
 ) -> dict[str, torch.Tensor]:
-    """Returns the arrays that the wanted parts are made of, for one chunk of images.
-
-    Only forward passes that some wanted part needs are run.
-    """
+    """Returns the arrays that the wanted parts of one chunk are made of, by no more passes than they need."""
     rows = {}
     if wanted & {"logits", "moments", "features", "rotation"}:
         rows["logits"], rows["features"] = classifier(images)
@@ -269,10 +266,9 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
 def observe_all(
     renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], progress: bool = True
 ) -> Lazy[Observation]:
-    """Observe every set that is not in the cache yet; a progress bar counts the images of these sets.
+    """Observe every set that is not in the cache yet, and return all, each read when it is used.
 
-    Returns:
-        The observations, each read from the cache when it is used.
+    A progress bar counts the images of these sets.
     """
     needs = tuple(needs)
     left = [rendering for rendering in renderings if missing(rendering, observer, needs)]
@@ -294,10 +290,7 @@ def logits_alone(renderings: Sequence[Rendering], observer: Observer) -> Lazy[Ob
 
 
 def _moments(features: FloatArray) -> Arrays:
-    """Returns the mean, (d,), and the lower triangle of the covariance, float32 (d (d + 1) / 2,).
-
-    Both are summed in float64.
-    """
+    """Returns the mean, (d,), and the covariance's lower triangle, float32 (d (d + 1) / 2,), from float64."""
     mean, covariance = mean_and_covariance(features)
     return {"mean": mean, "covariance": covariance[np.tril_indices(len(mean))].astype(np.float32)}
 
@@ -315,15 +308,10 @@ def turned(images: torch.Tensor, quarter_turns: int) -> torch.Tensor:
 
 
 def fit_rotation_head(features: FloatArray) -> Linear:
-    """Returns a logistic regression of the rotation on frozen features (Deng, Gould & Zheng, ICML 2021).
+    """Returns a logistic regression of the rotation on frozen features (4, n, d), with scaling folded in.
 
-    The paper is "What Does Rotation Prediction Tell Us about Classifier Accuracy under Varying Testing
-    Environments?". The backbone is frozen; only this linear layer is fitted, on unlabelled training images
-    with the rotations as labels. Features are standardised for the fit, and the scaling is folded into the
-    weights.
-
-    Args:
-        features: Features of n images under each of the four rotations, (4, n, d).
+    Paper: Deng, Gould & Zheng, What Does Rotation Prediction Tell Us about Classifier Accuracy under Varying
+    Testing Environments?, ICML 2021.
     """
     rows = features.reshape(-1, features.shape[2]).astype(np.float64)
     labels = np.repeat(ROTATIONS, features.shape[1])

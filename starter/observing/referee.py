@@ -59,9 +59,7 @@ Unseen = tuple[int, frozenset[int]]
 
 
 def operation_blocks(families: Iterable[frozenset[str]]) -> tuple[frozenset[str], ...]:
-    """Returns all operations, dealt out in alphabetical order to `BLOCKS` blocks.
-
-    There are fewer blocks if there are fewer operations.
+    """Returns all operations, dealt out in alphabetical order to `BLOCKS` blocks at most.
 
     >>> [sorted(block) for block in operation_blocks([frozenset("abc"), frozenset("ade")])]
     [['a', 'e'], ['b'], ['c'], ['d']]
@@ -292,14 +290,8 @@ def fit_linear(features: FloatArray, labels: IntArray, classes: int, start: Line
     """Returns a multinomial logistic regression, fitted by L-BFGS on standardised features.
 
     It minimises |W|^2 / 2 + `STRENGTH` * (sum over images of the negative log-likelihood), no penalty on the
-    bias, like scikit-learn's LogisticRegression. The standardisation is folded into the returned weights,
-    so these apply to raw features. The fit is deterministic.
-
-    Args:
-        features: Features, float32 (n, d).
-        labels: Class indices, int64 (n,), in 0..k - 1.
-        classes: Number of classes k.
-        start: Initial probe; it saves steps and does not change the optimum.
+    bias, like scikit-learn's LogisticRegression, on features (n, d) and labels (n,) below `classes`. The
+    standardisation is folded into the returned weights. `start` saves steps and does not change the optimum.
     """
     n, d = features.shape
     mean = features.mean(axis=0, dtype=np.float64)

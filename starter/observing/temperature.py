@@ -20,11 +20,7 @@ def temperature(source: Source) -> float:
 def likeliest_temperature(logits: FloatArray, labels: IntArray) -> float:
     """Returns the T > 0 that minimises the mean negative log-likelihood of softmax(f / T).
 
-    The likelihood is convex in 1/T, so it has one minimum; the search is over log T in [-10, 10].
-
-    Args:
-        logits: Logits (n, k).
-        labels: Class indices, int64 (n,).
+    It is of logits (n, k) with class indices (n,), convex in 1/T; the search is over log T in [-10, 10].
     """
     logits = logits.astype(np.float64)
     truth = logits[np.arange(len(logits)), labels]
