@@ -45,10 +45,7 @@ class Cache:
     """Arrays kept under ``root/<kind>/<key>.safetensors``, written atomically and never unpickled.
 
     A folder is made with mode 0700: in the OOD track its contents tell IND from OOD images. Writes to an
-    address are atomic if those of the store are, as S3's are.
-
-    Attributes:
-        root: Folder, or address such as ``s3://bucket/folder``, of the cache.
+    address such as ``s3://bucket/folder`` are atomic if those of the store are, as S3's are.
     """
 
     root: Path | str

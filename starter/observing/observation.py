@@ -342,10 +342,6 @@ def once(learn: Callable[[Source], Value]) -> Callable[[Source], Value]:
 class Lazy(Sequence[Made], Generic[Made]):
     """A sequence of the results of `make` on each of `sources`, computed again on each access.
 
-    Attributes:
-        sources: Arguments of `make`, one per member.
-        make: Function that computes a member.
-
     >>> squares = Lazy((1, 2, 3), lambda n: n * n)
     >>> squares[-1], list(squares[:2])
     (9, [1, 4])

@@ -182,13 +182,7 @@ class Probes:
 class Referee(Witness):
     """Probes with their encoder and the cache for their observations.
 
-    Attributes:
-        name: Name of the referee in methods and files.
-        probes: Probes of the referee.
-        cache: Cache that keeps its observations.
-        encoder: Function that loads the encoder, called when it is needed.
-        packed: File with its observations of the public sets; None without one.
-        device: Device that the encoder runs on.
+    `encoder` loads the encoder when it is needed; `packed` is a file with observations of the public sets.
     """
 
     name: str
