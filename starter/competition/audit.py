@@ -34,6 +34,7 @@ from starter.tracks.sets import PublicSets
 from starter.tracks.settings import read_record
 from starter.tracks.subject import open_observer
 from submission import Competition, SolutionRow, UnusableInput
+from submission.arrays import BoolArray, Pixels
 from submission.metrics import FEWEST_FAMILIES, spearman
 from submission.random import AUDIT
 from submission.scoretable import CONSTANT, Targets, constant_error, score_validation
@@ -234,7 +235,7 @@ def shared_patches(competition: Competition) -> Iterator[Finding]:
             yield Finding("warning", f"{text}, which tells them from IND images: take images of other scenes")
 
 
-def _patches(image: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def _patches(image: Pixels) -> NDArray[np.uint64]:
     """Returns hashes of the patches of several colours of an image (h, w, 3), in large images of a share."""
     rng = AUDIT(0)
     colour, down, right = (rng.integers(2**64, size=n, dtype=np.uint64) for n in (3, PATCH, PATCH))
@@ -261,7 +262,7 @@ def telling_statistics(competition: Competition) -> Iterator[Finding]:
             yield Finding("warning", f"{text}: give both the same formats, compression and colours")
 
 
-def _statistics(image: NDArray[np.uint8]) -> dict[str, float]:
+def _statistics(image: Pixels) -> dict[str, float]:
     """Returns the statistics of an image (h, w, 3) by name."""
     wide, bgr = image.astype(np.int64), image[..., ::-1].copy()
     steps = np.abs(np.diff(wide, axis=1)).mean(axis=(0, 2))
@@ -278,7 +279,7 @@ def _statistics(image: NDArray[np.uint8]) -> dict[str, float]:
     }
 
 
-def _mixes(competition: Competition) -> Iterator[tuple[str, NDArray[np.uint8], NDArray[np.bool_]]]:
+def _mixes(competition: Competition) -> Iterator[tuple[str, Pixels, BoolArray]]:
     """Yield name, images (n, h, w, 3) and OOD labels (n,) of each test mix; none in the accuracy track."""
     if competition.track == "ood":
         for test in read_record(competition.root).get("test", ()):

@@ -30,6 +30,7 @@ from starter.images.imageset import ImageSet
 from starter.tracks.sets import read_labelled
 from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput, make_id
+from submission.arrays import IntArray
 from submission.competition import PARTS
 from submission.files import claim_folder, replacing, sha256
 from submission.scoring import read_targets
@@ -78,7 +79,7 @@ def _places(
     layout: str,
     part: str,
     folder: Path,
-    shared: NDArray[np.int64] | None,
+    shared: IntArray | None,
 ) -> tuple[dict[str, Path], Callable[[Path, ImageSet], None]]:
     """Returns the path of each set, and the function that writes one; `shared` are all sets' labels."""
     names = competition.sets(part)
@@ -117,7 +118,7 @@ def _numbered(folder: Path, prefix: str, names: Sequence[str], first: int) -> di
     return {name: folder / f"{prefix}{number:0{digits}d}.npy" for number, name in enumerate(names, first)}
 
 
-def _common_labels(competition: Competition) -> NDArray[np.int64] | None:
+def _common_labels(competition: Competition) -> IntArray | None:
     """Returns the labels int64 (n,) common to all meta-train sets; None if they differ."""
     labels, *others = (each.labels() for each in sets_of(competition).train)
     return labels if all(np.array_equal(other, labels) for other in others) else None

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.images.figure import new_figure, save_png
 from starter.sets.rendering import Rendering
 from starter.tracks.sets import PublicSets
 from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput, make_id
+from submission.arrays import FloatArray, Pixels
 from submission.files import replacing
 from submission.ids import split_id
 from submission.scoring import read_targets
@@ -53,12 +53,12 @@ def pictures(competition: Competition, part: str, count: int) -> Iterator[bytes]
         yield encode(".jpg", _strip(rendering, count, min(_CELL, *competition.image_size), 0))
 
 
-def encode(suffix: str, image: NDArray[np.uint8]) -> bytes:
+def encode(suffix: str, image: Pixels) -> bytes:
     """Returns an RGB image (h, w, 3) as a PNG or JPEG file."""
     return cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes()
 
 
-def _row(sets: PublicSets, name: str) -> NDArray[np.uint8]:
+def _row(sets: PublicSets, name: str) -> Pixels:
     """Returns the images of a set below its name, with operations and accuracies if they are public."""
     competition = sets.competition
     part = next((part for part, names in competition.sizes.items() if name in names), None)
@@ -85,7 +85,7 @@ def caption(sets: PublicSets, part: str, name: str) -> str:
     return "   ".join(texts)
 
 
-def _strip(rendering: Rendering, count: int, cell: int, margin: int) -> NDArray[np.uint8]:
+def _strip(rendering: Rendering, count: int, cell: int, margin: int) -> Pixels:
     """Returns the first `count` images in squares of `cell` pixels on white, with margins around columns."""
     images = next(iter(rendering.chunks()))[:count].permute(0, 2, 3, 1).numpy()
     canvas = np.full((cell, count * (cell + margin) + margin, 3), 255, np.uint8)
@@ -95,7 +95,7 @@ def _strip(rendering: Rendering, count: int, cell: int, margin: int) -> NDArray[
     return canvas
 
 
-def accuracies(competition: Competition, subject: str, part: str) -> NDArray[np.float64]:
+def accuracies(competition: Competition, subject: str, part: str) -> FloatArray:
     """Returns the targets (m,) of one subject on the m sets of "train" or "val", in percent."""
     targets = read_targets(competition, part)
     return 100 * np.array([value for name, value in targets.items() if split_id(name)[0] == subject])

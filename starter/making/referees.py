@@ -49,7 +49,7 @@ from starter.sources.splits import Splits
 from starter.tracks.sets import REFERENCES, PublicSets
 from starter.tracks.subject import ENCODERS, open_observer, referee_file
 from submission import Competition, UnusableInput
-from submission.arrays import FloatArray
+from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
 from submission.random import REFEREE as PROBE_IMAGES
 from submission.random import TRAIN_REF_IMAGES
 
@@ -206,12 +206,12 @@ def train_ref(splits: Splits, seed: int) -> ImageSet:
     return ImageSet("train_ref", splits.train.images[train_ref_order(splits, seed)[:TRAIN_REF]])
 
 
-def train_ref_order(splits: Splits, seed: int) -> NDArray[np.int64]:
+def train_ref_order(splits: Splits, seed: int) -> IntArray:
     """Returns the rows of the training images (n,) in random order; participants get the first ones."""
     return TRAIN_REF_IMAGES(seed).permutation(len(splits.train))
 
 
-def probe_pool(splits: Splits, seed: int) -> NDArray[np.int64]:
+def probe_pool(splits: Splits, seed: int) -> IntArray:
     """Returns the training images' rows for probes (m,): those outside `train_ref` if they are enough."""
     order = train_ref_order(splits, seed)
     return order[TRAIN_REF:] if len(order) >= TRAIN_REF + FEWEST else order
@@ -228,9 +228,9 @@ class ProbeImages:
         families: Names of the operations on each image.
     """
 
-    images: NDArray[np.uint8]
-    labels: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    images: Pixels
+    labels: IntArray
+    rows: IntArray
     families: tuple[frozenset[str], ...]
 
     @classmethod
@@ -268,7 +268,7 @@ class ProbeImages:
         halves = [(half, frozenset[int]()) for half in (0, 1)] if (self.rows >= 0).any() else []
         return (WHOLE, *found, *halves)
 
-    def seen(self, unseen: Unseen) -> NDArray[np.bool_]:
+    def seen(self, unseen: Unseen) -> BoolArray:
         """Returns True for the images of a probe with these left out, bool (n,)."""
         half, blocks = unseen
         foreign = np.array([bool(touched(family, self.blocks) & blocks) for family in self.families])
@@ -319,14 +319,14 @@ def _fit_probes(
     return replace(probes, figures=figures)
 
 
-def _figures(logits: FloatArray, labels: NDArray[np.int64]) -> dict[str, float]:
+def _figures(logits: FloatArray, labels: IntArray) -> dict[str, float]:
     """Returns accuracy and calibration error of logits (n, k)."""
     likely = softmax(logits.astype(np.float64), axis=1)
     accuracy = float((likely.argmax(axis=1) == labels).mean())
     return {"accuracy": accuracy, "calibration_error": calibration_error(likely, labels)}
 
 
-def encoded(encoder: ImageEncoder, images: NDArray[np.uint8], shown: str) -> NDArray[np.float16]:
+def encoded(encoder: ImageEncoder, images: Pixels, shown: str) -> NDArray[np.float16]:
     """Returns the features of images (n, h, w, 3), (n, d), with a progress bar titled `shown`."""
     parts = np.split(images, range(CHUNK, len(images), CHUNK))
     bar = tqdm(parts, desc=shown, unit=f"{CHUNK} images")

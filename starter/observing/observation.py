@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from submission import Competition
-from submission.arrays import FloatArray, IntArray, Pixels
+from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
 
 if TYPE_CHECKING:
     from starter.classifiers import Classifier
@@ -296,7 +295,7 @@ class Source:
             self.observation._check("scores", self.scores, (n,))
 
     @cached_property
-    def correct(self) -> NDArray[np.bool_]:
+    def correct(self) -> BoolArray:
         """True for each reference image that is classified correctly, bool (n,)."""
         return self.observation.predicted == self.labels
 
@@ -383,9 +382,9 @@ class MetaTrain:
     source: Source
     sets: Sequence[Any]
     targets: FloatArray
-    correct: Sequence[NDArray[np.bool_]]
+    correct: Sequence[BoolArray]
     families: Sequence[frozenset[str]]
-    ood: Sequence[NDArray[np.bool_]] = ()
+    ood: Sequence[BoolArray] = ()
     ood_sets: Sequence[str] = ()
     fpr: str = "pool"
     bases: Sequence[IntArray] = ()

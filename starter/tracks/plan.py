@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
 from starter.sets.mix import FromPools, Mix
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 from submission.random import PUBLIC
 
 PUBLIC_SHARE = 0.3
@@ -20,7 +19,7 @@ SPLIT_DRAWS = 100
 
 Key = tuple[str, str, str]
 """Name, group and family of a set."""
-Labels = dict[str, dict[str, NDArray[np.int64]]]
+Labels = dict[str, dict[str, IntArray]]
 """Class indices of each set's images, int64 (n,), by part and name; in a mix 1 for OOD images, 0 for IND."""
 Values = dict[str, dict[str, float]]
 """A number for each id, by part."""

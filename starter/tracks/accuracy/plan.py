@@ -8,7 +8,6 @@ from itertools import count, cycle
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS, groups_of, policy_of, unseen_operations
@@ -22,7 +21,7 @@ from starter.tracks.accuracy.settings import AccuracySettings
 from starter.tracks.plan import Look, Plan, PlannedSet
 from starter.tracks.sets import RECIPES_FILE
 from submission import UnusableInput
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 from submission.files import digest_of
 from submission.random import BASE_IMAGES, SHARED, TEST_SETS, VAL_SETS
 
@@ -70,7 +69,7 @@ def plan_train(settings: AccuracySettings, base: ImageSet, look: Look | None) ->
     return draw(ops_per_set=settings.ops_per_set, clusters=clusters)
 
 
-def hard_to_easy(features: FloatArray, confidence: FloatArray, seed: int) -> NDArray[np.int64]:
+def hard_to_easy(features: FloatArray, confidence: FloatArray, seed: int) -> IntArray:
     """Returns the cluster of each image, int64 (n,), ordered from low to high mean confidence (n,).
 
     Clusters are found by k-means on standardised features (n, d), or logits. They group images that are

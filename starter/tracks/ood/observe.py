@@ -30,6 +30,7 @@ from starter.tracks.plan import Labels, Plan, Values
 from starter.tracks.sets import PublicSets
 from starter.tracks.subject import Subject, open_observer
 from submission import Competition, UnusableInput, make_id
+from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.files import digest_of
 from submission.ids import split_id
 from submission.random import NOISE_FLOOR
@@ -39,7 +40,7 @@ from submission.tracks import TRACKS
 VERSION = 1
 """Part of every key of cached scores, to be raised when the scores of a detector change."""
 
-Scores = NDArray[np.float64]
+Scores = FloatArray
 split = TRACKS["ood"].split
 
 
@@ -238,9 +239,7 @@ def _pools(rendering: Rendering) -> tuple[Rendering, ...]:
     return (rendering,)
 
 
-def merged(
-    name: str, ind: Observation, ood: Observation, rows: NDArray[np.int64], is_ood: NDArray[np.bool_]
-) -> Observation:
+def merged(name: str, ind: Observation, ood: Observation, rows: IntArray, is_ood: BoolArray) -> Observation:
     """Returns the observation `name`: image i is row `rows[i]` of `ood` where `is_ood[i]`, else of `ind`."""
 
     def both(first: NDArray[Any] | None, second: NDArray[Any] | None) -> NDArray[Any] | None:
