@@ -82,10 +82,15 @@ def sweep(root: Path, age: float = ABANDONED, but: Collection[str] = ()) -> None
                     stray.unlink()
 
 
+def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
+    """Write `data` to `path` atomically; see `replacing`."""
+    with replacing(path, private) as temporary:
+        temporary.write_bytes(data)
+
+
 def write_text(path: Path, text: str) -> None:
     r"""Write `text` to `path` as UTF-8 with "\n" line ends, atomically."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+    write_bytes(path, text.encode())
 
 
 def claim_folder(folder: Path, content: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from submission.competition import SOLUTION, Competition
 from submission.errors import UnusableInput
-from submission.files import csv_text, replacing
+from submission.files import csv_text, write_bytes
 from submission.ids import split_id
 from submission.tracks import TRACKS
 
@@ -48,8 +48,7 @@ def write_solution(path: Path, rows: Iterable[SolutionRow]) -> None:
     """Write the solution, readable by its owner alone (mode 0600 in a folder of mode 0700), atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.parent.chmod(0o700)
-    with replacing(path, private=True) as temporary:
-        temporary.write_bytes(solution_bytes(rows))
+    write_bytes(path, solution_bytes(rows), private=True)
 
 
 def solution_bytes(rows: Iterable[SolutionRow]) -> bytes:

@@ -14,7 +14,7 @@ from safetensors.numpy import save
 
 from starter.observing.observation import Moments, Observation, ScoredMix, Source
 from submission.errors import UnusableInput, unusable, why
-from submission.files import replacing
+from submission.files import write_bytes
 
 FORMAT = 2
 KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, Observation, ScoredMix, Source)}
@@ -44,8 +44,7 @@ def write_saved(path: Path, method: str, parameters: State, state: State) -> Non
         "parameters": _packed(dict(parameters), "parameters", arrays),
         "state": _packed(dict(state), "state", arrays),
     }
-    with replacing(path) as temporary:
-        temporary.write_bytes(save(arrays, {"unseen": json.dumps(document, sort_keys=True)}))
+    write_bytes(path, save(arrays, {"unseen": json.dumps(document, sort_keys=True)}))
 
 
 @contextmanager

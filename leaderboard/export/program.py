@@ -7,7 +7,7 @@ from pathlib import Path
 from leaderboard.solutions import counting_solution
 from submission import Competition, errors, parser
 from submission.card import licence_lines
-from submission.files import csv_text, replacing
+from submission.files import csv_text, write_bytes
 from submission.page import templates
 from submission.tracks import TRACKS
 
@@ -44,8 +44,7 @@ def scoring_files(competition: Competition) -> Files:
 def write_private(folder: Path, files: Files) -> None:
     """Write files readable by their owner alone."""
     for name, data in files.items():
-        with replacing(folder / name, private=True) as temporary:
-            temporary.write_bytes(data)
+        write_bytes(folder / name, data, private=True)
 
 
 def filled(name: str, competition: Competition, **times: datetime) -> bytes:

@@ -24,7 +24,7 @@ from starter.classifiers.networks.network import Network
 from starter.classifiers.specs import Spec
 from starter.sources.download import OFFICIAL, cache_folder, fetch
 from submission.errors import UnusableInput, unusable, why
-from submission.files import replacing
+from submission.files import write_bytes
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """Supported dtypes of weights; narrower ones need scales that the kit does not know."""
@@ -191,8 +191,7 @@ def save_classifier(classifier: Classifier, path: Path) -> None:
         "std": ",".join(map(repr, classifier.std)),
         "classes": json.dumps(classifier.classes),
     }
-    with replacing(path) as temporary:
-        temporary.write_bytes(with_sorted_header(safetensors.torch.save(tensors, metadata)))
+    write_bytes(path, with_sorted_header(safetensors.torch.save(tensors, metadata)))
 
 
 def parts_of(classifier: Classifier) -> dict[str, object]:

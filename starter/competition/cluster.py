@@ -33,7 +33,7 @@ from starter.tracks.sets import REFERENCES, PublicSets
 from starter.tracks.subject import Subject, open_observer
 from starter.tracks.tracks import TRACKS, open_subjects, sets_of
 from submission import Competition, UnusableInput
-from submission.files import digest_of, replacing, sha256
+from submission.files import digest_of, sha256, write_bytes
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -280,8 +280,7 @@ class Copied(Competition):
         """See `Competition`."""
         path = self.public / relative
         if relative in self.files and not path.exists():
-            with replacing(path) as temporary:
-                temporary.write_bytes(cache_of(self.root).read(f"{INPUTS}/{self.files[relative]}"))
+            write_bytes(path, cache_of(self.root).read(f"{INPUTS}/{self.files[relative]}"))
         return super().file(relative)
 
 

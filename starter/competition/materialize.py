@@ -32,7 +32,7 @@ from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import IntArray
 from submission.competition import PARTS
-from submission.files import claim_folder, replacing, sha256
+from submission.files import claim_folder, sha256, write_bytes
 from submission.scoring import read_targets
 
 LAYOUTS = ("npz", "folders", "datacv")
@@ -69,8 +69,7 @@ def materialize(competition: Competition, out: Path, layout: str = "npz", part: 
     if shared is not None:
         beside[folder / "labels.npy"] = _npy(shared)
     for path, data in beside.items():
-        with replacing(path) as temporary:
-            temporary.write_bytes(data)
+        write_bytes(path, data)
     return folder
 
 
@@ -133,8 +132,7 @@ def _read(competition: Competition, part: str, name: str) -> ImageSet:
 
 
 def _write_images(path: Path, images: ImageSet) -> None:
-    with replacing(path) as temporary:
-        temporary.write_bytes(_npy(images.images))
+    write_bytes(path, _npy(images.images))
 
 
 def _write_pair(path: Path, images: ImageSet) -> None:

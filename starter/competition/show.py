@@ -16,7 +16,7 @@ from starter.tracks.sets import PublicSets
 from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray, Pixels
-from submission.files import replacing
+from submission.files import write_bytes
 from submission.ids import split_id
 from submission.scoring import read_targets
 
@@ -39,8 +39,7 @@ def contact_sheet(competition: Competition, names: Sequence[str], out: Path) -> 
     sets = sets_of(competition)
     first = [name for part, count in SHOWN_SETS.items() for name in competition.sets(part)[:count]]
     rows = [_row(sets, name) for name in list(names) or first]
-    with replacing(out) as temporary:
-        temporary.write_bytes(encode(".png", np.concatenate(rows)))
+    write_bytes(out, encode(".png", np.concatenate(rows)))
     return out
 
 

@@ -26,7 +26,7 @@ from starter.encoders.captions import Captioned, captioned_glyphs, captioned_pho
 from starter.images.imageset import ImageSet
 from submission.arrays import FloatArray, IntArray, Pixels
 from submission.errors import UnusableInput, unusable, why
-from submission.files import replacing
+from submission.files import write_bytes
 from submission.random import CONTRASTIVE
 
 LENGTH = 128
@@ -120,8 +120,7 @@ class TwoTowerEncoder:
 
     def save(self, path: Path) -> None:
         """Write it as safetensors, atomically; the same encoder gives the same bytes."""
-        with replacing(path) as temporary:
-            temporary.write_bytes(self._bytes())
+        write_bytes(path, self._bytes())
 
     @classmethod
     def load(cls, path: Path) -> "TwoTowerEncoder":

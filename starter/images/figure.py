@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from submission.files import replacing
+from submission.files import write_bytes
 
 OF_LOGARITHMS = r"\mathdefault"
 """What Matplotlib's own labels of a logarithmic axis contain."""
@@ -45,6 +45,5 @@ def png(figure: Figure, dpi: int) -> bytes:
 def save_png(figure: Figure, path: Path, dpi: int) -> Path:
     """Write the figure as a PNG to `path`, atomically, and return the path."""
     encoded = png(figure, dpi)
-    with replacing(path) as temporary:
-        temporary.write_bytes(encoded)
+    write_bytes(path, encoded)
     return path

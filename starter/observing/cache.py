@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, load_file, save
 
 from submission.errors import UnusableInput, tell_once
-from submission.files import replacing, write_text
+from submission.files import write_bytes, write_text
 
 Arrays = dict[str, NDArray[Any]]
 Layout = Mapping[str, tuple[type[np.generic], tuple[int, ...]]]
@@ -102,8 +102,7 @@ class Cache:
         """Write a file atomically; its folder is made."""
         if self.folder:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with replacing(self.folder / name) as temporary:
-                temporary.write_bytes(data)
+            write_bytes(self.folder / name, data)
             return
         files, path, known = _store(str(self.root))
         try:

@@ -34,7 +34,7 @@ from starter.observing.temperature import likeliest_temperature
 from starter.sets.rendering import FromRecipe, Rendering
 from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput, why
-from submission.files import digest_of, replacing
+from submission.files import digest_of, write_bytes
 
 VERSION = 1
 """Part of every cache key of a referee: raise it when its values change."""
@@ -158,8 +158,7 @@ class Probes:
             "figures": self.figures,
         }
         data = save({"weight": self.weight, "bias": self.bias}, {"referee": json.dumps(values)})
-        with replacing(path) as temporary:
-            temporary.write_bytes(with_sorted_header(data))
+        write_bytes(path, with_sorted_header(data))
 
     @classmethod
     def load(cls, path: Path, classes: int) -> "Probes":
@@ -276,8 +275,7 @@ def packed_name(part: str, rendering: Rendering) -> str:
 def write_packed(path: Path, seen: Arrays) -> None:
     """Write the observations `seen` of public sets, by packed name, as safetensors, atomically."""
     contiguous = {name: np.ascontiguousarray(seen[name]) for name in sorted(seen)}
-    with replacing(path) as temporary:
-        temporary.write_bytes(save(contiguous))
+    write_bytes(path, save(contiguous))
 
 
 def fit_linear(features: FloatArray, labels: IntArray, classes: int, start: Linear | None = None) -> Linear:

@@ -26,7 +26,7 @@ from starter.shift.laid import Laid, lines_of, read_laid
 from starter.sources.sources import load_source
 from submission.arrays import Pixels
 from submission.errors import UnusableInput, unusable
-from submission.files import check_folder, claim_folder, read_rows, replacing, write_text
+from submission.files import check_folder, claim_folder, read_rows, write_bytes, write_text
 from submission.random import GENERATED, SYNIS
 
 DATASHEET = """# Datasheet
@@ -351,7 +351,6 @@ def write_grid(
                 claim_folder(out, f"Syn-IS {digest}\n")
                 write_text(out / "prompts.csv", table)
             for prompt, image in zip(each, images, strict=True):
-                with replacing(out / prompt.file) as temporary:
-                    temporary.write_bytes(cv2.imencode(".png", image[:, :, ::-1])[1].tobytes())
+                write_bytes(out / prompt.file, cv2.imencode(".png", image[:, :, ::-1])[1].tobytes())
             bar.update(len(each))
     write_text(out / "DATASHEET.md", sheet)
