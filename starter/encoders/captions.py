@@ -106,10 +106,10 @@ PHRASES = (
 )
 
 
-def captioned_glyphs(images: int, seed: int, progress: bool = True) -> Captioned:
+def captioned_glyphs(images: int, seed: int) -> Captioned:
     """Returns `images` images, rounded up: 1/5 clear, 2/5 like the embedded data, 2/5 varied."""
     groups = range(5 * -(-images // (5 * GROUP)))
-    bar = tqdm(groups, desc="draw glyphs", unit="group", disable=None if progress else True)
+    bar = tqdm(groups, "draw glyphs", unit="group", disable=None)
     return join([_group(CAPTIONS(seed, number), number % 5) for number in bar])
 
 
@@ -174,9 +174,7 @@ PHOTOS_OF_A_STYLE = 100
 """Number of images under one operation."""
 
 
-def captioned_photos(
-    sets: Sequence[tuple[ImageSet, Sequence[str]]], seed: int, progress: bool = True
-) -> Captioned:
+def captioned_photos(sets: Sequence[tuple[ImageSet, Sequence[str]]], seed: int) -> Captioned:
     """Returns every image once: half of them unchanged, the others under one of 26 operations each.
 
     `sets` are labelled images of one size, and the names of their classes in label order; classes with the
@@ -196,7 +194,7 @@ def captioned_photos(
     )
     rng, parts = PHOTOS(seed), []
     groups = np.split(rng.permutation(len(pixels)), range(PHOTOS_OF_A_STYLE, len(pixels), PHOTOS_OF_A_STYLE))
-    bar = tqdm(groups, desc="shift photos", unit="group", disable=None if progress else True)
+    bar = tqdm(groups, "shift photos", unit="group", disable=None)
     for number, chosen in enumerate(bar):
         shift = int(rng.integers(1, len(SHIFTS))) if number % 2 else 0
         values = np.column_stack([meanings[chosen], np.full(len(chosen), shift)])

@@ -44,7 +44,7 @@ LITE_MEAN, LITE_STD = (127 / 255,) * 3, (128 / 255,) * 3
 Triple = tuple[float, ...]
 
 
-def load_encoder(text: str, kept: Path, seed: int = 0, device: str = "cpu", progress: bool = True) -> Encoder:
+def load_encoder(text: str, kept: Path, seed: int = 0, device: str = "cpu") -> Encoder:
     """Returns the encoder that `text` names.
 
     That is "embedded" for the encoder of the embedded glyphs, trained on demand by `seed` and kept in the
@@ -52,7 +52,7 @@ def load_encoder(text: str, kept: Path, seed: int = 0, device: str = "cpu", prog
     """
     spec = Spec.parse(text)
     if text == EMBEDDED:
-        return embedded_encoder(kept / f"encoder-{seed}.safetensors", seed, progress)
+        return embedded_encoder(kept / f"encoder-{seed}.safetensors", seed)
     if spec.library == CLIP:
         return clip_encoder(spec.name, spec.weights, device)
     if spec.own_code:
@@ -67,7 +67,7 @@ def of_encoders(precision: str) -> str:
 
 
 def load_image_encoder(
-    text: str, kept: Path, device: str = "cpu", precision: str = "float32", progress: bool = True
+    text: str, kept: Path, device: str = "cpu", precision: str = "float32"
 ) -> ImageEncoder:
     """Returns the encoder of images that `text` names.
 
@@ -78,7 +78,7 @@ def load_image_encoder(
     if named == LITE0:
         return lite0(device, precision)
     if named == EMBEDDED:
-        return embedded_encoder(kept / "referee.safetensors", progress=progress, quick=True)
+        return embedded_encoder(kept / "referee.safetensors", quick=True)
     if spec.own_code:
         own = _users(spec.own_code, ("name", "encode_images"))
         if hasattr(own, "encode_texts"):
@@ -88,7 +88,7 @@ def load_image_encoder(
         return library_encoder(spec, device, precision)
     if not spec.library and not Path(named).is_file():
         raise UnusableInput(f"there is no encoder {text!r}: name {REFEREES}")
-    return load_encoder(text, kept, device=device, progress=progress)
+    return load_encoder(text, kept, device=device)
 
 
 def _users(own_code: str, members: tuple[str, ...]) -> Any:

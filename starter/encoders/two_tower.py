@@ -21,6 +21,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
 from tqdm import tqdm
 
+from starter.classifiers.networks.small import STRIDES, WIDTHS, block
 from starter.classifiers.weights import WeightsFile, with_sorted_header
 from starter.encoders.captions import Captioned, captioned_glyphs, captioned_photos
 from starter.images.imageset import ImageSet
@@ -36,8 +37,6 @@ IMAGES, EPOCHS = 24_000, (4, 4)
 QUICK_IMAGES, QUICK_EPOCHS = 8_000, (2, 3)
 """The same for a referee's encoder, which need not separate meaning and style."""
 PHOTO_EPOCHS, PHOTO_WIDTHS = (2, 10), (32, 64, 128, 128)
-WIDTHS = (16, 32, 64, 64)
-STRIDES = (2, 1, 2, 2)
 WORD = 128
 _BATCH = 500
 
@@ -51,7 +50,7 @@ class TwoTower(nn.Module):
 
     def __init__(self, words: int, length: int = LENGTH, widths: Sequence[int] = WIDTHS) -> None:
         super().__init__()
-        self.blocks = nn.Sequential(*map(_block, (3, *widths[:-1]), widths, STRIDES))
+        self.blocks = nn.Sequential(*map(block, (3, *widths[:-1]), widths, STRIDES))
         self.project = nn.Linear(widths[-1], length, bias=False)
         self.centre = nn.BatchNorm1d(length, affine=False)
         self.word = nn.Embedding(words + 1, WORD, padding_idx=0)
@@ -66,12 +65,6 @@ class TwoTower(nn.Module):
     def texts(self, words: Tensor) -> Tensor:
         """Returns the features of texts, given as word numbers (m, w), 0 for none, as unit rows (m, l)."""
         return normalize(self.linear(self.word(words).sum(1)))
-
-
-def _block(inputs: int, outputs: int, stride: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()
-    )
 
 
 def words_of(text: str) -> list[str]:
@@ -128,7 +121,7 @@ class TwoTowerEncoder:
         file = WeightsFile.read(path)
         try:
             phrases = tuple(map(tuple, json.loads(file.metadata["phrases"])))
-            widths = [len(file.tensors[f"blocks.{block}.0.weight"]) for block in range(len(STRIDES))]
+            widths = [len(file.tensors[f"blocks.{number}.0.weight"]) for number in range(len(STRIDES))]
             network = TwoTower(len(vocabulary(phrases)), len(file.tensors["project.weight"]), widths)
             network.load_state_dict(file.tensors)
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
@@ -176,7 +169,6 @@ def train_encoder(
     seed: int = 0,
     epochs: tuple[int, int] = EPOCHS,
     widths: Sequence[int] = WIDTHS,
-    progress: bool = True,
 ) -> TwoTowerEncoder:
     """Train an encoder on captioned images; half of the loss is for captions with the meaning only.
 
@@ -192,7 +184,7 @@ def train_encoder(
     rng = CONTRASTIVE(seed)
     batches = list(_batches(data, epochs, rng))
     optimisers, schedules = _optimisers(network, len(batches))
-    for chosen in tqdm(batches, desc="train encoder", unit="batch", disable=None if progress else True):
+    for chosen in tqdm(batches, "train encoder", unit="batch", disable=None):
         features, here = network.images(pixels[chosen]), values[chosen]
         mentioned = torch.from_numpy(rng.random(here.shape) < MENTIONED) & (here >= 0)
         mentioned[:, 0] = True
@@ -239,27 +231,23 @@ def _loss(
     return contrastive_loss(images, network.texts(words), fits, network.scale.exp().clamp(max=50))
 
 
-def embedded_encoder(
-    path: Path, seed: int = 0, progress: bool = True, quick: bool = False
-) -> TwoTowerEncoder:
+def embedded_encoder(path: Path, seed: int = 0, quick: bool = False) -> TwoTowerEncoder:
     """Returns the encoder of the embedded glyphs, read from `path` if it exists, else trained and written.
 
     The `quick` one, which is trained on fewer glyphs in seconds, is for referees.
     """
     images, epochs = (QUICK_IMAGES, QUICK_EPOCHS) if quick else (IMAGES, EPOCHS)
-    data = partial(captioned_glyphs, images, seed, progress)
-    return _kept(path, data, seed, epochs, WIDTHS, progress)
+    return _kept(path, partial(captioned_glyphs, images, seed), seed, epochs, WIDTHS)
 
 
 def photo_encoder(
-    sets: Sequence[tuple[ImageSet, Sequence[str]]], path: Path, seed: int = 0, progress: bool = True
+    sets: Sequence[tuple[ImageSet, Sequence[str]]], path: Path, seed: int = 0
 ) -> TwoTowerEncoder:
     """Returns an encoder of labelled photographs, read or trained like `embedded_encoder`.
 
     `sets` are training images of one size, with the names of their classes in label order.
     """
-    data = partial(captioned_photos, sets, seed, progress)
-    return _kept(path, data, seed, PHOTO_EPOCHS, PHOTO_WIDTHS, progress)
+    return _kept(path, partial(captioned_photos, sets, seed), seed, PHOTO_EPOCHS, PHOTO_WIDTHS)
 
 
 def _kept(
@@ -268,11 +256,10 @@ def _kept(
     seed: int,
     epochs: tuple[int, int],
     widths: Sequence[int],
-    progress: bool,
 ) -> TwoTowerEncoder:
     """Returns the encoder in a file, or else one that is trained on `data` and written there."""
     if path.exists():
         return TwoTowerEncoder.load(path)
-    encoder = train_encoder(data(), seed, epochs, widths, progress)
+    encoder = train_encoder(data(), seed, epochs, widths)
     encoder.save(path)
     return encoder

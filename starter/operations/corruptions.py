@@ -34,7 +34,7 @@ from starter.operations.filters import (
     weighted_sum,
     zoom,
 )
-from starter.operations.kernels import add_noise, stretch_saturation
+from starter.operations.kernels import stretch_saturation
 from starter.operations.operation import (
     Magnitudes,
     Operation,
@@ -45,7 +45,6 @@ from starter.operations.operation import (
     to_uint8,
     uniform,
 )
-from submission.arrays import FloatArray
 
 #: CIFAR-10-C's corruptions by name.
 CORRUPTIONS: dict[str, Operation] = {}
@@ -64,20 +63,14 @@ def _cut(values: Tensor) -> Tensor:
 
 
 def _normal(noise: Generator, shape: Iterable[int]) -> Tensor:
+    # NumPy draws the noise: Numba's own draws from the same generator are not always the same.
     return torch.from_numpy(noise.standard_normal(tuple(shape), np.float32))
-
-
-def _all(images: Tensor, value: float) -> FloatArray:
-    """Returns the value for each image, (b,)."""
-    return np.full(len(images), value, np.float32)
 
 
 @_corruption()
 def _gaussian_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     scale = _level(drawn, 0.04, 0.06, 0.08, 0.09, 0.10)
-    return compiled(
-        add_noise, images, noise.standard_normal(images.shape, np.float32), _all(images, 255 * scale), False
-    )
+    return to_uint8(_normal(noise, images.shape).mul_(255 * scale).add_(images))
 
 
 @_corruption()
@@ -101,9 +94,7 @@ def _impulse_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tenso
 @_corruption()
 def _speckle_noise(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     scale = _level(drawn, 0.06, 0.1, 0.12, 0.16, 0.2)
-    return compiled(
-        add_noise, images, noise.standard_normal(images.shape, np.float32), _all(images, scale), True
-    )
+    return to_uint8(_normal(noise, images.shape).mul_(scale).mul_(images).add_(images))
 
 
 @_corruption()
@@ -290,4 +281,4 @@ def _spatter(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 @_corruption()
 def _saturate(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     factor, offset = _level(drawn, (0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))
-    return compiled(stretch_saturation, images, factor, _all(images, offset), 2e-4)
+    return compiled(stretch_saturation, images, factor, np.full(len(images), offset, np.float32), 2e-4)

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from starter.operations.kernels import (
     blend_with_grey,
-    invert_from,
     less_square,
     scale_about,
     stretch_between_ranks,
@@ -70,14 +69,6 @@ def luma(values: Tensor) -> Tensor:
     return grey.add_(green, alpha=38470 / 2**16).add_(blue, alpha=7471 / 2**16).add_(0.5).floor_()
 
 
-def blend(base: Tensor, values: Tensor, factor: Tensor) -> Tensor:
-    """Returns base + `factor` * (values - base): the base at factor 0, the values at 1, beyond them at 2.
-
-    Values are float32 (b, 3, h, w) and are overwritten; the base is (b, 1 or 3, h, w), `factor` (b, 1, 1, 1).
-    """
-    return values.sub_(base).mul_(factor).add_(base)
-
-
 @_default(lambda rng, n: {"factor": rng.uniform(0, 3, n).astype(np.float32)}, neutral={"factor": 1})
 def _color(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Blend with the grey image, as Pillow's `ImageEnhance.Color`."""
@@ -89,7 +80,8 @@ def _color(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 )
 def _solarize(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Invert the values from `threshold` on, in the images with `applied` true."""
-    return compiled(invert_from, images, drawn["threshold"], drawn["applied"])
+    least = torch.from_numpy(np.where(drawn["applied"], drawn["threshold"], 256).astype(np.int16))
+    return images ^ (images >= least.view(-1, 1, 1, 1)).to(torch.uint8).mul_(255)
 
 
 @_default(per_channel(0.5, 2.0, share=0.5), neutral={"factor": 1})
@@ -115,15 +107,10 @@ def inverse_affine(drawn: Magnitudes, height: int, width: int) -> FloatArray:
     """
     radians = np.deg2rad(drawn["angle"])
     cos, sin = np.cos(radians), np.sin(radians)
-    inverse = np.empty((len(radians), 2, 3))
-    matrix, scale = inverse[:, :, :2], drawn["scale"]
-    for row, turned in enumerate(((cos, sin), (-sin, cos))):
-        for column, values in enumerate(turned):
-            np.divide(values, scale[:, row], out=matrix[:, row, column])
+    matrix = np.stack([cos, sin, -sin, cos], 1).reshape(-1, 2, 2) / drawn["scale"][:, :, None]
     centre = np.array([(width - 1) / 2, (height - 1) / 2])
     moved = centre + drawn["shift"] * np.array([width, height])
-    inverse[:, :, 2] = centre - np.einsum("bij,bj->bi", matrix, moved)
-    return inverse
+    return np.dstack([matrix, centre - np.einsum("bij,bj->bi", matrix, moved)])
 
 
 @_default(_draw_affine, neutral={"scale": 1, "shift": 0, "angle": 0})
@@ -131,24 +118,6 @@ def _affine(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Move the images with `applied` true, bilinear, with black from outside; see `inverse_affine`."""
     inverse = inverse_affine(drawn, *images.shape[2:]).astype(np.float32)
     return compiled(warp_affine, images, inverse, drawn["applied"])
-
-
-def sum_of_three(values: Tensor, dim: int) -> Tensor:
-    """Returns the sum of each value and its two neighbours along `dim`.
-
-    At the border the missing neighbour is the one on the other side. `values` must be contiguous: they are
-    shifted as one long row, which is fast, and the borders are set afterwards.
-    """
-    n, shift = values.shape[dim], values.stride(dim)
-    if n == 1:
-        return values * 3
-    total = torch.empty_like(values)
-    row, inside = values.view(-1), total.view(-1)[shift:-shift]
-    torch.add(row[: -2 * shift], row[2 * shift :], out=inside)
-    inside.add_(row[shift:-shift])
-    for edge, inner in ((0, 1), (n - 1, n - 2)):
-        torch.add(values.select(dim, edge), values.select(dim, inner), alpha=2, out=total.select(dim, edge))
-    return total
 
 
 @_default(uniform(alpha=(0.1, 1), lightness=(0.8, 1.2)), neutral={"alpha": 0})

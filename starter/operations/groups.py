@@ -18,10 +18,9 @@ from numpy.random import Generator
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from starter.operations.default import blend, per_channel, sum_of_three
+from starter.operations.default import per_channel
 from starter.operations.filters import gaussian_each, jpeg, read_at, weighted_sum
 from starter.operations.kernels import (
-    add_grain,
     add_slopes,
     blend_with_grey,
     scale_about,
@@ -170,13 +169,8 @@ def _texture(noise: Generator, exponents: FloatArray, size: Sequence[int]) -> Fl
     y, x = (np.fft.fftfreq(n, 1 / n) for n in size)
     frequency = np.hypot(y[:, None], x)
     frequency[0, 0] = np.inf
-    different, place = np.unique(frequency, return_inverse=True)
-    amplitude = (different ** exponents[:, None])[:, place.reshape(size)]
-    spectrum = np.empty((len(exponents), *size), complex)
-    drawn = noise.standard_normal((len(exponents), 2, *size))
-    np.multiply(drawn[:, 0], amplitude, out=spectrum.real)
-    np.multiply(drawn[:, 1], amplitude, out=spectrum.imag)
-    field = scipy.fft.ifft2(spectrum, overwrite_x=True).real
+    drawn = noise.standard_normal((len(exponents), 2, *size)) * frequency ** exponents[:, None, None, None]
+    field = scipy.fft.ifft2(drawn[:, 0] + 1j * drawn[:, 1]).real
     low, high = field.min((1, 2), keepdims=True), field.max((1, 2), keepdims=True)
     return ((field - low) / np.maximum(high - low, 1e-12))[:, None]
 
@@ -188,10 +182,9 @@ def _texture(noise: Generator, exponents: FloatArray, size: Sequence[int]) -> Fl
 )
 def _grain(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Add Gaussian noise in whole grey levels; if `coloured`, each channel has its own."""
-    scale = drawn["scale"].astype(np.float32)
-    return compiled(
-        add_grain, images, noise.standard_normal(images.shape, np.float32), scale, drawn["coloured"]
-    )
+    grain = torch.from_numpy(noise.standard_normal(images.shape, np.float32))
+    grain = torch.where(torch.from_numpy(drawn["coloured"])[:, None, None, None], grain, grain[:, :1])
+    return to_uint8(grain.mul_(per_image(drawn["scale"])).round_().add_(images))
 
 
 @_group_b(per_channel(0.5, 1.5, share=0.5), neutral={"factor": 1}, variant_of="contrast")
@@ -285,11 +278,12 @@ def _sharpness(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
 
 def _sharpened(images: Tensor, factor: Tensor) -> Tensor:
     whole, values = images.to(torch.int16), images.float()
-    smooth = sum_of_three(sum_of_three(whole, 2), 3).add_(whole, alpha=4).float().add_(6.5).div_(13).floor_()
-    edges = values.clone()
-    inside = (..., slice(1, -1), slice(1, -1))
-    edges[inside] = smooth[inside]
-    return blend(edges, values, factor)
+    rows = whole[:, :, :-2] + whole[:, :, 1:-1] + whole[:, :, 2:]
+    square = rows[..., :-2] + rows[..., 1:-1] + rows[..., 2:]
+    inside = values[:, :, 1:-1, 1:-1]
+    smooth = (square + 4 * whole[:, :, 1:-1, 1:-1]).float().add_(6.5).div_(13).floor_()
+    inside.sub_(smooth).mul_(factor).add_(smooth)
+    return values
 
 
 @_group_b(uniform(factor=(0.5, 1.5)), neutral={"factor": 1})

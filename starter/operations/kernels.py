@@ -50,47 +50,17 @@ def _stretch(values: Pixels, low: float, factor: float, offset: float, out: Pixe
 @kernel
 def stretch_between_ranks(images: Pixels, cut: IntArray, out: Pixels) -> None:
     """Stretch each channel's values to 0..255 after dropping `cut` (b,) pixels at either end."""
-    counts = np.empty((4, 256), np.int32)
     for i in range(len(images)):
         for c in range(3):
             values = images[i, c].reshape(-1)
-            _count(values, counts)
-            low = _first_above(counts, cut[i])
-            high = _first_above(counts, values.size - cut[i] - 1)
-            factor = np.float32(1)
-            if high > low:
-                factor = np.float32(255) / np.float32(high - low)
-            else:
-                low = 0
+            below = np.bincount(values, minlength=256).cumsum()
+            low = np.searchsorted(below, cut[i], "right")
+            high = np.searchsorted(below, values.size - cut[i] - 1, "right")
+            if high <= low:
+                low, high = 0, 255
+            factor = np.float32(255) / np.float32(high - low)
             # The small addend keeps the top of the range, (high - low) * factor, from being cut off to 254.
             _stretch(values, np.float32(low), factor, np.float32(1e-3), out[i, c].reshape(-1))
-
-
-@kernel
-def _count(values: Pixels, counts: NDArray[np.int32]) -> None:
-    """Count each value, in four histograms that are added up: equal neighbours do not wait for each other."""
-    counts[:] = 0
-    whole = values.size // 4 * 4
-    for j in range(0, whole, 4):
-        counts[0, values[j]] += 1
-        counts[1, values[j + 1]] += 1
-        counts[2, values[j + 2]] += 1
-        counts[3, values[j + 3]] += 1
-    for j in range(whole, values.size):
-        counts[0, values[j]] += 1
-    for value in range(256):
-        counts[0, value] += counts[1, value] + counts[2, value] + counts[3, value]
-
-
-@kernel
-def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
-    """Returns the lowest value such that more than `pixels` values are at most that value."""
-    total = 0
-    for value in range(255):
-        total += counts[0, value]
-        if total > pixels:
-            return value
-    return 255
 
 
 @kernel
@@ -150,16 +120,6 @@ def stretch_saturation(images: Pixels, factor: float, offset: FloatArray, above:
             result[0, j] = np.uint8(top - (top - red) * wanted + more)
             result[1, j] = np.uint8(top - (top - green + grey) * wanted + more)
             result[2, j] = np.uint8(top - (top - blue + grey) * wanted + more)
-
-
-@kernel
-def invert_from(images: Pixels, threshold: IntArray, applied: NDArray[np.bool_], out: Pixels) -> None:
-    """Invert values from `threshold` (b,) on, in images with `applied` (b,) true."""
-    for i in range(len(images)):
-        values, result = images[i].reshape(-1), out[i].reshape(-1)
-        least = np.uint8(threshold[i])
-        for j in range(values.size):
-            result[j] = ~values[j] if applied[i] and values[j] >= least else values[j]
 
 
 @kernel
@@ -325,8 +285,9 @@ def blur(values: FloatArray, weights: FloatArray, rows: IntArray, columns: IntAr
                 source = rows[y]
                 for x in range(w):
                     tall[y, x] = values[i, c, source, x]
+            total[:], result[:] = 0, 0
             for k in range(first, last):
-                _add_times(above[k * w :], weights[i, k], k == first, total)
+                _add_times(above[k * w :], weights[i, k], total)
             for y in range(h):
                 for x in range(w):
                     long[y, middle + x] = down[y, x]
@@ -334,21 +295,17 @@ def blur(values: FloatArray, weights: FloatArray, rows: IntArray, columns: IntAr
                     long[y, x] = down[y, columns[x]]
                     long[y, middle + w + x] = down[y, columns[middle + w + x]]
             for k in range(first, last):
-                _add_times(beside[k:], weights[i, k], k == first, result)
+                _add_times(beside[k:], weights[i, k], result)
             for y in range(h):
                 for x in range(w):
                     out[i, c, y, x] = across[y, x]
 
 
 @kernel
-def _add_times(values: FloatArray, weight: float, first: bool, total: FloatArray) -> None:
-    """Add as many values, times the weight, to the total, or set it to them where they are the `first`."""
-    if first:
-        for j in range(total.size):
-            total[j] = values[j] * weight
-    else:
-        for j in range(total.size):
-            total[j] += values[j] * weight
+def _add_times(values: FloatArray, weight: float, total: FloatArray) -> None:
+    """Add as many values, times the weight, to the total."""
+    for j in range(total.size):
+        total[j] += values[j] * weight
 
 
 @kernel
@@ -362,35 +319,3 @@ def _frame(plane: Pixels, out: FloatArray) -> None:
         framed[y + 1, 0], framed[y + 1, w + 1] = framed[y + 1, min(2, w)], framed[y + 1, max(w - 1, 1)]
     for x in range(w + 2):
         framed[0, x], framed[h + 1, x] = framed[min(2, h), x], framed[max(h - 1, 1), x]
-
-
-# NumPy draws the noise: Numba's own draws from the same generator are faster and not always the same, since
-# one in millions rounds otherwise, and all that follow differ.
-
-
-@kernel
-def add_noise(images: Pixels, drawn: FloatArray, scale: FloatArray, in_proportion: bool, out: Pixels) -> None:
-    """Add `scale` (b,) times the noise, of the images' shape; `in_proportion`, times the value as well."""
-    for i in range(len(images)):
-        values, noise, result = images[i].reshape(-1), drawn[i].reshape(-1), out[i].reshape(-1)
-        for j in range(values.size):
-            value, added = np.float32(values[j]), noise[j] * scale[i]
-            added = added * value if in_proportion else added
-            result[j] = np.uint8(np.int32(min(max(added + value, np.float32(0)), np.float32(255))))
-
-
-@kernel
-def add_grain(
-    images: Pixels, drawn: FloatArray, scale: FloatArray, coloured: NDArray[np.bool_], out: Pixels
-) -> None:
-    """Add `scale` (b,) times the noise, of the images' shape, in whole numbers.
-
-    All colours get the first's noise unless the image is `coloured` (b,).
-    """
-    for i in range(len(images)):
-        for c in range(3):
-            noise = drawn[i, c if coloured[i] else 0].reshape(-1)
-            values, result = images[i, c].reshape(-1), out[i, c].reshape(-1)
-            for j in range(values.size):
-                value = np.rint(noise[j] * scale[i]) + np.float32(values[j])
-                result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))

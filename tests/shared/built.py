@@ -121,7 +121,7 @@ def _train(folder: Path) -> None:
     from starter.sources.glyphs.digits import CLASSES, glyph_splits
 
     splits = glyph_splits(0)
-    network = train_small(splits.train.take(range(4000)), len(CLASSES), seed=0, progress=False)  # type: ignore[arg-type]
+    network = train_small(splits.train.take(range(4000)), len(CLASSES), seed=0)  # type: ignore[arg-type]
     classifier = Classifier("tiny", "small", network, CLASSES, SMALL_MEAN, SMALL_STD)
     save_classifier(classifier, folder / "tiny.safetensors")
 

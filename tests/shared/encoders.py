@@ -9,10 +9,10 @@ from starter.encoders.two_tower import train_encoder
 @cache
 def few_glyphs():
     """250 captioned glyphs."""
-    return captioned_glyphs(250, 0, progress=False)
+    return captioned_glyphs(250, 0)
 
 
 @cache
 def hasty_encoder():
     """One pass over them."""
-    return train_encoder(few_glyphs(), epochs=(0, 1), progress=False)
+    return train_encoder(few_glyphs(), epochs=(0, 1))

@@ -16,8 +16,6 @@ EPOCHS = 5
 BATCH = 100
 PEAK_RATE = 0.4
 
-_Triple = tuple[float, float, float]
-
 
 class Small(Network):
     """Four 3 x 3 convolutions with batch normalisation; 64 features.
@@ -28,7 +26,7 @@ class Small(Network):
     def __init__(self, num_classes: int) -> None:
         super().__init__()
         inputs = (3, *WIDTHS[:-1])
-        self.blocks = nn.ModuleList(map(_block, inputs, WIDTHS, STRIDES))
+        self.blocks = nn.ModuleList(map(block, inputs, WIDTHS, STRIDES))
         self.fc = nn.Linear(WIDTHS[-1], num_classes)
 
     def stages(self, x: Tensor) -> list[Tensor]:
@@ -39,20 +37,14 @@ class Small(Network):
         return maps[1:]
 
 
-def _block(inputs: int, outputs: int, stride: int) -> nn.Sequential:
+def block(inputs: int, outputs: int, stride: int) -> nn.Sequential:
+    """Returns a 3 x 3 convolution with batch normalisation and ReLU."""
     return nn.Sequential(
         nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()
     )
 
 
-def train_small(
-    train: ImageSet,
-    num_classes: int,
-    seed: int,
-    mean: _Triple = SMALL_MEAN,
-    std: _Triple = SMALL_STD,
-    progress: bool = True,
-) -> Small:
+def train_small(train: ImageSet, num_classes: int, seed: int) -> Small:
     """Train `Small` on labelled images and return it in evaluation mode, in channels-last format.
 
     Training is SGD with Nesterov momentum and the one-cycle schedule of Smith & Topin (2018), without
@@ -63,35 +55,26 @@ def train_small(
         train: Labelled images.
         num_classes: Number of classes, above every label.
         seed: Seed of the initial weights and of the order of images.
-        mean: Mean that is subtracted from RGB in [0, 1]; the network needs the same when it is used.
-        std: Standard deviation by which RGB is then divided; the network needs the same when it is used.
-        progress: True to show a tqdm bar.
     """
     assert train.labels is not None
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Small(num_classes)
     model.to(memory_format=torch.channels_last)
-    scale, offset = 1 / (255 * torch.tensor(std)), torch.tensor(mean) / torch.tensor(std)
+    mean, std = torch.tensor(SMALL_MEAN), torch.tensor(SMALL_STD)
+    scale, offset = 1 / (255 * std), mean / std
     order = torch.Generator().manual_seed(seed)
     steps = max(1, len(train) // BATCH)
     optimiser = torch.optim.SGD(
         model.parameters(), lr=PEAK_RATE, momentum=0.9, weight_decay=5e-4, nesterov=True
     )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, PEAK_RATE, total_steps=EPOCHS * steps)
-    with tqdm(
-        total=EPOCHS * min(len(train), steps * BATCH),
-        desc="train small",
-        unit="image",
-        disable=None if progress else True,
-    ) as bar:
-        for _ in range(EPOCHS):
-            for batch in torch.randperm(len(train), generator=order)[: steps * BATCH].split(BATCH):
-                x = (torch.from_numpy(train.images[batch.numpy()]) * scale - offset).permute(0, 3, 1, 2)
-                loss = cross_entropy(model(x), torch.from_numpy(train.labels[batch.numpy()]))
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
-                schedule.step()
-                bar.update(len(batch))
+    for _ in tqdm(range(EPOCHS), "train small", unit="epoch", disable=None):
+        for batch in torch.randperm(len(train), generator=order)[: steps * BATCH].split(BATCH):
+            x = (torch.from_numpy(train.images[batch.numpy()]) * scale - offset).permute(0, 3, 1, 2)
+            loss = cross_entropy(model(x), torch.from_numpy(train.labels[batch.numpy()]))
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
     return model.eval()

@@ -25,9 +25,9 @@ PIXELS = np.random.default_rng(0).integers(1, 256, (3, 8, 8, 3)).astype(np.uint8
 def test_the_embedded_encoder_is_trained_once_and_kept(load, images, file, tmp_path, monkeypatch):
     monkeypatch.setattr("starter.encoders.two_tower.train_encoder", lambda *_, **__: hasty_encoder())
     monkeypatch.setattr(f"starter.encoders.two_tower.{images}", 250)
-    first = load("embedded", tmp_path, progress=False)
+    first = load("embedded", tmp_path)
     monkeypatch.delattr("starter.encoders.two_tower.train_encoder")
-    assert load("embedded", tmp_path, progress=False).name == first.name
+    assert load("embedded", tmp_path).name == first.name
     assert [path.name for path in tmp_path.iterdir()] == [file]
     assert load(str(tmp_path / file), tmp_path).name == first.name
 

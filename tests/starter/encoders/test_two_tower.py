@@ -92,17 +92,17 @@ def test_all_captions_that_fit_share_an_image():
 
 def test_a_seed_gives_the_weights_and_leaves_the_global_generator_alone():
     torch.manual_seed(5)
-    first = train_encoder(few_glyphs(), epochs=(0, 1), progress=False)
+    first = train_encoder(few_glyphs(), epochs=(0, 1))
     drawn = torch.rand(1)
     torch.manual_seed(5)
 
     assert torch.rand(1) == drawn
     assert first.name == hasty_encoder().name
-    assert train_encoder(few_glyphs(), seed=1, epochs=(0, 1), progress=False).name != first.name
+    assert train_encoder(few_glyphs(), seed=1, epochs=(0, 1)).name != first.name
 
 
 def test_all_digits_come_in_a_group_and_more_of_them_begin_with_the_same():
-    few, more = few_glyphs(), captioned_glyphs(500, 0, progress=False)
+    few, more = few_glyphs(), captioned_glyphs(500, 0)
 
     assert (more.images[:250] == few.images).all()
     assert (len(more.images), more.easy.sum()) == (500, 100)
@@ -122,7 +122,7 @@ def photos(n, side=16, seed=0):
 def test_classes_of_the_same_name_are_one():
     first, second = photos(300), photos(100, seed=1)
 
-    found = captioned_photos([(first, ("cat", "red fox")), (second, ("red_fox", "dog"))], 0, progress=False)
+    found = captioned_photos([(first, ("cat", "red fox")), (second, ("red_fox", "dog"))], 0)
 
     assert found.phrases == (("cat", "red fox", "dog"), SHIFT_PHRASES)
     assert np.bincount(found.values[:, 0]).tolist() == [150, 200, 50]

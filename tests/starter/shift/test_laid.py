@@ -207,7 +207,7 @@ def test_a_matrix_is_trained_once_and_kept(tmp_path, monkeypatch):
 
 def test_the_embedded_encoder_is_that_of_the_matrix_whatever_its_seed(tmp_path):
     """As after `unseen shift laid` with two seeds: the matrix belongs to the second encoder."""
-    train_encoder(few_glyphs(), 1, (0, 1), progress=False).save(tmp_path / "encoder-0.safetensors")
+    train_encoder(few_glyphs(), 1, (0, 1)).save(tmp_path / "encoder-0.safetensors")
     hasty_encoder().save(tmp_path / "encoder-1.safetensors")
     Laid(np.eye(LENGTH, dtype=np.float32), hasty_encoder().name).save(tmp_path / "laid.safetensors")
     for path in (tmp_path, tmp_path / "laid.safetensors"):
