@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import torch
@@ -37,9 +37,9 @@ from starter.making.referees import (
     write_referees,
 )
 from starter.making.settings import add_to_record, check_inputs, claim
-from starter.observing.cache import cache_of, place_cache
+from starter.observing.cache import Cache, cache_of, place_cache
 from starter.observing.observation import unmet
-from starter.observing.observe import compute
+from starter.observing.observe import Observer
 from starter.sets.mix import FromPools, Mix
 from starter.sets.rendering import FromRecipe
 from starter.sources.download import cache_folder
@@ -137,10 +137,11 @@ def _built(
     given = {Spec.parse(spec).name: load(spec) for spec in settings.classifiers if spec != "small"}
     specs = settings.referees if isinstance(settings, AccuracySettings) else ()
     encoders = load_referees(specs, device, of_encoders(settings.precision))
-    plan = track.plan(settings, splits, test_seed, _look(settings, splits, load, encoders))
+    cache = cache_of(root)
+    plan = track.plan(settings, splits, test_seed, _look(settings, splits, load, encoders, cache))
     check_inputs(root, {**_inputs(settings, splits, given, encoders), **plan.inputs})
     recipes = [each.recipe for each in plan.train if isinstance(each, FromRecipe)]
-    referees = fit_referees(encoders, splits, recipes, settings.seed, cache_of(root), device, public)
+    referees = fit_referees(encoders, splits, recipes, settings.seed, cache, device, public)
     files = [*_write_public(public, settings, splits, load, plan), *write_referees(public, referees)]
     labels = _write_sets(public, plan)
     bare = [name for name, classifier in given.items() if classifier.logits_alone]
@@ -193,7 +194,7 @@ def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Lo
     """Returns a function that loads a classifier once; `small`, the embedded one, may be trained first."""
     how = settings.precision, device
 
-    @cache
+    @lru_cache
     def load(spec: str) -> Classifier:
         if spec != "small":
             return load_classifier(spec, splits.classes, *how, splits.image_size, settings.engine)
@@ -227,7 +228,9 @@ def kept_small(train: ImageSet, classes: Sequence[str], seed: int) -> Network:
     return trained
 
 
-def _look(settings: Settings, splits: Splits, load: Load, encoders: Mapping[str, ImageEncoder]) -> Look:
+def _look(
+    settings: Settings, splits: Splits, load: Load, encoders: Mapping[str, ImageEncoder], cache: Cache
+) -> Look:
     """Returns how the first referee, or else the first classifier, looks at images, for sub-populations."""
     if encoders:
         spec, encoder = next(iter(encoders.items()))
@@ -235,7 +238,7 @@ def _look(settings: Settings, splits: Splits, load: Load, encoders: Mapping[str,
 
     def look(images: ImageSet) -> tuple[FloatArray, FloatArray]:
         classifier = load(settings.classifiers[0])
-        seen = compute(FromRecipe.whole(images), classifier, ("logits", "features"))
+        seen = Observer(classifier, cache).compute(FromRecipe.whole(images), ("logits", "features"))
         part = "logits" if classifier.logits_alone else "features"
         return seen[part][part], softmax(seen["logits"]["logits"], axis=1).max(axis=1)
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.special import softmax
 from tqdm import tqdm
 
@@ -116,10 +115,10 @@ def fit_referees(
     Probes learn the training images and are calibrated on the reference; the recipes of the meta-train sets
     tell which are needed.
     """
-    images = ProbeImages.of(splits, recipes, seed) if encoders else None
-    found = []
+    if not encoders:
+        return ()
+    images, found = ProbeImages.of(splits, recipes, seed), []
     for spec, encoder in encoders.items():
-        assert images is not None
         name = referee_name(spec)
         if public and (public / referee_file(name)).is_file():
             probes = Probes.load(public / referee_file(name), len(splits.classes))
@@ -326,7 +325,7 @@ def _figures(logits: FloatArray, labels: IntArray) -> dict[str, float]:
     return {"accuracy": accuracy, "calibration_error": calibration_error(likely, labels)}
 
 
-def encoded(encoder: ImageEncoder, images: Pixels, shown: str) -> NDArray[np.float16]:
+def encoded(encoder: ImageEncoder, images: Pixels, shown: str) -> FloatArray:
     """Returns the features of images (n, h, w, 3), (n, d), with a progress bar titled `shown`."""
     parts = np.split(images, range(CHUNK, len(images), CHUNK))
     bar = tqdm(parts, desc=shown, unit=f"{CHUNK} images")

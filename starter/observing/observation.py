@@ -46,14 +46,6 @@ def _need_of(view: str) -> str:
     return {PEER: "peers", REFEREE: "referee"}.get(view.partition(":")[0] + ":", view)
 
 
-def mean_and_covariance(features: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns the mean (d,) and the covariance (d, d) of features (n, d), float64; of one image it is 0."""
-    rows = features.astype(np.float64)
-    mean = rows.mean(axis=0)
-    centred = rows - mean
-    return mean, centred.T @ centred / max(len(rows) - 1, 1)
-
-
 @dataclass(frozen=True)
 class Moments:
     """Mean (d,) and unbiased covariance (d, d) of the penultimate features of `n` images, float64."""
@@ -64,8 +56,11 @@ class Moments:
 
     @classmethod
     def of(cls, features: FloatArray) -> "Moments":
-        """Returns those of features (n, d)."""
-        return cls(*mean_and_covariance(features), len(features))
+        """Returns those of features (n, d), summed in float64; the covariance of one image is 0."""
+        rows = features.astype(np.float64)
+        mean = rows.mean(axis=0)
+        centred = rows - mean
+        return cls(mean, centred.T @ centred / max(len(rows) - 1, 1), len(rows))
 
     @cached_property
     def factor(self) -> FloatArray:

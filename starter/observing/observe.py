@@ -7,10 +7,10 @@ A `Witness` looks at sets and keeps what it sees in a cache: an `Observer` with 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
@@ -22,13 +22,13 @@ from starter.observing.image_stats import image_stats
 from starter.observing.observation import (
     IMAGE_STATS,
     NEEDS,
+    OWN_FIELDS,
     PEER,
     REFEREE,
     ROTATED,
     Lazy,
     Moments,
     Observation,
-    mean_and_covariance,
 )
 from starter.operations.default import luma
 from starter.sets.rendering import FromRecipe, Rendering
@@ -164,7 +164,40 @@ class Observer(Witness):
 
     def compute(self, rendering: Rendering, parts: Iterable[str]) -> dict[str, Arrays]:
         """See `Witness`."""
-        return compute(rendering, self.classifier, parts, self.head)
+        wanted = frozenset(parts)
+        assert self.head or "rotation" not in wanted, "`rotation` needs Observer.with_rotation_head"
+        chunks = [self._see(images, wanted) for images in rendering.chunks()]
+        rows = {name: torch.cat([chunk[name] for chunk in chunks]).numpy() for name in chunks[0]}
+        found = {part: {name: rows[name] for name in PARTS[part]} for part in wanted - {"moments"}}
+        if "moments" in wanted:
+            moments = Moments.of(rows["features"])
+            triangle = moments.covariance[np.tril_indices(len(moments.mean))]
+            found["moments"] = {"mean": moments.mean, "covariance": triangle.astype(np.float32)}
+        if "features" in wanted:
+            found["features"] = {"features": np.clip(rows["features"], -HALF, HALF).astype(np.float16)}
+        return found
+
+    def _see(self, images: torch.Tensor, wanted: frozenset[str]) -> dict[str, torch.Tensor]:
+        """Returns the arrays that the wanted parts are made of, for one chunk of images.
+
+        Only forward passes that some wanted part needs are run.
+        """
+        rows = {}
+        if wanted & {"logits", "moments", "features", "rotation"}:
+            rows["logits"], rows["features"] = self.classifier(images)
+        if "image_stats" in wanted:
+            rows["image_stats"] = image_stats(images)
+        if wanted & {"rotation", "rotations"}:
+            turns = [self.classifier(turned(images, turn)) for turn in ROTATIONS[1:]]
+            rows |= {name: logits for name, (logits, _) in zip(ROTATED, turns, strict=True)}
+            if self.head and "rotation" in wanted:
+                features = torch.stack([rows["features"], *(features for _, features in turns)])
+                weight, bias = (torch.from_numpy(part).to(features) for part in self.head)
+                right = (features @ weight.T + bias).argmax(dim=-1) == features.new_tensor(ROTATIONS)[:, None]
+                rows["rotation"] = right.float().mean(dim=0)
+        if "grey" in wanted:
+            rows["grey"] = self.classifier(luma(images.float()).byte().expand_as(images))[0]
+        return {name: values.cpu() for name, values in rows.items()}
 
     def layout(self, part: str, n: int) -> Layout:
         """Returns the type and shape of each array of one part of an observation of n images."""
@@ -174,44 +207,6 @@ class Observer(Witness):
         shapes = {"features": (n, d), "image_stats": (n, len(IMAGE_STATS)), "rotation": (n,)}
         kind = np.float16 if part == "features" else np.float32
         return {name: (kind, shapes.get(part, (n, k))) for name in PARTS[part]}
-
-
-def compute(
-    rendering: Rendering, classifier: Classifier, parts: Iterable[str], head: Linear | None = None
-) -> dict[str, Arrays]:
-    """Returns the arrays of each of the parts, from one pass of the classifier over the set."""
-    wanted = frozenset(parts)
-    assert head or "rotation" not in wanted, "`rotation` needs Observer.with_rotation_head"
-    chunks = [_see(images, classifier, wanted, head) for images in rendering.chunks()]
-    rows = {name: torch.cat([chunk[name] for chunk in chunks]).numpy() for name in chunks[0]}
-    found = {part: {name: rows[name] for name in PARTS[part]} for part in wanted - {"moments"}}
-    if "moments" in wanted:
-        found["moments"] = _moments(rows["features"])
-    if "features" in wanted:
-        found["features"] = {"features": np.clip(rows["features"], -HALF, HALF).astype(np.float16)}
-    return found
-
-
-def _see(
-    images: torch.Tensor, classifier: Classifier, wanted: frozenset[str], head: Linear | None
-) -> dict[str, torch.Tensor]:
-    """Returns the arrays that the wanted parts of one chunk are made of, by no more passes than they need."""
-    rows = {}
-    if wanted & {"logits", "moments", "features", "rotation"}:
-        rows["logits"], rows["features"] = classifier(images)
-    if "image_stats" in wanted:
-        rows["image_stats"] = image_stats(images)
-    if wanted & {"rotation", "rotations"}:
-        turns = [classifier(turned(images, turn)) for turn in ROTATIONS[1:]]
-        rows |= {name: logits for name, (logits, _) in zip(ROTATED, turns, strict=True)}
-        if head and "rotation" in wanted:
-            features = torch.stack([rows["features"], *(features for _, features in turns)])
-            weight, bias = (torch.from_numpy(part).to(features) for part in head)
-            right = (features @ weight.T + bias).argmax(dim=-1) == features.new_tensor(ROTATIONS)[:, None]
-            rows["rotation"] = right.float().mean(dim=0)
-    if "grey" in wanted:
-        rows["grey"] = classifier(luma(images.float()).byte().expand_as(images))[0]
-    return {name: values.cpu() for name, values in rows.items()}
 
 
 def missing(
@@ -235,7 +230,8 @@ def observe(rendering: Rendering, observer: Observer, needs: Iterable[str] = ())
 
 def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) -> Observation:
     """Returns the observation from the cache; missing or damaged entries are computed first."""
-    needs, found, views = tuple(needs), {}, {}
+    needs, views = tuple(needs), {}
+    found: dict[str, Any] = {}
     for witness, parts in observer.witnesses(needs):
         seen = witness.read(rendering, parts)
         if witness is observer:
@@ -248,16 +244,13 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
                 views[f"{REFEREE}{witness.name}"] = seen["referee"]["logits"]
             if "referee_features" in parts:
                 found["referee_features"] = seen["referee_features"]["features"]
-    moments = None
     if "moments" in needs:
-        moments = Moments(found["mean"], _square(found["covariance"]), len(rendering))
-    fields = ("features", "image_stats", "rotation", "referee_features")
+        found["moments"] = Moments(found["mean"], _square(found["covariance"]), len(rendering))
     return Observation(
         rendering.name,
         observer.name,
         found["logits"],
-        moments=moments,
-        **{name: found.get(name) for name in fields},
+        **{name: found.get(name) for name in OWN_FIELDS},
         views=views,
         render=rendering.render,
     )
@@ -284,18 +277,7 @@ def observe_all(
     return Lazy(tuple(renderings), lambda rendering: read(rendering, observer, needs))
 
 
-def logits_alone(renderings: Sequence[Rendering], observer: Observer) -> Lazy[Observation]:
-    """Returns the observations of observed sets with their logits alone, each read when it is used."""
-    return Lazy(tuple(renderings), lambda rendering: read(rendering, observer))
-
-
-def _moments(features: FloatArray) -> Arrays:
-    """Returns the mean, (d,), and the covariance's lower triangle, float32 (d (d + 1) / 2,), from float64."""
-    mean, covariance = mean_and_covariance(features)
-    return {"mean": mean, "covariance": covariance[np.tril_indices(len(mean))].astype(np.float32)}
-
-
-def _square(triangle: NDArray[np.generic]) -> FloatArray:
+def _square(triangle: FloatArray) -> FloatArray:
     d = int((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
     square = np.zeros((d, d))
     square[np.tril_indices(d)] = triangle

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import safetensors
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import save
 from scipy.optimize import minimize
@@ -52,8 +51,6 @@ TOLERANCE = 1e-5
 BINS = 15
 """Number of bins of the calibration error."""
 
-UNREADABLE = (OSError, ArithmeticError, LookupError, ValueError, TypeError, RuntimeError)
-"""Errors of reading a damaged or foreign file."""
 Unseen = tuple[int, frozenset[int]]
 """The half of `train_ref` (0, 1; -1 for none) and the blocks of operations left out of a probe's training."""
 
@@ -130,7 +127,7 @@ class Probes:
         none = (-1, frozenset(range(len(self.blocks))))
         return self.unseen.index(none) if unseen[1] and none in self.unseen else 0
 
-    def logits(self, features: NDArray[np.float16], numbers: IntArray) -> FloatArray:
+    def logits(self, features: FloatArray, numbers: IntArray) -> FloatArray:
         """Returns calibrated logits, float32 (n, k), of features (n, d), from the probes `numbers` (n,)."""
         found = np.empty((len(features), self.bias.shape[1]), np.float32)
         for number in np.unique(numbers):
@@ -148,16 +145,9 @@ class Probes:
 
     def save(self, path: Path) -> None:
         """Write the probes as safetensors, atomically; the same probes give the same bytes."""
-        values = {
-            "spec": self.spec,
-            "encoder": self.encoder,
-            "unseen": [[half, sorted(blocks)] for half, blocks in self.unseen],
-            "blocks": [sorted(block) for block in self.blocks],
-            "base": self.base,
-            "train_ref": self.train_ref,
-            "figures": self.figures,
-        }
-        data = save({"weight": self.weight, "bias": self.bias}, {"referee": json.dumps(values)})
+        names = ("spec", "encoder", "unseen", "blocks", "base", "train_ref", "figures")
+        values = json.dumps({name: getattr(self, name) for name in names}, default=sorted)  # sets are sorted
+        data = save({"weight": self.weight, "bias": self.bias}, {"referee": values})
         write_bytes(path, with_sorted_header(data))
 
     @classmethod
@@ -167,12 +157,12 @@ class Probes:
             with safetensors.safe_open(path, framework="np") as file:
                 weight, bias = file.get_tensor("weight"), file.get_tensor("bias")
                 values = json.loads((file.metadata() or {})["referee"])
-            unseen = ((int(half), frozenset(map(int, blocks))) for half, blocks in values.pop("unseen"))
-            values["blocks"] = tuple(frozenset(map(str, block)) for block in values["blocks"])
-            found = cls(weight=weight, bias=bias, unseen=tuple(unseen), **values)
+            values["unseen"] = tuple((half, frozenset(blocks)) for half, blocks in values["unseen"])
+            values["blocks"] = tuple(map(frozenset, values["blocks"]))
+            found = cls(weight=weight, bias=bias, **values)
             if found.bias.shape[1] != classes:
                 raise ValueError(f"{found.bias.shape[1]} classes, and the competition has {classes}")
-        except (*UNREADABLE, SafetensorError) as error:
+        except (OSError, LookupError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
             raise UnusableInput(f"{path} is no referee's probe: {why(error)}") from error
         return found
 
@@ -227,7 +217,7 @@ class Referee(Witness):
             found["referee"] = {"logits": self.probes.logits(features, self.probes.numbers(rendering))}
         return found
 
-    def _features(self, rendering: Rendering) -> NDArray[np.float16]:
+    def _features(self, rendering: Rendering) -> FloatArray:
         try:
             encoder = self.encoder()
         except UnusableInput as error:
@@ -252,7 +242,7 @@ class Referee(Witness):
             raise UnusableInput(f"{self.packed} holds nothing that a referee saw: {error}") from error
 
 
-def half_features(encoder: ImageEncoder, images: torch.Tensor) -> NDArray[np.float16]:
+def half_features(encoder: ImageEncoder, images: torch.Tensor) -> FloatArray:
     """Returns the features of uint8 images (n, 3, h, w), float16 (n, d), clipped to +-65504."""
     pixels = np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
     try:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from starter.observing.observation import Lazy, MetaTrain, Observation
-from starter.observing.observe import logits_alone, observe_all
+from starter.observing.observe import observe_all
 from starter.sets.rendering import Rendering
 from starter.tracks.plan import Labels, Plan, Values
 from starter.tracks.sets import REFERENCES, PublicSets
@@ -29,7 +29,7 @@ class ClassifierSubject(Subject):
         labels = [rendering.labels() for rendering in sets]
         correct = [
             observation.predicted == truth
-            for observation, truth in zip(logits_alone(sets, self.observer), labels, strict=True)
+            for observation, truth in zip(observe_all(sets, self.observer, ()), labels, strict=True)
         ]
         targets = read_targets(self.sets.competition, "train")
         return MetaTrain(
@@ -62,7 +62,7 @@ def measure(
         for part, truth in labels.items():
             renderings = sets.train if part == "train" else sets.stored(part)
             subject.observe(renderings)
-            for observation in logits_alone(renderings, subject.observer):
+            for observation in observe_all(renderings, subject.observer, ()):
                 right = observation.predicted == truth[observation.set_name]
                 accuracy[part][make_id(name, observation.set_name)] = float(right.mean())
     return accuracy, {}
