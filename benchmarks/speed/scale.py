@@ -46,7 +46,7 @@ from starter.making.build import build
 from starter.observing.cache import Cache
 from starter.observing.image_stats import image_stats
 from starter.observing.observation import unmet
-from starter.observing.observe import PARTS, Observer, observe
+from starter.observing.observe import Observer, observe
 from starter.sets.recipe import CHUNK, draw_recipes
 from starter.sets.rendering import FromRecipe
 from starter.sources.glyphs.digits import CLASSES
@@ -314,7 +314,7 @@ def one_set(small: bool) -> Iterator[dict[str, object]]:
 def steps(rendering: FromRecipe, observer: Observer) -> dict[str, float]:
     """Seconds of each step of a set."""
     chunks, rendered = clocked(lambda: list(rendering.chunks()))
-    arrays = observer.compute(rendering, PARTS.keys() - {"rotation"})
+    arrays = observer.compute(rendering, ("logits", *NEEDS))
     return {
         "render": rendered,
         "forward passes": clocked(lambda: [observer.classifier(chunk) for chunk in chunks])[1],
