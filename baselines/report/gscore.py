@@ -31,7 +31,7 @@ from baselines.ood.scored import mix_scores, reference_scores
 from baselines.ood.ude import Ude
 from starter.competition.cluster import Cluster
 from starter.detectors.metrics import deviation
-from starter.images.figure import new_figure, save_png
+from starter.images.figure import new_panels, save_png
 from starter.observing.observation import MetaTrain
 from starter.sets.mix import LEAST
 from starter.studies.failure_study import ood_kind
@@ -185,18 +185,19 @@ def backbones_table(meta: MetaTrain, metric: str, splits: int = 0) -> pd.DataFra
     accuracy: on the reference images. split: each family left out in turn (family), or the mean over random
     splits (random).
     """
-    rows = []
-    for split, parts in ((FAMILY, folds(meta.families)), (RANDOM, random_folds(meta, splits))):
-        sides = [
-            [meta.targets[fold.test] for fold in parts],
-            METHODS["gscore-ude-w"].held_out(meta, meta, parts),
-        ]
-        if split == FAMILY:
-            sides = [[np.concatenate(side)] for side in sides]
-        means = np.array([[each.mean() for each in side] for side in sides])
-        spread = means.std(axis=1) if split == RANDOM else (np.nan, np.nan)
-        if parts:
-            rows.append((split, meta.source.accuracy, *means.mean(axis=1), *spread))
+
+    def means(parts: Sequence[Fold]) -> FloatArray:
+        """Returns the mean truth and the mean prediction of each fold, (2, j)."""
+        found = METHODS["gscore-ude-w"].held_out(meta, meta, parts)
+        return np.array([[meta.targets[fold.test].mean() for fold in parts], [each.mean() for each in found]])
+
+    parts = folds(meta.families)
+    weights = [len(fold.test) for fold in parts]
+    whole = np.average(means(parts), axis=1, weights=weights)
+    rows = [(FAMILY, meta.source.accuracy, *whole, np.nan, np.nan)]
+    if splits:
+        drawn = means(random_folds(meta, splits))
+        rows.append((RANDOM, meta.source.accuracy, *drawn.mean(axis=1), *drawn.std(axis=1)))
     columns = ["split", "accuracy", "true", "predicted", "true_deviation", "predicted_deviation"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -337,7 +338,6 @@ def ablate(
     table: str,
     splits: int = 0,
     device: str = "cpu",
-    only: Sequence[str] = (),
     cluster: Cluster | None = None,
 ) -> tuple[pd.DataFrame, list[Path]]:
     """Make a table of the paper from the meta-train mixes of a competition: CSV and PNG in DIR/ablation.
@@ -347,22 +347,16 @@ def ablate(
         table: Key of `TABLES`.
         splits: Number of random splits, for tables in `SPLIT`; 0 for none.
         device: Device that runs the classifiers.
-        only: Names of subjects; all if empty.
         cluster: Cluster that observes instead of this process.
     """
     if table not in TABLES:
         raise UnusableInput(f"--table {table!r} is unknown; the Gscore paper has {', '.join(TABLES)}")
-    if splits and table not in SPLIT:
-        raise UnusableInput(f"--splits is for tables {', '.join(SPLIT)}, not for {table}: leave it out")
     reading = OOD_BASELINES.values() if table in ("1", "near-far") else ()
     needs = asked(reading, competition)
     if cluster:
         cluster.observe(competition, needs, ("train",), device)
     opened = open_subjects(competition, needs, device)
-    if unknown := next((name for name in only if name not in opened), None):
-        raise UnusableInput(f"--subject {unknown}: no such subject; there are {', '.join(opened)}")
-    subjects = {name: opened[name].meta_train() for name in only or opened}
-    frame = make_table(table, subjects, splits)
+    frame = make_table(table, {name: each.meta_train() for name, each in opened.items()}, splits)
     return frame, write_table(table, frame, competition.root / "ablation")
 
 
@@ -391,15 +385,11 @@ def plot_table(frame: pd.DataFrame, path: Path) -> None:
     panels = list(frame.groupby("subject", sort=False))
     if not {"method", "family", "gscore", *SWEPT} & {*frame}:
         panels = [("", frame)]
-    down, across = -(-len(panels) // ACROSS), min(len(panels), ACROSS)
     height = max(3.6, 0.12 * max(len(rows) for _, rows in panels))
-    drawn = new_figure(4 * across, height * down)
-    axes = drawn.subplots(down, across, squeeze=False).ravel()
+    drawn, axes = new_panels(len(panels), ACROSS, 4, height)
     for each, (subject, rows) in zip(axes, panels, strict=False):
         _draw(each, rows)
         each.set_title(str(subject), fontsize=9)
-    for empty in axes[len(panels) :]:
-        empty.set_axis_off()
     save_png(drawn, path, dpi=100)
 
 

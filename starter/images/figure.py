@@ -3,10 +3,12 @@
 import io
 from pathlib import Path
 
+import numpy as np
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from numpy.typing import NDArray
 
 from submission.files import write_bytes
 
@@ -33,6 +35,21 @@ def new_figure(width: float, height: float) -> Drawn:
     figure = Drawn(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def new_panels(
+    count: int, most: int, width: float, height: float, right: float = 0.0, above: float = 0.0
+) -> tuple[Drawn, NDArray[np.object_]]:
+    """Returns a figure of `count` panels, at most `most` in a row, and the axes of all, the rest empty.
+
+    A panel has width x height inches; `right` and `above` are left for what belongs to all.
+    """
+    down, across = -(-count // most), min(count, most)
+    figure = new_figure(width * across + right, height * down + above)
+    axes = figure.subplots(down, across, squeeze=False).ravel()
+    for empty in axes[count:]:
+        empty.set_axis_off()
+    return figure, axes
 
 
 def png(figure: Figure, dpi: int) -> bytes:

@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from starter.images.figure import Drawn, new_figure
+from starter.images.figure import Drawn, new_panels
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
 from starter.observing.observation import Observation
@@ -230,17 +230,13 @@ def failure_figure(frame: pd.DataFrame) -> Drawn:
     keys = [key for key in ("classifier", "ind", "ood", "goal") if key in frame]
     keys += ["detector"] * ("distance" in frame)
     panels = list(frame.groupby(keys, sort=False))
-    down, across = -(-len(panels) // ACROSS), min(len(panels), ACROSS)
-    figure = new_figure(4 * across + 1, (1.4 + 0.3 * frame.detector.nunique()) * down)
-    axes = figure.subplots(down, across, squeeze=False).ravel()
+    figure, axes = new_panels(len(panels), ACROSS, 4, 1.4 + 0.3 * frame.detector.nunique(), 1)
     for axis, (names, rows) in zip(axes, panels, strict=False):
         if "distance" in frame:
             _draw_points(axis, rows)
         else:
             _draw_intervals(axis, rows)
         axis.set_title(" / ".join(map(str, names)), fontsize=8)
-    for empty in axes[len(panels) :]:
-        empty.set_axis_off()
     labels = [zip(*axis.get_legend_handles_labels(), strict=True) for axis in axes]
     if handles := {name: handle for pairs in labels for handle, name in pairs}:
         figure.legend(handles.values(), handles, loc="outside right upper", fontsize=6)

@@ -19,7 +19,7 @@ from matplotlib.colors import Normalize
 from numpy.typing import NDArray
 
 from starter.detectors import DETECTORS
-from starter.images.figure import Drawn, new_figure
+from starter.images.figure import Drawn, new_figure, new_panels
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
 from starter.operations import GROUPS, OPERATIONS
@@ -243,16 +243,11 @@ def grid_text(tables: Mapping[str, pd.DataFrame]) -> str:
 def maps_figure(cells: pd.DataFrame, metric: str) -> Drawn:
     """Returns a map in % for each detector; nan is N/A (figures 5, 7, 10-12, 14, 16, 18 of Long et al.)."""
     panels = maps(cells, metric)
-    across = min(ACROSS, len(panels))
-    down = -(-len(panels) // across)
-    figure = new_figure(0.32 * LEVELS * across + 1.5, 0.32 * LEVELS * down + 0.5)
-    axes = figure.subplots(down, across, squeeze=False)
-    for each, (title, found) in zip(axes.ravel(), panels.items(), strict=False):
+    figure, axes = new_panels(len(panels), ACROSS, 0.32 * LEVELS, 0.32 * LEVELS, 1.5, 0.5)
+    for each, (title, found) in zip(axes, panels.items(), strict=False):
         texts = np.where(np.isnan(found), "N/A", np.vectorize("{:.0f}".format)(100 * found)).astype(object)
         _map(each, 100 * found, texts, (0, 100), size=5)
         each.set_title(title, fontsize=8)
-    for empty in axes.ravel()[len(panels) :]:
-        empty.set_axis_off()
     scale = ScalarMappable(Normalize(0, 100), "viridis")
     figure.colorbar(scale, ax=axes, label=f"{TITLES[metric]}, %", shrink=0.8)
     return figure

@@ -1,6 +1,5 @@
 """The kit's methods by name, and the functions that run methods: `unseen.evaluate` and `unseen.predict`."""
 
-import math
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -8,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from baselines import BASELINES, OOD_BASELINES
@@ -102,17 +100,13 @@ class Evaluation(pd.DataFrame):
         It has one panel per method and subject. A notebook shows the figure; `savefig` writes it.
         """
         from baselines.report.page import draw_predictions
-        from starter.images.figure import new_figure
+        from starter.images.figure import new_panels
 
         report = self.report
-        rows, columns = math.ceil(len(report.runs) / ACROSS), min(len(report.runs), ACROSS)
-        figure = new_figure(WIDTH * columns, WIDTH * rows)
-        panels = np.ravel(figure.subplots(rows, columns, squeeze=False))
+        figure, panels = new_panels(len(report.runs), ACROSS, WIDTH, WIDTH)
         for axes, run in zip(panels, report.runs, strict=False):
             draw_predictions(axes, report, run)
             axes.set_title(run.method if len(report.val) == 1 else f"{run.method}, {run.subject}", fontsize=9)
-        for axes in panels[len(report.runs) :]:
-            axes.set_axis_off()
         panels[0].legend(fontsize=7)
         return figure
 

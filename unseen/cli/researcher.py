@@ -339,7 +339,6 @@ def ablate(
     settings: options.Changes = None,
     seeds: Annotated[int, Option(help="Number of seeds with which each oracle is trained.")] = 1,
     splits: Annotated[int, Option(min=0, max=100, help="OOD track: more random splits (paper: 5).")] = 0,
-    subject: Annotated[Many, Option(help="OOD track: only this subject. Repeatable. [all]")] = None,
     device: options.Device = "cpu",
     cluster: options.Workers = None,
     cache: options.CachePlace = "",
@@ -357,9 +356,6 @@ def ablate(
 
     competition = Competition.open(folder)
     syp = competition.track == "accuracy"
-    if (splits or subject) if syp else (settings or seeds != 1):
-        wrong = "--splits and --subject are for the Gscore" if syp else "--set and --seeds are for the SYP"
-        raise UnusableInput(f"{wrong} paper's tables: this competition is of the {competition.track} track")
     if cache:
         place_cache(folder, cache)
     with connected(cluster) as workers:
@@ -375,6 +371,6 @@ def ablate(
         else:
             from baselines.report import gscore
 
-            frame, paths = gscore.ablate(competition, table, splits, device, subject or [], workers)
+            frame, paths = gscore.ablate(competition, table, splits, device, workers)
             lines = [gscore.table_text(table, frame), "", *map(str, paths)]
     echo("\n".join(lines))

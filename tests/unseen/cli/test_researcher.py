@@ -96,13 +96,8 @@ def test_a_table_of_the_paper(mixes):
     assert "NaN" not in text
     assert "correlation of Gscore" in text
     assert "random" in run("ablate", "mixes", "--table", "4", "--splits", "5").text
-    for options, word in (
-        (("--table", "9"), "fig3"),
-        (("--table", "4", "--seeds", "2"), "--seeds"),
-        (("--table", "fig7", "--splits", "5"), "--splits"),
-    ):
-        wrong = run("ablate", "mixes", *options, check=False)
-        assert (wrong.code, word in wrong.text) == (2, True)
+    wrong = run("ablate", "mixes", "--table", "9", check=False)
+    assert (wrong.code, "fig3" in wrong.text) == (2, True)
 
 
 GRAPH = ["classes", "graph", "nowhere.csv", "--images", ".", "--classifier", "y"]
@@ -123,7 +118,6 @@ GRAPH = ["classes", "graph", "nowhere.csv", "--images", ".", "--classifier", "y"
         (["shift", "grid", "contest", "--encoder", "nowhere"], "nowhere"),
         (["shift", "generate", "made", "--laid", "nothing"], "nothing is no LAID matrix"),
         (["detectors", "sanity", "--out", "contest"], "is a directory"),
-        (["ablate", "contest", "--table", "1", "--splits", "5"], "--splits"),
     ],
 )
 def test_mistakes_get_one_clear_message(arguments, word, folder):
