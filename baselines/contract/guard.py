@@ -58,11 +58,6 @@ def told(error: BaseException, folder: Path | None) -> str:
     return f"{text} ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else text
 
 
-def of_the_kit(method_class: type) -> bool:
-    """Returns whether a method's class is the kit's own."""
-    return method_class.__module__.partition(".")[0] in ("baselines", "oracle")
-
-
 def folder_of(method_class: type[Estimator]) -> Path | None:
     """Returns the folder of the file that defines the class; None for a class without a file."""
     file = getattr(sys.modules.get(method_class.__module__), "__file__", None)

@@ -6,19 +6,19 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+import pandas as pd
 from filelock import FileLock
 from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator, asked
-from baselines.contract.guard import fitted, of_the_kit, predict_each
+from baselines.contract.guard import fitted, predict_each
 from starter.competition.cluster import Cluster, Work, subjects
 from starter.observing.observation import MetaTrain, Seen
 from starter.tracks.tracks import open_subjects
-from submission import Competition, UnusableInput, score_validation, validate, write_predictions
+from submission import Competition, score_validation, validate, write_predictions
 from submission.files import read_text, sha256, write_text
 from submission.predictions import RUNS
 
@@ -26,9 +26,10 @@ FOLDERS = {"test": "submissions", "val": "validation"}
 """Folders for the predictions of each part, inside the competition's folder."""
 SEEDS = ("seed", "random_state")
 MOST_BYTES = 1 << 26
+KIT = ("baselines.", "oracle.")
+"""Packages of the kit's own methods."""
 TOLERANCE = 1e-4
-"""Default tolerance as a fraction (0.01 points), above the rounding of answer.txt and of other machines."""
-SHOWN = 20
+"""Largest difference of equal predictions, a fraction, above the rounding of answer.txt and of machines."""
 
 Sets = tuple[MetaTrain, Mapping[str, Sequence[Seen]]]
 """The meta-train sets, and the sets of each part."""
@@ -96,14 +97,20 @@ def _predicted(
     sent: dict[str, Estimator] = {}
     if cluster:
         cluster.observe(competition, needs, ("train", *parts), device)
-        sent = {name: clone(method) for name, method in methods.items() if of_the_kit(type(method))}
+        sent = {
+            name: clone(method) for name, method in methods.items() if type(method).__module__.startswith(KIT)
+        }
         jobs = [(name, method, subject) for name, method in sent.items() for subject in competition.subjects]
         found: dict[str, dict[str, Parts]] = {name: {} for name in sent}
         for number, value in cluster.each(competition, needs, device, fitted_there, jobs, "predict"):
             name, _, subject = jobs[number]
             found[name][subject] = value
             if len(found[name]) == len(competition.subjects):
-                yield name, _joined(found[name][each] for each in competition.subjects)
+                mine = [found[name][each] for each in competition.subjects]
+                yield (
+                    name,
+                    {part: {key: each[part][key] for each in mine for key in each[part]} for part in parts},
+                )
     if left := [name for name in methods if name not in sent]:
         observed = observe_parts(competition, needs, parts, device, progress)
         for name in left:
@@ -134,20 +141,12 @@ def observe_parts(
 
 def predictions(name: str, prototype: Estimator, observed: Mapping[str, Sets]) -> Parts:
     """Returns the predictions of each part by id; the method gets one set at a time."""
-    found = []
+    found: Parts = {}
     for subject, (meta, parts) in observed.items():
         method = fitted(name, prototype, subject, meta)
-        found.append({part: predict_each(name, method, subject, sets) for part, sets in parts.items()})
-    return _joined(found)
-
-
-def _joined(subjects: Iterable[Parts]) -> Parts:
-    """Returns the predictions of all subjects together."""
-    joined: Parts = {}
-    for parts in subjects:
-        for part, values in parts.items():
-            joined.setdefault(part, {}).update(values)
-    return joined
+        for part, sets in parts.items():
+            found.setdefault(part, {}).update(predict_each(name, method, subject, sets))
+    return found
 
 
 def log_run(
@@ -187,48 +186,14 @@ def log_run(
         write_text(path, before + line.getvalue())
 
 
-@dataclass(frozen=True)
-class Verification:
-    """The predictions in a submitted file, and those that the method gives now.
-
-    Attributes:
-        submitted, rerun: Predictions {id: fraction}, in the order of the ids.
-        tolerance: Largest difference at which two predictions count as equal, a fraction.
-    """
-
-    submitted: Mapping[str, float]
-    rerun: Mapping[str, float]
-    tolerance: float
-
-    @property
-    def differing(self) -> dict[str, float]:
-        """The differences above the tolerance by id, the largest first."""
-        found = {name: abs(value - self.rerun[name]) for name, value in self.submitted.items()}
-        apart = {name: gap for name, gap in found.items() if gap > self.tolerance}
-        return dict(sorted(apart.items(), key=lambda each: -each[1]))
-
-    def __str__(self) -> str:
-        """Returns the result as text: one line, and the first 20 ids with different predictions."""
-        if not (apart := self.differing):
-            return f"verified: the method predicts all {len(self.rerun)} submitted numbers"
-        most = f"by up to {max(apart.values()):.2g}, tolerance {self.tolerance:g}"
-        lines = [f"not verified: {len(apart)} of {len(self.rerun)} predictions differ ({most})"]
-        lines += [
-            f"  {name}: {self.submitted[name]:.6f} submitted, {self.rerun[name]:.6f} now"
-            for name in [*apart][:SHOWN]
-        ]
-        return "\n".join([*lines, *([f"  ... and {len(apart) - SHOWN} more"] if len(apart) > SHOWN else [])])
-
-
 def verify_entry(
     competition: Competition,
     file: Path,
     name: str,
     method: Estimator,
-    tolerance: float = TOLERANCE,
     device: str = "cpu",
     progress: bool = True,
-) -> Verification:
+) -> pd.DataFrame:
     """Fit the method again, predict the test sets, and compare with a submitted file.
 
     Nothing below ``private/`` is opened. A method that draws random numbers needs a fixed seed.
@@ -238,12 +203,16 @@ def verify_entry(
         file: The submitted file, in any format that :func:`submission.validate` accepts.
         name: Name of the method on the command line.
         method: The prototype, which is cloned.
-        tolerance: Largest difference at which two predictions count as equal, a fraction in [0, 1).
         device: Device that runs the classifiers.
         progress: True to show progress bars.
+
+    Returns:
+        The predictions that differ by more than `TOLERANCE`, the largest difference first: by id `submitted`,
+        `now` and `difference`, fractions.
     """
-    if not 0 <= tolerance < 1:
-        raise UnusableInput(f"--tolerance must be a fraction, 0 or more and below 1, got {tolerance}")
     submitted = validate(competition, file)
     observed = observe_parts(competition, asked([method], competition), ("test",), device, progress)
-    return Verification(submitted, predictions(name, method, observed)["test"], tolerance)
+    found = pd.DataFrame({"submitted": submitted, "now": predictions(name, method, observed)["test"]})
+    found["difference"] = (found.submitted - found.now).abs()
+    apart = found[found.difference > TOLERANCE]
+    return apart.sort_values("difference", ascending=False, kind="stable")
