@@ -7,7 +7,6 @@ Neural Computation 2002). The fusion was developed for this kit.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from scipy.special import expit, log_softmax, logsumexp, softmax
 from baselines.accuracy.priors import em_prior, expected_accuracy, reweighted, source_prior
 from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
-from submission.arrays import BoolArray, FloatArray, IntArray
+from submission.arrays import BoolArray, FloatArray
 
 TINY = np.finfo(np.float64).tiny
 ROUNDS = 3
@@ -26,31 +25,20 @@ LARGEST = 20.0
 """Largest value of a weight."""
 
 
-@dataclass(frozen=True)
-class Voices:
-    """Log-probabilities (n, k) of the classifier and of the referee."""
+def voices_of(observation: Observation) -> FloatArray:
+    """Returns the log-probabilities of the classifier and of the referee, (2, n, k)."""
+    assert observation.referee is not None
+    own = log_softmax(observation.logits.astype(np.float64), axis=1)
+    return np.array([own, np.log(np.maximum(observation.referee, TINY))])
 
-    own: FloatArray
-    referee: FloatArray
 
-    @classmethod
-    def of(cls, observation: Observation) -> "Voices":
-        """Returns the log-probabilities of a set."""
-        assert observation.referee is not None
-        own = log_softmax(observation.logits.astype(np.float64), axis=1)
-        return cls(own, np.log(np.maximum(observation.referee, TINY)))
-
-    def take(self, rows: IntArray) -> "Voices":
-        """Returns the log-probabilities of the images at `rows`."""
-        return Voices(self.own[rows], self.referee[rows])
-
-    def fused(self, weights: FloatArray) -> FloatArray:
-        """Returns softmax(a own + b referee) with weights (a, b), (n, k)."""
-        return softmax(weights[0] * self.own + weights[1] * self.referee, axis=1)
+def fused(voices: FloatArray, weights: FloatArray) -> FloatArray:
+    """Returns softmax(a own + b referee) with weights (a, b), (n, k)."""
+    return softmax(weights[0] * voices[0] + weights[1] * voices[1], axis=1)
 
 
 def correctness_loss(
-    weights: FloatArray, voices: Voices, correct: BoolArray, tilt: FloatArray
+    weights: FloatArray, voices: FloatArray, correct: BoolArray, tilt: FloatArray
 ) -> tuple[float, FloatArray]:
     """Returns the mean negative log-likelihood of being right, and its gradient (2,) in the weights (a, b).
 
@@ -59,22 +47,21 @@ def correctness_loss(
     prior to the source's.
     """
     rows = np.arange(len(correct))
-    predicted = voices.own.argmax(axis=1)
-    scores = weights[0] * voices.own + weights[1] * voices.referee + tilt
+    predicted = voices[0].argmax(axis=1)
+    scores = weights[0] * voices[0] + weights[1] * voices[1] + tilt
     others = scores.copy()
     others[rows, predicted] = -np.inf
     odds = scores[rows, predicted] - logsumexp(others, axis=1)
     rest = softmax(others, axis=1)
     sign = np.where(correct, 1.0, -1.0)
     slope = -sign * expit(-sign * odds)
-    gradient = [
-        (slope * (voice[rows, predicted] - (rest * voice).sum(axis=1))).mean()
-        for voice in (voices.own, voices.referee)
-    ]
+    gradient = [(slope * (voice[rows, predicted] - (rest * voice).sum(axis=1))).mean() for voice in voices]
     return float(np.logaddexp(0, -sign * odds).mean()), np.array(gradient)
 
 
-def learnt_weights(sets: Sequence[tuple[Voices, BoolArray]], pi: FloatArray, start: FloatArray) -> FloatArray:
+def learnt_weights(
+    sets: Sequence[tuple[FloatArray, BoolArray]], pi: FloatArray, start: FloatArray
+) -> FloatArray:
     """Returns the weights (a, b), both >= 0, that maximise the likelihood of being right or wrong.
 
     Every set has the same weight. The class prior is the source's in the first round, and in the next rounds
@@ -92,7 +79,7 @@ def learnt_weights(sets: Sequence[tuple[Voices, BoolArray]], pi: FloatArray, sta
             return float(np.mean([each for each, _ in parts])), np.mean([slope for _, slope in parts], axis=0)
 
         weights = minimize(loss, weights, jac=True, method="L-BFGS-B", bounds=[(0, LARGEST)] * 2).x
-        priors = [em_prior(voices.fused(weights), pi) for voices, _ in sets]
+        priors = [em_prior(fused(voices, weights), pi) for voices, _ in sets]
         tilts = [np.log(np.maximum(q, TINY) / pi) for q in priors]
     return weights
 
@@ -117,12 +104,12 @@ class Fused(Estimator):
     def _fit(self, meta: MetaTrain) -> None:
         self._require("most", self.most >= 1, "at least 1")
         self.prior_ = source_prior(meta.source)
-        sets = []
-        for observation, correct in zip(meta.sets, meta.correct, strict=True):
-            rows = np.arange(min(self.most, len(correct)))
-            sets.append((Voices.of(observation).take(rows), correct[rows]))
+        sets = [
+            (voices_of(observation)[:, : self.most], correct[: self.most])
+            for observation, correct in zip(meta.sets, meta.correct, strict=True)
+        ]
         self.weights_ = learnt_weights(sets, self.prior_, np.array([1.0, 0.5]))
 
     def _predict(self, observation: Observation) -> float:
-        p = Voices.of(observation).fused(self.weights_)
+        p = fused(voices_of(observation), self.weights_)
         return expected_accuracy(reweighted(p, self.prior_, em_prior(p, self.prior_)), observation.predicted)

@@ -113,31 +113,35 @@ class Candidate:
 
 def candidates() -> list[Candidate]:
     """Returns ridge on every union of groups with every penalty, trees on all columns, and `DIRECT`."""
-    found = [Candidate("all lightgbm", COLUMNS, lightgbm)]
-    found += [Candidate(name, (name,), None) for name in DIRECT]
-    for size in range(1, len(GROUPS) + 1):
-        for groups in combinations(GROUPS, size):
-            columns = tuple(name for group in groups for name in GROUPS[group])
-            label = "+".join(groups)
-            found += [
-                Candidate(f"{label} ridge {alpha:g}", columns, partial(LogOddsRidge, alpha))
-                for alpha in ALPHAS
-            ]
-    return found
+    unions = [groups for size in (1, 2, 3) for groups in combinations(GROUPS, size)]
+    return [
+        Candidate("all lightgbm", COLUMNS, lightgbm),
+        *(Candidate(name, (name,), None) for name in DIRECT),
+        *(
+            Candidate(
+                f"{'+'.join(groups)} ridge {alpha:g}",
+                tuple(name for group in groups for name in GROUPS[group]),
+                partial(LogOddsRidge, alpha),
+            )
+            for groups in unions
+            for alpha in ALPHAS
+        ),
+    ]
 
 
 def convex_weights(
-    predictions: Sequence[FloatArray], truth: Sequence[FloatArray], shares: Sequence[float] | None = None
+    predictions: Sequence[FloatArray], truth: Sequence[FloatArray], shares: Sequence[float]
 ) -> FloatArray:
     """Returns weights (c,), >= 0 and of sum 1, with which the mean of c candidates is closest to the truth.
 
     Found by non-negative least squares, then divided by the sum. Every fold j has predictions (m_j, c), true
-    accuracies (m_j,) and a weight in `shares`, by default 1.
+    accuracies (m_j,) and a weight in `shares`.
     """
-    weighs = [1.0] * len(truth) if shares is None else shares
-    scales = [np.sqrt(share / len(each)) for share, each in zip(weighs, truth, strict=True)]
-    left = np.concatenate([each * scale for each, scale in zip(predictions, scales, strict=True)])
-    right = np.concatenate([each * scale for each, scale in zip(truth, scales, strict=True)])
+    scales = [np.sqrt(share / len(each)) for share, each in zip(shares, truth, strict=True)]
+    left, right = (
+        np.concatenate([each * scale for each, scale in zip(side, scales, strict=True)])
+        for side in (predictions, truth)
+    )
     weights = nnls(left, right)[0]
     return weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights))
 

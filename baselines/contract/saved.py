@@ -52,15 +52,7 @@ def reading(path: Path) -> Iterator[None]:
     """Turn every error that a file can cause while it is read into UnusableInput with its path."""
     try:
         yield
-    except (
-        SafetensorError,
-        OSError,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        RuntimeError,
-    ) as error:
+    except UNREADABLE as error:
         raise unusable(path, f"no saved method that can be used here ({why(error)})") from error
 
 

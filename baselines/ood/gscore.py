@@ -8,7 +8,6 @@ the Gscore, on which the detector's metric is regressed.
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,54 +26,31 @@ ROUNDING = 1e-12
 FORMS = ("standardised", "literal")
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The Gaussians of a mix's IND and OOD part at t thresholds: means and standard deviations, each (t,)."""
-
-    mean_ind: FloatArray
-    sd_ind: FloatArray
-    mean_ood: FloatArray
-    sd_ood: FloatArray
+def wasserstein(means: FloatArray, sds: FloatArray) -> FloatArray:
+    """Returns the 2-Wasserstein distance of the parts, the root of eq. 2, in the unit of the scores, (t,)."""
+    return np.sqrt((means[0] - means[1]) ** 2 + (sds[0] - sds[1]) ** 2)
 
 
-def squared_wasserstein(parts: Parts) -> FloatArray:
-    """Returns (m1 - m2)^2 + (s1 - s2)^2, the squared 2-Wasserstein distance: eq. 2 as printed, (t,)."""
-    return (parts.mean_ind - parts.mean_ood) ** 2 + (parts.sd_ind - parts.sd_ood) ** 2
+def divergence(means: FloatArray, sds: FloatArray) -> FloatArray:
+    """Returns the Kullback-Leibler divergence of the second part from the first, eq. 1, (t,)."""
+    return np.log(sds[1] / sds[0]) + (sds[0] ** 2 + (means[0] - means[1]) ** 2) / (2 * sds[1] ** 2) - 0.5
 
 
-def wasserstein(parts: Parts) -> FloatArray:
-    """Returns the 2-Wasserstein distance, the root of eq. 2, in the unit of the scores, (t,)."""
-    return np.sqrt(squared_wasserstein(parts))
-
-
-def kl_from_ind(parts: Parts) -> FloatArray:
-    """Returns the Kullback-Leibler divergence KL(OOD || IND): eq. 1 with 1 = IND and 2 = OOD, (t,)."""
-    return _kl(parts.mean_ood, parts.sd_ood, parts.mean_ind, parts.sd_ind)
-
-
-def kl_from_ood(parts: Parts) -> FloatArray:
-    """Returns the Kullback-Leibler divergence KL(IND || OOD): eq. 1 with 1 = OOD and 2 = IND, (t,)."""
-    return _kl(parts.mean_ind, parts.sd_ind, parts.mean_ood, parts.sd_ood)
-
-
-def _kl(mean: FloatArray, sd: FloatArray, of_mean: FloatArray, of_sd: FloatArray) -> FloatArray:
-    """Returns KL(N(mean, sd) || N(of_mean, of_sd))."""
-    return np.log(of_sd / sd) + (sd**2 + (mean - of_mean) ** 2) / (2 * of_sd**2) - 0.5
-
-
-DISTANCES: dict[str, Callable[[Parts], FloatArray]] = {
+DISTANCES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "wasserstein": wasserstein,
-    "squared-wasserstein": squared_wasserstein,
-    "kl-from-ind": kl_from_ind,
-    "kl-from-ood": kl_from_ood,
+    "squared-wasserstein": lambda means, sds: wasserstein(means, sds) ** 2,
+    "kl-from-ind": lambda means, sds: divergence(means[::-1], sds[::-1]),
+    "kl-from-ood": divergence,
 }
+"""Distances by the means and standard deviations (2, t) of the IND and the OOD part: KL(OOD || IND) from IND,
+KL(IND || OOD) from OOD, and eq. 2 as printed, squared."""
 
 
-def part(scores: FloatArray, likeness: FloatArray) -> tuple[Parts, BoolArray]:
-    """Returns the parts at every tau of TAUS, where scores (n,) with a likeness (n,) above tau are IND.
+def part(scores: FloatArray, likeness: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Returns means and standard deviations (2, t) of the IND and the OOD part at every tau of TAUS.
 
-    Also returns True (t,) for usable taus, at which both parts have two different scores. At other taus the
-    values of the parts have no meaning.
+    Scores (n,) with a likeness (n,) above tau are IND. Also returns True (t,) for usable taus, at which both
+    parts have two different scores. At other taus the values of the parts have no meaning.
     """
     order = np.argsort(-likeness, kind="stable")
     centre = scores.mean()
@@ -87,7 +63,7 @@ def part(scores: FloatArray, likeness: FloatArray) -> tuple[Parts, BoolArray]:
     least = ROUNDING * squares[-1] / n
     usable = (variances > least).all(axis=0)
     sds = np.sqrt(np.where(usable, variances, 1.0))
-    return Parts(means[0] + centre, sds[0], means[1] + centre, sds[1]), usable
+    return means + centre, sds, usable
 
 
 class Gscore(Measured):
@@ -135,12 +111,12 @@ class Gscore(Measured):
         scores = np.sort(scores)
         if self.form == "standardised":
             scores = (scores - self.mean_) / self.sd_
-        parts, usable = part(scores, self._likeness(scores))
+        means, sds, usable = part(scores, self._likeness(scores))
         places = np.flatnonzero(usable)
         if not len(places):
             return np.zeros(2 * len(TAUS))
         nearest = places[np.abs(np.arange(len(TAUS))[:, None] - places).argmin(axis=1)]
-        return np.concatenate([DISTANCES[self.distance](parts)[nearest], usable])
+        return np.concatenate([DISTANCES[self.distance](means, sds)[nearest], usable])
 
     def _learn(self, table: Table) -> None:
         gscores, usable = table.rows[:, : len(TAUS)], table.rows[:, len(TAUS) :] > 0

@@ -55,8 +55,8 @@ def evidence(mix: FloatArray, reference: FloatArray, metric: str) -> FloatArray:
     ranks = (low + high) / 2 / len(reference)
     edge = 0.5 / len(reference)
     normal = ndtri(np.clip(ranks, edge, 1 - edge))
-    parts, usable = part(normal, np.exp(-(normal**2) / 2))
-    gscores = np.where(usable, wasserstein(parts), 0.0)[list(TAUS_USED)]
+    means, sds, usable = part(normal, np.exp(-(normal**2) / 2))
+    gscores = np.where(usable, wasserstein(means, sds), 0.0)[list(TAUS_USED)]
     below = np.searchsorted(ranks, LEVELS, side="right") / len(mix)
     first, second = two_means(normal)
     shape = [second - first, normal.mean(), normal.std(), np.log(len(mix))]

@@ -9,7 +9,7 @@ from scipy.special import log_softmax, softmax
 
 from baselines.accuracy.agreement import Agreement, agreement
 from baselines.accuracy.frap import divergence, fused_scores, referee_temperature, tempered
-from baselines.accuracy.fused import Voices, correctness_loss, learnt_weights
+from baselines.accuracy.fused import correctness_loss, learnt_weights
 from baselines.contract import conformance
 
 OWN = np.array([[2.0, 1, 0], [0, 3, 1], [1, 0, 5]])
@@ -77,7 +77,7 @@ def voices(n=3000, k=4, own=1.0, referee=1.0, seed=0):
         points = rng.normal(size=(n, k))
         points[np.arange(n), labels] += skill
         found.append(log_softmax(skill * points, axis=1))
-    return Voices(*found), found[0].argmax(axis=1) == labels
+    return np.array(found), found[0].argmax(axis=1) == labels
 
 
 def test_the_gradient_against_differences():
@@ -87,8 +87,8 @@ def test_the_gradient_against_differences():
         value, gradient = correctness_loss(weights, both, correct, tilt)
         near = approx_fprime(weights, lambda w: correctness_loss(w, both, correct, tilt)[0], 1e-6)
         np.testing.assert_allclose(gradient, near, atol=1e-5)
-        p = both.own * weights[0] + both.referee * weights[1] + tilt
-        p = np.exp(log_softmax(p, axis=1))[np.arange(50), both.own.argmax(axis=1)]
+        p = both[0] * weights[0] + both[1] * weights[1] + tilt
+        p = np.exp(log_softmax(p, axis=1))[np.arange(50), both[0].argmax(axis=1)]
         assert value == pytest.approx(-np.log(np.where(correct, p, 1 - p)).mean())
 
 
@@ -102,7 +102,7 @@ def test_a_referee_who_knows_nothing_weighs_nothing():
     sets = []
     for i in range(4):
         both, correct = voices(seed=i)
-        noise = log_softmax(np.random.default_rng(9 + i).normal(size=both.own.shape), axis=1)
-        sets.append((Voices(both.own, noise), correct))
+        noise = log_softmax(np.random.default_rng(9 + i).normal(size=both[0].shape), axis=1)
+        sets.append((np.array([both[0], noise]), correct))
     weights = learnt_weights(sets, np.full(4, 0.25), np.array([1.0, 0.5]))
     np.testing.assert_allclose(weights, [1, 0], atol=0.1)

@@ -74,7 +74,7 @@ def test_weights_against_a_general_optimiser(seed, c):
         return sum(np.mean((each @ weights - right) ** 2) for each, right in pairs)
 
     found = minimize(loss, np.full(c, 1 / c), bounds=[(0, None)] * c, options={"ftol": 1e-15, "gtol": 1e-10})
-    weights = convex_weights(predictions, truth)
+    weights = convex_weights(predictions, truth, [1.0] * 3)
     assert weights.sum() == pytest.approx(1)
     assert (weights >= 0).all()
     np.testing.assert_allclose(weights, found.x / found.x.sum(), atol=2e-3)
@@ -90,7 +90,7 @@ def test_the_sources_fold_weighs_as_one_set():
         [rng.random(len(fold.test)) for fold in parts],
     )
     weighed = convex_weights(predictions, truth, fold_shares(parts))
-    repeated = convex_weights([*predictions[:2] * 3, predictions[2]], [*truth[:2] * 3, truth[2]])
+    repeated = convex_weights([*predictions[:2] * 3, predictions[2]], [*truth[:2] * 3, truth[2]], [1.0] * 7)
     np.testing.assert_allclose(weighed, repeated, atol=1e-9)
 
 

@@ -13,12 +13,12 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from baselines.ood.gmm import Gmm
-from baselines.ood.gscore import COARSE, DISTANCES, TAUS, Parts, part, search_tau
+from baselines.ood.gscore import COARSE, DISTANCES, TAUS, part, search_tau
 from baselines.ood.ude import Ude
 from starter.observing import MetaTrain
 from submission.errors import UnusableInput
 
-PARTS = Parts(*(np.array([value]) for value in (0.5, 1.2, 2.0, 0.7)))
+PARTS = np.array([[0.5], [2.0]]), np.array([[1.2], [0.7]])
 IND, OOD = norm(0.5, 1.2), norm(2.0, 0.7)
 
 
@@ -27,15 +27,15 @@ def divergence(p, q):
 
 
 def test_distances_of_two_gaussians_against_scipy():
-    assert DISTANCES["kl-from-ind"](PARTS)[0] == pytest.approx(divergence(OOD, IND))
-    assert DISTANCES["kl-from-ood"](PARTS)[0] == pytest.approx(divergence(IND, OOD))
-    assert DISTANCES["wasserstein"](PARTS)[0] ** 2 == pytest.approx(
-        DISTANCES["squared-wasserstein"](PARTS)[0]
+    assert DISTANCES["kl-from-ind"](*PARTS)[0] == pytest.approx(divergence(OOD, IND))
+    assert DISTANCES["kl-from-ood"](*PARTS)[0] == pytest.approx(divergence(IND, OOD))
+    assert DISTANCES["wasserstein"](*PARTS)[0] ** 2 == pytest.approx(
+        DISTANCES["squared-wasserstein"](*PARTS)[0]
     )
     quantiles = (np.arange(100_000) + 0.5) / 100_000
     squared = np.mean((IND.ppf(quantiles) - OOD.ppf(quantiles)) ** 2)
-    assert DISTANCES["squared-wasserstein"](PARTS)[0] == pytest.approx(squared, rel=1e-3)
-    assert DISTANCES["wasserstein"](PARTS)[0] >= wasserstein_distance(IND.ppf(quantiles), OOD.ppf(quantiles))
+    assert DISTANCES["squared-wasserstein"](*PARTS)[0] == pytest.approx(squared, rel=1e-3)
+    assert DISTANCES["wasserstein"](*PARTS)[0] >= wasserstein_distance(IND.ppf(quantiles), OOD.ppf(quantiles))
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=40), st.integers(0, 10**6))
@@ -43,12 +43,12 @@ def test_distances_of_two_gaussians_against_scipy():
 def test_parts_against_a_loop(values, seed):
     scores = np.array(values, float)
     likeness = default_rng(seed).integers(0, 101, len(scores)) / 100
-    parts, usable = part(scores, likeness)
+    means, sds, usable = part(scores, likeness)
     for i, tau in enumerate(TAUS):
         ind, ood = scores[likeness > tau], scores[likeness <= tau]
         assert usable[i] == (len(set(ind)) > 1 and len(set(ood)) > 1)
         if usable[i]:
-            found = parts.mean_ind[i], parts.sd_ind[i], parts.mean_ood[i], parts.sd_ood[i]
+            found = means[0, i], sds[0, i], means[1, i], sds[1, i]
             assert found == pytest.approx((ind.mean(), ind.std(), ood.mean(), ood.std()), abs=1e-9)
 
 
