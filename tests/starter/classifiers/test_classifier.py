@@ -34,13 +34,6 @@ class Tiny(Network):
         return [first, self.bn(first).relu()]
 
 
-class Hidden(Tiny):
-    """The same with one stage, so that the convolution's output is nowhere to be seen."""
-
-    def stages(self, x: Tensor) -> list[Tensor]:
-        return [self.bn(self.conv(x)).relu()]
-
-
 class Wide(Tiny):
     """The same with a convolution that needs nine pixels."""
 
@@ -117,19 +110,6 @@ def test_bfloat16_is_near_float32_and_its_head_is_exact(images: NDArray[np.uint8
     np.testing.assert_allclose(logits.numpy(), by_hand, atol=1e-5)
 
 
-def test_the_network_is_a_frozen_copy(images: NDArray[np.uint8]) -> None:
-    network = Tiny().train()
-    classifier = tiny(network=network)
-    before = classifier(images)[0].clone()
-    with torch.no_grad():
-        network.fc.weight.zero_()
-    torch.testing.assert_close(classifier(images)[0], before)
-    assert network.training
-    assert all(p.requires_grad for p in network.parameters())
-    assert not classifier.network.training
-    assert not any(p.requires_grad for p in classifier.network.parameters())
-
-
 def test_digest_tells_all_that_decides_the_logits() -> None:
     digest = tiny().digest
     assert len(digest) == 64
@@ -168,19 +148,6 @@ def test_bad_images_are_refused(shape: tuple[int, ...]) -> None:
     for call, bad in ((tiny(), np.zeros(shape, np.uint8)), (tiny().stages, np.zeros((2, 8, 8, 3)))):
         with pytest.raises(ValueError, match="images must be uint8"):
             call(bad)
-
-
-def test_a_call_runs_the_folded_network_and_the_stored_one_stays(images: NDArray[np.uint8]) -> None:
-    network = Tiny().eval()
-    classifier = tiny(network=network)
-    torch.testing.assert_close(dict(classifier.network.state_dict()), dict(network.state_dict()))
-    folded = tiny(network=Hidden())
-    assert isinstance(folded.network.bn, nn.BatchNorm2d)
-    assert isinstance(folded.deployed.bn, nn.Identity)
-    torch.testing.assert_close(folded(images), classifier(images))
-    with torch.no_grad():
-        folded.deployed.conv.bias.add_(1)
-    assert not torch.equal(folded(images)[0], classifier(images)[0])
 
 
 @pytest.mark.parametrize("device", ["", "gpu", "meta", "cuda:99"])

@@ -17,7 +17,7 @@ from baselines.run.predict import predict
 from oracle import ORACLES
 from oracle.ablate import METHODS, ablate
 from starter.competition import cluster as cluster_module
-from starter.competition.cluster import Cluster, connected
+from starter.competition.cluster import connected
 from starter.making.build import build
 from starter.observing.cache import Cache
 from starter.tracks.sets import REFERENCES
@@ -168,17 +168,6 @@ def test_a_worker_that_would_compute_something_else_is_refused(workers, contest,
     monkeypatch.setattr(type(workers.client), "run", elsewhere)
     with pytest.raises(UnusableInput, match=rf"worker \S+ has {name}.* 0\.1 in place of"):
         workers.observe(contest, (), ("val",))
-
-
-def test_workers_of_several_threads_are_refused(contest):
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as wide,
-        Client(wide) as client,
-        pytest.raises(UnusableInput, match="has --nthreads 2 in place of 1"),
-    ):
-        Cluster("wide", client).observe(contest, (), ("val",))
 
 
 @pytest.mark.parametrize(

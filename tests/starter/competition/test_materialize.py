@@ -11,7 +11,7 @@ from rules import with_fields
 
 from starter.classifiers import Classifier, save_classifier
 from starter.classifiers.networks.small import Small
-from starter.competition.materialize import LAYOUTS, materialize
+from starter.competition.materialize import materialize
 from starter.images.arrays import read_npz
 from starter.making.build import build
 from starter.sets.recipe import Recipe
@@ -21,8 +21,6 @@ from starter.tracks.sets import PublicSets
 from submission import Competition, UnusableInput, read_predictions
 from submission.files import sha256, write_text
 from submission.scoring import read_targets
-
-PARTS = ("train", "val", "test")
 
 
 @pytest.fixture(scope="module")
@@ -140,17 +138,6 @@ def test_datacv_accuracies_stand_in_the_order_of_the_files(competition, whole, t
             np.testing.assert_allclose(found, wanted, rtol=0, atol=5e-7)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_same_bytes_again_and_nothing_is_written_twice(competition, tmp_path, layout):
-    for part in PARTS:
-        folder = materialize(competition, tmp_path / "a", layout, part)
-        times = {path: path.stat().st_mtime_ns for path in folder.iterdir() if path.name != "targets.csv"}
-        materialize(competition, tmp_path / "a", layout, part)
-        assert times == {path: path.stat().st_mtime_ns for path in times}
-        materialize(competition, tmp_path / "b", layout, part)
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
-
-
 def test_after_an_interruption_it_goes_on_and_ends_in_the_same_bytes(competition, tmp_path, monkeypatch):
     encode, left = cv2.imencode, iter(range(120))
 
@@ -208,15 +195,3 @@ def test_a_folder_with_something_else_is_left_alone(competition, whole, tmp_path
             materialize(other, tmp_path / "sets", layout, "val")
     assert contents(tmp_path / "sets") == before
     assert contents(tmp_path / "mine") == {"train/thesis.txt": b"mine"}
-
-
-@pytest.mark.parametrize("change", [{"labels": [3] * 50}, {}])
-def test_a_set_with_labels_of_no_class_is_named(competition, tmp_path, change):
-    shutil.copytree(competition.public, tmp_path / "copy/public")
-    path = tmp_path / "copy/public/val/val_0001.npz"
-    np.savez(path, images=read_npz(path).images, **change)
-    files = {**competition.files, "val/val_0001.npz": sha256(path)}
-    changed = with_fields(competition, root=tmp_path / "copy", files=files)
-    for layout in ("folders", "datacv"):
-        with pytest.raises(UnusableInput, match="labels of 0 to 2"):
-            materialize(changed, tmp_path / layout, layout, "val")

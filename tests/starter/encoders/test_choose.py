@@ -61,15 +61,6 @@ def test_functions_of_ones_own(tmp_path, monkeypatch):
             load("nowhere.safetensors", tmp_path)
 
 
-def test_features_of_a_pair_have_length_one():
-    rng = np.random.default_rng(0)
-    images, texts = 5 * rng.standard_normal((3, 4)), rng.standard_normal((2, 4))
-    encoder = EncoderPair("mine", lambda _: images, lambda _: texts)
-    for found, given in ((encoder.encode_images(PIXELS), images), (encoder.encode_texts("ab"), texts)):
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, given / np.linalg.norm(given, axis=1, keepdims=True), atol=1e-6)
-
-
 @pytest.mark.parametrize("features", [np.ones((2, 4)), np.ones((3, 0)), np.full((3, 4), np.nan)])
 def test_features_that_cannot_be_used_are_refused(features):
     for encoder in (

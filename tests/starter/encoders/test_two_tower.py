@@ -135,8 +135,3 @@ def test_classes_of_the_same_name_are_one():
     assert untouched < set(known)
     for image, value in zip(found.images[found.easy], found.values[found.easy, 0], strict=True):
         assert known[image.tobytes()] == value
-
-
-def test_images_of_several_sizes_are_refused():
-    with pytest.raises(UnusableInput, match=r"images of one size are needed, got \[\(16, 16\), \(24, 24\)\]"):
-        captioned_photos([(photos(4), ("a", "b")), (photos(4, 24), ("a", "b"))], 0)

@@ -38,14 +38,6 @@ def test_the_same_set_gives_the_same_bytes(tmp_path):
         assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
 
 
-def test_labels_of_any_whole_numbers_are_read_and_other_arrays_left_alone(tmp_path):
-    labels = LABELS.astype(">i4")
-    np.savez_compressed(tmp_path / "a.npz", images=IMAGES, labels=labels, other=np.array([None]))
-    found = read_npz(tmp_path / "a.npz")
-    assert found.labels.dtype == np.int64
-    assert found.labels.tolist() == LABELS.tolist()
-
-
 @pytest.mark.parametrize(
     ("stored", "message"),
     [

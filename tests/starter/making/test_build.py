@@ -117,15 +117,6 @@ def interrupt_after(calls, function):
     return wrapped
 
 
-def test_other_settings_are_refused_by_name(contest, settings):
-    with pytest.raises(
-        UnusableInput, match=r"--set-size: 60 here, 61 asked for\n  --seed: 0 here, 1 asked for"
-    ):
-        build(contest.root, settings(set_size=61, seed=1))
-    with pytest.raises(UnusableInput, match="--test-seed"):
-        build(contest.root, settings(), SEED + 1)
-
-
 def test_a_base_too_small_for_the_sets_is_refused_before_anything_is_made(settings, tmp_path):
     asked = settings(set_size=2000)
     for act in (lambda: build(tmp_path / "contest", asked), lambda: dry_run(asked)):
@@ -204,13 +195,3 @@ def test_the_advice_on_a_broken_seal_brings_back_what_was_built(contest, setting
     build(contest.root, settings())
     assert (solution.read_bytes(), description.read_bytes()) == before
     assert solution_of(Competition.open(contest.root))
-
-
-def test_sub_populations_are_drawn_from_the_classifiers_features(tmp_path, settings):
-    asked = settings(group="natural-like", ops_per_set=(0, 3), train_sets=16, val_sets=2, test_sets=2)
-    competition = build(tmp_path / "natural", asked, SEED)
-    recipes = PublicSets(competition).train
-    kinds = [rendering.recipe.selection for rendering in recipes]
-    assert {"sample", "resample_classes", "among"} == set(kinds)
-    meta = ClassifierSubject.open(PublicSets(competition), "tiny", ()).meta_train()
-    np.testing.assert_allclose(meta.targets, [right.mean() for right in meta.correct])

@@ -106,11 +106,6 @@ def test_ood_images_of_public_parts_stand_in_no_test_mix(ood_built):
         assert not public & set(read_npz(ood_built.file(f"test/{name}.npz")).hashes())
 
 
-def test_no_image_stands_in_two_test_mixes(ood_built):
-    hashes = [read_npz(ood_built.file(f"test/{name}.npz")).hashes() for name in ood_built.sets("test")]
-    assert len(set().union(*hashes)) == sum(map(len, hashes))
-
-
 def test_families_are_disjoint_and_usages_divide_none(ood_built):
     record = json.loads((ood_built.private / "build.json").read_text())
     mixes = [Mix.from_json(entry["recipe"]) for entry in record["test"]]
@@ -227,7 +222,3 @@ def test_public_images_are_refused_as_hidden_ones(kept_back, mix_settings, ood_f
     same = mix_settings(test_from=(str(ood_folder),))
     with pytest.raises(UnusableInput, match="set 'a_1' is of the family 'a', as"):
         build(tmp_path / "b", same, SEED)
-    (tmp_path / "none").mkdir()
-    none = mix_settings(test_from=(str(kept_back / "ood"),), test_ind=str(tmp_path / "none"))
-    with pytest.raises(UnusableInput, match="no images in it"):
-        build(tmp_path / "c", none, SEED)

@@ -1,6 +1,5 @@
-"""A claimed folder: one build at a time, the same settings and inputs, a record that is checked; licences."""
+"""A claimed folder: one build at a time, the same settings, a record that is checked; licences."""
 
-import json
 import multiprocessing
 import os
 import stat
@@ -10,7 +9,7 @@ import pytest
 from asked import accuracy_settings
 
 from starter.making.build import NAMED, licences
-from starter.making.settings import add_to_record, check_inputs, claim
+from starter.making.settings import claim
 from starter.sources.sources import SOURCES
 from submission import UnusableInput
 from submission.pack import write_archive
@@ -86,20 +85,6 @@ def test_a_damaged_record_is_refused(tmp_path, damage, word):
     record.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(UnusableInput, match=word):
         begin(tmp_path / "a")
-
-
-def test_inputs_are_kept_and_compared(tmp_path):
-    root = tmp_path / "a"
-    with claim(root, SETTINGS, 1):
-        check_inputs(root, {"--source x": "1", "--classifier y": "2"})
-        check_inputs(root, {"--classifier y": "2", "--source x": "1"})
-        with pytest.raises(UnusableInput, match="--classifier y has changed since"):
-            check_inputs(root, {"--source x": "1", "--classifier y": "3"})
-        with pytest.raises(UnusableInput, match="--test-from z has changed since"):
-            check_inputs(root, {"--source x": "1", "--classifier y": "2", "--test-from z": "3"})
-        add_to_record(root, test=[])
-    record = json.loads((root / "private/build.json").read_text())
-    assert sorted(record) == ["inputs", "settings", "test", "test_seed"]
 
 
 def test_temporary_files_of_a_killed_build_are_removed_wherever_they_are(tmp_path):

@@ -24,7 +24,6 @@ from starter.making.referees import (
     fit_referees,
     load_referees,
     referee_look,
-    referee_name,
     train_ref,
 )
 from starter.observing.cache import Cache
@@ -267,15 +266,3 @@ def test_class_names_may_take_the_place_of_a_probe(splits, tmp_path, monkeypatch
     nearest = (encoder.encode_images(images) @ encoder.encode_texts(list("0123456789")).T).argmax(axis=1)
     judged = found.probes.logits(features, np.zeros(50, int)).argmax(axis=1)
     assert (judged == nearest).mean() > 0.95
-
-
-def test_names_are_those_of_encoders():
-    specs = (
-        "lite0",
-        "timm:resnet18.a1_in1k",
-        "clip:ViT-B-32",
-        "zero-shot:clip:RN50=openai",
-        "a/b.safetensors",
-    )
-    names = ["lite0", "resnet18.a1_in1k", "ViT-B-32", "zero-shot-RN50", "b"]
-    assert [referee_name(spec) for spec in specs] == names

@@ -11,7 +11,6 @@ from command_line import run
 from starter.making.presets import PRESETS, preset
 from starter.making.settings import (
     TRACKS,
-    differences,
     fields_of,
     flag_of,
     help_of,
@@ -67,6 +66,9 @@ def test_settings_of_the_accuracy_track_are_refused_one_by_one(changes, word):
         ({"set_size": 30}, "--set-size"),
         ({"ratio": "1"}, "--ratio"),
         ({"ratio": "9:1", "sizes": (199, 300)}, "200 <= LOW"),
+        ({"ratio": "any", "sizes": (19, 30)}, "20 <= LOW"),
+        ({"sizes": (100, 50)}, "LOW <= HIGH"),
+        ({"ratio": "nan:1"}, "--ratio"),
         ({"hidden": True}, "--hidden needs --test-from PATH"),
         ({"hidden": True, "test_from": ("x",)}, "--hidden needs --test-ind PATH"),
         ({"test_ind": "x"}, "--test-ind needs --test-from"),
@@ -77,12 +79,6 @@ def test_settings_of_the_accuracy_track_are_refused_one_by_one(changes, word):
 def test_settings_of_the_ood_track_are_refused_one_by_one(changes, word):
     with pytest.raises(UnusableInput, match=word):
         ood_settings(**changes)
-
-
-def test_the_usual_number_of_operations_is_the_groups():
-    assert accuracy_settings().ops_per_set == (3, 3)
-    assert accuracy_settings(group="wide+natural-like").ops_per_set == (0, 3)
-    assert accuracy_settings(group="default+natural-like").ops_per_set == ()
 
 
 @pytest.mark.parametrize("text", ["2026-12-31T23:30", "2027-01-01T01:30+02:00"])
@@ -121,16 +117,6 @@ def test_a_record_and_a_file_give_the_same_settings(track, tmp_path):
         assert settings_of(found.pop("track"), found) == settings
 
 
-def test_differences_name_options_and_values():
-    one = accuracy_settings(test_from=("p",))
-    assert differences(one, one) == []
-    assert differences(one, accuracy_settings(seed=4)) == [
-        "--test-from: ['p'] here, [] asked for",
-        "--seed: 0 here, 4 asked for",
-    ]
-    assert differences(one, ood_settings()) == ["--track: accuracy here, ood asked for"]
-
-
 def test_public_settings_tell_no_path_and_nothing_of_the_test_sets():
     paths = {"test_from": ("/mnt/a",), "val_from": ("/mnt/b",), "source": "/home/ann/photos.zip"}
     shown = accuracy_settings(set_size=20, classifiers=("net=/home/ann/w.pt",), **paths).public()
@@ -149,14 +135,6 @@ def test_public_settings_tell_no_path_and_nothing_of_the_test_sets():
         "sizes": [125, 125],
         "contact": "ann",
     }
-
-
-def test_a_subject_is_a_classifier_a_detector_and_a_metric():
-    settings = ood_settings(
-        classifiers=("small", "b=weights"), detectors=("msp",), metrics=("auroc", "fpr95")
-    )
-    assert settings.subjects == ("small:msp:auroc", "small:msp:fpr95", "b:msp:auroc", "b:msp:fpr95")
-    assert accuracy_settings(classifiers=("small", "b=weights")).subjects == ("small", "b")
 
 
 def test_every_setting_has_its_help_and_its_option(tmp_path):

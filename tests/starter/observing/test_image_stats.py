@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from starter.observing.image_stats import _grey, image_stats
+from starter.observing.image_stats import image_stats
 
 IMAGES = arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(2, 9), st.integers(2, 9), st.just(3)))
 
@@ -48,13 +48,3 @@ def test_large_images_of_the_steepest_edges_and_the_largest_entropy_do_not_overf
     images[0] = 0
     images[0, ::2, ::2], images[0, 1::2, 1::2] = 255, 255
     np.testing.assert_allclose(image_stats(channels_first(images)), one_by_one(images), rtol=2e-6)
-
-
-def test_grey_rounds_as_opencv_on_every_pair_of_values():
-    r, b = np.meshgrid(np.arange(256, dtype=np.uint8), np.arange(256, dtype=np.uint8))
-    images = np.stack([np.stack([r, g, b], -1) for g in (np.full_like(r, 250), r, b, 255 - r)])
-    expected = np.stack([cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in images])
-    grey = np.empty((4, 256 * 256), np.int16)
-    for image, out in zip(channels_first(images).numpy(), grey, strict=True):
-        _grey(image, out)
-    np.testing.assert_array_equal(grey.reshape(4, 256, 256), expected)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS
-from starter.sets.recipe import CHUNK, Recipe, draw_recipes, neighbours, packed, read_recipes, unpacked
+from starter.sets.recipe import CHUNK, Recipe, draw_recipes, packed, read_recipes, unpacked
 from submission.errors import UnusableInput
 
 
@@ -85,14 +85,6 @@ def test_among_names_what_is_wrong() -> None:
     for bad in ("", "AAAA", "a b", 7, "\u00e9"):
         with pytest.raises(UnusableInput, match="'rows' must be base64 of a bit for each image"):
             Recipe("some", 0, (("among", {"n": 1, "rows": bad}),))
-
-
-def test_neighbours_are_the_nearest_clusters_of_enough_images() -> None:
-    clusters = np.repeat(np.arange(5), 10)
-    assert set(clusters[neighbours(clusters, 10, 0.0)]) == {0}
-    assert set(clusters[neighbours(clusters, 11, 0.0)]) == {0, 1}
-    assert set(clusters[neighbours(clusters, 30, 0.5)]) == {1, 2, 3}
-    assert len(neighbours(clusters, 90, 1.0)) == 50
 
 
 def test_natural_like_sets_have_few_classes_sub_populations_and_operations() -> None:
@@ -219,11 +211,6 @@ def test_drawn_recipes_keep_to_what_was_asked() -> None:
         draw_recipes("default", 4, 7, 500, ops_per_set=(1, 3), prior_share=0.25, prefix="wide") == recipes[:4]
     )
     assert any("strength" in p for r in draw_recipes("a", 9, 7, 500, weak_share=1) for _, p in r.ops)
-
-
-def test_an_unknown_group_is_refused() -> None:
-    with pytest.raises(UnusableInput, match="unknown group 'wild'; choose from default"):
-        draw_recipes("wide+wild", 2, 0, 100)
 
 
 def test_wide_sets_have_few_operations_of_all_kinds_some_weak_and_some_with_other_classes() -> None:

@@ -76,18 +76,6 @@ def test_a_file_is_read_only_when_its_pixels_are_needed(tmp_path):
             pixels_of()
 
 
-def test_a_base_too_small_is_told():
-    with pytest.raises(UnusableInput, match="draws 620 images without replacement, but the base 'base' has"):
-        len(FromRecipe(RECIPE, base(n=600)))
-
-
-@pytest.mark.parametrize("select", ["sample", "resample_classes"])
-def test_images_are_those_of_the_recipe_though_labels_choose_them(select):
-    params = {"n": 120} if select == "sample" else {"n": 120, "concentration": 0.5}
-    recipe = Recipe("a", 3, ((select, params), ("affine", {}), ("color", {})))
-    np.testing.assert_array_equal(FromRecipe(recipe, base()).render(), recipe.render(base()).images)
-
-
 def reachable(value, found=None):
     """Every object that attributes, closure cells, defaults and containers lead to from `value`, by id."""
     found = {} if found is None else found

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from starter.sources.download import OFFICIAL, cache_folder, fetch
+from starter.sources.download import OFFICIAL, fetch
 from submission.errors import UnusableInput
 
 WEIGHTS = bytes(range(256)) * 2048
@@ -63,14 +63,6 @@ def test_anything_else_leaves_no_file(server: str, tmp_path: Path, name: str) ->
     with pytest.raises(UnusableInput, match=rf"cannot download {url} .*pass NAME=PATH"):
         fetch(url, SHA256[:8], tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "unseen"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache" / "unseen"
 
 
 def test_published_names_carry_the_start_of_their_hash() -> None:

@@ -78,12 +78,6 @@ def test_folders_that_are_no_sets_are_named(few, make, message):
         load_ood_sets(str(few), CLASSES, Fit((8, 8), skip=0))
 
 
-@pytest.mark.parametrize("path", ["", "sub/none.zip"])
-def test_a_path_without_sets_is_named(tmp_path, path):
-    with pytest.raises(UnusableInput, match=str(tmp_path)):
-        load_ood_sets(str(tmp_path / path), CLASSES, Fit((8, 8)))
-
-
 def test_no_image_stands_twice(capsys):
     rng = np.random.default_rng(0)
     ind, first, second = (ImageSet(n, rng.integers(256, size=(5, 8, 8, 3), dtype=np.uint8)) for n in "iab")

@@ -1,11 +1,9 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from starter.images.imageset import ImageSet
-from starter.sources.splits import hold_out, split
-from submission.errors import UnusableInput
+from starter.sources.splits import split
 
 PARTS = ("reference", "meta_base", "val_base", "test_base")
 
@@ -46,19 +44,6 @@ def test_seed_decides_and_no_part_is_ordered_by_class() -> None:
         np.testing.assert_array_equal(same, again)
         assert set(same) != set(other)
         assert (np.diff(getattr(made[0], part).labels) < 0).any()
-
-
-def test_too_few_images_of_a_class_are_named() -> None:
-    with pytest.raises(UnusableInput, match=r"photos: 9 test images of class 'class 1'; 10 of each"):
-        split(classes(2), numbered([1, 1]), numbered([20, 9], "photos"), seed=0)
-
-
-def test_hold_out_halves_every_class() -> None:
-    whole = numbered([7, 10])
-    train, test = hold_out(whole, seed=3)
-    assert np.bincount(train.labels).tolist() == [4, 5]
-    assert np.bincount(test.labels).tolist() == [3, 5]
-    assert sorted([*numbers(train), *numbers(test)]) == list(range(17))
 
 
 def test_datacv_has_every_test_image_in_every_base() -> None:

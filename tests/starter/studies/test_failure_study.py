@@ -59,10 +59,3 @@ def test_sets_of_ones_own_are_a_kind(ood_built, tmp_path):
     (tmp_path / "mine").rename(tmp_path / "clean")
     with pytest.raises(UnusableInput, match="'clean' already"):
         failure_study(ood_built, [], [tmp_path / "clean"], images=20)
-
-
-def test_mistakes_are_refused(ood_built, built):
-    with pytest.raises(UnusableInput, match="--track ood"):
-        failure_study(built)
-    with pytest.raises(UnusableInput, match="no detector is called 'psm'"):
-        failure_study(ood_built, ["psm"])

@@ -9,10 +9,8 @@ from laids import random_laid
 
 from starter.classifiers import read_classifier
 from starter.detectors.metrics import auroc
-from starter.images.imageset import ImageSet
-from starter.operations import GROUPS
 from starter.shift.grid import shift_degrees
-from starter.studies.grid import IND, STRENGTHS, grid_images, grid_study, grid_text, measure_degrees, shifted
+from starter.studies.grid import grid_images, grid_study, grid_text, measure_degrees
 from starter.tracks.ood.observe import MixSets
 from starter.tracks.sets import PublicSets
 from submission import Competition, UnusableInput
@@ -119,38 +117,6 @@ def test_mistakes_get_one_clear_line(built, arguments, changes, word):
     with pytest.raises(UnusableInput, match=word) as found:
         grid_study(built, **{**arguments, "detectors": FEW, "images": 200, **changes})
     assert "\n" not in str(found.value)
-
-
-RNG = np.random.default_rng(0)
-
-
-def images(name, n=300):
-    return ImageSet(name, RNG.integers(256, size=(n, 8, 8, 3), dtype=np.uint8))
-
-
-@pytest.fixture(scope="module")
-def sets():
-    known = {IND: images(IND, 500), "faint": images("faint", 500)}
-    return known, {name: images(name) for name in ("a", "b_1", "b_2")}
-
-
-def test_shares_and_sizes(sets):
-    found = shifted(*sets, 4000, "corruptions", seed=0)
-    for name, share in {"ind": 500, "faint": 500, "a": 1000, "b_1": 1000, "b_2": 1000}.items():
-        size = sum(len(each) for each in found if each.name.startswith(f"{name}_"))
-        assert size == pytest.approx(share, rel=0.05)
-    many = shifted({IND: sets[0][IND]}, {}, 12_000, "corruptions", seed=0)
-    assert [each.name for each in many] == ["ind_1", "ind_2", "ind_3", "ind_4"]
-    (few,) = shifted({"few": images("few", 5)}, {}, 400, "a", 0)
-    assert {len(part) for part in few.parts} == {5}
-
-
-def test_operations_are_of_the_group(sets):
-    for joined in shifted(*sets, 4000, "corruptions", seed=0):
-        steps = [part.recipe.pixel_ops for part in joined.parts]
-        assert sum(not each for each in steps) == (IND not in joined.name)
-        assert {name for each in steps for name, _ in each} <= set(GROUPS["corruptions"])
-        assert sum(map(len, steps)) % len(STRENGTHS) == 0
 
 
 def test_sets_of_a_competition_or_a_folder_are_measured(contest, tmp_path):

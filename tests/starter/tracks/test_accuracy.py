@@ -34,13 +34,6 @@ def test_the_source_is_labelled_and_its_observation_is_not(built):
     assert not hasattr(features_only, "labels")
 
 
-def test_rotation_comes_with_its_head(built):
-    subject = ClassifierSubject.open(PublicSets(built), "tiny", ("rotation",))
-    rotation = subject.observations("test", progress=False)[0].rotation
-    assert rotation is not None
-    assert set(np.unique(rotation)) <= {0, 0.25, 0.5, 0.75, 1}
-
-
 def test_the_source_holds_a_copy_of_the_network(built):
     """A method may train it; what is observed stays as it is."""
     subject = ClassifierSubject.open(PublicSets(built), "tiny", ())

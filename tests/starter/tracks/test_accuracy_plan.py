@@ -175,13 +175,6 @@ def test_test_sets_take_base_images_in_turns():
     assert shown[round_of] not in shown[:round_of]
 
 
-@pytest.mark.parametrize(("group", "missing"), [("a", "fog"), ("b", "jpeg_compression")])
-def test_a_corruption_that_a_group_has_a_variant_of_is_not_unseen(group, missing):
-    planned = sets_of(small(group=group, source="cifar10", val_sets=0), "test", splits(), 5)
-    assert missing not in {plan.family for plan in planned if plan.group == "unseen"}
-    assert groups(planned) == {"seen": 19, "unseen": 29}
-
-
 def recipes_file(path, recipes):
     path.write_text("".join(recipe.to_json() + "\n" for recipe in recipes))
     return str(path)

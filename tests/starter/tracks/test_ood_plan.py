@@ -63,22 +63,6 @@ def test_so_many_ind_images_suffice_but_in_one_of_many_draws(arguments, count):
     assert ind_needed(settings, count) < 1.1 * sums.max()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ((39, 100), "40 <= LOW"),
-        ((100, 50), "LOW <= HIGH"),
-        ((19, 30, "any"), "20 <= LOW"),
-        ((100, 100, "1:0"), "--ratio"),
-        ((100, 100, "nan:1"), "--ratio"),
-        ((100, 100, "inf:1"), "--ratio"),
-    ],
-)
-def test_sizes_that_make_no_mix_are_refused(arguments, word):
-    with pytest.raises(UnusableInput, match=word):
-        sized(*arguments)
-
-
 def test_every_ood_set_is_mixed_as_often_as_any_other():
     mixes = draw_mixes(sized(100, 100, train_sets=30), "train", {"a": 90, "b_1": 95, "b_2": 80}, philox())
     assert sorted(mix.ood_set for mix in mixes) == ["a"] * 10 + ["b_1"] * 10 + ["b_2"] * 10

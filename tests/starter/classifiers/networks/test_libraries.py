@@ -68,12 +68,6 @@ def test_a_last_layer_that_the_weights_lack_is_the_same_at_each_reading(
     torch.testing.assert_close(one, other, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("arch", ["timm:resnet10t", "torchvision:resnet18"])
-def test_own_weights_for_other_classes_are_refused_before_a_download(arch: str) -> None:
-    with pytest.raises(UnusableInput, match=f"{arch} tells 1000 classes apart, not 3: unseen train --arch"):
-        load_classifier(f"mine={arch}", CLASSES)
-
-
 @pytest.mark.parametrize(
     ("arch", "message"),
     [
@@ -130,15 +124,3 @@ def test_the_layer_is_found_or_named(tmp_path: Path) -> None:
     assert alone(pictures())[1].shape == (4, 0)
     with pytest.raises(UnusableInput, match="to 3 classes is called 'layer4'; write @fc or @none"):
         new_network("timm:resnet10t@layer4", 3)
-
-
-def test_a_network_of_other_classes_without_a_linear_layer_can_be_begun_with(tmp_path: Path) -> None:
-    arch = "torchvision:squeezenet1_1"
-    given = new_network(arch, 5).state_dict()
-    save_file(given, tmp_path / "five.safetensors")
-    network = new_network(arch, 3)
-    own_weight = network.state_dict()["body.classifier.1.weight"].clone()
-    begin_with(network, arch, str(tmp_path / "five.safetensors"))
-    state = network.state_dict()
-    assert torch.equal(state["body.classifier.1.weight"], own_weight)
-    assert torch.equal(state["body.features.0.weight"], given["body.features.0.weight"])

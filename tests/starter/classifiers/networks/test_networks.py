@@ -1,21 +1,18 @@
 """Every architecture: sizes, published names, what it computes against other definitions, and that it trains."""
 
-import copy
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from slow import some_slow
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional
-from torch.nn.utils.fusion import fuse_conv_bn_eval
 from torchvision.models import densenet121, resnet18, resnet101
 from torchvision.models.resnet import BasicBlock, ResNet
 
 from starter.classifiers import ARCHITECTURES, Network, new_network
 from starter.classifiers.networks import dla
-from starter.classifiers.networks.network import folded, merged
 from starter.classifiers.networks.small import train_small
 from starter.sources.glyphs.digits import natural_set
 
@@ -159,53 +156,6 @@ def test_resnet56_is_torchvisions_resnet_of_basic_blocks(shaken: Shaken) -> None
     reference.eval().requires_grad_(False).load_state_dict(network.state_dict())
     x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
     torch.testing.assert_close(network(x), reference(x))
-
-
-class Branching(Network):
-    """A normalised convolution, one whose output is a stage of its own, and one that two normalisations read."""
-
-    def __init__(self, num_classes: int) -> None:
-        super().__init__()
-        self.first, self.first_bn = nn.Conv2d(3, 4, 3, stride=2, bias=False), nn.BatchNorm2d(4)
-        self.shown, self.shown_bn = nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4)
-        self.forked, self.left_bn, self.right_bn = nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4), nn.BatchNorm2d(4)
-        self.before_bn, self.after = nn.BatchNorm2d(4), nn.Conv2d(4, 4, 1)
-        self.fc = nn.Linear(4, num_classes)
-
-    @property
-    def head(self) -> nn.Linear:
-        return self.fc
-
-    def stages(self, x: Tensor) -> list[Tensor]:
-        shown = self.shown(self.first_bn(self.first(x)))
-        forked = self.forked(self.shown_bn(shown))
-        return [shown, self.after(self.before_bn(self.left_bn(forked) + self.right_bn(forked)))]
-
-
-def test_only_what_a_convolution_alone_feeds_is_folded(
-    shaken: Callable[[Callable[[int], Network]], Network],
-) -> None:
-    network = shaken(Branching)
-    state = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    fast = folded(network)
-    left = {name for name, module in fast.named_modules() if isinstance(module, nn.BatchNorm2d)}
-    assert left == {"shown_bn", "left_bn", "right_bn", "before_bn"}
-    x = torch.randn(2, 3, 9, 9, generator=torch.Generator().manual_seed(1))
-    torch.testing.assert_close(fast.stages(x), network.stages(x))
-    torch.testing.assert_close(dict(network.state_dict()), state, rtol=0, atol=0)
-
-
-@pytest.mark.parametrize("bias", [False, True])
-def test_a_merged_convolution_is_pytorchs(bias: bool) -> None:
-    generator = torch.Generator().manual_seed(2)
-    conv, bn = nn.Conv2d(3, 5, 3, bias=bias).eval(), nn.BatchNorm2d(5).eval()
-    for tensor in [*conv.parameters(), *bn.parameters(), bn.running_mean, bn.running_var]:
-        nn.init.uniform_(tensor, 0.5, 1.5, generator=generator)
-    expected = fuse_conv_bn_eval(copy.deepcopy(conv).double(), copy.deepcopy(bn).double())
-    kernel, shift = merged(conv.weight, conv.bias, bn)
-    assert kernel.dtype == shift.dtype == torch.float64
-    torch.testing.assert_close(kernel, expected.weight)
-    torch.testing.assert_close(shift, expected.bias)
 
 
 @pytest.mark.parametrize("arch", some_slow(ARCHITECTURES, "resnet101", "densenet121"))

@@ -61,11 +61,6 @@ def test_natural_set_is_balanced_and_decided_by_its_seed(family: str) -> None:
     assert (natural_set(family, 105, 2**70 + 1, "hidden").labels != made.labels).any()
 
 
-def test_faint_digits_are_fainter() -> None:
-    spreads = [natural_set(family, 500, 0, family).images.std((1, 2)).mean() for family in ("faint", "stix")]
-    assert spreads[0] < spreads[1] - 4
-
-
 @pytest.mark.parametrize("name", [*FONT_FILES, *DRAWN])
 def test_digits_of_a_face_stand_whole_and_apart_in_their_cells(name: str) -> None:
     face = typeface(name)
