@@ -170,15 +170,6 @@ def test_a_ledger_that_lacks_a_published_head_is_refused(
     assert submit(competition, halves, "C", clock).number == 3
 
 
-def test_digits_that_no_word_calls_a_head_block_nothing(
-    competition: Competition, halves: Path, clock: Clock
-) -> None:
-    named = with_rules(competition, source="ab" * 32)
-    submit(named, halves, "A", clock)
-    publish(named)
-    assert submit(named, halves, "A", clock).number == 2
-
-
 def test_a_full_disk_and_a_damaged_file_are_told_in_one_line(
     competition: Competition, halves: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

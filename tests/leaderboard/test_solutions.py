@@ -1,4 +1,3 @@
-import zipfile
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -11,9 +10,7 @@ from leaderboard.publish import publish
 from leaderboard.solutions import corrected, counting_solution, newest_solution, rescore
 from leaderboard.submissions import submit
 from leaderboard.verify import verify
-from submission import Competition, UnusableInput, validate, write_predictions
-from submission.predictions import write_answer
-from submission.scoring import score_parts
+from submission import Competition, UnusableInput, validate
 from submission.solution import whole_solution
 
 Clock = Callable[[], datetime]
@@ -89,22 +86,3 @@ def test_targets_of_the_other_track_are_no_shares(ood_competition: Competition) 
     rows = whole_solution(ood_competition)
     name = rows[0].id
     assert corrected(ood_competition, rows, {name: 0.1234567}, set())[0].prediction == 0.1234567
-
-
-def test_every_format_is_scored_anew_as_it_was_handed_in(
-    competition: Competition, tmp_path: Path, clock: Clock
-) -> None:
-    values = dict(zip(competition.ids("test"), (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), strict=True))
-    write_predictions(tmp_path / "a.csv", values)
-    write_answer(tmp_path / "answer.txt", values)
-    write_answer(tmp_path / "answer.zip", values)
-    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
-        archive.write(tmp_path / "a.csv", "a.csv")
-    for name in ("a.csv", "answer.txt", "answer.zip", "b.zip"):
-        submit(competition, tmp_path / name, "A", clock)
-    rescore(competition, {"cnn/test_0001": 0.1}, set(), "r", clock)
-    found = entries(competition)
-    assert len({entry.digest for entry in found}) == 4
-    expected = score_parts(values, counting_solution(competition))["public"]
-    assert {entry.public for entry in found} == {expected}
-    assert verify(competition).problems == ()

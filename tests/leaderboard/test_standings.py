@@ -1,7 +1,6 @@
 """Ranks, intervals and paired tests against SciPy and by hand."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,18 +101,6 @@ def test_few_rows_or_families_have_no_interval(rows: int, families: int) -> None
     assert math.isnan(line.low)
     assert line.best is line.worst is None
     assert line.groups == ()
-
-
-def test_while_it_runs_there_are_ranks_and_scores_alone() -> None:
-    found = standings([team(1, "a", 5.0), team(3, "c", math.nan), baseline("constant", 10.0)], None, 2)
-    assert [(line.name, line.rank) for line in found] == [("a", 1), ("constant", None), ("c", None)]
-    assert all(math.isnan(x) for line in found for x in (line.low, line.above, line.skill))
-
-
-def test_the_shake_up_is_the_ranks_won() -> None:
-    before = ranked(team(1, "a", 5.0), team(2, "b", 6.0))
-    after = ranked(replace(team(1, "a", 7.0), public=before[0]), replace(team(2, "b", 6.5), public=before[1]))
-    assert [(line.name, line.shake_up) for line in after] == [("b", 1), ("a", -1)]
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12))

@@ -4,34 +4,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.teams import check_team, plain, team_id, team_key
+from leaderboard.teams import check_team, team_id, team_key
 from submission import UnusableInput
 
 COMMON = (
-    *(
-        "A",
-        "Équipe Bleue",
-        "東京チーム",
-        "فريق",
-        "टीम एक",
-        "ทีมที่หนึ่ง",
-        "O'Neil & Sons (v2.0)",
-        "a_b-c+d",
-        "7",
-        "AI研究室",
-    ),
-    *(
-        "딥러닝 Lab",
-        "צוות AI",
-        "Команда 7",
-        "Кот с усами",
-        "Team Жук",
-        "Ελλάδα",
-        "Հայք",
-        "Łódź",
-        "β-VAE",
-        "x" * 40,
-    ),
+    "Équipe Bleue",
+    "東京チーム",
+    "فريق",
+    "टीम एक",
+    "O'Neil & Sons (v2.0)",
+    "AI研究室",
+    "Команда 7",
+    "β-VAE",
+    "x" * 40,
 )
 MARKUP = (
     "",
@@ -100,12 +85,3 @@ def test_ids_are_stable_and_tell_teams_apart() -> None:
     assert len({team_id(f"team {number}") for number in range(1000)}) == 1000
     for one, other in (("Team", "TEAM"), ("straße", "STRASSE"), ("Ｔeam", "team"), ("a  b", "A b")):
         assert team_id(one) == team_id(other)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("ora-a", "Ora A"), ("F.D.", "fd"), ("atc+lr", "ATC LR"), ("(x)", "Ｘ"), ("Ada", "Ada\u02bc")],
-)
-def test_names_that_differ_in_marks_or_case_read_alike(one: str, other: str) -> None:
-    assert plain(one) == plain(other)
-    assert plain(one) != plain(other + "2")

@@ -8,9 +8,6 @@ import pytest
 
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import (
-    claim_folder,
-    read_head,
-    read_rows,
     read_text,
     replacing,
     sweep,
@@ -45,22 +42,6 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path: Path, s
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_head_of_a_regular_file_is_read(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"abc")
-    (tmp_path / "link").symlink_to(tmp_path / "a")
-    assert [read_head(tmp_path / "a", count) for count in (0, 2, 3, 9)] == [b"", b"ab", b"abc", b"abc"]
-    assert read_head(tmp_path / "link", 3) == b"abc"
-    with pytest.raises(UnusableInput, match="is a symbolic link"):
-        read_head(tmp_path / "link", 3, follow=False)
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(UnusableInput, match=f"{path} is not a file"):
-            read_head(path, 1)
-    with pytest.raises(UnusableInput, match=r"a\\x1b\[2J cannot be read: No such file") as caught:
-        read_head(tmp_path / "a\x1b[2J", 1)
-    assert str(caught.value).isprintable()
-
-
 def test_what_killed_runs_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
     killed = {".a.csv.12ab34cd.tmp", "deep/in/.b.npz.12ab34cd.tmp", ".l.sqlite.12ab34cd.tmp-wal"}
     killed.add("deep/.tmps5Ha1w")  # of safetensors
@@ -80,21 +61,6 @@ def test_what_killed_runs_left_is_swept_and_nothing_else(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.rglob(".*.12ab34cd.tmp")] == [".folder.12ab34cd.tmp"]
 
 
-def test_a_folder_is_claimed_for_one_content(tmp_path: Path) -> None:
-    folder = tmp_path / "deep" / "sets"
-    claim_folder(folder, "one")
-    (folder / "a").write_text("kept")
-    (folder / ".half.tmp").write_text("gone")
-    (folder / ".folder.tmp").mkdir()
-    claim_folder(folder, "one")
-    assert [path.name for path in folder.iterdir()] == ["a"]
-    told = "sets holds other files"
-    with pytest.raises(UnusableInput, match=told):
-        claim_folder(folder, "two")
-    (folder / "a").unlink()
-    claim_folder(folder, "two")
-
-
 def test_text_has_plain_line_ends_or_is_refused(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"\xef\xbb\xbfa\r\nb")
@@ -103,15 +69,6 @@ def test_text_has_plain_line_ends_or_is_refused(tmp_path):
         path.write_bytes(data)
         with pytest.raises(UnusableInput, match=message):
             read_text(path)
-
-
-def test_rows_carry_their_line(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text('a, b\n1,"two\nlines"\n3,4,5\n6\n')
-    rows = list(read_rows(path, ("a", "b")))
-    assert rows == [(3, {"a": "1", "b": "two\nlines"}), (4, {"a": "3", "b": "4"}), (5, {"a": "6", "b": ""})]
-    with pytest.raises(UnusableInput, match="no column 'c'; the header is 'a,b'"):
-        list(read_rows(path, ("c",)))
 
 
 def test_the_message_of_a_submission_shows_the_first_twenty_problems_and_a_count() -> None:

@@ -261,7 +261,3 @@ def test_damaged_zips_and_any_bytes_are_refused_or_read(data: st.DataObject) -> 
     )
     with contextlib.suppress(InvalidSubmission):
         assert unzipped(drawn, "mine", 1000) == TEXT.encode()
-
-
-def test_a_file_that_is_too_large_is_refused() -> None:
-    check(problems(b"id,prediction\n" + b" " * (1 << 21)), ["too large: at most 1,050,112 bytes"])

@@ -72,13 +72,6 @@ def test_the_table_in_a_terminal_and_in_markdown(targets: Targets) -> None:
     assert csv_table([["x", "y"], [1, math.nan], ["-a", -0.001]]) == "x,y\n1,\n-a,0.00\n"
 
 
-def test_families_are_numbered_by_group_and_sum_over_their_sets() -> None:
-    families = Families.of(["fog", "blur", "fog", "fog"], ["x", "x", "y", "x"])
-    assert families.codes.tolist() == [1, 0, 2, 1]
-    assert families.sizes.tolist() == [1, 2, 1]
-    assert families.sums(np.array([[1.0, 2.0, 4.0, 8.0]])).tolist() == [[2.0, 9.0, 4.0]]
-
-
 @pytest.mark.parametrize(
     ("groups", "strata"),
     [
@@ -107,12 +100,6 @@ def test_copies_of_a_family_do_not_narrow_the_interval() -> None:
     assert wide[1] - wide[0] > 3 * (narrow[1] - narrow[0])
     assert wide == pytest.approx(interval(list(range(8)), 1))
     assert math.isnan(interval([0, 1, 2, 3, 4, 4, 4, 4], 1)[0])
-
-
-def test_an_interval_ends_at_the_largest_error_that_there_is() -> None:
-    low, high = Families.of(list("abcdef"), [""] * 6).interval(np.array([1.0, 1, 1, 1, 1, 90]))
-    assert 0 < low < 90
-    assert high == 100
 
 
 def test_families_of_test_sets_come_from_the_record_of_the_build(competition: Competition) -> None:

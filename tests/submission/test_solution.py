@@ -1,16 +1,13 @@
 """The solution: kept as it is, for its owner alone, and no message holds a label."""
 
-import math
 import stat
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from submission import Competition, write_predictions
 from submission.errors import UnusableInput
-from submission.scoring import score_parts, validate
-from submission.solution import SolutionRow, parse_solution, solution_bytes, solution_of, write_solution
+from submission.solution import SolutionRow, parse_solution, solution_bytes, write_solution
 
 ROWS = (
     SolutionRow("m/a", 0.123456789, "Public", "m", "a", "seen"),
@@ -55,11 +52,3 @@ def test_a_damaged_solution_is_told_without_a_label(old: bytes, new: bytes) -> N
     with pytest.raises(UnusableInput, match="damaged") as caught:
         parse_solution(solution_bytes(ROWS).replace(old, new), "solution", ["m/a", "m/b"])
     assert not any(label in str(caught.value) for label in ("123", "0.33"))
-
-
-def test_the_scores_of_both_parts_worked_out_by_hand(competition: Competition, tmp_path: Path) -> None:
-    """Errors of 0.5 in points: public 40 0 30 10, private 20 20 30 40."""
-    write_predictions(tmp_path / "a.csv", dict.fromkeys(competition.ids("test"), 0.5))
-    found = score_parts(validate(competition, tmp_path / "a.csv"), solution_of(competition))
-    public, private = math.sqrt((1600 + 0 + 900 + 100) / 4), math.sqrt((400 + 400 + 900 + 1600) / 4)
-    assert found == {"public": pytest.approx(public), "private": pytest.approx(private)}

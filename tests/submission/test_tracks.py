@@ -29,13 +29,6 @@ def test_fpr95_ranks_and_ids_are_told_apart_by_metric(ood_competition):
     )
 
 
-def test_an_accuracy_competition_has_one_metric(competition):
-    assert competition.metrics == ("accuracy",)
-    assert list(competition.by_metric(competition.ids("val"))["accuracy"]) == list(competition.ids("val"))
-    assert competition.classifiers == competition.subjects
-    assert competition.labels == competition.classes
-
-
 def test_the_solution_of_a_metric_is_its_rows_alone(ood_competition):
     rows = {metric: solution_of(ood_competition, metric) for metric in ood_competition.metrics}
     assert solution_of(ood_competition) == rows["fpr95"]
