@@ -1,4 +1,4 @@
-"""The reference that docs/conf.py makes: every command with every option, every package with its modules."""
+"""The reference that docs/conf.py makes: every command with every option, every data set."""
 
 import re
 import runpy
@@ -29,9 +29,3 @@ def test_every_data_set_of_gbench_is_listed(conf):
     page = conf["gbench_page"]()
     assert "| Rock | <https://www.kaggle.com/datasets/shlokjain69/rock-classification> |  |\n" in page
     assert sum(line.startswith("| ") for line in page.splitlines()) == 1 + 201
-
-
-def test_a_package_page_names_its_own_modules(conf):
-    page = conf["package_page"]("starter.classifiers")
-    assert ".. automodule:: starter.classifiers.train\n" in page
-    assert "starter.classifiers.networks" not in page

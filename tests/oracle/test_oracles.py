@@ -12,7 +12,6 @@ from baselines import Constant
 from baselines.contract.conformance import example_meta_train, example_observation
 from baselines.contract.families import folds, half, root_mean_square, subset
 from oracle import ORACLES, OraA, OraB, OraL, Syp, UnseenBest, training
-from oracle.ora_a import DRAWS
 from oracle.oracle import choose, cross_validate
 from submission import UnusableInput
 
@@ -84,13 +83,6 @@ def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
     assert all((f"seed {seed}" in text) == (seed < 9) for seed in (7, 8, 9))
 
 
-def test_the_last_draw_stays(monkeypatch, capsys):
-    monkeypatch.setattr(training, "train", says_no)
-    oracle = Syp().fit(FEW)
-    assert (len(oracle.networks_), oracle.undertrained_) == (2, "one answer")
-    assert f"so do all {DRAWS} attempts: lower learning_rate" in capsys.readouterr().err
-
-
 def test_one_answer_may_be_right(monkeypatch):
     trained = []
     monkeypatch.setattr(training, "train", lambda network, *_: trained.append(network))
@@ -117,12 +109,6 @@ def test_the_threshold_and_the_mean():
     assert oracle.predict(FEW.sets[1:2])[0] == (probabilities > np.float32(0.4)).mean()
     mean = clone(oracle).set_params(estimate="mean").fit(FEW)
     assert mean.predict(FEW.sets[1:2])[0] == pytest.approx(probabilities.mean(), rel=1e-6)
-
-
-@pytest.mark.parametrize(("tokens", "inputs"), [("one", (48, 6)), ("indicators", (6, 48))])
-def test_tokens_reach_the_network(tokens, inputs):
-    network = OraB(tokens=tokens, **QUICK).fit(FEW).networks_[0]
-    assert tuple(next(network.embed.parameters()).shape) == inputs
 
 
 def test_of_syp_a_probability_is_the_mean_of_both_networks():

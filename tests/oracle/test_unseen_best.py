@@ -171,12 +171,6 @@ def test_a_copy_has_one_to_four_of_the_sets_classes():
     assert len(method._source) == 7
 
 
-@pytest.mark.parametrize("meta", [META, replace(META, labels=())])
-def test_without_labels_or_copies_sets_have_none(meta):
-    method = UnseenBest(copies=0 if meta.labels else 3).fit(meta)
-    assert [len(judged) for judged in method._sets] == [1] * 24
-
-
 def test_judges_of_the_intervals_have_not_seen_what_they_judge(monkeypatch):
     meta = replace(META, bases=[np.random.default_rng(i).permutation(200) for i in range(24)])
     method = UnseenBest(copies=1).fit(meta)

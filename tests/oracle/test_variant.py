@@ -10,8 +10,7 @@ from scipy.linalg import sqrtm
 from scipy.special import erf, expit, softmax
 
 from baselines.contract.conformance import example_meta_train, example_observation
-from oracle import OraA, Syp, training
-from oracle.indicators import indicator_table
+from oracle import Syp, training
 from oracle.variant import PARTS, Variant
 
 QUICK = {"iterations": 40, "batch_size": 50, "variant": "released"}
@@ -118,20 +117,6 @@ def test_probabilities_are_those_of_the_description(arch):
         probabilities = oracle.probabilities(observation)
         assert np.ptp(probabilities) > 1e-4
         np.testing.assert_allclose(probabilities, expected(oracle, meta, observation), rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("part", "name", "instead"),
-    [
-        ("atc", "atc", "atc_released"),
-        ("deviation", "variance", "deviation"),
-        ("laplacian", "laplacian", "laplacian_cast"),
-    ],
-)
-def test_each_indicator_is_a_part(part, name, instead):
-    oracle = OraA(variant=part)
-    assert oracle._names() == tuple(instead if each == name else each for each in OraA()._names())
-    assert indicator_table(TARGET, META.source, (instead,)).std() > 0
 
 
 def test_parts_of_the_training():
