@@ -182,10 +182,7 @@ def _save(path: Path, asked: Training, epochs: int, *parts: _Stateful) -> None:
 def _parts(splits: Splits, asked: Training) -> tuple[ImageSet, ImageSet, str]:
     """Returns the images to train on, those to test on, and the name of the latter."""
     if not asked.hold_out:
-        parts = (splits.reference, splits.meta_base, splits.val_base, splits.test_base)
-        images = np.concatenate([part.images for part in parts])
-        labels = np.concatenate([_labels(part) for part in parts])
-        return splits.train, ImageSet("test", images, labels), "test split"
+        return splits.train, splits.as_in_datacv().test_base, "test split"
     rng = HELD_OUT(asked.seed)
     labels, kept = _labels(splits.train), []
     for label in np.unique(labels):

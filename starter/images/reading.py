@@ -26,8 +26,6 @@ TURNED = (5, 6, 7, 8)
 """Values of EXIF's orientation that swap height and width."""
 ORIENTATION = 0x0112
 """EXIF's number for the orientation."""
-ENOUGH = 20
-"""Number of unreadable images, beyond those allowed, after which no more are read."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,6 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tup
             image = fit(_decoded(tree, file))
         except UnusableInput as problem:
             problems.append(problem)
-            if len(problems) >= fit.skip * len(files) + ENOUGH:
-                _check_problems(tree.path, problems, len(files), fit.skip, more=row + 1 < len(files))
             continue
         if images is None:
             if image.nbytes * len(files) > MAX_BYTES:
@@ -125,16 +121,14 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tup
     return images if len(kept) == len(files) else images[kept], kept
 
 
-def _check_problems(
-    path: Path, problems: Sequence[UnusableInput], n: int, skip: float, more: bool = False
-) -> None:
-    """Raise an error if too many of n images cannot be read; `more` of them may not have been looked at."""
+def _check_problems(path: Path, problems: Sequence[UnusableInput], n: int, skip: float) -> None:
+    """Raise an error if too many of n images cannot be read."""
     if len(problems) <= skip * n:
         return
-    count = f"{len(problems)} or more" if more else f"{len(problems)}"
     share = f"{math.ceil(100 * len(problems) / n) / 100:g}"
-    allowed = "" if more or len(problems) == n else f"; --skip-unreadable {share} leaves them out"
-    raise UnusableInput(f"{path}: {count} of {n} images cannot be read{allowed}. The first: {problems[0]}")
+    allowed = "" if len(problems) == n else f"; --skip-unreadable {share} leaves them out"
+    count = f"{len(problems)} of {n} images"
+    raise UnusableInput(f"{path}: {count} cannot be read{allowed}. The first: {problems[0]}")
 
 
 def _commonest(tree: Tree, files: Sequence[str], fit: Fit) -> tuple[int, int]:

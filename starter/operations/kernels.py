@@ -253,14 +253,6 @@ def add_slopes(images: Pixels, diagonal: FloatArray, straight: FloatArray, out: 
 
 
 @kernel
-def cut(values: FloatArray, above: float, out: Pixels) -> None:
-    """Write values + `above`, clipped to 0..255, with fractions cut off; both of one size and contiguous."""
-    given, result, more = values.reshape(-1), out.reshape(-1), np.float32(above)
-    for j in range(given.size):
-        result[j] = np.uint8(np.int32(min(max(given[j] + more, np.float32(0)), np.float32(255))))
-
-
-@kernel
 def blur(values: FloatArray, weights: FloatArray, rows: IntArray, columns: IntArray, out: FloatArray) -> None:
     """Blur planes (b, c, h, w) by `weights` (b, taps), down, then across, tap after tap in float32.
 

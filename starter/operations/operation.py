@@ -12,8 +12,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
-from starter.operations.kernels import cut
-
 #: Magnitudes of operations by name, arrays whose first axis is the image.
 Magnitudes = Mapping[str, Any]
 Params = Mapping[str, Any]
@@ -142,21 +140,13 @@ def by_tiles(step: Callable[..., Tensor], images: Tensor, *others: Tensor) -> Te
     result = torch.empty_like(images)
     tensors = (result, images, *others)
     for out, *part in zip(*(tensor.split(TILE) for tensor in tensors), strict=True):
-        out.copy_(_clamped(step(*part)))
+        out.copy_(to_uint8(step(*part)))
     return result
 
 
 def to_uint8(values: Tensor, above: float = 0.0) -> Tensor:
     """Returns float32 `values` + `above` clamped to 0..255 as uint8, fractions cut off."""
-    values = values.contiguous()
-    result = torch.empty(values.shape, dtype=torch.uint8)
-    cut(values.numpy(), above, result.numpy())
-    return result
-
-
-def _clamped(values: Tensor) -> Tensor:
-    """Returns int16 values clamped to 0..255: torch converts float32 to uint8 five times as fast this way."""
-    return values.to(torch.int16).clamp_(0, 255)
+    return (values + above).to(torch.int16).clamp_(0, 255).to(torch.uint8)  # fastest by way of int16
 
 
 def per_image(values: NDArray[Any]) -> Tensor:

@@ -28,6 +28,7 @@ from submission.errors import unusable
 
 SEVERITIES = 5
 """Number of equal blocks in a file of CIFAR-10-C, mildest first."""
+_FILES = ("[!.]*.npy", "[!.]*/data.npy", "[!.]*/[!.]*/data.npy")
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def stored_sets(path: Path) -> tuple[StoredSet, ...]:
     """
     try:
         if path.is_dir():
-            found = _sets_in(_visible(path, "*.npy", "*/data.npy", "*/*/data.npy"))
+            found = _sets_in(sorted(file for pattern in _FILES for file in path.glob(pattern)))
             return tuple(each for each in found if each.severity is None) or found
         files = (path, Path(f"{path}.npy"), Path(f"{path.parent}.npy"))
         found = _sets_in([file for file in files if file.suffix == ".npy" and file.is_file()])
@@ -126,14 +127,6 @@ def _sets_in(files: Sequence[Path]) -> tuple[StoredSet, ...]:
             folder, severities = file.with_suffix(""), range(1, SEVERITIES + 1)
             found += [StoredSet(folder / str(number), name, file, shared, number) for number in severities]
     return tuple(found)
-
-
-def _visible(folder: Path, *patterns: str) -> list[Path]:
-    """Returns the files below `folder` that match a pattern, sorted, without hidden files and folders."""
-    files = (file for pattern in patterns for file in folder.glob(pattern))
-    return sorted(
-        file for file in files if not any(part.startswith(".") for part in file.relative_to(folder).parts)
-    )
 
 
 def _rows(stored: StoredSet) -> range:

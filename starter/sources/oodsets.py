@@ -146,10 +146,8 @@ def _named(tree: Tree) -> dict[str, tuple[str, ...]]:
 def _read(
     tree: Tree, name: str, files: Sequence[str], fit: Fit, limit: int | None, rng: Generator
 ) -> ImageSet:
-    chosen = np.arange(len(files))
-    if limit is not None and limit < len(files):
-        chosen = np.sort(rng.permutation(len(files))[:limit])
-    return ImageSet(name, read_images(tree, [files[int(i)] for i in chosen], fit)[0])
+    chosen = np.sort(rng.permutation(len(files))[:limit])
+    return ImageSet(name, read_images(tree, [files[i] for i in chosen], fit)[0])
 
 
 @cache

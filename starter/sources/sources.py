@@ -113,19 +113,14 @@ def load_images(
         if stored.labels is None:
             raise unusable(path, "no labels.npy beside it, and without labels no accuracy can be measured")
         return load_stored(stored, classes, _drawn(len(stored), limit, seed), fit)
-    container(path)
-    name = path.stem if path.suffix == ".npz" else path.resolve().name.removesuffix(".zip")
     if path.suffix == ".npz":
         return _array_set(path, classes, limit, seed, fit)
     with open_tree(path) as tree:
         if _holds_sets(tree, classes):
             first, names = tree.folders(2)[0], ", ".join(tree.folders(2))
             raise unusable(path, f"holds several sets ({names}); name one, as in {path / first}")
+        name = path.resolve().name.removesuffix(".zip")
         return _tree_set(tree, name, classes, fit, limit, seed)
-
-
-def _glyphs(root: Path | None, seed: int) -> Splits:
-    return glyph_splits(seed)
 
 
 def _cifar10(root: Path | None, seed: int) -> Splits:
@@ -151,7 +146,10 @@ def _cifar10(root: Path | None, seed: int) -> Splits:
     return split(tuple(train.classes), sets[0], sets[1], seed)
 
 
-SOURCES: dict[str, Callable[[Path | None, int], Splits]] = {"cifar10": _cifar10, "glyphs": _glyphs}
+SOURCES: dict[str, Callable[[Path | None, int], Splits]] = {
+    "cifar10": _cifar10,
+    "glyphs": lambda root, seed: glyph_splits(seed),
+}
 
 
 def _holds_sets(tree: Tree, classes: Sequence[str]) -> bool:
@@ -253,5 +251,4 @@ def _drawn(n: int, limit: int | None, seed: int) -> IntArray:
     """Returns the indices of all n images, or of `limit` drawn without replacement, ascending."""
     if limit is None or limit >= n:
         return np.arange(n)
-    rng = LIMITED(seed)
-    return np.sort(rng.choice(n, limit, replace=False))
+    return np.sort(LIMITED(seed).choice(n, limit, replace=False))

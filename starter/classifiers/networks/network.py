@@ -86,7 +86,7 @@ def folded(network: Network) -> Network:
         conv = modules.get(str(before.target))
         if isinstance(conv, nn.Conv2d) and len(before.users) == 1:
             replace_weights(conv, *merged(conv.weight, conv.bias, bn))
-            replace_module(root, str(node.target), nn.Identity())
+            root.set_submodule(str(node.target), nn.Identity())
     return root.network
 
 
@@ -107,9 +107,3 @@ def replace_weights(conv: nn.Conv2d, kernel: Tensor, bias: Tensor) -> None:
     dtype = conv.weight.dtype
     conv.weight = nn.Parameter(kernel.to(dtype), requires_grad=False)
     conv.bias = nn.Parameter(bias.to(dtype), requires_grad=False)
-
-
-def replace_module(root: nn.Module, target: str, module: nn.Module) -> None:
-    """Replace the submodule of `root` with the dotted name `target` by `module`."""
-    parent, _, name = target.rpartition(".")
-    setattr(root.get_submodule(parent), name, module)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from starter.classifiers.networks.network import Network, merged, replace_module, replace_weights
+from starter.classifiers.networks.network import Network, merged, replace_weights
 
 # Blocks, channels and first stride of each stage; stages 0 and 1 keep the 32 x 32 resolution.
 STAGES = ((1, 48, 1), (2, 48, 1), (4, 96, 2), (14, 192, 2), (1, 1280, 2))
@@ -90,5 +90,5 @@ class RepVGGA0(Network):
         network = copy.deepcopy(self)
         for name, module in self.named_modules():
             if isinstance(module, Block):
-                replace_module(network, name, module.folded())
+                network.set_submodule(name, module.folded())
         return network

@@ -96,7 +96,7 @@ def glyph_splits(seed: int) -> Splits:
     parts = []
     for index, (name, (n, rows)) in enumerate(PARTS.items()):
         rng = GLYPHS(seed, index)
-        parts.append(_render(name, _balanced(n, rng), Look(), handwriting(*rows), rng))
+        parts.append(_render(name, n, Look(), rows, rng))
     return Splits(CLASSES, *parts)
 
 
@@ -112,17 +112,12 @@ def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_bas
     """
     rng = GLYPHS(seed, zlib.crc32(family.encode()))
     _, rows = PARTS[part]
-    return _render(name, _balanced(n, rng), NATURAL[family], handwriting(*rows), rng)
+    return _render(name, n, NATURAL[family], rows, rng)
 
 
-def _balanced(n: int, rng: np.random.Generator) -> IntArray:
-    return rng.permutation((np.arange(n) + rng.integers(10)) % 10)
-
-
-def _render(
-    name: str, labels: IntArray, look: Look, handwritten: Typeface, rng: np.random.Generator
-) -> ImageSet:
-    faces = [handwritten if face == "handwriting" else typeface(face) for face in look.faces]
+def _render(name: str, n: int, look: Look, rows: tuple[int, int], rng: np.random.Generator) -> ImageSet:
+    labels = rng.permutation((np.arange(n) + rng.integers(10)) % 10)
+    faces = [handwriting(*rows) if face == "handwriting" else typeface(face) for face in look.faces]
     return draw_glyphs(name, labels, look, faces, rng)
 
 

@@ -5,9 +5,10 @@ bilinear look-up draws it at any size and angle with clean edges, and adding a c
 its strokes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 
 import cv2
@@ -111,16 +112,13 @@ def typeface(name: str) -> Typeface:
 
     "opencv" is the face that ``cv2.putText`` draws: Hershey's strokes up to OpenCV 4, Rubik from OpenCV 5.
     """
-    shapes = _font_shapes(FONT_FILES[name]) if name in FONT_FILES else DRAWN[name]()
-    masks, digits = zip(*shapes, strict=True)
-    return _from_masks(np.stack(masks), np.array(digits))
+    return _typeface(_font_shapes(FONT_FILES[name]) if name in FONT_FILES else DRAWN[name]())
 
 
 @cache
 def script(characters: str) -> Typeface:
     """Returns the typeface of these characters in two faces of DejaVu Sans, which must have all of them."""
-    masks, numbers = zip(*_font_shapes(SCRIPT_FILES, characters), strict=True)
-    return _from_masks(np.stack(masks), np.array(numbers))
+    return _typeface(_font_shapes(SCRIPT_FILES, characters))
 
 
 @cache
@@ -135,12 +133,12 @@ def handwriting(start: int, stop: int) -> Typeface:
     for mask, pixels in zip(masks, bunch.images[start:stop], strict=True):
         smooth = cv2.resize(pixels.astype(np.float32), (_DRAWN, _DRAWN), interpolation=cv2.INTER_CUBIC)
         mask[margin:-margin, margin:-margin] = smooth > 9
-    return _from_masks(masks, bunch.target[start:stop])
+    return _typeface(zip(masks, bunch.target[start:stop], strict=True))
 
 
-def _from_masks(masks: _Mask, digits: IntArray) -> Typeface:
-    order = np.argsort(digits, kind="stable")
-    return Typeface(np.stack([_distances(masks[i]) for i in order]), np.bincount(digits))
+def _typeface(shapes: Iterable[tuple[_Mask, int]]) -> Typeface:
+    masks, numbers = zip(*sorted(shapes, key=itemgetter(1)), strict=True)
+    return Typeface(np.stack([*map(_distances, masks)]), np.bincount(numbers))
 
 
 def _distances(mask: _Mask) -> FloatArray:
