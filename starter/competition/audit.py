@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import stat
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -110,7 +109,7 @@ def permissions(competition: Competition) -> Iterator[Finding]:
     if competition.track == "ood" and isinstance(cache, Path) and cache.is_dir():
         folders.append(cache)
     for folder in folders:
-        mode = stat.S_IMODE(folder.stat().st_mode)
+        mode = folder.stat().st_mode & 0o777
         if mode & 0o077:
             yield Finding("error", f"{folder} is open to others (mode {mode:04o}): chmod 700 {folder}")
 
@@ -141,8 +140,7 @@ def leaked_targets(competition: Competition) -> Iterator[Finding]:
     for path in sorted(competition.public.rglob("*")):
         if path.suffix not in _TEXT or path.is_symlink() or not path.is_file():
             continue
-        with path.open("rb") as stream:
-            text = stream.read(64 << 20).decode("utf-8", "replace")
+        text = path.read_text("utf-8", "replace")
         if _holds_targets(text, solution):
             yield Finding("error", f"{path} holds hidden targets of test sets: remove it")
         if any(seed in text for seed in seeds):
@@ -168,14 +166,12 @@ def _holds_targets(text: str, solution: Sequence[SolutionRow]) -> bool:
 
 def order_of_sets(competition: Competition) -> Iterator[Finding]:
     """Yield orders of the test sets, by group or by target, that are improbable under shuffling."""
-    solution = whole_solution(competition)
-    groups = {row.set: row.group for row in solution}
-    kinds = np.unique([groups[name] for name in competition.sets("test")], return_inverse=True)[1]
-    means = {name: np.mean([row.prediction for row in solution if row.set == name]) for name in groups}
-    targets = np.array([means[name] for name in competition.sets("test")])
+    solution = pd.DataFrame(whole_solution(competition))
+    sets = solution.groupby("set").agg({"group": "first", "prediction": "mean"})
+    groups, targets = sets.loc[[*competition.sets("test")]].to_numpy().T
     chances = {
-        "group": _chance(kinds, lambda order: float((order[1:] == order[:-1]).mean())),
-        "target": _chance(targets, lambda order: abs(spearman(np.arange(len(order)), order))),
+        "group": _chance(groups, lambda order: float((order[1:] == order[:-1]).mean())),
+        "target": _chance(targets.astype(float), lambda order: abs(spearman(range(len(order)), order))),
     }
     for what in (what for what, chance in chances.items() if chance < CHANCE):
         yield Finding("error", f"the order of the test sets tells their {what}: shuffle them, build again")
@@ -248,15 +244,9 @@ def _patches(image: Pixels) -> NDArray[np.uint64]:
 
 def telling_statistics(competition: Competition) -> Iterator[Finding]:
     """Yield cheap statistics of single images that tell the OOD images of the test mixes from IND images."""
-    found: list[dict[str, float]] = []
-    labels: list[bool] = []
-    for _, images, is_ood in _mixes(competition):
-        found += map(_statistics, images)
-        labels += is_ood.tolist()
-    of_ood = np.array(labels, bool)
-    for name in found[0] if found else ():
-        values = np.array([statistics[name] for statistics in found])
-        auc = auroc(values[~of_ood], values[of_ood])
+    frames = [pd.DataFrame(map(_statistics, images), is_ood) for _, images, is_ood in _mixes(competition)]
+    for name, values in pd.concat(frames).items() if frames else ():
+        auc = auroc(values[~values.index].to_numpy(), values[values.index].to_numpy())
         if (auc := max(auc, 1 - auc)) > TELLING:
             text = f"{name} alone tells OOD images of the test mixes from IND images (AUC {auc:.3f})"
             yield Finding("warning", f"{text}: give both the same formats, compression and colours")
@@ -393,12 +383,18 @@ def too_many_decimals(competition: Competition) -> Iterator[str]:
         )
 
 
-LEAKS: tuple[Callable[[Competition], Iterator[Finding]], ...] = (
-    *(leaked_targets, order_of_sets, practice, permissions, seed, strays, equal_pixels),
-    *(shared_patches, telling_statistics, computed_by),
+LEAKS = (
+    leaked_targets,
+    order_of_sets,
+    practice,
+    permissions,
+    seed,
+    strays,
+    equal_pixels,
+    shared_patches,
+    telling_statistics,
+    computed_by,
 )
 """What could reveal a hidden label."""
-ACCIDENTS: tuple[Callable[[Competition], Iterator[str]], ...] = (
-    *(narrow_truths, few_rows, one_source, no_skill, too_many_decimals),
-)
+ACCIDENTS = narrow_truths, few_rows, one_source, no_skill, too_many_decimals
 """Why ranks may be accidents, besides `near_chance`."""

@@ -47,7 +47,6 @@ from starter.sources.sources import load_source
 from starter.sources.splits import Splits
 from starter.tracks.accuracy.settings import AccuracySettings
 from starter.tracks.plan import Labels, Look, Plan, Values, public_sets
-from starter.tracks.sets import write_groups
 from starter.tracks.settings import Settings
 from starter.tracks.tracks import TRACKS
 from submission import (
@@ -61,7 +60,7 @@ from submission import (
 )
 from submission.arrays import FloatArray
 from submission.card import LICENCES
-from submission.files import digest_of, sha256, sweep, write_text
+from submission.files import csv_text, digest_of, sha256, sweep, write_text
 from submission.scoretable import NOISE, VALIDATION_GROUPS
 from submission.solution import counting_rows, solution_of
 
@@ -288,7 +287,7 @@ def _write_public(public: Path, settings: Settings, splits: Splits, load: Load, 
             write_text(public / file, content)
         else:
             write_npz(public / file, content)
-    write_groups(public / VALIDATION_GROUPS, plan.keys("val"))
+    write_text(public / VALIDATION_GROUPS, csv_text([("set", "group", "family"), *plan.keys("val")]))
     for spec in settings.classifiers:
         save_classifier(load(spec), public / f"classifiers/{Spec.parse(spec).name}.safetensors")
     weights = [f"classifiers/{name}.safetensors" for name in settings.classifier_names]

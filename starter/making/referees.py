@@ -369,5 +369,4 @@ def plain_spec(spec: str) -> str:
     >>> plain_spec("timm:resnet18=/home/ada/resnet18.pt")
     'timm:resnet18=resnet18.pt'
     """
-    before, mark, after = spec.partition("=" if ":" in spec else "\0")
-    return f"{before}={Path(after).name}" if mark else spec if ":" in spec else Path(spec).name
+    return re.sub(r"(^|=)[^=:]*[/\\]", r"\1", spec)

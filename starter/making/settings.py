@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from filelock import FileLock, Timeout
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -25,9 +25,6 @@ else:
     import tomli as tomllib
 
 TRACKS: dict[str, type[Settings]] = {"accuracy": AccuracySettings, "ood": OodSettings}
-ANY: TypeAdapter[AccuracySettings | OodSettings] = TypeAdapter(
-    Annotated[AccuracySettings | OodSettings, Field(discriminator="track")]
-)
 
 
 def fields_of(track: str) -> dict[str, FieldInfo]:
@@ -56,20 +53,20 @@ def settings_of(track: str, chosen: Mapping[str, object]) -> Settings:
     if track not in TRACKS:
         raise UnusableInput(f"--track {track!r} is unknown; there are {', '.join(TRACKS)}")
     try:
-        return ANY.validate_json(json.dumps({**chosen, "track": track}, default=str))
+        return TRACKS[track].model_validate_json(json.dumps(chosen, default=str))
     except ValidationError as error:
-        raise UnusableInput(_message(error.errors()[0])) from error
+        raise UnusableInput(_message(track, error.errors()[0])) from error
 
 
-def _message(found: ErrorDetails) -> str:
-    """Returns one line about a value that pydantic refuses; the location starts with the track."""
+def _message(track: str, found: ErrorDetails) -> str:
+    """Returns one line about a value that pydantic refuses."""
     if found["type"] == "value_error":
         problem = str(found["ctx"]["error"])
     elif found["type"] == "extra_forbidden":
-        problem = f"there is no such setting of the {found['loc'][0]} track"
+        problem = f"there is no such setting of the {track} track"
     else:
         problem = f"{found['msg']}, got {found['input']!r}"
-    return f"{flag_of(str(found['loc'][1]))}: {problem}" if len(found["loc"]) > 1 else problem
+    return f"{flag_of(str(found['loc'][0]))}: {problem}" if found["loc"] else problem
 
 
 def differences(begun: Settings, asked: Settings) -> list[str]:
@@ -142,9 +139,8 @@ def claim(
     if not record.exists() and root.exists() and any(path.name != "private" for path in root.iterdir()):
         raise UnusableInput(f"{root} is not empty and was not made by `unseen build`: name another folder")
     record.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-    lock = FileLock(record.with_name(".lock"), blocking=False)
     try:
-        lock.acquire()
+        lock = FileLock(record.with_name(".lock"), blocking=False).acquire()
     except Timeout:
         raise UnusableInput(
             f"another build is at work in {root}: wait for it, or name another folder"

@@ -141,7 +141,7 @@ def ood_kinds(sets: MixSets) -> dict[str, list[Rendering]]:
     """Returns the OOD sets of the meta-train mixes, by kind."""
     found: dict[str, list[Rendering]] = {}
     for name in dict.fromkeys(mix.ood_set for mix in sets.mixes):
-        found.setdefault(ood_kind(name), []).append(FromRecipe.whole(sets.ood_pool(name)))
+        found.setdefault(ood_kind(name), []).append(FromRecipe.whole(sets.ood_pools[name]))
     return dict(sorted(found.items()))
 
 

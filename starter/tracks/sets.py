@@ -1,11 +1,5 @@
-"""The images of a competition's public folder, and the groups of its validation sets.
+"""The images of a competition's public folder."""
 
-A group is a kind of shift of validation sets, for reports; the groups of test sets are hidden.
-"""
-
-import csv
-import io
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +9,6 @@ from starter.images.imageset import ImageSet
 from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromFile, FromRecipe, Rendering
 from submission import Competition, UnusableInput
-from submission.files import write_text
 
 REFERENCES = (("source", "reference"), ("source", "train_ref"))
 """Reference and training images, used by every method, as (part, name) for `PublicSets.find`."""
@@ -88,12 +81,3 @@ def read_labelled(path: Path, name: str, classes: int) -> ImageSet:
     if images.labels is None or images.labels.max() >= classes:
         raise UnusableInput(f"{path} does not hold labels of 0 to {classes - 1}")
     return images
-
-
-def write_groups(path: Path, planned: Iterable[tuple[str, str, str]]) -> None:
-    """Write a CSV with ``set,group,family`` of each validation set."""
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(["set", "group", "family"])
-    writer.writerows(planned)
-    write_text(path, lines.getvalue())

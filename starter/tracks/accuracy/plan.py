@@ -3,8 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import count, cycle
+from itertools import count, cycle, islice
 from math import ceil
 
 import numpy as np
@@ -65,8 +64,11 @@ def plan_train(settings: AccuracySettings, base: ImageSet, look: Look | None) ->
     """Returns the meta-train sets' recipes; sub-populations are clusters of what `look` sees in the base."""
     parts = any(policy_of(group).part_share for group in groups_of(settings.group))
     clusters = hard_to_easy(*look(base), settings.seed) if parts and look else None
-    draw = partial(draw_recipes, settings.group, settings.train_sets, settings.seed, settings.set_size)
-    return draw(ops_per_set=settings.ops_per_set, clusters=clusters)
+    return draw_recipes(
+        *(settings.group, settings.train_sets, settings.seed, settings.set_size),
+        ops_per_set=settings.ops_per_set,
+        clusters=clusters,
+    )
 
 
 def hard_to_easy(features: FloatArray, confidence: FloatArray, seed: int) -> IntArray:
@@ -92,13 +94,9 @@ def check_sizes(
     """Refuse sets larger than their base, a part of `tested` images, before anything is rendered."""
     for recipe in own:
         recipe.size(bases["train"])
-    wanted = {
-        "train": 0 if own else settings.train_sets,
-        "val": settings.val_sets,
-        "test": settings.test_sets,
-    }
     for part, base in bases.items():
-        if wanted[part] and settings.set_size > (count := len(base)):
+        wanted = not (own and part == "train") and getattr(settings, f"{part}_sets")
+        if wanted and settings.set_size > (count := len(base)):
             enough = ceil(settings.set_size * tested / count)
             raise UnusableInput(
                 f"{tested:,} test images make {count:,} {part} images, {settings.set_size:,} are asked for a "
@@ -134,7 +132,13 @@ def plan_part(
     order = rng.permutation(len(planned))
     recipes = [replace(planned[old].recipe, name=f"{part}_{new:04d}") for new, old in enumerate(order, 1)]
     named = [replace(planned[old], recipe=recipe) for recipe, old in zip(recipes, order, strict=True)]
-    return _in_turns(named, len(like.test_base) // settings.set_size, seed) if part == "test" else named
+    if part == "val":
+        return named
+    turns, around = count(), max(1, len(like.test_base) // settings.set_size)
+    return [
+        replace(each, base=f"turn:{next(turns)}:{around}:{seed}") if each.base == "base" else each
+        for each in named
+    ]
 
 
 def render(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSet] | None = None) -> ImageSet:
@@ -163,15 +167,6 @@ def base_images(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSe
     return split
 
 
-def _in_turns(planned: Sequence[PlannedSet], around: int, seed: int) -> list[PlannedSet]:
-    """Returns the sets; those from the split's images share them in rounds of `around` sets."""
-    turns = count()
-    return [
-        replace(each, base=f"turn:{next(turns)}:{max(1, around)}:{seed}") if each.base == "base" else each
-        for each in planned
-    ]
-
-
 def _seen(
     settings: AccuracySettings, own: Sequence[Recipe], count: int, rng: np.random.Generator
 ) -> list[PlannedSet]:
@@ -196,7 +191,7 @@ def _unseen(
     settings: AccuracySettings, families: list[str], count: int, rng: np.random.Generator
 ) -> list[PlannedSet]:
     planned = []
-    for _, family in zip(range(count), cycle(families), strict=False):
+    for family in islice(cycle(families), count):
         ops = (_sample(settings), (family, OPERATIONS[family].draw_params(rng)))
         planned.append(PlannedSet(Recipe("set", _seed(rng), ops), "unseen", family, "base"))
     return planned
@@ -207,7 +202,7 @@ def _embedded_natural(
 ) -> list[PlannedSet]:
     families = _share(settings, part, list(NATURAL), rng)
     planned = []
-    for _, family in zip(range(count), cycle(families), strict=False):
+    for family in islice(cycle(families), count):
         select = _sample(settings)
         if rng.random() < 0.5:
             select = ("resample_classes", {"n": settings.set_size, "concentration": 1.0})

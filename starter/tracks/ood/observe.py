@@ -6,7 +6,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from starter.detectors import Detector, by_name
@@ -40,7 +39,6 @@ from submission.tracks import TRACKS
 VERSION = 1
 """Part of every key of cached scores, to be raised when the scores of a detector change."""
 
-Scores = FloatArray
 split = TRACKS["ood"].split
 
 
@@ -53,12 +51,9 @@ class MixSets(PublicSets):
         """The IND images of the meta-train mixes, without their labels."""
         return replace(self.base, name="ind", labels=None)
 
-    def ood_pool(self, name: str) -> ImageSet:
-        """Returns the images of one OOD set."""
-        return self._ood_pools[name]
-
     @cached_property
-    def _ood_pools(self) -> dict[str, ImageSet]:
+    def ood_pools(self) -> dict[str, ImageSet]:
+        """The images of each OOD set, by name."""
         names = dict.fromkeys(mix.ood_set for mix in self.mixes)
         return {name: self._read(f"ood/{name}.npz", labelled=False) for name in names}
 
@@ -70,7 +65,7 @@ class MixSets(PublicSets):
     @cached_property
     def train(self) -> tuple[FromPools, ...]:  # type: ignore[override]
         """The meta-train mixes with their pools."""
-        return tuple(FromPools(mix, self.ind_pool, self.ood_pool(mix.ood_set)) for mix in self.mixes)
+        return tuple(FromPools(mix, self.ind_pool, self.ood_pools[mix.ood_set]) for mix in self.mixes)
 
     def observed(self, part: str) -> list[tuple[str, str]]:
         """Returns the sets as `PublicSets.observed`, but for meta-train mixes their IND and OOD pools."""
@@ -189,7 +184,7 @@ class DetectorSubject(Subject):
         )
         return replace(merged(rendering.name, ind, ood, *rows), render=rendering.render)
 
-    def scores(self, detector: str, rendering: Rendering) -> Scores:
+    def scores(self, detector: str, rendering: Rendering) -> FloatArray:
         """Returns the detector's score of every image of a set, float64 (n,)."""
         if isinstance(rendering, FromPools):
             rows = rendering.mix.rows(len(rendering.ind), len(rendering.ood))
@@ -242,7 +237,7 @@ def _pools(rendering: Rendering) -> tuple[Rendering, ...]:
 def merged(name: str, ind: Observation, ood: Observation, rows: IntArray, is_ood: BoolArray) -> Observation:
     """Returns the observation `name`: image i is row `rows[i]` of `ood` where `is_ood[i]`, else of `ind`."""
 
-    def both(first: NDArray[Any] | None, second: NDArray[Any] | None) -> NDArray[Any] | None:
+    def both(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
         return None if first is None or second is None else picked(first, second, rows, is_ood)
 
     names = ("features", "image_stats", "rotation", "referee_features")
@@ -278,7 +273,7 @@ def measure(
     return targets, deviations
 
 
-def _scores_of(subject: DetectorSubject, plan: Plan, part: str) -> dict[tuple[str, str], Scores]:
+def _scores_of(subject: DetectorSubject, plan: Plan, part: str) -> dict[tuple[str, str], FloatArray]:
     """Returns the scores of each mix by detector and name, those of the whole IND pool under the name ""."""
     whole = FromRecipe.whole(plan.bases[part])
     mixes = subject.sets.train if part == "train" else subject.sets.stored(part)

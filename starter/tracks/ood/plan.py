@@ -146,9 +146,8 @@ def _draw_part(
 
 def draw_mixes(settings: OodSettings, part: str, pools: Counts, rng: np.random.Generator) -> list[Mix]:
     """Returns the mixes of "train" or "val", which may share images, with all OOD sets equally often."""
-    count = {"train": settings.train_sets, "val": settings.val_sets}[part]
     names: list[str] = []
-    while len(names) < count:
+    while len(names) < (count := getattr(settings, f"{part}_sets")):
         names += [sorted(pools)[i] for i in rng.permutation(len(pools))]
     return [_mix(settings, part, number, name, rng) for number, name in enumerate(names[:count], start=1)]
 
@@ -179,10 +178,9 @@ def _mix(settings: OodSettings, part: str, number: int, ood_set: str, rng: np.ra
 
 def check_images(settings: OodSettings, ind: Counts, ood: Mapping[str, Counts]) -> None:
     """Refuse numbers of IND images, by part, and of OOD images, by part and set, that are too small."""
-    counts = {"train": settings.train_sets, "val": settings.val_sets, "test": settings.test_sets}
     size, high = "--sizes" if settings.sizes else "--set-size", settings.mix_sizes[1]
     most_ind, most_ood = most_images(settings)
-    for part in (part for part in ood if counts[part]):
+    for part in (part for part in ood if getattr(settings, f"{part}_sets")):
         pools = {f"OOD set {name!r} of the {part} part": (pool, most_ood) for name, pool in ood[part].items()}
         for name, (pool, most) in {f"the {part} part": (ind[part], most_ind), **pools}.items():
             if pool < most:
@@ -285,7 +283,9 @@ def ood_sets(
     shown = [name for name in kept if name not in tested]
     parts = part_sets(shown, settings.seed, [name for name in tested if name in kept])
     for name in (*parts["train"], *parts["val"]):
-        kept[name] = _drawn(kept[name], _kept_most(settings), settings.seed)
+        images = kept[name]
+        order = OOD_IMAGES(settings.seed, images.name).permutation(len(images))
+        kept[name] = images.take(np.sort(order[: _kept_most(settings)]))
     return kept, parts
 
 
@@ -306,10 +306,3 @@ def read_most(settings: OodSettings, classes: Sequence[str]) -> int:
 def _kept_most(settings: OodSettings) -> int:
     """Returns the largest number of images of an OOD set for labelled mixes."""
     return max(KEPT, 2 * settings.mix_sizes[1])
-
-
-def _drawn(images: ImageSet, most: int, seed: int) -> ImageSet:
-    """Returns `most` of the images, drawn at random, in their order; all if they are fewer."""
-    if len(images) <= most:
-        return images
-    return images.take(np.sort(OOD_IMAGES(seed, images.name).permutation(len(images))[:most]))

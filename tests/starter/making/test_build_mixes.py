@@ -150,7 +150,7 @@ def test_an_interrupted_build_ends_in_the_same_files(ood_built, mix_settings, tm
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    for function in ("write_groups", "write_sample"):
+    for function in ("csv_text", "write_sample"):
         with monkeypatch.context() as patch:
             patch.setattr(build_module, function, interrupt)
             with pytest.raises(KeyboardInterrupt):

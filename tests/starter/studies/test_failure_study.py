@@ -37,7 +37,7 @@ def test_clean_images_are_those_of_the_base(study, ood_built):
     sets = MixSets(ood_built)
     view = DetectorSubject.open(sets, "tiny", detectors=["energy"])
     names = dict.fromkeys(mix.ood_set for mix in sets.mixes)
-    ood = [view.scores("energy", FromRecipe.whole(sets.ood_pool(name))) for name in names]
+    ood = [view.scores("energy", FromRecipe.whole(sets.ood_pools[name])) for name in names]
     ind = view.scores("energy", FromRecipe.whole(sets.ind_pool))
     found = rows[(rows.detector == "energy") & (rows.ind == "clean")].new_class.item()
     assert found == pytest.approx(auroc(ind, np.concatenate(ood)))
