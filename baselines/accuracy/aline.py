@@ -16,9 +16,6 @@ from baselines.contract.estimator import Estimator
 from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray, IntArray
 
-FORMS = ("d", "s")
-"""ALine-D solves for the accuracies of all networks together; ALine-S reads each off the line."""
-
 
 def probits(shares: FloatArray, n: int) -> FloatArray:
     """Returns Phi^-1 of shares of n images, same shape; shares are kept half an image away from 0 and 1."""
@@ -71,19 +68,12 @@ def aline_d(agreed: FloatArray, right: FloatArray, shifted: FloatArray) -> Float
 class Aline(Estimator):
     """Agreement-on-the-line with the competition's other classifiers (Baek et al. 2022).
 
-    A single pair gives no slope, so the slope is 1 and ALine-S is used.
-
-    Args:
-        form: "d" (ALine-D) or "s" (ALine-S).
+    ALine-D is used; a single pair gives no slope, so the slope is 1 and ALine-S is used.
     """
 
     needs = ("peers",)
 
-    def __init__(self, form: str = "d") -> None:
-        self.form = form
-
     def _fit(self, meta: MetaTrain) -> None:
-        self._require("form", self.form in FORMS, " or ".join(FORMS))
         labels = meta.source.labels
         predicted = self._votes(meta.source.observation)
         self.agreed_ = probits(agreements(predicted), len(labels))
@@ -97,5 +87,5 @@ class Aline(Estimator):
 
     def _predict(self, observation: Observation) -> float:
         shifted = probits(agreements(self._votes(observation)), len(observation))
-        solve = aline_d if self.form == "d" and len(self.right_) > 2 else aline_s
+        solve = aline_d if len(self.right_) > 2 else aline_s
         return float(norm.cdf(solve(self.agreed_, self.right_, shifted)[0]))

@@ -102,7 +102,6 @@ class Fused(Estimator):
         self.most = most
 
     def _fit(self, meta: MetaTrain) -> None:
-        self._require("most", self.most >= 1, "at least 1")
         self.prior_ = source_prior(meta.source)
         sets = [
             (voices_of(observation)[:, : self.most], correct[: self.most])

@@ -23,7 +23,6 @@ COARSE = 10
 """Step of the first search over TAUS; then all values up to the neighbouring steps are tried."""
 ROUNDING = 1e-12
 """Smallest variance of a part, as a share of the variance of the mix; smaller ones are rounding errors."""
-FORMS = ("standardised", "literal")
 
 
 def wasserstein(means: FloatArray, sds: FloatArray) -> FloatArray:
@@ -38,12 +37,9 @@ def divergence(means: FloatArray, sds: FloatArray) -> FloatArray:
 
 DISTANCES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "wasserstein": wasserstein,
-    "squared-wasserstein": lambda means, sds: wasserstein(means, sds) ** 2,
-    "kl-from-ind": lambda means, sds: divergence(means[::-1], sds[::-1]),
     "kl-from-ood": divergence,
 }
-"""Distances by the means and standard deviations (2, t) of the IND and the OOD part: KL(OOD || IND) from IND,
-KL(IND || OOD) from OOD, and eq. 2 as printed, squared."""
+"""Distances by the means and standard deviations (2, t) of the IND and the OOD part."""
 
 
 def part(scores: FloatArray, likeness: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
@@ -69,24 +65,20 @@ def part(scores: FloatArray, likeness: FloatArray) -> tuple[FloatArray, FloatArr
 class Gscore(Measured):
     """Regression of the metric on the Gscore, at the tau whose regression fits the meta-train mixes best.
 
+    Scores are standardised: minus the mean of the IND reference, divided by its standard deviation.
+
     Args:
         distance: Name of the distance, one of DISTANCES.
-        form: "standardised" for scores minus the mean of the IND reference, divided by its standard
-            deviation; "literal" for unchanged scores and the Gaussian of sec. 5.1 as printed.
         regressor: Name of the regressor, one of REGRESSORS, which is fitted after tau is found.
     """
 
-    def __init__(
-        self, distance: str = "wasserstein", form: str = "standardised", regressor: str = "linear"
-    ) -> None:
+    def __init__(self, distance: str = "wasserstein", regressor: str = "linear") -> None:
         self.distance = distance
-        self.form = form
         self.regressor = regressor
 
     def know(self, reference: FloatArray) -> "Gscore":
         """Store mean and standard deviation of the reference's scores (r,); `gscores` then needs no fit."""
         self._require("distance", self.distance in DISTANCES, ", ".join(DISTANCES))
-        self._require("form", self.form in FORMS, " or ".join(FORMS))
         self.mean_, self.sd_ = float(reference.mean()), float(reference.std())
         if not self.sd_ > 0:
             raise UnusableInput("all scores of the IND reference are equal: leave the detector out")
@@ -97,7 +89,7 @@ class Gscore(Measured):
 
     @abstractmethod
     def _likeness(self, scores: FloatArray) -> FloatArray:
-        """Returns the likeness to IND of each of the scores (n,), in the unit of `form`: (n,) in [0, 1]."""
+        """Returns the likeness to IND of each of the scores (n,), standardised, (n,) in [0, 1]."""
 
     def _measure(self, mix: ScoredMix) -> FloatArray:
         return self.gscores(mix_scores(mix))
@@ -108,9 +100,7 @@ class Gscore(Measured):
         At a tau that is not usable, the Gscore is that of the nearest usable tau, or 0 if there is none. The
         scores (n,) may be in any order. Call `fit` or `know` first.
         """
-        scores = np.sort(scores)
-        if self.form == "standardised":
-            scores = (scores - self.mean_) / self.sd_
+        scores = (np.sort(scores) - self.mean_) / self.sd_
         means, sds, usable = part(scores, self._likeness(scores))
         places = np.flatnonzero(usable)
         if not len(places):

@@ -14,11 +14,9 @@ class Ude(Gscore):
     """Distance of two Gaussians, one of them that of the IND reference (Zhang, Deng & Zheng 2023).
 
     A score's likeness is the higher, the closer it is to the mean of the IND reference. The likeness is
-    exp(-z^2 / 2) for standardised scores z = (x - mu) / sigma. The form "literal" is the paper's exp(-(x -
-    mu)^2 / (2 sigma)); there sigma is not squared, so that it depends on the unit of the scores.
+    exp(-z^2 / 2) for standardised scores z = (x - mu) / sigma. In the paper's exp(-(x - mu)^2 / (2 sigma))
+    sigma is not squared, so that it depends on the unit of the scores.
     """
 
     def _likeness(self, scores: FloatArray) -> FloatArray:
-        if self.form == "standardised":
-            return np.exp(-(scores**2) / 2)
-        return np.exp(-((scores - self.mean_) ** 2) / (2 * self.sd_))
+        return np.exp(-(scores**2) / 2)

@@ -1,10 +1,8 @@
 """Functions that choose methods by name or object, set their parameters (``--set``), and list them."""
 
 import json
-import math
 import re
 import reprlib
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeAlias
@@ -158,13 +156,11 @@ def set_parameter(methods: Mapping[str, Estimator], setting: str) -> None:
 def _like(old: object, value: object, target: str) -> object:
     """Returns `value` with the type of `old`; if `old` is None, any type is accepted."""
     if isinstance(old, float) and type(value) is int:
-        value = float(value) if abs(value) <= sys.float_info.max else math.inf
-    wrong = f"no {type(old).__name__}, as the default {old!r} is"
-    if isinstance(value, float) and not math.isfinite(value):
-        wrong = "no finite number"
-    elif old is None or type(value) is type(old):
-        return value
-    raise UnusableInput(f"--set {target}: {reprlib.repr(value)} is {wrong}")
+        value = float(value)
+    if old is not None and type(value) is not type(old):
+        wrong = f"is no {type(old).__name__}, as the default {old!r} is"
+        raise UnusableInput(f"--set {target}: {reprlib.repr(value)} {wrong}")
+    return value
 
 
 def listing(methods: Mapping[str, Estimator], expensive: Mapping[str, str]) -> str:

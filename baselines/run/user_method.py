@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import keyword
 import re
 import sys
 from pathlib import Path
@@ -32,7 +31,7 @@ def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool =
     path = folder / f"{name}.py"
     wrong = "use lower-case letters, digits and _, such as my_method"
     if re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        taken = keyword.iskeyword(name) or keyword.iskeyword(class_name(name)) or _installed(name)
+        taken = name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None
         wrong = f"{path} exists already" if path.exists() else "Python has one of this name" if taken else ""
     if wrong:
         raise UnusableInput(f"{name!r} cannot name a module of yours: {wrong}")
@@ -40,10 +39,6 @@ def new_method(name: str, folder: Path, track: str = "accuracy", sklearn: bool =
     text = Path(__file__).with_name(f"{template}.py").read_text(encoding="utf-8")
     write_text(path, text.replace(template, name).replace(class_name(template), class_name(name)))
     return path
-
-
-def _installed(name: str) -> bool:
-    return name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None
 
 
 def class_name(module: str) -> str:

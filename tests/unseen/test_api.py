@@ -55,7 +55,7 @@ def test_observations_hold_what_was_asked_for(opened, ood_contest):
     assert first.features is None
     assert test[0].features.shape == (60, 64)
     assert test[0].moments is not None
-    assert opened.observations("test", needs="features")[0].features is not None
+    assert opened.observations("test", needs=["features"])[0].features is not None
     assert len(opened.observations("train")) == 12
     assert opened.meta_train().source.accuracy > 0.3
     several = unseen.open(ood_contest.root)

@@ -135,16 +135,14 @@ class Contest(Competition):
     def _subject(self, name: str | None, needs: Sequence[str] | None, device: str) -> Subject:
         if needs is None:
             needs = () if self.logits_alone else READ
-        needs = (needs,) if isinstance(needs, str) else tuple(needs)
-        if unknown := sorted(set(needs) - set(NAMES)):
-            raise UnusableInput(f"there is no field {unknown[0]!r}: ask for any of {', '.join(NAMES)}")
+        if unknown := set(needs) - set(NAMES):
+            raise UnusableInput(f"there is no field {min(unknown)!r}: ask for any of {', '.join(NAMES)}")
         if problem := unmet(needs, self):
             raise UnusableInput(problem)
-        subjects = open_subjects(self, needs, device)
-        chosen = name or (self.subjects[0] if len(subjects) == 1 else "")
-        if chosen not in subjects:
+        subjects = open_subjects(self, tuple(needs), device)
+        if name is None and len(subjects) > 1:
             raise UnusableInput(f"name a subject: one of {', '.join(subjects)}")
-        return subjects[chosen]
+        return subjects[name or self.subjects[0]]
 
 
 def open(folder: Path | str) -> Contest:

@@ -24,10 +24,6 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as Typer sets it."""
 
 
-class Interrupted(Exception):
-    """Ctrl-C in a command that would do something twice if it were run again; the message says what to do."""
-
-
 class Headed(TyperCommand):
     """A command whose help lists each option under the heading in its `rich_help_panel`, or "Options"."""
 
@@ -128,16 +124,10 @@ def run(command: Callable[[], object]) -> None:
         command()
     except InvalidSubmission as error:
         _fail(str(error), 1)
-    except UnusableInput as error:
-        _fail(f"error: {error}", 2)
     except OSError as error:
         _fail(f"error: {_named(error)}", 2)
-    except MemoryError as error:
-        _fail(f"error: there is not enough memory: {error}", 2)
-    except ModuleNotFoundError as error:
-        _fail(f"error: this command needs {error.name}, which is not installed: pip install -e .", 2)
-    except Interrupted as error:
-        _fail(f"interrupted; {error}", INTERRUPTED)
+    except (UnusableInput, MemoryError, ModuleNotFoundError) as error:
+        _fail(f"error: {error}", 2)
     except SystemExit as end:
         if end.code == INTERRUPTED:
             _fail("interrupted; run the same command again to continue", INTERRUPTED)

@@ -5,23 +5,14 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Context, Exit, Option, echo
+from typer import Argument, Exit, Option, echo
 
 from submission.errors import UnusableInput
 from unseen.cli import options
 from unseen.cli.options import Many
 
-OF_IMAGES = (
-    *("network", "train_sets", "referee", "rotations", "image_size", "resize", "skip_unreadable", "device"),
-    "engine",
-)
-"""The options of an estimate from a model and images, beside --model and --labelled."""
-OF_LOGITS = ("second", "features", "probabilities")
-"""The options of an estimate from logits, beside --logits and --labels."""
-
 
 def estimate(
-    context: Context,
     unlabelled: Annotated[
         list[Path], Option(metavar="FILE|DIR", help="A set without labels; more may follow as SETs.")
     ],
@@ -78,11 +69,9 @@ def estimate(
 
     Example: unseen estimate --logits val.npy --labels val_labels.npy --unlabelled today.npy
     """
-    of_images, of_logits = (model, labelled) != (None, None), (logits, labels) != (None, None)
-    surplus = options.typed(context, OF_LOGITS if of_images else OF_IMAGES)
-    if of_images == of_logits or surplus or None in ((model, labelled) if of_images else (logits, labels)):
-        leave = f": leave out {' and '.join(surplus)}" if surplus else ""
-        raise UnusableInput(f"give either --logits and --labels, or --model and --labelled{leave}")
+    of_images, of_logits = {model is None, labelled is None}, {logits is None, labels is None}
+    if (of_images, of_logits) not in (({False}, {True}), ({True}, {False})):
+        raise UnusableInput("give either --logits and --labels, or --model and --labelled")
 
     from unseen.estimation.estimation import write_estimation
     from unseen.estimation.inputs import read_classes

@@ -1,7 +1,6 @@
 """The commands of the organizer, from a submission to the leaderboard; most of them run on a scoring host."""
 
 import json
-import shlex
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +23,6 @@ from submission.pack import write_archive
 from submission.parser import NUMBER
 from submission.scoretable import validation_report, validation_scores
 from unseen.cli import options
-from unseen.cli.command_line import Interrupted
 from unseen.cli.options import Many
 from unseen.cli.participant import opened
 
@@ -58,8 +56,8 @@ def score(
             receipt = submit(competition, file, team, options.now, note, new_team)
             _tell(competition, team, receipt, note, as_json)
         except KeyboardInterrupt as stopped:
-            raise Interrupted(
-                f"hand the file in again only if `unseen history {shlex.quote(str(folder))}` does not list it"
+            raise UnusableInput(
+                "interrupted; hand the file in again only if `unseen history` does not list it"
             ) from stopped
     elif as_json:
         echo(json.dumps(validation_scores(competition, file)))

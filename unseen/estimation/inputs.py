@@ -107,17 +107,14 @@ def read_logits(
 def _other_kind(values: FloatArray, probabilities: bool) -> str:
     """Returns what values (n, k) are, if they are no logits or no probabilities, and what helps; else ""."""
     low, high, sums = values.min(), values.max(), values.sum(axis=1)
-    sums_to_one = bool(low >= 0 and np.allclose(sums, 1, rtol=ROUNDED))
-    if 0 <= low < 1 and np.allclose(sums, 100, rtol=ROUNDED):
-        return "percentages: divide by 100, and say so with --probabilities"
-    if sums_to_one and not probabilities:
-        return "probabilities, not logits: say so with --probabilities"
-    if probabilities and not sums_to_one:
+    if probabilities:
+        fit = low >= 0 and np.allclose(sums, 1, rtol=ROUNDED)
         return (
-            "no probabilities (rows from 0 up, of sum 1): divide each row by its sum, or leave "
-            "--probabilities out if these are logits"
+            "" if fit else "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
         )
-    if not probabilities and low >= 0 and high <= 1 and high - low > 0.9:
+    if low >= 0 and any(np.allclose(sums, whole, rtol=ROUNDED) for whole in (1, 100)):
+        return "probabilities, not logits: give fractions, and say so with --probabilities"
+    if low >= 0 and high <= 1 and high - low > 0.9:
         return (
             "numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give the logits; "
             "where they are cosines, multiply them by the model's scale"

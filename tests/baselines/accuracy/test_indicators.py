@@ -16,7 +16,6 @@ from sklearn.base import clone
 
 from baselines import BASELINES
 from baselines.accuracy.agreement import Agreement
-from baselines.accuracy.aline import Aline
 from baselines.accuracy.atc import Atc, atc, atc_datacv, atc_threshold, confidence_log_odds
 from baselines.accuracy.bop import Bop
 from baselines.accuracy.cbpe import cbpe
@@ -25,7 +24,6 @@ from baselines.accuracy.dispersion import SMALLEST, dispersion, scatter
 from baselines.accuracy.doc import doc
 from baselines.accuracy.ei import ei
 from baselines.accuracy.entropy import entropy
-from baselines.accuracy.fused import Fused
 from baselines.accuracy.gde import gde
 from baselines.accuracy.mano import Mano, chosen_normaliser, mano, taylor_softmax, uniform_cross_entropy
 from baselines.accuracy.mde import mde
@@ -267,11 +265,10 @@ def test_mde_does_not_depend_on_the_sets_size():
     [
         *(
             (Agreement("firm"), "kind"),
-            (Aline("x"), "form"),
             (Atc("margin"), "score"),
             (Bop(0), "prototypes"),
         ),
-        *((Fused(0), "most"), (LabelShift("even"), "prior"), (Mano("l2"), "normaliser")),
+        *((LabelShift("even"), "prior"), (Mano("l2"), "normaliser")),
     ],
 )
 def test_refuses_parameters_by_name(method, word):

@@ -1,7 +1,6 @@
 """Choosing methods by name or object: settings as lines of text, and every way to get one of them wrong."""
 
 import contextlib
-import math
 import re
 import sys
 from pathlib import Path
@@ -68,9 +67,6 @@ def test_a_line_sets_a_parameter_of_one_method_to_json_or_text(setting, value):
         ("a.rate={}", "{} is no float"),
         ("a.name=3", "3 is no str"),
         ("a.fast=1", "1 is no bool"),
-        ("a.rate=NaN", "nan is no finite number"),
-        ("a.limit=-Infinity", "-inf is no finite number"),
-        (f"a.rate={'9' * 400}", "is no finite number"),
         (f"a.rate={'9' * 100_000}", "'9999.*' is no float"),
         (f"a.rate={'[' * 100_000}", r"'\[\[\[.*' is no float"),
     ],
@@ -90,7 +86,6 @@ def test_any_text_is_a_setting_or_refused(text):
         with contextlib.suppress(UnusableInput):
             set_parameter({"a": method}, line)
     assert type(method.rate) is float
-    assert math.isfinite(method.rate)
 
 
 def test_methods_are_chosen_as_copies_with_their_parameters(tmp_path, monkeypatch):

@@ -51,7 +51,7 @@ def test_two_new_methods_are_two_modules(folder):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "My_method", "2nd", "my method", "../x", "a.b", "é", "json", "numpy", "baselines", "none"]
+    "name", ["", "My_method", "2nd", "my method", "../x", "a.b", "é", "json", "numpy", "baselines"]
 )
 def test_what_cannot_name_a_module_is_refused(folder, name):
     with pytest.raises(UnusableInput, match="cannot name a module of yours"):

@@ -58,8 +58,6 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
         (("--logits", "val.npy"), "give either"),
         (MODEL[:2], "give either"),
         ((*LOGITS, *MODEL), "give either"),
-        ((*MODEL, "--probabilities"), "leave out --probabilities"),
-        ((*LOGITS, "--train-sets", "24", "--device", "cpu"), "leave out --train-sets and --device"),
         (MODEL, "val: no such file or folder"),
         ((*MODEL, "--resize", "bend"), "'--resize'"),
         ((*LOGITS, "--labels", "text.npy"), "text.npy holds <U3, not numbers"),
