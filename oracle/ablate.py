@@ -24,10 +24,6 @@ from submission.scoretable import ALL, Families, Targets, cell, csv_table, text_
 TABLES = ("1", "2", "3", "4", "5", "fig10")
 METHODS = ("rotation", "confscore", "entropy", "atc-datacv", "atc+lr", "fd", "ora-a", "ora-b", "syp")
 """Names of the compared methods: the five baselines of table 1, ATC by its own paper, and the oracles."""
-HEADER = (
-    *("row", "subject", "group", "sets", "seeds", "rmse", "sd", "bias", "low", "high", "noise"),
-    *(*TRAINING, "paper", "undertrained"),
-)
 LEGEND = {
     "low": "low, high: the 95 % interval of the RMSE, over families of sets.",
     "paper": "paper: the RMSE that the paper gives, of ResNet-56 or RepVGG-A0 on other sets: only the order "
@@ -66,7 +62,7 @@ with `atc-datacv` for ATC. They are over the 40 validation sets of the DataCV ch
 over its 100 test sets, and not told by network.
 """
 Lines = list[dict[str, object]]
-"""The lines of a table: a value for each column in HEADER, in its order."""
+"""The lines of a table, each with a value by column, in the order of the columns."""
 
 
 def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator]:
@@ -81,33 +77,31 @@ def rows_of(table: str, methods: Mapping[str, Estimator]) -> dict[str, Estimator
     def varied(**changes: object) -> Estimator:
         return clone(ora_a).set_params(**changes)
 
-    six = SIX.split(",")
-    steps = ora_a.get_params()["iterations"]
-    if table == "1":
-        return {name: clone(methods[name]) for name in METHODS}
-    if table == "2":
-        return {
+    six, steps = SIX.split(","), ora_a.get_params()["iterations"]
+    counts = [max(round(steps * third / 3), 1) for third in range(1, 6)]
+    tables = {
+        "1": {name: clone(methods[name]) for name in METHODS},
+        "2": {
             "six indicators": varied(positive_weight=1.0),
-            "+ loss adjustment": clone(ora_a),
+            "+ loss adjustment": varied(),
             "+ ora-b": clone(methods["syp"]),
-        }
-    if table == "3":
-        names = ("entropy", "+ atc", "+ fd", "+ image indicators")
-        return {
-            name: varied(indicators=",".join(six[:count]))
-            for name, count in zip(names, (1, 2, 3, 6), strict=True)
-        }
-    if table == "4":
-        return {f"r = {ratio}": varied(expansion=ratio) for ratio in (2, 4, 6, 8, 10)}
-    if table == "5":
-        return {name: varied(normalisation=name) for name in ("set", "global", "none")}
-    if table == "fig10":
-        counts = [max(round(steps * third / 3), 1) for third in range(1, 6)]
-        rates = (0.01, 0.05, 0.1, 0.2, 0.5)
-        return {f"{count} iterations": varied(iterations=count) for count in counts} | {
-            f"rate {rate:g}": varied(learning_rate=rate) for rate in rates
-        }
-    raise UnusableInput(f"there is no table {table!r}; choose from {', '.join(TABLES)}")
+        },
+        "3": {
+            "entropy": varied(indicators=six[0]),
+            "+ atc": varied(indicators=",".join(six[:2])),
+            "+ fd": varied(indicators=",".join(six[:3])),
+            "+ image indicators": varied(indicators=SIX),
+        },
+        "4": {f"r = {ratio}": varied(expansion=ratio) for ratio in (2, 4, 6, 8, 10)},
+        "5": {name: varied(normalisation=name) for name in ("set", "global", "none")},
+        "fig10": {
+            **{f"{count} iterations": varied(iterations=count) for count in counts},
+            **{f"rate {rate:g}": varied(learning_rate=rate) for rate in (0.01, 0.05, 0.1, 0.2, 0.5)},
+        },
+    }
+    if table not in tables:
+        raise UnusableInput(f"there is no table {table!r}; choose from {', '.join(TABLES)}")
+    return tables[table]
 
 
 def ablate(
@@ -141,18 +135,19 @@ def ablate(
     lines = lines_of(Targets.of_validation(competition), runs, table)
     stem = competition.root / "ablation" / (table if table.startswith("fig") else f"table{table}")
     written, plot = stem.with_suffix(".csv"), stem.with_suffix(".png")
-    write_text(written, csv_table([HEADER, *([*line.values()] for line in lines)]))
+    write_text(written, csv_table([[*lines[0]], *([*line.values()] for line in lines)]))
     _plot(plot, table, lines)
     return lines, [written, plot]
 
 
 def table_text(lines: Lines) -> str:
     """Returns lines as a table of text, with notes on its columns."""
+    header = [*lines[0]]
     rows = [
         [cell(value) if isinstance(value, float) else str(value) for value in line.values()] for line in lines
     ]
-    notes = [LEGEND[name] for name in LEGEND if any(row[HEADER.index(name)] for row in rows)]
-    return "\n".join([text_table([HEADER, *rows]), *notes])
+    notes = [LEGEND[name] for name in LEGEND if any(row[header.index(name)] for row in rows)]
+    return "\n".join([text_table([header, *rows]), *notes])
 
 
 def lines_of(everything: Targets, runs: Runs, table: str) -> Lines:

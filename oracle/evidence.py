@@ -18,7 +18,7 @@ from submission.errors import UnusableInput
 
 EDGE = 1e-4
 """Smallest distance of a probability from 0 and 1: nearer ones are clipped to it."""
-OWN = [0, 1, 2, 3, 4, 5, 6, 7]
+OWN = list(range(8))
 """Columns of a table that come from the classifier alone."""
 BOTH = [*OWN[1:], 8, 9, 10, 11], [*OWN[1:], 8, 9, 12, 13]
 """Columns of the two regressions with a referee: under the set's class prior, and under the source's."""

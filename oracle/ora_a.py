@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 from oracle.indicators import SIX, ImageTable
-from oracle.oracle import Oracle, check_real, check_whole
+from oracle.oracle import Oracle
 from oracle.variant import Variant
 
 if TYPE_CHECKING:
@@ -68,6 +68,20 @@ class OraA(Oracle):
     `fit` raises UnusableInput if a parameter is out of range or the training diverges.
     """
 
+    ranges: ClassVar[dict[str, tuple[float, float]]] = {
+        **Oracle.ranges,
+        "iterations": (1, 10_000_000),
+        "batch_size": (1, 100_000),
+        "learning_rate": (1e-9, 1e6),
+        "momentum": (0, 0.9999),
+        "weight_decay": (0, 1),
+        "positive_weight": (1e-9, 1000),
+        "low_accuracy": (0, 1),
+        "expansion": (1, 64),
+        "dropout": (0, 0.9999),
+        "seed": (0, 2**63 - 1),
+    }
+
     indicators: str = SIX
     normalisation: str = "set"
     estimate: str = "threshold"
@@ -85,21 +99,6 @@ class OraA(Oracle):
     device: str = "cpu"
     seed: int = 0
 
-    def _check(self) -> None:
-        from starter.classifiers.classifier import check_device
-
-        check_whole("iterations", self.iterations, 1, 10_000_000)
-        check_whole("batch_size", self.batch_size, 1, 100_000)
-        check_whole("seed", self.seed, 0, 2**63 - 1)
-        check_whole("expansion", self.expansion, 1, 64)
-        check_real("learning_rate", self.learning_rate, 0 < self.learning_rate <= 1e6, "in (0, 1e6]")
-        check_real("momentum", self.momentum, 0 <= self.momentum < 1, "in [0, 1)")
-        check_real("weight_decay", self.weight_decay, 0 <= self.weight_decay <= 1, "in [0, 1]")
-        check_real("dropout", self.dropout, 0 <= self.dropout < 1, "in [0, 1)")
-        check_real("low_accuracy", self.low_accuracy, 0 <= self.low_accuracy <= 1, "in [0, 1]")
-        check_real("positive_weight", self.positive_weight, 0 < self.positive_weight <= 1000, "in (0, 1000]")
-        check_device(self.device)
-
     def _names(self) -> tuple[str, ...]:
         return self._variant.indicators(super()._names())
 
@@ -113,6 +112,9 @@ class OraA(Oracle):
     def _learn(self, table: ImageTable) -> None:
         import torch
 
+        from starter.classifiers.classifier import check_device
+
+        check_device(self.device)
         device, self.undertrained_ = torch.device(self.device), ""
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             self.networks_: list[nn.Module] = [

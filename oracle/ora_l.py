@@ -1,13 +1,13 @@
 """ORA-L: gradient-boosted trees in place of the oracle's network; developed for this kit."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle.indicators import SIX, ImageTable
-from oracle.oracle import Oracle, check_real, check_whole
+from oracle.oracle import Oracle
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -29,6 +29,15 @@ class OraL(Oracle):
         seed: Seed of the draw.
     """
 
+    ranges: ClassVar[dict[str, tuple[float, float]]] = {
+        **Oracle.ranges,
+        "trees": (1, 100_000),
+        "leaves": (2, 10_000),
+        "rate": (1e-9, 1),
+        "most": (1, 100_000_000),
+        "seed": (0, 2**31 - 1),
+    }
+
     indicators: str = SIX
     normalisation: str = "none"
     estimate: str = "mean"
@@ -38,13 +47,6 @@ class OraL(Oracle):
     rate: float = 0.1
     most: int = 1_000_000
     seed: int = 0
-
-    def _check(self) -> None:
-        check_whole("trees", self.trees, 1, 100_000)
-        check_whole("leaves", self.leaves, 2, 10_000)
-        check_whole("most", self.most, 1, 100_000_000)
-        check_whole("seed", self.seed, 0, 2**31 - 1)
-        check_real("rate", self.rate, 0 < self.rate <= 1, "in (0, 1]")
 
     def _learn(self, table: ImageTable) -> None:
         import torch  # before LightGBM, which then uses the OpenMP runtime that torch loads

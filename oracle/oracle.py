@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import product
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -78,27 +79,26 @@ def cross_validate(
 ESTIMATES = ("threshold", "mean")
 
 
-def check_whole(name: str, value: object, low: int, high: int) -> None:
-    """Raise UnusableInput if `value` is not a whole number in low..high."""
-    if not isinstance(value, int | np.integer) or not low <= value <= high:
-        raise UnusableInput(f"{name} must be a whole number in {low:,}..{high:,}, got {reprlib.repr(value)}")
-
-
-def check_real(name: str, value: float, fits: bool, needed: str) -> None:
-    """Raise UnusableInput, which says what is `needed`, if `fits` is False."""
-    if not fits:
-        raise UnusableInput(f"{name} must be {needed}, got {value}")
+def check_ranges(model: Estimator, ranges: Mapping[str, tuple[float, float]]) -> None:
+    """Refuse a parameter outside its range, or a fraction where the default is a whole number."""
+    for name, (low, high) in ranges.items():
+        value, whole = getattr(model, name), isinstance(getattr(type(model), name), int)
+        if not isinstance(value, Integral if whole else Real) or not low <= value <= high:
+            kind = "whole number" if whole else "number"
+            raise UnusableInput(f"{name} must be a {kind} in {low:,}..{high:,}, got {reprlib.repr(value)}")
 
 
 class Oracle(Estimator, ABC):
     """Base of oracles, which learn from an image's indicators whether the classifier is right about it.
 
     A subclass has the parameters `indicators`, `normalisation`, `estimate` and `threshold` besides its own.
-    It defines `_check`, `_learn` and `_judge`, and for saving `_model` and `_take`.
+    It defines `_learn` and `_judge`, and for saving `_model` and `_take`.
     """
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"normalisation": KINDS, "estimate": ESTIMATES}
     """Values from which "cv" chooses, by parameter."""
+    ranges: ClassVar[dict[str, tuple[float, float]]] = {"threshold": (0, 1)}
+    """Smallest and largest value of each parameter that is a number."""
     undertrained_: str = ""
     """After `fit`: how a network failed to learn, one of `oracle.ora_a.UNDERTRAINED`; "" if none did."""
     learns_images: ClassVar[bool] = True
@@ -184,12 +184,7 @@ class Oracle(Estimator, ABC):
             if getattr(self, name) not in (*values, CV):
                 allowed = ", ".join((*values, CV))
                 raise UnusableInput(f"{name} must be {allowed}, got {getattr(self, name)!r}")
-        check_real("threshold", self.threshold, 0 <= self.threshold <= 1, "in [0, 1]")
-        self._check()
-
-    @abstractmethod
-    def _check(self) -> None:
-        """Raise UnusableInput if one of the subclass's own parameters is out of range."""
+        check_ranges(self, self.ranges)
 
     @abstractmethod
     def _learn(self, table: ImageTable) -> None:

@@ -87,7 +87,8 @@ def fit_rows(
     else:
         found = _fitted_here(competition, needs, device, progress, todo)
     for number, run in found:
-        _keep(paths[left[number]], run)
+        text = json.dumps({**asdict(run), "predicted": run.predicted.tolist()})
+        write_text(paths[left[number]], text + "\n")
         kept[left[number]] = run
     runs = Runs()
     for number, (subject, label, _) in enumerate(jobs):
@@ -142,10 +143,6 @@ def _path(competition: Competition, subject: str, method: Estimator) -> Path:
     text = repr((VERSION, type(method).__name__, described, subject, competition.files))
     key = hashlib.sha256(text.encode()).hexdigest()[:32]
     return competition.root / "ablation" / "runs" / f"{key}.json"
-
-
-def _keep(path: Path, run: Run) -> None:
-    write_text(path, json.dumps({**asdict(run), "predicted": run.predicted.tolist()}) + "\n")
 
 
 def _read(path: Path) -> Run | None:

@@ -18,7 +18,7 @@ from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks, side_of
 from baselines.contract.intervals import CrossConformal, Remoteness
 from oracle.evidence import BOTH, OWN, Evidence, agreement
-from oracle.oracle import check_whole
+from oracle.oracle import check_ranges
 from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray, IntArray
 
@@ -133,8 +133,6 @@ class UnseenBest(Estimator):
     wants: ClassVar[tuple[str, ...]] = ("referee", "rotations")
     learns_images: ClassVar[bool] = True
     refits: ClassVar[bool] = False
-    reader: ClassVar[type[Evidence]] = Evidence
-    """Class that reads the evidence."""
     judges: ClassVar[type[Judge]] = Judge
     """Class that estimates from the evidence."""
 
@@ -142,9 +140,8 @@ class UnseenBest(Estimator):
     seed: int = 0
 
     def _fit(self, meta: MetaTrain) -> None:
-        check_whole("copies", self.copies, 0, 100)
-        check_whole("seed", self.seed, 0, 2**31 - 1)
-        self.evidence_ = self.reader.of(meta.source)
+        check_ranges(self, {"copies": (0, 100), "seed": (0, 2**31 - 1)})
+        self.evidence_ = Evidence.of(meta.source)
         rng = np.random.default_rng(self.seed)
         seen = meta.source.observation, meta.source.correct
         self._source = [self._judged(*seen)]
@@ -195,5 +192,5 @@ class UnseenBest(Estimator):
         return {"evidence": asdict(self.evidence_), "judge": asdict(self.judge_)}
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        self.evidence_ = self.reader(**state["evidence"])
+        self.evidence_ = Evidence(**state["evidence"])
         self.judge_ = self.judges(**state["judge"])

@@ -17,12 +17,12 @@ PARTS = {
     "weight": "no larger weight in the loss of right images in sets of low accuracy (others than RepVGG)",
 }
 """Description of each part of the released code that differs from the paper."""
-REPLACED = {"atc": "atc_released", "variance": "deviation", "laplacian": "laplacian_cast"}
-"""The released indicator in place of each of the paper's."""
-OF_PART = {"atc": "atc", "variance": "deviation", "laplacian": "laplacian"}
-"""The part to which the replacement of an indicator belongs."""
-POWER = 0.9
-"""Power of the learning rate's decay in the released code."""
+REPLACED = {
+    ("atc", "atc"): "atc_released",
+    ("variance", "deviation"): "deviation",
+    ("laplacian", "laplacian"): "laplacian_cast",
+}
+"""The released indicator in place of the paper's, by the paper's and the part that replaces it."""
 RATE, RATE_B = 0.1, 0.05
 """The default learning rate, and the released one of ORA-B for a RepVGG."""
 WEIGHT = 3.0
@@ -53,7 +53,8 @@ class Variant:
 
     def indicators(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Returns the names of indicators, with the paper's replaced by the released ones of this variant."""
-        return tuple(REPLACED[name] if OF_PART.get(name) in self.parts else name for name in names)
+        released = {paper: other for (paper, part), other in REPLACED.items() if part in self.parts}
+        return tuple(released.get(name, name) for name in names)
 
     def scaling(self, kind: str) -> str:
         """Returns the normalisation in this variant: "pooled" in place of "set" if scaling is as released."""
@@ -62,7 +63,7 @@ class Variant:
     @property
     def power(self) -> float:
         """The power of the learning rate's decay."""
-        return POWER if "decay" in self.parts else 1.0
+        return 0.9 if "decay" in self.parts else 1.0
 
     def decays_biases(self, source: Source) -> bool:
         """Returns True if weight decay also applies to biases."""
