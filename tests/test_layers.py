@@ -130,11 +130,17 @@ def test_no_pickle_eval_or_extractall():
 
 
 LATE = """
-import sys
+import contextlib, io, sys, unseen
 
 def loaded(*names):
     return [name for name in names if name in sys.modules]
 
+sys.argv = ["unseen", "--help"]
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    unseen.main()
+assert not loaded("numpy", "pydantic")
+import submission, starter.encoders, unseen.estimation
+assert not loaded("torch", "sklearn", "scipy", "pandas")
 import baselines, oracle, baselines.run.choose
 assert not loaded("torch", "lightgbm", "cv2", "matplotlib", "numba")
 import starter.classifiers, starter.detectors
@@ -149,6 +155,6 @@ assert names.index("torch") < names.index("lightgbm")
 
 @pytest.mark.slow
 def test_libraries_are_imported_only_when_they_are_used_and_lightgbm_after_torch():
-    """Methods are listed without torch, and a network or a detector needs its own library alone."""
+    """The help needs no NumPy, methods are listed without torch, a network or a detector needs its own alone."""
     done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,7 +1,6 @@
 """The two networks against PyTorch's own attention and by their sizes; their training against a loop written out."""
 
 import copy
-import itertools
 
 import pytest
 import torch
@@ -81,7 +80,3 @@ def test_steps_are_those_of_sgd(decay_biases, sizes):
     for mine, expected in zip(network.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(mine, expected, rtol=1e-4, atol=1e-6)
     assert not network.training
-
-
-def test_whole_sets_come_in_turn():
-    assert list(itertools.islice(whole_sets((2, 3)), 3)) == [slice(0, 2), slice(2, 5), slice(0, 2)]

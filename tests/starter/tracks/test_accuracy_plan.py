@@ -118,12 +118,6 @@ def test_val_and_test_share_no_unseen_and_no_natural_family(seed):
     assert shared[0] | shared[1] == {*GROUPS["corruptions"], *NATURAL}
 
 
-def test_without_validation_the_test_has_every_family():
-    planned = sets_of(small(val_sets=0, test_sets=100), "test", splits(), 9)
-    assert {plan.family for plan in planned if plan.group != "seen"} == {*GROUPS["corruptions"], *NATURAL}
-    assert sets_of(small(val_sets=0), "val", splits(), 9) == []
-
-
 @pytest.mark.parametrize(
     ("k", "labels", "group"),
     [
