@@ -15,6 +15,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pandas as pd
+import torch
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from tqdm import tqdm
 
 from starter.classifiers import load_classifier
 from starter.images.figure import Drawn, new_figure
+from starter.sets.rendering import FromRecipe
 from starter.studies.study import Study
 from starter.wordnet.assign import path_similarity, wu_palmer
 from starter.wordnet.images import load_class_images
@@ -29,7 +31,6 @@ from starter.wordnet.manifest import ASSIGNMENTS, ClassEntry
 from starter.wordnet.wordnet import WordNet
 from submission.errors import UnusableInput
 
-_CHUNK = 500  # number of images classified at a time
 LEAST_SHARE = 0.25
 """Share of a class's images below which an edge is pruned. It leaves about one edge per node, as the paper's
 threshold does, whose value is not given there."""
@@ -64,13 +65,12 @@ def graph_study(
         )
     classifier = load_classifier(spec, [entry.name for entry in known], device=device)
     images = load_class_images(others, root)
-    chunks = range(0, len(images), _CHUNK)
-    logits = [
-        classifier(images.images[start : start + _CHUNK])[0].argmax(1).cpu().numpy()
-        for start in tqdm(chunks, f"classify with {classifier.name}", unit="chunk", delay=1)
-    ]
+    chunks = tqdm(
+        FromRecipe.whole(images).chunks(), f"classify with {classifier.name}", unit="chunk", delay=1
+    )
+    predictions = torch.cat([classifier(chunk)[0].argmax(1).cpu() for chunk in chunks]).numpy()
     assert images.labels is not None
-    graph = prediction_graph(wordnet, others, known, images.labels, np.concatenate(logits))
+    graph = prediction_graph(wordnet, others, known, images.labels, predictions)
     tables = {"edges": graph, "classes": per_class(graph), "predictions": per_prediction(graph)}
     figures = {"graph": partial(graph_figure, graph), "similarities": partial(similarities_figure, graph)}
     return Study(tables, figures)
@@ -97,23 +97,20 @@ def prediction_graph(
     """
     counts = np.zeros((len(entries), len(known)), np.int64)
     np.add.at(counts, (labels, predictions), 1)
-    similarity = _similarity(wordnet, entries, known)
-    rows, columns = (found.tolist() for found in counts.nonzero())
-    totals = counts.sum(1)
-    edges = pd.DataFrame(
-        {
-            "source": [entries[row].source for row in rows],
-            "true": [entries[row].name for row in rows],
-            "word": [_word(wordnet, entries[row]) for row in rows],
-            "assignment": [entries[row].assignment for row in rows],
-            "predicted": [known[column].name for column in columns],
-            "images": counts[rows, columns],
-            "share": counts[rows, columns] / totals[rows],
-            "similarity": similarity[rows, columns],
-        }
-    )
-    ood = edges["assignment"].isin(["near", "far"])
-    other = edges["word"].map(_plain) != edges["predicted"].map(_plain)
+    rows = []
+    for row, column in np.argwhere(counts):
+        true, predicted, images = entries[row], known[column], counts[row, column]
+        similarity = np.nan
+        if true.synset and predicted.synset:
+            pair = wordnet, [true.synset], [predicted.synset]
+            similarity = (path_similarity(*pair) + wu_palmer(*pair)).item() / 2
+        word = wordnet.words[true.synset][0] if true.synset else true.name
+        described = true.source, true.name, word, true.assignment, predicted.name
+        rows.append((*described, images, images / counts[row].sum(), similarity))
+    columns = "source", "true", "word", "assignment", "predicted", "images", "share", "similarity"
+    edges = pd.DataFrame(rows, columns=columns)
+    plain = edges[["word", "predicted"]].replace("[-_ ]", "", regex=True).map(str.lower)
+    other, ood = plain["word"] != plain["predicted"], edges["assignment"].isin(["near", "far"])
     return edges.assign(kept=ood & other & (edges["share"] >= LEAST_SHARE))
 
 
@@ -153,30 +150,6 @@ def sizes(graph: pd.DataFrame) -> str:
     return f"full graph: {full} nodes, {len(graph):,} edges; pruned: {pruned}, {graph['kept'].sum():,}"
 
 
-def _similarity(
-    wordnet: WordNet, entries: Sequence[ClassEntry], known: Sequence[ClassEntry]
-) -> NDArray[np.float64]:
-    """Returns the mean of the two similarities (k, c), NaN if a class has no synset."""
-    rows = [row for row, entry in enumerate(entries) if entry.synset]
-    columns = [column for column, entry in enumerate(known) if entry.synset]
-    first, second = [entries[row].synset for row in rows], [known[column].synset for column in columns]
-    found = np.full((len(entries), len(known)), np.nan)
-    if rows and columns:
-        mean = (path_similarity(wordnet, first, second) + wu_palmer(wordnet, first, second)) / 2
-        found[np.ix_(rows, columns)] = mean
-    return found
-
-
-def _word(wordnet: WordNet, entry: ClassEntry) -> str:
-    """Returns the first word of a class's synset, or the class's name if it has none."""
-    return wordnet.words[entry.synset][0] if entry.synset else entry.name
-
-
-def _plain(name: str) -> str:
-    """Returns a class's name without the differences in spelling of data sets: case, spaces, "_" and "-"."""
-    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
-
-
 def _means(edges: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Returns the number and mean similarity of images for each group, in the order of appearance."""
     known = edges.assign(
@@ -191,29 +164,34 @@ def _means(edges: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def graph_figure(graph: pd.DataFrame) -> Drawn:
     """Returns the pruned graph: OOD classes on the outer circle, their predicted classes inside.
 
-    The width of a line is its share of the class's images, its colour the similarity of the two classes.
+    The width of a line is its share of the class's images, its colour the similarity of the two classes. OOD
+    classes are evenly spaced, sorted by their commonest prediction; a predicted class is at the mean angle of
+    its OOD classes.
     """
-    edges = graph[graph["kept"]]
+    edges = graph[graph["kept"]].fillna({"similarity": 0.0})
+    classes = edges.sort_values("share", kind="stable").drop_duplicates(["source", "true"], keep="last")
+    classes = classes.sort_values(["predicted", "source", "true"])
+    classes["angle"] = np.linspace(0, 2 * np.pi, len(classes), endpoint=False)
+    edges = edges.merge(classes[["source", "true", "angle"]])
+    edges["inner"] = edges.groupby("predicted")["angle"].transform("mean")
     figure = new_figure(12, 12)
     axis = figure.subplots()
     axis.set(title=sizes(graph), aspect="equal", xlim=(-1.25, 1.25), ylim=(-1.25, 1.25))
     axis.set_axis_off()
-    outer, inner = _angles(edges)
     colours = matplotlib.colormaps["viridis"]
     for edge in edges.to_dict("records"):
-        ends = _point(outer[edge["source"], edge["true"]], 1.0), _point(inner[edge["predicted"]], 0.5)
-        similarity = 0.0 if pd.isna(edge["similarity"]) else edge["similarity"]
-        axis.plot(*zip(*ends, strict=True), color=colours(similarity), linewidth=4 * edge["share"], alpha=0.7)
-    words = dict(zip(zip(edges["source"], edges["true"], strict=True), edges["word"], strict=True))
-    for key, angle in outer.items():
-        turn = np.degrees(angle) % 360
+        ends = zip(_point(edge["angle"], 1.0), _point(edge["inner"], 0.5), strict=True)
+        colour = colours(edge["similarity"])
+        axis.plot(*ends, color=colour, linewidth=4 * edge["share"], alpha=0.7)
+    for word, angle in zip(classes["word"], classes["angle"], strict=True):
+        turn = np.degrees(angle)
         flipped = 90 < turn < 270
         axis.text(
-            *_point(angle, 1.01), words[key], size=5, rotation=turn - 180 * flipped, rotation_mode="anchor",
+            *_point(angle, 1.01), word, size=5, rotation=turn - 180 * flipped, rotation_mode="anchor",
             ha="right" if flipped else "left", va="center",
         )  # fmt: skip
-    for name, angle in inner.items():
-        box = {"boxstyle": "round", "facecolor": "white"}
+    box = {"boxstyle": "round", "facecolor": "white"}
+    for name, angle in edges.groupby("predicted")["inner"].first().items():
         axis.text(*_point(angle, 0.5), name, size=10, ha="center", va="center", bbox=box)
     scale = ScalarMappable(Normalize(0, 1), colours)
     figure.colorbar(scale, ax=axis, shrink=0.5, label="similarity of the two classes")
@@ -223,34 +201,20 @@ def graph_figure(graph: pd.DataFrame) -> Drawn:
 def similarities_figure(graph: pd.DataFrame) -> Drawn:
     """Returns the lowest and highest mean similarities, of true and of predicted classes."""
     true, predicted = per_class(graph), per_prediction(graph)
-    true["name"] = true["word"] + " (" + true["assignment"] + ")"
+    true.index = true["word"] + " (" + true["assignment"] + ")"
     tables = {
         "by true class": true,
-        "by predicted class, OOD images": predicted.assign(name=predicted["predicted"]),
+        "by predicted class, OOD images": predicted.set_index("predicted"),
     }
     figure = new_figure(11, 6)
     for axis, (title, table) in zip(figure.subplots(1, 2), tables.items(), strict=True):
         ranked = table.dropna(subset="similarity").sort_values("similarity", ascending=False, kind="stable")
         bars = ranked if len(ranked) <= 2 * ENDS else pd.concat([ranked[:ENDS], ranked[-ENDS:]])
-        axis.barh(np.arange(len(bars)), bars["similarity"], color="tab:blue")
-        axis.set_yticks(np.arange(len(bars)), bars["name"])
+        axis.barh(range(len(bars)), bars["similarity"])
+        axis.set_yticks(range(len(bars)), bars.index)
         axis.invert_yaxis()
         axis.set(title=title, xlim=(0, 1), xlabel="mean similarity of true and predicted class")
     return figure
-
-
-def _angles(edges: pd.DataFrame) -> tuple[dict[tuple[str, str], float], dict[str, float]]:
-    """Returns the angles of true and of predicted classes on their circles, in radians.
-
-    True classes are evenly spaced, sorted by their commonest prediction; a predicted class is at the mean
-    angle of its true classes.
-    """
-    strongest = edges.sort_values("share", kind="stable").drop_duplicates(["source", "true"], keep="last")
-    strongest = strongest.sort_values(["predicted", "source", "true"]).set_index(["source", "true"])
-    turns = np.linspace(0, 2 * np.pi, len(strongest), endpoint=False)
-    outer = pd.Series(turns, strongest.index)
-    inner = edges.join(outer.rename("angle"), on=["source", "true"]).groupby("predicted")["angle"].mean()
-    return dict(zip(strongest.index, turns, strict=True)), dict(zip(inner.index, inner, strict=True))
 
 
 def _point(angle: float, radius: float) -> tuple[float, float]:

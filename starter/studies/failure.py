@@ -4,100 +4,77 @@ Source: ImageNet-OOD (Yang, Zhang & Russakovsky, ICLR 2024), "the paper" below; 
 Recalcati et al. (DSAA 2023). In new-class detection an image is positive (IND) if its class is one of the
 classifier's. In failure detection it is positive if it is classified correctly, which OOD images never are.
 
-`Groups` has the measures of one sample of scores, the tables are of several detectors. They can be computed
+A measure is of one sample of scores, in `Groups`; the tables are of several detectors. They can be computed
 from any scores, correctness and kinds; `starter.studies.failure_study` does so for a competition.
 """
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.stats import linregress, t
 
 from starter.detectors.metrics import auroc, detection_error, fpr
 from starter.shift.grid import kth_distance
 from submission.arrays import FloatArray
 
-REJECTED = 0.8
-"""Share of OOD images that are rejected at the threshold at which rejected correct images are counted."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles of the ranks in `ranks_table`."""
 ALL = "all"
-THREEFOLD = ("fpr95", "detection_error", "auroc")
 SUBSETS, LEAST = 100, 40
 """Largest number of subsets of a kind of images, as in the paper, and smallest number of images of each."""
 
 
-@dataclass(frozen=True)
-class Groups:
-    """Scores of three groups of images: IND and classified correctly, IND and classified wrongly, OOD.
+Groups = Mapping[str, FloatArray]
+"""Scores of IND images ("ind"), of those classified correctly and wrongly ("correct", "wrong"), and of OOD
+ones ("ood"). There may be no correct or no wrong ones; a measure that needs them is nan."""
+Measures = Mapping[str, Callable[[Groups], float]]
 
-    Any group may be empty; a measure that needs an empty group is nan.
+
+def _between(metric: Callable[..., float], kept: str, other: str) -> Callable[[Groups], float]:
+    """Returns the measure of how well scores separate two groups."""
+
+    def measure(groups: Groups) -> float:
+        first, second = groups[kept], groups[other]
+        return metric(first, second) if len(first) and len(second) else math.nan
+
+    return measure
+
+
+def _failure(groups: Groups) -> float:
+    """Returns the AUROC of failure detection: correct images against wrong and OOD ones.
+
+    IND images weigh 1 / n and OOD images 1 / m, so that either group has the same weight in total.
     """
+    wrong, ood = groups["wrong"], groups["ood"]
+    weights = np.repeat([1 / len(groups["ind"]), 1 / len(ood)], [len(wrong), len(ood)])
+    weighted = partial(auroc, weights=(np.ones(len(groups["correct"])), weights))
+    return _between(weighted, "correct", "failed")({**groups, "failed": np.concatenate([wrong, ood])})
 
-    correct: FloatArray
-    wrong: FloatArray
-    ood: FloatArray
 
-    @classmethod
-    def of(cls, ind: ArrayLike, correct: ArrayLike, ood: ArrayLike) -> "Groups":
-        """Returns the groups of IND scores (n,), split by `correct` (n,), bool, and OOD scores (m,)."""
-        scores, right = np.asarray(ind, np.float64), np.asarray(correct, bool)
-        return cls(scores[right], scores[~right], np.asarray(ood, np.float64))
+def _threefold(kept: str, other: str) -> Measures:
+    """Returns the FPR at 95 % TPR, the detection error and the AUROC of two groups."""
+    metrics = {"fpr95": fpr, "detection_error": detection_error, "auroc": auroc}
+    return {name: _between(metric, kept, other) for name, metric in metrics.items()}
 
-    @property
-    def accuracy(self) -> float:
-        """The share of IND images that are classified correctly."""
-        n = len(self.correct) + len(self.wrong)
-        return len(self.correct) / n if n else math.nan
 
-    @property
-    def new_class(self) -> float:
-        """The AUROC of new-class detection: all IND images against OOD ones."""
-        return _defined(auroc, np.concatenate([self.correct, self.wrong]), self.ood)
-
-    @property
-    def failure(self) -> float:
-        """The AUROC of failure detection: correct images against wrong and OOD ones.
-
-        IND images weigh 1 / n and OOD images 1 / m, so that either group has the same weight in total.
-        """
-        n, m = len(self.correct) + len(self.wrong), len(self.ood)
-        weights = np.repeat([1 / max(n, 1), 1 / max(m, 1)], [len(self.wrong), m])
-        weighted = partial(auroc, weights=(np.ones(len(self.correct)), weights))
-        return _defined(weighted, self.correct, np.concatenate([self.wrong, self.ood]))
-
-    @property
-    def correct_ood(self) -> float:
-        """The AUROC of correct IND images against OOD images."""
-        return _defined(auroc, self.correct, self.ood)
-
-    @property
-    def wrong_ood(self) -> float:
-        """The AUROC of wrong IND images against OOD images.
-
-        ``accuracy * correct_ood + (1 - accuracy) * wrong_ood`` is `new_class` (the paper's eq. 2).
-        """
-        return _defined(auroc, self.wrong, self.ood)
-
-    @property
-    def correct_wrong(self) -> float:
-        """The AUROC of misclassification detection: correct against wrong IND images."""
-        return _defined(auroc, self.correct, self.wrong)
-
-    @property
-    def rejected(self) -> float:
-        """The share of correct IND images that are rejected at the threshold that rejects 80 % of OOD images.
-
-        The measure follows the paper's table 2: the share of correct images under covariate shift that is
-        rejected with a fixed share of OOD images. The table's numbers fit a share of about 80 %.
-        """
-        return _defined(partial(fpr, tpr=REJECTED, positive="ood"), self.correct, self.ood)
+GOALS: Measures = {"new_class": _between(auroc, "ind", "ood"), "failure": _failure}
+PARTS: Measures = {
+    "accuracy": lambda groups: len(groups["correct"]) / len(groups["ind"]),
+    "new_class": GOALS["new_class"],
+    "correct_ood": _between(auroc, "correct", "ood"),
+    "wrong_ood": _between(auroc, "wrong", "ood"),
+    "correct_wrong": _between(auroc, "correct", "wrong"),
+}
+"""``accuracy * correct_ood + (1 - accuracy) * wrong_ood`` is new_class (the paper's eq. 2)."""
+REJECTED: Measures = {"rejected": _between(partial(fpr, tpr=0.8, positive="ood"), "correct", "ood")}
+"""Share of correct images below the threshold that rejects 80 % of OOD images, after the paper's table 2: its
+numbers fit a share of about 80 %."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +92,9 @@ class Scored:
 
     def pairs(self) -> Iterator[tuple[str, str, Groups]]:
         """Yield the kind of IND images, the kind of OOD images and their groups, for each pair of kinds."""
-        for ind, ood in itertools.product(self.ind, self.ood):
-            yield ind, ood, Groups.of(*self.ind[ind], self.ood[ood])
+        for (ind, (scores, correct)), (kind, ood) in itertools.product(self.ind.items(), self.ood.items()):
+            groups = {"ind": scores, "correct": scores[correct], "wrong": scores[~correct], "ood": ood}
+            yield ind, kind, groups
 
     def resampled(self, rng: np.random.Generator) -> "Scored":
         """Returns a bootstrap sample: as many images of each kind, drawn with replacement.
@@ -138,14 +116,11 @@ Detectors = Mapping[str, Scored]
 
 def detection_table(detectors: Detectors) -> pd.DataFrame:
     """Returns table VI: new-class detection for each kind of OOD images, and `ALL` if there are several."""
-    rows = []
+    whole = {}
     for name, scored in detectors.items():
-        kinds = dict(scored.ood)
-        if len(kinds) > 1:
-            kinds[ALL] = np.concatenate([*kinds.values()])
-        for (ind, (scores, _)), (kind, ood) in itertools.product(scored.ind.items(), kinds.items()):
-            rows.append((name, ind, kind, *_threefold(scores, ood)))
-    return pd.DataFrame(rows, columns=["detector", "ind", "ood", *THREEFOLD])
+        several = {ALL: np.concatenate([*scored.ood.values()])} if len(scored.ood) > 1 else {}
+        whole[name] = Scored(scored.ind, {**scored.ood, **several})
+    return measures_table(whole, _threefold("ind", "ood"))
 
 
 def groups_table(detectors: Detectors) -> pd.DataFrame:
@@ -153,10 +128,8 @@ def groups_table(detectors: Detectors) -> pd.DataFrame:
 
     `gain` is new_class minus that of the first detector; `from_correct` and `from_wrong` are its two parts.
     """
-    names = ("accuracy", "new_class", "correct_ood", "wrong_ood", "correct_wrong")
-    frame = measures_table(detectors, names)
-    first = frame[frame.detector == next(iter(detectors))].set_index(["ind", "ood"])
-    base = first.loc[pd.MultiIndex.from_frame(frame[["ind", "ood"]])].reset_index(drop=True)
+    frame = measures_table(detectors, PARTS)
+    base = frame.groupby(["ind", "ood"]).transform("first")
     shares = {"correct": frame.accuracy, "wrong": 1 - frame.accuracy}
     parts = {
         f"from_{name}": share.mul(frame[f"{name}_ood"] - base[f"{name}_ood"]).where(share > 0, 0.0)
@@ -167,12 +140,8 @@ def groups_table(detectors: Detectors) -> pd.DataFrame:
 
 def misclassification_table(detectors: Detectors) -> pd.DataFrame:
     """Returns table VII: correct against wrong IND images; OOD images are not used."""
-    rows = [
-        (name, kind, *_threefold(scores[correct], scores[~correct]))
-        for name, scored in detectors.items()
-        for kind, (scores, correct) in scored.ind.items()
-    ]
-    return pd.DataFrame(rows, columns=["detector", "ind", *THREEFOLD])
+    found = measures_table(detectors, _threefold("correct", "wrong"))
+    return found.drop(columns="ood").drop_duplicates(["detector", "ind"])
 
 
 def differences_table(detectors: Detectors, draws: int = 200, seed: int = 0) -> pd.DataFrame:
@@ -182,21 +151,21 @@ def differences_table(detectors: Detectors, draws: int = 200, seed: int = 0) -> 
     the images, which are the same for all detectors.
     """
 
-    def differences(scored: list[Scored]) -> FloatArray:
-        areas = np.array([[(g.new_class, g.failure) for *_, g in each.pairs()] for each in scored])
-        return areas[1:] - areas[0]
+    def differences(scored: Detectors) -> FloatArray:
+        areas = measures_table(scored, GOALS)[[*GOALS]].to_numpy().reshape(len(scored), -1)
+        return (areas[1:] - areas[0]).ravel()
 
-    found = differences(list(detectors.values()))
-    values = [
-        differences([each.resampled(np.random.default_rng([seed, i])) for each in detectors.values()])
-        for i in range(draws)
-    ]
+    values = []
+    for number in range(draws):
+        again = {
+            name: each.resampled(np.random.default_rng([seed, number])) for name, each in detectors.items()
+        }
+        values.append(differences(again))
     low, high = np.quantile(values, (0.025, 0.975), axis=0)
     first, *others = detectors
-    pairs = itertools.product(others, detectors[first].ind, detectors[first].ood)
-    keys = [(*pair, goal) for pair in pairs for goal in ("new_class", "failure")]
+    keys = itertools.product(others, detectors[first].ind, detectors[first].ood, GOALS)
     frame = pd.DataFrame(keys, columns=["detector", "ind", "ood", "goal"])
-    return frame.assign(difference=found.ravel(), low=low.ravel(), high=high.ravel())
+    return frame.assign(difference=differences(detectors), low=low, high=high)
 
 
 def ranks_table(detectors: Detectors) -> pd.DataFrame:
@@ -208,10 +177,9 @@ def ranks_table(detectors: Detectors) -> pd.DataFrame:
     rows = []
     for name, scored in detectors.items():
         for ind, ood, groups in scored.pairs():
-            ordered = np.sort(groups.ood)
+            ordered = np.sort(groups["ood"])
             for group in ("correct", "wrong", "ood"):
-                scores = getattr(groups, group)
-                if len(scores) and len(ordered):
+                if len(scores := groups[group]):
                     below = [np.searchsorted(ordered, scores, side) for side in ("left", "right")]
                     ranks = 1 - np.mean(below, axis=0) / len(ordered)
                     rows.append((name, ind, ood, group, *np.quantile(ranks, QUANTILES)))
@@ -275,33 +243,24 @@ def _regressed(x: FloatArray, y: FloatArray, middle: float) -> tuple[float, ...]
     return found.slope, found.stderr, *numbers
 
 
-def measures_table(detectors: Detectors, names: Sequence[str]) -> pd.DataFrame:
-    """Returns a row with these properties of `Groups` for each detector and pair of kinds."""
+def measures_table(detectors: Detectors, measures: Measures) -> pd.DataFrame:
+    """Returns a row with these measures for each detector and pair of kinds."""
     rows = [
-        (detector, ind, ood, *(getattr(groups, name) for name in names))
+        (detector, ind, ood, *(measure(groups) for measure in measures.values()))
         for detector, scored in detectors.items()
         for ind, ood, groups in scored.pairs()
     ]
-    return pd.DataFrame(rows, columns=["detector", "ind", "ood", *names])
+    return pd.DataFrame(rows, columns=["detector", "ind", "ood", *measures])
 
 
 TABLES: dict[str, Callable[[Detectors], pd.DataFrame]] = {
-    "auroc": partial(measures_table, names=("new_class", "failure")),
+    "auroc": partial(measures_table, measures=GOALS),
     "detection": detection_table,
     "differences": differences_table,
-    "rejected": partial(measures_table, names=("rejected",)),
+    "rejected": partial(measures_table, measures=REJECTED),
     "groups": groups_table,
     "misclassification": misclassification_table,
     "ranks": ranks_table,
 }
 """Functions that compute the tables of scores alone: the paper's tables 1 and 3, VI, the intervals, tables 2
 and 4, VII, and figures 5 to 9."""
-
-
-def _defined(measure: Callable[..., float], first: FloatArray, second: FloatArray) -> float:
-    return measure(first, second) if len(first) and len(second) else math.nan
-
-
-def _threefold(first: FloatArray, second: FloatArray) -> tuple[float, ...]:
-    """Returns the FPR at 95 % TPR, the detection error and the AUROC of two samples of scores."""
-    return tuple(_defined(measure, first, second) for measure in (fpr, detection_error, auroc))

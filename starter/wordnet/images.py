@@ -5,6 +5,7 @@ An OOD set has the images of a near or far class, or of several together.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +17,15 @@ from starter.images.files import Tree, open_tree
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit, read_images
 from starter.sources.oodsets import kept_sets, set_name
-from starter.wordnet.manifest import ClassEntry, check_meanings, read_manifest
-from submission.arrays import IntArray
-from submission.errors import unusable
+from starter.wordnet.manifest import COLUMNS, ClassEntry, check_meanings, read_manifest
+from submission.arrays import BoolArray, IntArray
+from submission.errors import UnusableInput, unusable
 from submission.files import write_text
 from submission.ids import check_set_name
 from submission.random import CLASS_IMAGES
+
+Files = tuple[str, ...]
+"""Files of a class, by their paths below its source's class folders."""
 
 
 def load_class_images(
@@ -44,16 +48,18 @@ def load_class_images(
     Returns:
         The set "classes"; its labels are indices into `entries`.
     """
-    files = class_files(entries, root)
-    rng = CLASS_IMAGES(seed)
-    chosen = [
-        np.arange(len(own)) if per_class is None else np.sort(rng.permutation(len(own))[:per_class])
-        for own in files
-    ]
-    return _read(entries, root, files, chosen, "classes", image_size)
+    files, rng = class_files(entries, root), CLASS_IMAGES(seed)
+    if per_class is not None:
+        files = [_some(own, rng.permutation(len(own))[:per_class]) for own in files]
+    return _read(entries, root, files, "classes", image_size)
 
 
-def class_files(entries: Sequence[ClassEntry], root: Path) -> list[tuple[str, ...]]:
+def _some(files: Files, chosen: IntArray) -> Files:
+    """Returns the files at these places, in their own order."""
+    return tuple(files[index] for index in np.sort(chosen))
+
+
+def class_files(entries: Sequence[ClassEntry], root: Path) -> list[Files]:
     """Returns the files of each class (k), by their paths below its source's class folders."""
     found: dict[tuple[str, str], list[str]] = {}
     for source in dict.fromkeys(entry.source for entry in entries):
@@ -80,46 +86,39 @@ def source_tree(root: Path, source: str) -> Iterator[Tree]:
 
 
 def balanced_halves(
-    entries: Sequence[ClassEntry],
-    root: Path,
-    limit: int | None = None,
-    seed: int = 0,
-) -> tuple[ImageSet, ImageSet]:
-    """Returns a validation and a test half, each with as many ID as OOD images and balanced classes.
+    files: Sequence[Files], ood: BoolArray, limit: int | None = None, seed: int = 0
+) -> dict[str, list[Files]]:
+    """Returns each class's files in two halves, each with as many ID as OOD images and balanced classes.
 
     Source: Recalcati et al. 2023, section IV (stratified sampling, tables II to IV).
 
     Args:
-        entries: Classes of one manifest (k); dropped classes are omitted.
-        root: Location of the class folders, see `load_class_images`.
+        files: Files of each of the k classes.
+        ood: True for OOD classes (k,).
         seed: Seed of the draw.
         limit: Largest number of images of either kind in a half; None for all of the rarer kind.
 
     Returns:
-        The sets "validation" and "test", without common images; labels are indices into `entries`.
+        The halves "validation" and "test", without common files.
     """
-    rows = [row for row, entry in enumerate(entries) if entry.assignment != "dropped"]
-    files: list[tuple[str, ...]] = [()] * len(entries)
-    for row, own in zip(rows, class_files([entries[row] for row in rows], root), strict=True):
-        files[row] = own
-    counts, ood = np.array([len(own) for own in files]), np.array([entry.ood for entry in entries])
+    counts = np.array([len(own) for own in files])
     half = min(counts[ood].sum(), counts[~ood].sum()) // 2
     if half < 1:
-        raise unusable(root, "two images or more of ID classes and of OOD classes are needed")
+        raise UnusableInput("two images or more of ID classes and of OOD classes are needed")
     half = half if limit is None else min(half, limit)
-    rng = CLASS_IMAGES(seed)
-    validation, test = [np.empty(0, np.int64)] * len(entries), [np.empty(0, np.int64)] * len(entries)
+    rng, halves = (
+        CLASS_IMAGES(seed),
+        {name: list[Files]([()]) * len(files) for name in ("validation", "test")},
+    )
     for kind in (ood, ~ood):
         shares = even_shares(np.where(kind, counts, 0), 2 * half)
         cuts = shares // 2
         cuts[np.flatnonzero(shares % 2)[::2]] += 1
-        for row in np.flatnonzero(kind).tolist():
+        for row in np.flatnonzero(kind):
             order = rng.permutation(counts[row])[: shares[row]]
-            validation[row], test[row] = np.sort(order[: cuts[row]]), np.sort(order[cuts[row] :])
-    return (
-        _read(entries, root, files, validation, "validation", None),
-        _read(entries, root, files, test, "test", None),
-    )
+            for own, part in zip(halves.values(), np.split(order, cuts[[row]]), strict=True):
+                own[row] = _some(files[row], part)
+    return halves
 
 
 def even_shares(counts: NDArray[np.integer], total: int) -> IntArray:
@@ -139,32 +138,24 @@ def even_shares(counts: NDArray[np.integer], total: int) -> IntArray:
 def _read(
     entries: Sequence[ClassEntry],
     root: Path,
-    files: Sequence[tuple[str, ...]],
-    chosen: Sequence[IntArray],
+    files: Sequence[Files],
     name: str,
     image_size: tuple[int, int] | None,
 ) -> ImageSet:
-    """Returns the chosen files of each class, one source after the other, in the order of the classes."""
-    found: dict[int, NDArray[np.uint8]] = {}
-    for source in dict.fromkeys(entry.source for entry in entries):
-        rows = [row for row, entry in enumerate(entries) if entry.source == source and len(chosen[row])]
-        wanted = [files[row][index] for row in rows for index in chosen[row]]
-        if not wanted:
-            continue
-        with source_tree(root, source) as tree:
-            images = read_images(tree, wanted, Fit(image_size, skip=0))[0]
-        found |= dict(
-            zip(rows, np.split(images, np.cumsum([len(chosen[row]) for row in rows])[:-1]), strict=True)
-        )
-    sizes = {images.shape[1:3]: entries[row].source for row, images in found.items()}
+    """Returns the images of each class's files, in the order of the classes."""
+    rows = np.repeat(np.arange(len(files)), [len(own) for own in files])
+    table = pd.DataFrame({"file": [file for own in files for file in own]}, rows)
+    table["source"] = [entries[row].source for row in rows]
+    sizes, parts = {}, []
+    for source, part in table.groupby("source", sort=False):
+        with source_tree(root, str(source)) as tree:
+            parts.append(read_images(tree, list(part["file"]), Fit(image_size, skip=0))[0])
+        sizes[parts[-1].shape[1:3]] = source
     if len(sizes) > 1:
-        (first, one), (second, other) = list(sizes.items())[:2]
-        raise unusable(
-            root, f"{one} has images of {first[1]} x {first[0]} pixels, {other} of {second[1]} x {second[0]}"
-        )
-    rows = sorted(found)
-    labels = np.repeat(np.array(rows, np.int64), [len(found[row]) for row in rows])
-    return ImageSet(name, np.concatenate([found[row] for row in rows]), labels)
+        found = (f"{source} has images of {size[1]} x {size[0]} pixels" for size, source in sizes.items())
+        raise unusable(root, "; ".join(found))
+    labels = np.concatenate([part.index for _, part in table.groupby("source", sort=False)])
+    return ImageSet(name, np.concatenate(parts), labels).take(np.argsort(labels, kind="stable"))
 
 
 def write_halves(
@@ -180,7 +171,7 @@ def write_halves(
     ``classes.csv``, which has the number of images of each class (source, class, assignment) in either half.
 
     Args:
-        entries: Classes of one manifest, see `balanced_halves`.
+        entries: Classes of one manifest; dropped classes are omitted.
         root: Location of the class folders, see `load_class_images`.
         limit: Largest number of images of either kind in a half; None for all of the rarer kind.
         seed: Seed of the draw.
@@ -189,34 +180,23 @@ def write_halves(
     Returns:
         A line on each half.
     """
-    halves = balanced_halves(entries, root, limit, seed)
+    entries = [entry for entry in entries if entry.assignment != "dropped"]
     ood = np.array([entry.ood for entry in entries])
-    counts = [np.bincount(_labels(half), minlength=len(entries)) for half in halves]
-    out.mkdir(parents=True, exist_ok=True)
-    lines = []
-    for half, count in zip(halves, counts, strict=True):
-        labels = ood[_labels(half)].astype(np.int64)
-        write_npz(out / f"{half.name}.npz", ImageSet(half.name, half.images, labels))
+    halves = balanced_halves(class_files(entries, root), ood, limit, seed)
+    table, lines = pd.DataFrame(entries).rename(columns=COLUMNS)[["source", "class", "assignment"]], []
+    for name, files in halves.items():
+        half = _read(entries, root, files, name, None)
+        assert half.labels is not None
+        table[name] = np.bincount(half.labels, minlength=len(entries))
+        images, classes = np.bincount(ood[half.labels]), (table[name] > 0).groupby(ood).sum()
+        write_npz(out / f"{name}.npz", replace(half, labels=ood[half.labels].astype(np.int64)))
         lines.append(
-            f"{half.name}: {(labels == 0).sum():,} images of {np.count_nonzero(count[~ood])} ID classes, "
-            f"{labels.sum():,} of {np.count_nonzero(count[ood])} OOD classes"
+            f"{name}: {images[0]:,} images of {classes[False]} ID classes, "
+            f"{images[1]:,} of {classes[True]} OOD classes"
         )
-    table = pd.DataFrame(
-        {
-            "source": [entry.source for entry in entries],
-            "class": [entry.name for entry in entries],
-            "assignment": [entry.assignment for entry in entries],
-            **{half.name: count for half, count in zip(halves, counts, strict=True)},
-        }
-    )
-    used = table[(table["validation"] > 0) | (table["test"] > 0)]
+    used = table[table[[*halves]].any(axis=1)]
     write_text(out / "classes.csv", used.to_csv(index=False, lineterminator="\n"))
     return lines
-
-
-def _labels(half: ImageSet) -> np.ndarray:
-    assert half.labels is not None
-    return half.labels
 
 
 def load_class_sets(

@@ -9,7 +9,6 @@ from starter.detectors.metrics import auroc
 from starter.studies.failure import (
     ALL,
     TABLES,
-    Groups,
     Scored,
     detection_table,
     differences_table,
@@ -22,21 +21,16 @@ from starter.studies.failure import (
 )
 
 
-def sample(seed=0, n=120, m=80):
-    rng = np.random.default_rng(seed)
-    correct = rng.uniform(size=n) < 0.7
-    return Groups.of(rng.normal(size=n) - correct, correct, rng.normal(0.5, 1, size=m))
-
-
 def test_failure_detection_weighs_ind_and_ood_alike():
-    groups = sample()
-    n, m = 120, 80
-    scores = np.concatenate([groups.correct, groups.wrong, groups.ood])
-    failed = np.repeat([0, 1], [len(groups.correct), len(groups.wrong) + m])
-    weights = np.repeat([1 / n, 1 / m], [n, m])
-    assert groups.failure == pytest.approx(roc_auc_score(failed, scores, sample_weight=weights))
-    cut = np.sort(groups.ood)[::-1][63]  # 64 of 80 are 80 %
-    assert groups.rejected == (groups.correct >= cut).mean()
+    rng, n, m = np.random.default_rng(0), 120, 80
+    right = rng.uniform(size=n) < 0.7
+    ind, ood = rng.normal(size=n) - right, rng.normal(0.5, 1, size=m)
+    detectors = {"msp": Scored({"clean": (ind, right)}, {"ood": ood})}
+    failed, weights = np.concatenate([~right, np.ones(m)]), np.repeat([1 / n, 1 / m], [n, m])
+    expected = roc_auc_score(failed, np.concatenate([ind, ood]), sample_weight=weights)
+    assert TABLES["auroc"](detectors).failure.item() == pytest.approx(expected)
+    cut = np.sort(ood)[::-1][63]  # 64 of 80 are 80 %
+    assert TABLES["rejected"](detectors).rejected.item() == (ind[right] >= cut).mean()
 
 
 def swept(kept, other):

@@ -54,7 +54,7 @@ def test_images_come_in_the_manifests_order(root):
 
 def test_sizes_must_agree_or_be_chosen(root):
     entries = [entry("zoo", "fox"), entry("big", "house")]
-    with pytest.raises(UnusableInput, match="zoo has images of 32 x 32 pixels, big of 40 x 40"):
+    with pytest.raises(UnusableInput, match="zoo has images of 32 x 32 pixels; big has images of 40 x 40"):
         load_class_images(entries, root)
     assert load_class_images(entries, root, (16, 16)).images.shape == (7, 16, 16, 3)
 
