@@ -186,7 +186,9 @@ def dry_run(settings: Settings, device: str = "cpu", data_root: Path | None = No
 
 def _splits(settings: Settings, data_root: Path | None) -> Splits:
     """Returns the source's splits, from which sets are made."""
-    return settings.divided(load_source(settings.source, data_root, settings.seed, settings.fit()))
+    splits = load_source(settings.source, data_root, settings.seed, settings.fit())
+    whole = isinstance(settings, AccuracySettings) and settings.datacv_splits
+    return splits.as_in_datacv() if whole else splits
 
 
 def _loader(settings: Settings, splits: Splits, device: str, public: Path) -> Load:
@@ -281,17 +283,22 @@ def _write_public(public: Path, settings: Settings, splits: Splits, load: Load, 
         "train_ref.npz": train_ref(splits, settings.seed),
     }
     terms = licences(settings.source, settings.licence, settings.public_paths, bool(settings.test_from))
-    found: dict[str, str | ImageSet] = {**bases, LICENCES: terms, **plan.files}
+    groups = csv_text([("set", "group", "family"), *plan.keys("val")])
+    found: dict[str, str | ImageSet] = {
+        **bases,
+        LICENCES: terms,
+        **plan.files,
+        VALIDATION_GROUPS: groups,
+    }
     for file, content in found.items():
         if isinstance(content, str):
             write_text(public / file, content)
         else:
             write_npz(public / file, content)
-    write_text(public / VALIDATION_GROUPS, csv_text([("set", "group", "family"), *plan.keys("val")]))
     for spec in settings.classifiers:
         save_classifier(load(spec), public / f"classifiers/{Spec.parse(spec).name}.safetensors")
     weights = [f"classifiers/{name}.safetensors" for name in settings.classifier_names]
-    return [*found, VALIDATION_GROUPS, *weights]
+    return [*found, *weights]
 
 
 def _write_sets(public: Path, plan: Plan) -> Labels:
@@ -318,23 +325,24 @@ def _draft(
 ) -> Competition:
     """Returns the competition before its targets are known; `told` are settings that the images decide."""
     stored = [f"{part}/{name}.npz" for part in ("val", "test") for name in labels[part]]
-    fields = {
-        "root": root,
-        "name": root.resolve().name,
-        "track": settings.track,
-        "visibility": "hidden" if settings.hidden else "practice",
-        "source": Path(settings.source).absolute().name,
-        "classes": splits.classes,
-        "image_size": splits.image_size,
-        "subjects": settings.subjects,
-        "sizes": {part: {name: len(found) for name, found in of.items()} for part, of in labels.items()},
-        "precision": settings.precision,
-        "seed": settings.seed,
-        "settings": {**settings.public(), **told},
-        "files": _hashes(root / "public", [*files, *stored]),
-        "engine": settings.engine,
-    }
-    return Competition.model_validate(fields)
+    return Competition.model_validate(
+        {
+            "root": root,
+            "name": root.resolve().name,
+            "track": settings.track,
+            "visibility": "hidden" if settings.hidden else "practice",
+            "source": Path(settings.source).absolute().name,
+            "classes": splits.classes,
+            "image_size": splits.image_size,
+            "subjects": settings.subjects,
+            "sizes": {part: {name: len(found) for name, found in of.items()} for part, of in labels.items()},
+            "precision": settings.precision,
+            "seed": settings.seed,
+            "settings": {**settings.public(), **told},
+            "files": _hashes(root / "public", [*files, *stored]),
+            "engine": settings.engine,
+        }
+    )
 
 
 def _write_targets(draft: Competition, targets: Values, deviations: Values) -> list[str]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.special import softmax
 from tqdm import tqdm
 
@@ -329,9 +328,7 @@ def encoded(encoder: ImageEncoder, images: Pixels, shown: str) -> FloatArray:
     """Returns the features of images (n, h, w, 3), (n, d), with a progress bar titled `shown`."""
     parts = np.split(images, range(CHUNK, len(images), CHUNK))
     bar = tqdm(parts, desc=shown, unit=f"{CHUNK} images")
-    return np.concatenate(
-        [half_features(encoder, torch.from_numpy(part).permute(0, 3, 1, 2)) for part in bar]
-    )
+    return np.concatenate([half_features(encoder, part) for part in bar])
 
 
 def referee_look(

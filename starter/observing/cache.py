@@ -27,17 +27,18 @@ NOTE = "private/cache.txt"
 
 
 @lru_cache
-def _store(url: str) -> tuple[Any, str, set[str]]:
-    """Returns the file system of an address, its path there, and names of objects that exist below."""
+def _store(url: str) -> tuple[Any, set[str]]:
+    """Returns the file system below an address, and names of objects that exist there."""
     try:
         import fsspec
+        from fsspec.implementations.dirfs import DirFileSystem
 
         files, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
     except ImportError as error:
         raise UnusableInput(f'{url} needs more libraries ({error}): pip install "unseen[cluster]"') from error
     except ValueError as error:
         raise UnusableInput(f"{url} is no address that can be used: {error}") from error
-    return files, path.rstrip("/"), set()
+    return DirFileSystem(path.rstrip("/"), files), set()
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ class Cache:
         """Returns True if there is a file of this name; what an address holds is asked for once."""
         if self.folder:
             return (self.folder / name).exists()
-        files, path, known = _store(str(self.root))
-        if name not in known and files.exists(f"{path}/{name}"):
+        files, known = _store(str(self.root))
+        if name not in known and files.exists(name):
             known.add(name)
         return name in known
 
@@ -94,8 +95,8 @@ class Cache:
         """Returns the bytes of a file, or raises FileNotFoundError."""
         if self.folder:
             return (self.folder / name).read_bytes()
-        files, path, _ = _store(str(self.root))
-        data: bytes = files.cat_file(f"{path}/{name}")
+        files, _ = _store(str(self.root))
+        data: bytes = files.cat_file(name)
         return data
 
     def write(self, name: str, data: bytes) -> None:
@@ -104,13 +105,13 @@ class Cache:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_bytes(self.folder / name, data)
             return
-        files, path, known = _store(str(self.root))
+        files, known = _store(str(self.root))
         try:
-            files.pipe_file(f"{path}/{name}", data)
+            files.pipe_file(name, data)
         except FileNotFoundError:  # in stores such as SFTP's an object does not imply its folder
             with suppress(FileExistsError):
-                files.mkdir(f"{path}/{name}".rpartition("/")[0], create_parents=False)
-            files.pipe_file(f"{path}/{name}", data)
+                files.mkdir(name.rpartition("/")[0], create_parents=False)
+            files.pipe_file(name, data)
         known.add(name)
 
     def remove(self, name: str) -> None:
@@ -118,15 +119,15 @@ class Cache:
         if self.folder:
             (self.folder / name).unlink()
         else:
-            files, path, known = _store(str(self.root))
-            files.rm_file(f"{path}/{name}")
+            files, known = _store(str(self.root))
+            files.rm_file(name)
             known.discard(name)
 
     def look(self) -> None:
         """List what an address holds at once: a request for each entry takes long."""
         if not self.folder:
-            files, path, known = _store(str(self.root))
-            known.update(found.removeprefix(f"{path}/") for found in files.find(path))
+            files, known = _store(str(self.root))
+            known.update(files.find(""))
 
 
 _places: dict[Path, str] = {}

@@ -118,10 +118,14 @@ class Observation:
         n, k = self.logits.shape
         shapes = {name: (n, k) for name in ("logits", *self.views)} | {"rotation": (n,)}
         shapes |= {"image_stats": (n, len(IMAGE_STATS))}
+        for name, values in {**self._own_rows, **self.views}.items():
+            self._check(name, values, shapes.get(name, (n, values.shape[-1])))
+
+    @property
+    def _own_rows(self) -> dict[str, Any]:
+        """The fields with a row for each image."""
         own = {name: getattr(self, name) for name in ("logits", *OWN_FIELDS) if name != "moments"}
-        for name, values in {**own, **self.views}.items():
-            if values is not None:
-                self._check(name, values, shapes.get(name, (n, values.shape[-1])))
+        return {name: values for name, values in own.items() if values is not None}
 
     @property
     def _label(self) -> str:
@@ -163,10 +167,9 @@ class Observation:
 
         The moments remain those of the whole set.
         """
-        own = {name: getattr(self, name) for name in ("logits", *OWN_FIELDS) if name != "moments"}
         return replace(
             self,
-            **{name: values[rows] for name, values in own.items() if values is not None},
+            **{name: values[rows] for name, values in self._own_rows.items()},
             views={name: logits[rows] for name, logits in self.views.items()},
             render=None if self.render is None else lambda: self.images()[rows],
         )

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import safetensors
-import torch
 from safetensors import SafetensorError
 from safetensors.numpy import save
 from scipy.optimize import minimize
@@ -31,7 +30,7 @@ from starter.observing.cache import Arrays, Cache, Layout, fits
 from starter.observing.observe import HALF, Linear, Witness
 from starter.observing.temperature import likeliest_temperature
 from starter.sets.rendering import FromRecipe, Rendering
-from submission.arrays import FloatArray, IntArray
+from submission.arrays import FloatArray, IntArray, Pixels
 from submission.errors import UnusableInput, why
 from submission.files import digest_of, write_bytes
 
@@ -228,7 +227,8 @@ class Referee(Witness):
                 f"referee {self.name}: {self.probes.spec} is {encoder.name} here, and the competition was "
                 f"built with {self.probes.encoder}: install the release with those weights"
             )
-        return np.concatenate([half_features(encoder, chunk) for chunk in rendering.chunks()])
+        chunks = (chunk.permute(0, 2, 3, 1).numpy() for chunk in rendering.chunks())
+        return np.concatenate([half_features(encoder, chunk) for chunk in chunks])
 
     @cached_property
     def _opened(self) -> tuple[Any, frozenset[str]]:
@@ -242,11 +242,10 @@ class Referee(Witness):
             raise UnusableInput(f"{self.packed} holds nothing that a referee saw: {error}") from error
 
 
-def half_features(encoder: ImageEncoder, images: torch.Tensor) -> FloatArray:
-    """Returns the features of uint8 images (n, 3, h, w), float16 (n, d), clipped to +-65504."""
-    pixels = np.ascontiguousarray(images.permute(0, 2, 3, 1).numpy())
+def half_features(encoder: ImageEncoder, pixels: Pixels) -> FloatArray:
+    """Returns the features of images (n, h, w, 3), float16 (n, d), clipped to +-65504."""
     try:
-        features = encoder.encode_images(pixels)
+        features = encoder.encode_images(np.ascontiguousarray(pixels))
     except (RuntimeError, ValueError, AssertionError) as error:
         if isinstance(error, UnusableInput):
             raise

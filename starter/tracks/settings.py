@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from starter.images.reading import Fit
-    from starter.sources.splits import Splits
 
 RECORD = "private/build.json"
 """The organizer's record of a build: settings, test seed, hashes of the inputs, and test sets."""
@@ -145,10 +144,6 @@ class Settings(BaseModel, ABC):
     @abstractmethod
     def public(self) -> Mapping[str, object]:
         """Returns the settings that participants see: none about the test sets, and no paths."""
-
-    def divided(self, splits: "Splits") -> "Splits":
-        """Returns the source's splits from which sets are made."""
-        return splits
 
 
 def read_record(root: Path, *needed: str) -> dict[str, Any]:

@@ -229,10 +229,10 @@ def _from_path(
 
 def _share(settings: AccuracySettings, part: str, names: list[str], rng: np.random.Generator) -> list[str]:
     """Returns the families of a part: a quarter for "val", the others (or all without "val") for "test"."""
-    shuffled = [names[i] for i in SHARED(settings.seed).permutation(len(names))]
+    shuffled = SHARED(settings.seed).permutation(names).tolist()
     quarter = max(1, len(names) // 4) if settings.val_sets and len(names) > 1 else 0
     mine = shuffled[:quarter] if part == "val" else shuffled[quarter:]
-    return [mine[i] for i in rng.permutation(len(mine))]
+    return rng.permutation(mine).tolist()
 
 
 def _sample(settings: AccuracySettings) -> tuple[str, Params]:

@@ -9,8 +9,6 @@ from starter.tracks.settings import OFTEN, Settings
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from starter.sources.splits import Splits
-
 
 class AccuracySettings(Settings):
     """The settings of a competition of the accuracy track."""
@@ -58,10 +56,6 @@ class AccuracySettings(Settings):
         if len(self.ops_per_set) != 2 or not 0 <= self.ops_per_set[0] <= self.ops_per_set[1] <= most:
             got = " ".join(map(str, self.ops_per_set))
             raise ValueError(f"--ops-per-set must be LOW HIGH with 0 <= LOW <= HIGH <= {most}, got {got}")
-
-    def divided(self, splits: "Splits") -> "Splits":
-        """Returns the source's splits from which sets are made, with --datacv-splits as in DataCV."""
-        return splits.as_in_datacv() if self.datacv_splits else splits
 
     @property
     def subjects(self) -> tuple[str, ...]:

@@ -148,7 +148,7 @@ def draw_mixes(settings: OodSettings, part: str, pools: Counts, rng: np.random.G
     """Returns the mixes of "train" or "val", which may share images, with all OOD sets equally often."""
     names: list[str] = []
     while len(names) < (count := getattr(settings, f"{part}_sets")):
-        names += [sorted(pools)[i] for i in rng.permutation(len(pools))]
+        names += rng.permutation(sorted(pools)).tolist()
     return [_mix(settings, part, number, name, rng) for number, name in enumerate(names[:count], start=1)]
 
 
@@ -159,11 +159,9 @@ def draw_apart(settings: OodSettings, ind: int, pools: Counts, rng: np.random.Ge
     """
     count, (_, most) = settings.test_sets, most_images(settings)
     names: list[str] = []
-    places = {name: pool // most for name, pool in sorted(pools.items())}
-    while len(names) < count and any(places.values()):
-        turn = [name for name in places if places[name]]
-        names += [turn[i] for i in rng.permutation(len(turn))]
-        places = {name: left - (name in turn) for name, left in places.items()}
+    for used in range(max(pools.values(), default=0) // most):
+        if len(names) < count:
+            names += rng.permutation([name for name in sorted(pools) if pools[name] // most > used]).tolist()
     for _ in range(_DRAWS if len(names) >= count else 0):
         mixes = [_mix(settings, "test", i, name, rng) for i, name in enumerate(names[:count], start=1)]
         if sum(mix.ind for mix in mixes) <= ind:
@@ -217,7 +215,7 @@ def split_families(names: Sequence[str], seed: int) -> dict[str, list[str]]:
         )
     largest = max(members, key=lambda name: len(members[name]))
     others = [name for name in members if name != largest]
-    order = [others[i] for i in OOD_FAMILIES(seed).permutation(len(others))]
+    order = OOD_FAMILIES(seed).permutation(others).tolist()
     val, test = max(1, round(0.1 * len(members))), max(2, round(0.3 * len(members)))
     chosen = {"train": [largest, *order[val + test :]], "val": order[:val], "test": order[val : val + test]}
     return {part: sorted(name for each in chosen[part] for name in members[each]) for part in chosen}
