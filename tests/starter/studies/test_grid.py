@@ -96,7 +96,7 @@ def test_everything_is_written_and_shown(study, tmp_path):
 
 
 def test_the_second_run_reads_the_cache(built, study, arguments, monkeypatch):
-    monkeypatch.setattr("starter.observing.observe.compute", None)
+    monkeypatch.setattr("starter.observing.observe.Observer.compute", None)
     monkeypatch.setattr("starter.shift.laid.shift_degrees", None)
     again = grid_study(built, **arguments, detectors=FEW, images=1000)
     pd.testing.assert_frame_equal(again.tables["cells"], study.tables["cells"])
