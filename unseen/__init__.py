@@ -34,30 +34,19 @@ if TYPE_CHECKING:
 
 PACKAGES = ("submission", "starter", "baselines", "oracle", "leaderboard")
 HERE = Path(__file__).resolve().parents[1]
-NAMES = {
-    "open": "unseen.api.contest",
-    "build": "unseen.api.contest",
-    "predict": "unseen.api.methods",
-    "evaluate": "unseen.api.methods",
-    "score": "unseen.api.board",
-    "leaderboard": "unseen.api.board",
-    "methods": "unseen.api.methods",
-    "estimate": "unseen.estimation.from_logits",
-    "Estimator": "baselines.contract.estimator",
-    "Observation": "starter.observing.observation",
+MODULES = {
+    "unseen.api.board": ("leaderboard", "score"),
+    "unseen.api.contest": ("Contest", "build", "open"),
+    "unseen.api.methods": ("Evaluation", "evaluate", "methods", "predict"),
+    "unseen.estimation.estimation": ("Estimation",),
+    "unseen.estimation.from_logits": ("estimate",),
+    "baselines.contract.estimator": ("Estimator",),
+    "starter.observing.observation": ("MetaTrain", "Observation", "Source"),
+    "submission.errors": ("InvalidSubmission", "UnusableInput"),
+    "submission.metrics": ("Score",),
 }
-"""The functions and classes of the library, each with the module that defines it."""
-TYPES = {
-    "Contest": "unseen.api.contest",
-    "Evaluation": "unseen.api.methods",
-    "Estimation": "unseen.estimation.estimation",
-    "Source": "starter.observing.observation",
-    "MetaTrain": "starter.observing.observation",
-    "Score": "submission.metrics",
-    "InvalidSubmission": "submission.errors",
-    "UnusableInput": "submission.errors",
-}
-"""The types of the library's arguments and results, and its errors, each with the module that defines it."""
+"""The modules that define the library's functions, types and errors."""
+NAMES = {name: module for module, names in MODULES.items() for name in names}
 
 
 class Beside:
@@ -83,18 +72,17 @@ find_own_packages()
 
 @cache
 def __getattr__(name: str) -> object:
-    """Returns a function or class of `NAMES` or `TYPES`, or the command line, `app`."""
+    """Returns a function or class of `NAMES`, or the command line, `app`."""
     if name == "app":
         return import_module("unseen.cli.command_line").command_line()
-    module = {**NAMES, **TYPES}.get(name)
-    if module is None:
+    if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(module), name)
+    return getattr(import_module(NAMES[name]), name)
 
 
 def __dir__() -> list[str]:
     """Returns the names of the library's functions, classes and errors, sorted."""
-    return sorted({*NAMES, *TYPES})
+    return sorted(NAMES)
 
 
 def main() -> None:

@@ -82,7 +82,6 @@ class Bop(Regressed):
         self.prototypes = prototypes
 
     def _prepare(self, source: Source) -> None:
-        self._require("prototypes", self.prototypes >= 1, "at least 1")
         self.codebook_ = codebook_of(source, self.prototypes)
 
     def _measure(self, observation: Observation) -> FloatArray:

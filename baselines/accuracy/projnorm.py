@@ -45,9 +45,6 @@ class ProjNorm(Measured):
         self.seed = seed
 
     def _prepare(self, source: Source) -> None:
-        self._require("iterations", self.iterations >= 1, "at least 1")
-        self._require("batch_size", self.batch_size >= 1, "at least 1")
-        self._require("learning_rate", self.learning_rate > 0, "above 0")
         assert source.classifier is not None, "this source was made without its network"
         self.classifier_ = source.classifier
         self.reference_ = self._fine_tuned(source.observation, source.labels)

@@ -172,18 +172,14 @@ def check_method(method: Estimator, track: str = "accuracy") -> list[Check]:
     Returns:
         One `Check` per rule.
     """
-    trial = Trial(method, track)
-    return [_run(rule, check, trial) for rule, check in RULES.items()]
-
-
-Rule = Callable[[Trial], str]
-
-
-def _run(rule: str, check: Rule, trial: Trial) -> Check:
-    try:
-        return Check(rule, check(trial))
-    except (Exception, SystemExit) as error:
-        return Check(rule, told(error, folder_of(type(trial.method))))
+    trial, checks = Trial(method, track), []
+    for rule, check in RULES.items():
+        try:
+            problem = check(trial)
+        except (Exception, SystemExit) as error:
+            problem = told(error, folder_of(type(method)))
+        checks.append(Check(rule, problem))
+    return checks
 
 
 def _finite_fractions(trial: Trial) -> str:
@@ -223,7 +219,7 @@ def _saved_and_loaded(trial: Trial) -> str:
     return _same(predictions, loaded.predict(trial.targets()), "predictions differ after save and load")
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, Callable[[Trial], str]] = {
     "fit and predict give finite fractions": _finite_fractions,
     "one set at a time": _one_set_at_a_time,
     "the order of images does not matter": _order_of_images,

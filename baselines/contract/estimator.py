@@ -385,11 +385,9 @@ class Direct(Estimator):
 
     def parameters(self) -> dict[str, Any]:
         """Returns the parameters of the constructor, except the indicator and its `needs`."""
-        return {name: value for name, value in super().parameters().items() if name not in MADE_OF}
-
-
-MADE_OF = ("indicator", "needs")
-"""Constructor arguments of the kit's methods that are no parameters."""
+        return {
+            name: value for name, value in super().parameters().items() if name not in ("indicator", "needs")
+        }
 
 
 class Regressed(Measured, Direct):

@@ -33,7 +33,6 @@ from starter.competition.cluster import Cluster
 from starter.detectors.metrics import deviation
 from starter.images.figure import new_panels, save_png
 from starter.observing.observation import MetaTrain
-from starter.sets.mix import LEAST
 from starter.studies.failure_study import ood_kind
 from starter.tracks.tracks import open_subjects
 from submission import Competition
@@ -223,7 +222,7 @@ def ratios_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     def size(ratio: float, most: int) -> tuple[int, int]:
         return round(most * min(1.0, ratio)), round(most * min(1.0, 1 / ratio))
 
-    return _swept(meta, metric, "ratio", RATIOS, size, least=2)
+    return _swept(meta, metric, "ratio", RATIOS, size)
 
 
 def sizes_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
@@ -235,7 +234,7 @@ def sizes_table(meta: MetaTrain, metric: str) -> pd.DataFrame:
     def size(total: float, most: int) -> tuple[int, int]:
         return (round(total / 2),) * 2 if total / 2 <= most else (0, 0)
 
-    return _swept(meta, metric, "size", SIZES, size, least=LEAST)
+    return _swept(meta, metric, "size", SIZES, size)
 
 
 def _swept(
@@ -244,7 +243,6 @@ def _swept(
     axis: str,
     values: tuple[float, ...],
     size: Callable[[float, int], tuple[int, int]],
-    least: int,
 ) -> pd.DataFrame:
     """Returns correlations on new mixes of each family by value; `size` gives their IND and OOD counts."""
     rows, rng, reference = [], np.random.default_rng(0), reference_scores(meta.source)
@@ -253,7 +251,7 @@ def _swept(
         mixes, drawn = [], []
         for ood in families.values():
             counts = size(value, min(len(ind), len(ood)))
-            if min(counts) >= least:
+            if min(counts) >= 2:
                 parts = [rng.permutation(pool)[:n] for pool, n in zip((ind, ood), counts, strict=True)]
                 mixes.append(np.concatenate(parts))
                 drawn.append(detection_metric(metric, reference, parts[1], counts[0] / sum(counts)))

@@ -1,7 +1,6 @@
 """The command line `unseen`: commands that are imported when they are called, and how each of them ends."""
 
 import io
-import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -124,9 +123,7 @@ def run(command: Callable[[], object]) -> None:
         command()
     except InvalidSubmission as error:
         _fail(str(error), 1)
-    except OSError as error:
-        _fail(f"error: {_named(error)}", 2)
-    except (UnusableInput, MemoryError, ModuleNotFoundError) as error:
+    except (UnusableInput, OSError, MemoryError, ModuleNotFoundError) as error:
         _fail(f"error: {error}", 2)
     except SystemExit as end:
         if end.code == INTERRUPTED:
@@ -138,9 +135,3 @@ def _fail(message: str, code: int) -> None:
     """Print the message and end; control characters, which file names may contain, are escaped."""
     print("\n".join(map(printable, message.split("\n"))), file=sys.stderr)
     sys.exit(code)
-
-
-def _named(error: OSError) -> str:
-    """Returns the system's message with the name of its file; for a renaming, the new name."""
-    file = error.filename2 or error.filename
-    return f"{error.strerror or error}" + (f": {os.fsdecode(file)}" if isinstance(file, str | bytes) else "")

@@ -66,8 +66,6 @@ class Asked:
         check_rules(self.margin, self.level, self.window)
         if not 0 <= self.train_sets <= 1000 or 0 < self.train_sets < LEAST_SETS:
             raise UnusableInput(f"--train-sets must be 0, or {LEAST_SETS} to 1,000, got {self.train_sets}")
-        if (self.referees or self.rotations) and not self.train_sets:
-            raise UnusableInput("--referee and --rotations are read by unseen-best alone: give --train-sets")
 
 
 def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[ImageSet, tuple[str, ...]]:

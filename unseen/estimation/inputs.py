@@ -1,7 +1,6 @@
 """The input of an estimate: logits, labels and features, each checked."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,7 @@ Sets = Array | Sequence[Array] | Mapping[str, Array]
 
 def check_rules(margin: float, level: float, window: int | None) -> None:
     """Raise UnusableInput if the margin, the intervals' level or the size of windows is out of range."""
-    whole = window is None or (isinstance(window, Integral) and window >= SMALLEST)
-    if not (0 < level < 1 and 0 <= margin <= 1 and whole):
+    if not (0 < level < 1 and 0 <= margin <= 1 and (window is None or window >= SMALLEST)):
         raise UnusableInput(
             "--level must lie between 0 and 1, --margin must be a fraction in [0, 1], and --window a whole "
             f"number of {SMALLEST} images or more, got {level:g}, {margin:g} and {window}"

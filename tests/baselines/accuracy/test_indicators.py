@@ -17,7 +17,6 @@ from sklearn.base import clone
 from baselines import BASELINES
 from baselines.accuracy.agreement import Agreement
 from baselines.accuracy.atc import Atc, atc, atc_datacv, atc_threshold, confidence_log_odds
-from baselines.accuracy.bop import Bop
 from baselines.accuracy.cbpe import cbpe
 from baselines.accuracy.confscore import confscore
 from baselines.accuracy.dispersion import SMALLEST, dispersion, scatter
@@ -263,12 +262,10 @@ def test_mde_does_not_depend_on_the_sets_size():
 @pytest.mark.parametrize(
     ("method", "word"),
     [
-        *(
-            (Agreement("firm"), "kind"),
-            (Atc("margin"), "score"),
-            (Bop(0), "prototypes"),
-        ),
-        *((LabelShift("even"), "prior"), (Mano("l2"), "normaliser")),
+        (Agreement("firm"), "kind"),
+        (Atc("margin"), "score"),
+        (LabelShift("even"), "prior"),
+        (Mano("l2"), "normaliser"),
     ],
 )
 def test_refuses_parameters_by_name(method, word):

@@ -7,7 +7,6 @@ from mixes import gaussian_mixes
 from baselines.contract.estimator import Table
 from baselines.ood.gscore_best import GscoreBest, by_size, evidence, resample
 from baselines.ood.plugin import ind_share, plug_in
-from submission.errors import UnusableInput
 
 RNG = np.random.default_rng(0)
 REFERENCE, SCORES = np.sort(RNG.normal(size=500)), RNG.normal(1, 2, 200)
@@ -75,9 +74,3 @@ def test_corrections_of_either_kind_count_by_size():
         pytest.approx(row)
         for row in ([1, 2, 0, 0], [0.5, 1, 0.5, 1], [0, 0, 1, 2], [0, 0, 1, 2], [1, 2, 0, 0])
     ]
-
-
-@pytest.mark.parametrize("wrong", [{"resamples": -1}, {"alpha": 0.0}])
-def test_parameters_are_checked(wrong):
-    with pytest.raises(UnusableInput, match=next(iter(wrong))):
-        GscoreBest(**wrong).fit(gaussian_mixes(sets=3))

@@ -179,7 +179,6 @@ def test_the_interval_of_the_fitted_method_alone_is_printed(found):
         ({"level": 1.0}, "--level"),
         ({"margin": 5}, "--margin"),
         ({"window": 19}, "--window"),
-        ({"window": 100.0}, "--window"),
         ({"classes": ("a", "b")}, "2 classes are named, but the logits have 6 columns"),
     ],
 )
