@@ -230,8 +230,8 @@ def _fit(
     done = _resume(checkpoint, asked, network, optimiser, schedule)
     pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2).contiguous().to(device)
     labels = torch.from_numpy(_labels(images)).to(device)
-    scale = 1 / (255 * torch.tensor(std, device=device).view(3, 1, 1))
-    offset = (torch.tensor(mean, device=device) / torch.tensor(std, device=device)).view(3, 1, 1)
+    centre, spread = torch.tensor([mean, std], device=device).view(2, 3, 1, 1)
+    scale, offset = 1 / (255 * spread), centre / spread
     with tqdm(total=asked.epochs * per_epoch * size, unit="image", desc=f"train {asked.arch}") as bar:
         bar.update(done * per_epoch * size)
         for epoch in range(done, asked.epochs):

@@ -100,18 +100,16 @@ class WeightsFile:
                 raise OtherClasses(f"{told}: {start}")
         # Old files lack the counters of BatchNorm, which do not bear on the logits.
         counters = {name: torch.tensor(0) for name in expected if name.endswith(".num_batches_tracked")}
-        tensors = {**counters, **found}
-        problems = [f"it lacks {name}" for name in expected if name not in tensors]
-        problems += [f"its {name[:100]!r} is unexpected" for name in tensors if name not in expected]
-        for name in (name for name in expected if name in tensors):
-            problem = _problem(tensors[name], expected[name])
+        found = {**counters, **found}
+        problems = [f"it lacks {name}" for name in expected if name not in found]
+        problems += [f"its {name[:100]!r} is unexpected" for name in found if name not in expected]
+        for name in (name for name in expected if name in found):
+            problem = _problem(found[name], expected[name])
             problems += [f"its {name} {problem}"] if problem else []
         if problems:
-            more = f"; and {len(problems) - SHOWN_PROBLEMS} more" if len(problems) > SHOWN_PROBLEMS else ""
-            raise UnusableInput(
-                f"{self.path} does not fit {arch}: {'; '.join(problems[:SHOWN_PROBLEMS])}{more}"
-            )
-        return {name: tensor.to(expected[name].dtype) for name, tensor in tensors.items()}
+            shown = "; ".join(problems[:SHOWN_PROBLEMS])
+            raise UnusableInput(f"{self.path} does not fit {arch}: {shown} ({len(problems)} problems in all)")
+        return {name: tensor.to(expected[name].dtype) for name, tensor in found.items()}
 
 
 def load_classifier(
@@ -147,7 +145,9 @@ def load_classifier(
             network.load_state_dict(pretrained_state(parsed.network))
         normalisation = _normalisation(network)
     else:
-        file = WeightsFile.read(_path(parsed))
+        official = parsed.weights == "official"
+        path = fetch(*OFFICIAL[parsed.name], cache_folder()) if official else Path(parsed.weights)
+        file = WeightsFile.read(path)
         arch = file.arch or parsed.arch or parsed.name
         if file.classes not in (None, tuple(classes)):
             made, mine = reprlib.repr(file.classes), reprlib.repr(tuple(classes))
@@ -266,12 +266,6 @@ def _checked(text: str) -> Spec:
     if problem:
         raise UnusableInput(f"classifier {text!r}{problem}")
     return spec
-
-
-def _path(spec: Spec) -> Path:
-    """Returns the file of the weights; official ones are downloaded on first use."""
-    official = spec.weights == "official"
-    return fetch(*OFFICIAL[spec.name], cache_folder()) if official else Path(spec.weights)
 
 
 def _read(file: WeightsFile, arch: str, classes: int) -> tuple[Network, tuple[Triple, Triple]]:

@@ -6,9 +6,9 @@ Training makes each image nearest to the captions that match it, and each captio
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -48,13 +48,13 @@ class TwoTower(nn.Module):
     style are additive in a text's features.
     """
 
-    def __init__(self, words: int, length: int = LENGTH, widths: Sequence[int] = WIDTHS) -> None:
+    def __init__(self, words: int, widths: Sequence[int]) -> None:
         super().__init__()
         self.blocks = nn.Sequential(*map(block, (3, *widths[:-1]), widths, STRIDES))
-        self.project = nn.Linear(widths[-1], length, bias=False)
-        self.centre = nn.BatchNorm1d(length, affine=False)
+        self.project = nn.Linear(widths[-1], LENGTH, bias=False)
+        self.centre = nn.BatchNorm1d(LENGTH, affine=False)
         self.word = nn.Embedding(words + 1, WORD, padding_idx=0)
-        self.linear = nn.Linear(WORD, length, bias=False)
+        self.linear = nn.Linear(WORD, LENGTH, bias=False)
         self.scale = nn.Parameter(torch.tensor(2.3))
 
     def images(self, pixels: Tensor) -> Tensor:
@@ -122,7 +122,7 @@ class TwoTowerEncoder:
         try:
             phrases = tuple(map(tuple, json.loads(file.metadata["phrases"])))
             widths = [len(file.tensors[f"blocks.{number}.0.weight"]) for number in range(len(STRIDES))]
-            network = TwoTower(len(vocabulary(phrases)), len(file.tensors["project.weight"]), widths)
+            network = TwoTower(len(vocabulary(phrases)), widths)
             network.load_state_dict(file.tensors)
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
             raise unusable(path, f"no encoder of the kit ({why(error)})") from error
@@ -178,7 +178,7 @@ def train_encoder(
     words = vocabulary(data.phrases)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = TwoTower(len(words), widths=widths).to(memory_format=torch.channels_last).train()
+        network = TwoTower(len(words), widths).to(memory_format=torch.channels_last).train()
     tables = [padded([*[[words[w] for w in words_of(p)] for p in some], []]) for some in data.phrases]
     pixels, values = torch.from_numpy(data.images).permute(0, 3, 1, 2), torch.from_numpy(data.values)
     rng = CONTRASTIVE(seed)
@@ -237,7 +237,9 @@ def embedded_encoder(path: Path, seed: int = 0, quick: bool = False) -> TwoTower
     The `quick` one, which is trained on fewer glyphs in seconds, is for referees.
     """
     images, epochs = (QUICK_IMAGES, QUICK_EPOCHS) if quick else (IMAGES, EPOCHS)
-    return _kept(path, partial(captioned_glyphs, images, seed), seed, epochs, WIDTHS)
+    if not path.exists():
+        train_encoder(captioned_glyphs(images, seed), seed, epochs).save(path)
+    return TwoTowerEncoder.load(path)
 
 
 def photo_encoder(
@@ -247,19 +249,6 @@ def photo_encoder(
 
     `sets` are training images of one size, with the names of their classes in label order.
     """
-    return _kept(path, partial(captioned_photos, sets, seed), seed, PHOTO_EPOCHS, PHOTO_WIDTHS)
-
-
-def _kept(
-    path: Path,
-    data: Callable[[], Captioned],
-    seed: int,
-    epochs: tuple[int, int],
-    widths: Sequence[int],
-) -> TwoTowerEncoder:
-    """Returns the encoder in a file, or else one that is trained on `data` and written there."""
-    if path.exists():
-        return TwoTowerEncoder.load(path)
-    encoder = train_encoder(data(), seed, epochs, widths)
-    encoder.save(path)
-    return encoder
+    if not path.exists():
+        train_encoder(captioned_photos(sets, seed), seed, PHOTO_EPOCHS, PHOTO_WIDTHS).save(path)
+    return TwoTowerEncoder.load(path)

@@ -26,9 +26,9 @@ from starter.operations.filters import (
     ice,
     jpeg,
     motion_blur,
+    padded,
     plasma,
     read_at,
-    shifted,
     take,
     water,
     weighted_sum,
@@ -105,9 +105,10 @@ def _defocus_blur(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor
     y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
     disk = (x**2 + y**2 <= radius**2).astype(np.float32)
     disk = cv2.GaussianBlur(disk / disk.sum(), (3, 3), soft)
-    rows = shifted(images.float(), 2, reach, "reflect")
-    columns = [shifted(row, 3, reach, "reflect") for row in rows]
-    return _cut(weighted_sum((float(disk[i, j]), columns[i][j]) for i, j in np.argwhere(disk)))
+    h, w = images.shape[2:]
+    wide = torch.from_numpy(padded(images, reach))
+    terms = ((float(disk[i, j]), wide[:, :, i : i + h, j : j + w]) for i, j in np.argwhere(disk))
+    return _cut(weighted_sum(terms))
 
 
 @_corruption()

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import grid_sample
 
 from starter.operations.kernels import blur
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, Pixels
 
 EMBOSS = np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]])
 
@@ -27,12 +27,10 @@ def take(values: Tensor, dim: int, index: NDArray[np.integer]) -> Tensor:
     return torch.from_numpy(values.numpy().take(index, dim))
 
 
-def shifted(values: Tensor, dim: int, radius: int, mode: str) -> list[Tensor]:
-    """Returns the 2 radius + 1 shifted views of `values` along `dim`, padded by NumPy's `pad` in `mode`."""
-    n = values.shape[dim]
-    index = np.pad(np.arange(n), radius, mode=mode)  # type: ignore[call-overload]
-    padded = take(values, dim, index)
-    return [padded.narrow(dim, start, n) for start in range(2 * radius + 1)]
+def padded(values: Tensor, radius: int, mode: str = "reflect") -> FloatArray:
+    """Returns `values` (b, c, h, w) with `radius` more pixels at each side, by NumPy's `pad`; float32."""
+    sides = ((0, 0), (0, 0), (radius, radius), (radius, radius))
+    return np.pad(values.numpy(), sides, mode).astype(np.float32)  # type: ignore[call-overload]
 
 
 def weighted_sum(terms: Iterable[tuple[float | Tensor, Tensor]]) -> Tensor:
@@ -69,9 +67,8 @@ def gaussian_each(values: Tensor, sigmas: Tensor, radii: Tensor) -> Tensor:
 
 def _blurred(values: Tensor, weights: FloatArray, mode: str) -> Tensor:
     """Blur (b, c, h, w) by weights (b, taps) down and across, padded by NumPy's `pad` in `mode`; float32."""
-    result, radius = torch.empty(values.shape), weights.shape[1] // 2
-    rows, columns = (np.pad(np.arange(n), radius, mode=mode) for n in values.shape[2:])  # type: ignore[call-overload]
-    blur(values.contiguous().numpy(), weights, rows, columns, result.numpy())
+    result = torch.empty(values.shape)
+    blur(padded(values, weights.shape[1] // 2, mode), weights, result.numpy())
     return result
 
 
@@ -129,12 +126,11 @@ def read_at(values: Tensor, x: Tensor, y: Tensor, outside: str, mode: str = "bil
 
 def jpeg(images: Tensor, qualities: Iterable[int]) -> Tensor:
     """Compress and decode uint8 (b, 3, h, w) as JPEG, one image at a time: the codec takes no batches."""
-    decoded = np.empty((len(images), *images.shape[2:], 3), np.uint8)
-    pixels = images.flip(1).permute(0, 2, 3, 1).numpy()
-    for row, (image, quality) in enumerate(zip(pixels, qualities, strict=True)):
+    decoded = []
+    for image, quality in zip(images.flip(1).permute(0, 2, 3, 1).numpy(), qualities, strict=True):
         encoded = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
-        decoded[row] = cv2.imdecode(encoded, cv2.IMREAD_COLOR)
-    return torch.from_numpy(decoded).permute(0, 3, 1, 2).flip(1).contiguous()
+        decoded.append(cv2.imdecode(encoded, cv2.IMREAD_COLOR))
+    return torch.from_numpy(np.stack(decoded)).permute(0, 3, 1, 2).flip(1).contiguous()
 
 
 def plasma(noise: Generator, n: int, side: int, decay: float) -> FloatArray:
@@ -184,16 +180,12 @@ def water(liquid: FloatArray) -> FloatArray:
     authors' code it wraps around to a dark spot.
     """
     layers = (np.clip(liquid, 0, 1) * 255).astype(np.uint8)
-    edges = np.stack([cv2.Canny(layer, 50, 150) for layer in layers])
-    np.subtract(255, edges, out=edges)
-    distances = np.stack([cv2.distanceTransform(layer, cv2.DIST_L2, 5) for layer in edges])
-    np.minimum(distances, 20, out=distances)
-    relief = np.stack([_relief(layer) for layer in distances])
-    light = layers * relief.astype(np.float32)
+    light = layers * np.stack([_relief(layer) for layer in layers]).astype(np.float32)
     return light / np.maximum(light.max((1, 2), keepdims=True), 1)
 
 
-def _relief(distance: FloatArray) -> NDArray[Any]:
-    """Returns the slopes of one image's smoothed distances, (h, w)."""
+def _relief(layer: Pixels) -> NDArray[Any]:
+    """Returns the slopes of the smoothed distances from the edges of one image, (h, w)."""
+    distance = np.minimum(cv2.distanceTransform(255 - cv2.Canny(layer, 50, 150), cv2.DIST_L2, 5), 20)
     smooth = cv2.equalizeHist(cv2.blur(distance, (3, 3)).astype(np.uint8))
     return cv2.blur(cv2.filter2D(smooth, cv2.CV_8U, EMBOSS), (3, 3))

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from starter.operations.default import per_channel
-from starter.operations.filters import gaussian_each, jpeg, read_at, weighted_sum
+from starter.operations.filters import gaussian_each, jpeg, padded, read_at, weighted_sum
 from starter.operations.kernels import (
     add_slopes,
     blend_with_grey,
@@ -297,7 +297,7 @@ def _emboss(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Filter with (1 - alpha) I + alpha [[-1 - r, -r, 0], [-r, 1, r], [0, r, 1 + r]]; r is the `relief`."""
     alpha, relief = drawn["alpha"], drawn["relief"]
     diagonal, straight = (alpha * (1 + relief)).astype(np.float32), (alpha * relief).astype(np.float32)
-    return compiled(add_slopes, images, diagonal, straight)
+    return compiled(add_slopes, images, padded(images, 1), diagonal, straight)
 
 
 @_group_b(

@@ -14,20 +14,15 @@ from submission.arrays import FloatArray, IntArray, Pixels
 
 kernel = njit(cache=True, nogil=True)
 
-ROW_PIXELS = 512
-"""Pixels that `warp_affine` reads at a time."""
-
 
 @kernel
 def to_planes(base: Pixels, rows: IntArray, out: Pixels) -> None:
     """Copy the images number `rows` (b,) of `base`, uint8 (n, h, w, 3), to `out` with channels first."""
     for i, row in enumerate(rows):
-        pixels, planes = base[row].reshape(-1), out[i].reshape(-1)
-        n = pixels.size // 3
-        for j in range(n):
-            planes[j] = pixels[3 * j]
-            planes[n + j] = pixels[3 * j + 1]
-            planes[2 * n + j] = pixels[3 * j + 2]
+        pixels, planes = base[row].reshape(-1, 3), out[i].reshape(3, -1)
+        for j in range(len(pixels)):
+            for c in range(3):
+                planes[c, j] = pixels[j, c]
 
 
 @kernel
@@ -130,42 +125,33 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_],
     """
     h, w = images.shape[2:]
     side = w + 2
-    # A pixel is one integer, one byte per colour; a black frame of one pixel surrounds the image. Some
-    # rows are read at once: long loops, and still in the processor's cache.
-    step = max(ROW_PIXELS // w, 1)
-    framed, corners = np.zeros((h + 2) * side, np.int32), np.empty((4, step * w), np.int32)
-    corner = np.empty(step * w, np.uint64)
-    far_x, far_y = np.empty(step * w, np.float32), np.empty(step * w, np.float32)
+    # A pixel is one integer, one byte per colour; a black frame of one pixel surrounds the image.
+    framed, corners = np.zeros((h + 2) * side, np.int32), np.empty((4, w), np.int32)
+    places = np.empty(w, np.uint64)
+    along, down = np.empty(w, np.float32), np.empty(w, np.float32)
     for i in range(len(images)):
         if not applied[i]:
-            values, result = images[i].reshape(-1), out[i].reshape(-1)
-            for j in range(values.size):
-                result[j] = values[j]
+            out[i] = images[i]
             continue
         _pack(images[i], framed)
-        planes = out[i].reshape(3, -1)
-        for top_row in range(0, h, step):
-            rows = min(step, h - top_row)
-            for k in range(rows):
-                y = np.float32(top_row + k)
-                start_x = inverse[i, 0, 1] * y + inverse[i, 0, 2]
-                start_y = inverse[i, 1, 1] * y + inverse[i, 1, 2]
-                places, along, down = corner[k * w :], far_x[k * w :], far_y[k * w :]
-                for x in range(w):
-                    # Everything beyond the frame is black, like the frame.
-                    place_x = _within(inverse[i, 0, 0] * np.float32(x) + start_x, w)
-                    place_y = _within(inverse[i, 1, 0] * np.float32(x) + start_y, h)
-                    left, top = min(np.int32(place_x), np.int32(w)), min(np.int32(place_y), np.int32(h))
-                    places[x] = np.int32(top * np.int32(side)) + left
-                    along[x], down[x] = place_x - np.float32(left), place_y - np.float32(top)
-            for j in range(rows * w):
-                at = corner[j]
-                corners[0, j], corners[1, j] = framed[at], framed[at + np.uint64(1)]
+        for row in range(h):
+            y = np.float32(row)
+            start_x = inverse[i, 0, 1] * y + inverse[i, 0, 2]
+            start_y = inverse[i, 1, 1] * y + inverse[i, 1, 2]
+            for x in range(w):
+                # Everything beyond the frame is black, like the frame.
+                place_x = _within(inverse[i, 0, 0] * np.float32(x) + start_x, w)
+                place_y = _within(inverse[i, 1, 0] * np.float32(x) + start_y, h)
+                left, top = min(np.int32(place_x), np.int32(w)), min(np.int32(place_y), np.int32(h))
+                places[x] = np.int32(top * np.int32(side)) + left
+                along[x], down[x] = place_x - np.float32(left), place_y - np.float32(top)
+            for x in range(w):
+                at = places[x]
+                corners[0, x], corners[1, x] = framed[at], framed[at + np.uint64(1)]
                 at += np.uint64(side)
-                corners[2, j], corners[3, j] = framed[at], framed[at + np.uint64(1)]
+                corners[2, x], corners[3, x] = framed[at], framed[at + np.uint64(1)]
             for c in range(3):
-                done = planes[c, top_row * w : (top_row + rows) * w]
-                _between(corners, np.int32(8 * c), far_x, far_y, done)
+                _between(corners, np.int32(8 * c), along, down, out[i, c, row])
 
 
 @kernel
@@ -200,97 +186,81 @@ def _between(
 
 
 @kernel
-def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixels) -> None:
+def less_square(
+    images: Pixels, padded: FloatArray, centre: FloatArray, share: FloatArray, out: Pixels
+) -> None:
     """Write `centre` (b,) times a value minus `share` (b,) times the sum of its 3 x 3 neighbourhood, rounded.
 
-    Borders are reflected without repeating the edge.
+    `padded` are the images with one pixel more at each side.
     """
     h, w = images.shape[2:]
     # For an index that might be negative Numba counts from the end, which keeps a loop from being compiled to
     # vector instructions: the shifted copies are views that are all read from 0 on.
-    framed, columns = np.zeros((h + 2) * (w + 2), np.float32), np.zeros(h * (w + 2), np.float32)
-    middle, lower = framed[w + 2 :], framed[2 * (w + 2) :]
-    here, result = framed[w + 3 :], np.zeros(h * (w + 2), np.uint8)
+    columns, result = np.zeros(h * (w + 2), np.float32), np.zeros(h * (w + 2), np.uint8)
     rows = result.reshape(h, w + 2)
     for i in range(len(images)):
         for c in range(3):
-            _frame(images[i, c], framed)
+            framed = padded[i, c].reshape(-1)
+            middle, lower, here = framed[w + 2 :], framed[2 * (w + 2) :], framed[w + 3 :]
             for j in range(columns.size):
                 columns[j] = framed[j] + middle[j] + lower[j]
             for j in range(columns.size - 2):
                 square = columns[j] + columns[j + 1] + columns[j + 2]
                 value = here[j] * centre[i] - square * share[i] + np.float32(0.5)
                 result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
-            for y in range(h):
-                for x in range(w):
-                    out[i, c, y, x] = rows[y, x]
+            out[i, c] = rows[:, :w]
 
 
 @kernel
-def add_slopes(images: Pixels, diagonal: FloatArray, straight: FloatArray, out: Pixels) -> None:
+def add_slopes(
+    images: Pixels, padded: FloatArray, diagonal: FloatArray, straight: FloatArray, out: Pixels
+) -> None:
     """Add `diagonal` (b,) times the rise from top left to bottom right, `straight` (b,) times right and down.
 
-    Rounded. Borders are reflected without repeating the edge.
+    Rounded. `padded` are the images with one pixel more at each side.
     """
     h, w = images.shape[2:]
-    framed, result = np.zeros((h + 2) * (w + 2), np.float32), np.zeros(h * (w + 2), np.uint8)
-    upper, lower = framed[1:], framed[2 * (w + 2) :]
-    left, here = framed[w + 2 :], framed[w + 3 :]
-    right, after, below = framed[w + 4 :], lower[2:], lower[1:]
+    result = np.zeros(h * (w + 2), np.uint8)
     rows = result.reshape(h, w + 2)
     for i in range(len(images)):
         for c in range(3):
-            _frame(images[i, c], framed)
+            framed = padded[i, c].reshape(-1)
+            upper, lower = framed[1:], framed[2 * (w + 2) :]
+            left, here, right = framed[w + 2 :], framed[w + 3 :], framed[w + 4 :]
+            after, below = lower[2:], lower[1:]
             for j in range(result.size - 2):
                 value = (after[j] - framed[j]) * diagonal[i]
                 value += (below[j] - upper[j] + right[j] - left[j]) * straight[i]
                 value += here[j]
                 value += np.float32(0.5)
                 result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
-            for y in range(h):
-                for x in range(w):
-                    out[i, c, y, x] = rows[y, x]
+            out[i, c] = rows[:, :w]
 
 
 @kernel
-def blur(values: FloatArray, weights: FloatArray, rows: IntArray, columns: IntArray, out: FloatArray) -> None:
-    """Blur planes (b, c, h, w) by `weights` (b, taps), down, then across, tap after tap in float32.
+def blur(padded: FloatArray, weights: FloatArray, out: FloatArray) -> None:
+    """Blur planes (b, c, h + taps - 1, w + taps - 1) by `weights` (b, taps), down, then across, in float32.
 
-    `rows` (h + taps - 1,) and `columns` (w + taps - 1,) are where the padded ones are in the image. Weights
-    of 0 at both ends are skipped.
+    Tap is added after tap; weights of 0 at both ends are skipped. The result is (b, c, h, w).
     """
-    h, w = values.shape[2:]
-    wide, taps = len(columns), weights.shape[1]
-    middle = (wide - w) // 2
-    tall, long = np.zeros((len(rows), w), np.float32), np.zeros((h, wide), np.float32)
-    down, across = np.zeros((h, w), np.float32), np.zeros((h, wide), np.float32)
-    above, total = tall.reshape(-1), down.reshape(-1)
-    beside, result = long.reshape(-1), across.reshape(-1)[: h * wide - taps + 1]
-    for i in range(len(values)):
+    h, w = out.shape[2:]
+    wide, taps = padded.shape[3], weights.shape[1]
+    down, across = np.zeros(h * wide, np.float32), np.zeros((h, wide), np.float32)
+    result = across.reshape(-1)[: h * wide - taps + 1]
+    for i in range(len(padded)):
         first, last = 0, taps
         while weights[i, first] == 0:
             first += 1
         while weights[i, last - 1] == 0:
             last -= 1
-        for c in range(values.shape[1]):
-            for y in range(len(rows)):
-                source = rows[y]
-                for x in range(w):
-                    tall[y, x] = values[i, c, source, x]
-            total[:], result[:] = 0, 0
+        for c in range(padded.shape[1]):
+            plane = padded[i, c].reshape(-1)
+            down[:], across[:] = 0, 0
             for k in range(first, last):
-                _add_times(above[k * w :], weights[i, k], total)
-            for y in range(h):
-                for x in range(w):
-                    long[y, middle + x] = down[y, x]
-                for x in range(middle):
-                    long[y, x] = down[y, columns[x]]
-                    long[y, middle + w + x] = down[y, columns[middle + w + x]]
+                _add_times(plane[k * wide :], weights[i, k], down)
             for k in range(first, last):
-                _add_times(beside[k:], weights[i, k], result)
-            for y in range(h):
-                for x in range(w):
-                    out[i, c, y, x] = across[y, x]
+                _add_times(down[k:], weights[i, k], result)
+            out[i, c] = across[:, :w]
 
 
 @kernel
@@ -298,16 +268,3 @@ def _add_times(values: FloatArray, weight: float, total: FloatArray) -> None:
     """Add as many values, times the weight, to the total."""
     for j in range(total.size):
         total[j] += values[j] * weight
-
-
-@kernel
-def _frame(plane: Pixels, out: FloatArray) -> None:
-    """Copy a plane (h, w) to the middle of (h + 2, w + 2), as one row; borders mirrored without the edge."""
-    h, w = plane.shape
-    framed = out.reshape(h + 2, w + 2)
-    for y in range(h):
-        for x in range(w):
-            framed[y + 1, x + 1] = plane[y, x]
-        framed[y + 1, 0], framed[y + 1, w + 1] = framed[y + 1, min(2, w)], framed[y + 1, max(w - 1, 1)]
-    for x in range(w + 2):
-        framed[0, x], framed[h + 1, x] = framed[min(2, h), x], framed[max(h - 1, 1), x]

@@ -51,22 +51,19 @@ def load_source(spec: str, root: Path | None = None, seed: int = 0, fit: Fit | N
         container(path)
     except UnusableInput as error:
         raise UnusableInput(f"{error}; sources with a name are {', '.join(SOURCES)}") from error
-    splits = _path_splits(path, seed, fit)
+    if (path / _CIFAR10_FOLDER).is_dir():
+        splits = _cifar10(path, seed)
+    elif path.suffix == ".npz":
+        splits = _array_splits(path, seed, fit)
+    else:
+        with open_tree(path) as tree:
+            splits = _tree_splits(tree, seed, fit)
     height, width = splits.image_size
     if min(height, width) < LEAST_SIDE:
         raise unusable(
             path, f"images of {width} x {height} pixels; {LEAST_SIDE} x {LEAST_SIDE} or more are needed"
         )
     return splits
-
-
-def _path_splits(path: Path, seed: int, fit: Fit) -> Splits:
-    if (path / _CIFAR10_FOLDER).is_dir():
-        return _cifar10(path, seed)
-    if path.suffix == ".npz":
-        return _array_splits(path, seed, fit)
-    with open_tree(path) as tree:
-        return _tree_splits(tree, seed, fit)
 
 
 def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
@@ -79,10 +76,9 @@ def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
     path = Path(path)
     if stored := stored_sets(path):
         return [str(each.path) for each in stored]
-    whole = container(path)
     if path.suffix == ".npz":
         return [str(path)]
-    if whole.is_dir() and (arrays := sorted(path.glob("[!.]*.npz"))):
+    if arrays := sorted(path.glob("[!.]*.npz")):
         return [str(each) for each in arrays]
     with open_tree(path) as tree:
         if not _holds_sets(tree, classes):

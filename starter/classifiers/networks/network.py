@@ -44,8 +44,22 @@ class Network(nn.Module, ABC):
         return features if self.head is None else self.head(features)
 
     def folded(self) -> "Network":
-        """Returns a copy for inference: the same maps in fewer operations and with other tensors."""
-        return folded(self)
+        """Returns a copy in which batch normalisations are merged into the convolutions before them.
+
+        Merged is every BatchNorm2d that is the only reader of a convolution's output. In evaluation mode both
+        networks give the same maps, up to rounding. No module with weights may be called twice in one pass.
+        """
+        root = Part(copy.deepcopy(self), "stages")  # each map is an output, so that none is merged away
+        modules = dict(root.named_modules())
+        for node in Tracer().trace(root).nodes:
+            bn, before = modules.get(str(node.target)), node.args[0] if node.args else None
+            if not isinstance(bn, nn.BatchNorm2d) or not isinstance(before, Node):
+                continue
+            conv = modules.get(str(before.target))
+            if isinstance(conv, nn.Conv2d) and len(before.users) == 1:
+                replace_weights(conv, *merged(conv.weight, conv.bias, bn))
+                root.set_submodule(str(node.target), nn.Identity())
+        return root.network
 
 
 class Part(nn.Module):
@@ -69,25 +83,6 @@ class Part(nn.Module):
             return (self.network.features(x),)
         assert self.network.head is not None
         return (self.network.head(x),)
-
-
-def folded(network: Network) -> Network:
-    """Returns a copy in which batch normalisations are merged into the convolutions before them.
-
-    Merged is every BatchNorm2d that is the only reader of a convolution's output. In evaluation mode both
-    networks give the same maps, up to rounding. No module with weights may be called twice in one pass.
-    """
-    root = Part(copy.deepcopy(network), "stages")  # each map is an output, so that none is merged away
-    modules = dict(root.named_modules())
-    for node in Tracer().trace(root).nodes:
-        bn, before = modules.get(str(node.target)), node.args[0] if node.args else None
-        if not isinstance(bn, nn.BatchNorm2d) or not isinstance(before, Node):
-            continue
-        conv = modules.get(str(before.target))
-        if isinstance(conv, nn.Conv2d) and len(before.users) == 1:
-            replace_weights(conv, *merged(conv.weight, conv.bias, bn))
-            root.set_submodule(str(node.target), nn.Identity())
-    return root.network
 
 
 def merged(kernel: Tensor, bias: Tensor | None, bn: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:

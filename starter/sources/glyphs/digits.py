@@ -9,11 +9,10 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
 
 import cv2
-import matplotlib
 import numpy as np
+from matplotlib.cbook import get_sample_data
 from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image
 from sklearn.datasets import load_sample_image
@@ -245,18 +244,14 @@ def _crops(photo: Callable[[], Pixels]) -> _Draw:
     return draw
 
 
-def _sample_data(file: str) -> Path:
-    return Path(matplotlib.get_data_path()) / "sample_data" / file
-
-
 def _portrait() -> Pixels:
-    with Image.open(_sample_data("grace_hopper.jpg")) as photo:
+    with Image.open(get_sample_data("grace_hopper.jpg", asfileobj=False)) as photo:
         return np.asarray(photo.convert("RGB"))
 
 
 def _terrain() -> Pixels:
     """Returns elevations near Jacksboro in false colour: the height, and its slope in each direction."""
-    with np.load(_sample_data("jacksboro_fault_dem.npz"), allow_pickle=False) as file:
+    with np.load(get_sample_data("jacksboro_fault_dem.npz", asfileobj=False)) as file:
         height = file["elevation"].astype(np.float32)
     bands = [height, *np.gradient(height)]
     scaled = [(band - band.mean()) / band.std() * 0.2 + 0.5 for band in bands]

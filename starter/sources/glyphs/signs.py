@@ -7,6 +7,7 @@ underscore.
 
 import zlib
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from submission.random import GLYPHS
 
 SIZE = 400
 """Number of images of each set."""
+PHOTOS = ("china", "flower", "portrait", "terrain")
 
 
 def _span(first: int, last: int, but: str = "") -> str:
@@ -96,15 +98,12 @@ def _specks(n: int, rng: np.random.Generator) -> FloatArray:
 
 
 PICTURES: dict[str, Callable[[int, np.random.Generator], FloatArray]] = {
-    "china_crops": lambda n, rng: draw_backdrops(("china",), n, rng),
-    "flower_crops": lambda n, rng: draw_backdrops(("flower",), n, rng),
-    "portrait_crops": lambda n, rng: draw_backdrops(("portrait",), n, rng),
-    "terrain_crops": lambda n, rng: draw_backdrops(("terrain",), n, rng),
-    "gradient_empty": lambda n, rng: draw_backdrops(("gradient",), n, rng),
+    **{f"{photo}_crops": partial(draw_backdrops, (photo,)) for photo in PHOTOS},
+    "gradient_empty": partial(draw_backdrops, ("gradient",)),
     "cloud_plain": _smooth,
     "cloud_frost": _frost,
-    "wave_soft": lambda n, rng: _waves(n, rng, sharp=False),
-    "wave_sharp": lambda n, rng: _waves(n, rng, sharp=True),
+    "wave_soft": partial(_waves, sharp=False),
+    "wave_sharp": partial(_waves, sharp=True),
     "noise_uniform": lambda n, rng: rng.random((n, SIDE, SIDE, 3)),
     "noise_grain": _grain,
     "noise_specks": _specks,
