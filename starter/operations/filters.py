@@ -126,7 +126,7 @@ def read_at(values: Tensor, x: Tensor, y: Tensor, outside: str, mode: str = "bil
 
 def jpeg(images: Tensor, qualities: Iterable[int]) -> Tensor:
     """Compress and decode uint8 (b, 3, h, w) as JPEG, one image at a time: the codec takes no batches."""
-    decoded = []
+    decoded: list[Any] = []
     for image, quality in zip(images.flip(1).permute(0, 2, 3, 1).numpy(), qualities, strict=True):
         encoded = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
         decoded.append(cv2.imdecode(encoded, cv2.IMREAD_COLOR))
