@@ -1,6 +1,7 @@
 """Intervals: their definition in a naive loop, their coverage of families left out, and what they cost."""
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from baselines import Constant, Direct, Estimator, Regressed
 from baselines.accuracy.confscore import confscore
 from baselines.contract.conformance import example_meta_train, example_observation
-from baselines.contract.families import folds, subset
+from baselines.contract.families import folds, half, subset
 from starter.observing import MetaTrain, Observation
 
 META = example_meta_train()
@@ -92,6 +93,32 @@ def test_a_method_of_ones_own_gets_the_same_by_fitting_it_anew():
     assert Slow.fits == 1 + len(folds(META.families))
     slow.predict_interval(TARGETS, level=0.5)
     assert Slow.fits == 1 + len(folds(META.families))
+
+
+class Remembering(Estimator):
+    """A method that learns from single images, and keeps which it learned from and which it was asked of."""
+
+    learns_images = True
+    learned: ClassVar[list[set[int]]] = []
+    asked: ClassVar[list[int]] = []
+
+    def _fit(self, meta):
+        self.learned.append(set(np.concatenate(meta.bases).tolist()))
+
+    def _predict(self, observation):
+        self.asked.append(len(observation))
+        return 0.5
+
+
+def test_a_method_that_learns_from_images_is_calibrated_on_other_images():
+    rng = np.random.default_rng(0)
+    n = len(META.sets[0])
+    meta = dataclasses.replace(META, bases=[rng.choice(2 * n, n, replace=False) for _ in META.sets])
+    learned, tested = half(meta, 0), half(meta, 1)
+    Remembering().fit(meta).predict_interval(TARGETS[:1])
+    assert set().union(*Remembering.learned[1:]) == set(np.concatenate(learned.bases).tolist())
+    sizes = [len(tested.sets[i]) for fold in folds(META.families) for i in fold.test]
+    assert Remembering.asked[1 : 1 + len(sizes)] == sizes, "after the set itself"
 
 
 def test_intervals_of_an_indicator_measure_no_set_again():
