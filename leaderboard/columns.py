@@ -44,29 +44,9 @@ class Board:
         return decided_pairs(line.groups for line in self.standings)
 
 
-def always(board: Board) -> bool:
-    """Returns True: the column is on every board."""
-    return True
-
-
-def detailed(board: Board) -> bool:
-    """Returns True after the end and for the validation sets."""
-    return board.detailed
-
-
-def private(board: Board) -> bool:
-    """Returns True for the private part."""
-    return board.part == "private"
-
-
 def plain(value: Any, decimals: int) -> str:
     """Returns a text or a count as it is."""
     return str(value)
-
-
-def points(value: float, decimals: int) -> str:
-    """Returns a number in points."""
-    return cell(value, decimals)
 
 
 def ratio(value: float, decimals: int) -> str:
@@ -105,7 +85,7 @@ class Column:
         csv: Heading in the CSV; "" for a column of the page alone.
         value: Value of a line, by which the page sorts; None or nan if it has none.
         format: Text of a value that is not None, with the board's number of decimals.
-        when: True for the boards that have the column.
+        on: "every" board, the "detailed" ones, or the one of the "private" part.
         best: "ascending" or "descending", the order in which the best line comes first.
         kind: "text"; or "name", "score", "bar", "above", "date" or "history", which the page draws
             differently.
@@ -116,10 +96,14 @@ class Column:
     csv: str
     value: Callable[[Board, Standing], Any]
     format: Callable[[Any, int], str] = plain
-    when: Callable[[Board], bool] = always
+    on: str = "every"
     best: str = "ascending"
     kind: str = "text"
     legend: str = ""
+
+    def when(self, board: Board) -> bool:
+        """Returns True if a board has the column."""
+        return {"every": True, "detailed": board.detailed, "private": board.part == "private"}[self.on]
 
     def head(self, board: Board) -> str:
         """Returns the heading on a board."""
@@ -163,17 +147,17 @@ COLUMNS = (
         best="descending",
         kind="date",
     ),
-    Column("Score", "Score", lambda _, line: line.score.rmse, points, kind="score"),
-    Column("Score as a bar", "", lambda _, line: line.score.rmse, points, kind="bar"),
-    Column("95 % interval", "", lambda _, line: (line.low, line.high), span, detailed, legend=INTERVAL),
+    Column("Score", "Score", lambda _, line: line.score.rmse, cell, kind="score"),
+    Column("Score as a bar", "", lambda _, line: line.score.rmse, cell, kind="bar"),
+    Column("95 % interval", "", lambda _, line: (line.low, line.high), span, "detailed", legend=INTERVAL),
     Column("Submissions", "SubmissionCount", lambda _, line: line.submissions or None, best="descending"),
     Column("", "Kind", lambda _, line: line.kind),
     Column(
         "MAE",
         "MAE",
         lambda _, line: line.score.mae,
-        points,
-        detailed,
+        cell,
+        "detailed",
         legend=f"Mean absolute error in points; lower is better. Given for {FEW} or more predictions.",
     ),
     Column(
@@ -181,7 +165,7 @@ COLUMNS = (
         "Spearman",
         lambda _, line: line.score.spearman,
         ratio,
-        detailed,
+        "detailed",
         best="descending",
         legend="Rank correlation with the truth, averaged over the subjects; higher is better.",
     ),
@@ -190,59 +174,59 @@ COLUMNS = (
         "Skill",
         lambda _, line: line.skill,
         ratio,
-        detailed,
+        "detailed",
         best="descending",
         legend="1 − (score / score of the baseline “constant”)²; higher is better.",
     ),
-    Column("", "NoiseFloor", lambda board, _: board.noise_floor, points, detailed),
-    Column("", "ScoreLow", lambda _, line: line.low, end, detailed),
-    Column("", "ScoreHigh", lambda _, line: line.high, end, detailed),
+    Column("", "NoiseFloor", lambda board, _: board.noise_floor, cell, "detailed"),
+    Column("", "ScoreLow", lambda _, line: line.low, end, "detailed"),
+    Column("", "ScoreHigh", lambda _, line: line.high, end, "detailed"),
     Column(
         "Rank interval",
         "",
         lambda _, line: (line.best, line.worst),
         ranks,
-        detailed,
+        "detailed",
         legend="The rank in 95 % of 1,000 draws, with replacement, of families of test sets.",
     ),
-    Column("", "RankLow", lambda _, line: line.best, plain, detailed),
-    Column("", "RankHigh", lambda _, line: line.worst, plain, detailed),
+    Column("", "RankLow", lambda _, line: line.best, plain, "detailed"),
+    Column("", "RankHigh", lambda _, line: line.worst, plain, "detailed"),
     Column(
         "p, row above",
         "",
         lambda _, line: line.above,
         bound,
-        detailed,
+        "detailed",
         kind="above",
         legend="Probability that chance alone makes the difference from the row above at least as large "
         "(paired test over families, two-sided, rounded up). The column is hidden if the table is sorted by "
         "another one.",
     ),
-    Column("", "AboveP", lambda _, line: line.above, lambda value, _: cell(value, 2), detailed),
+    Column("", "AboveP", lambda _, line: line.above, lambda value, _: cell(value, 2), "detailed"),
     Column(
         "Group",
         "Groups",
         lambda _, line: line.groups,
         lambda groups, _: " ".join(map(str, groups)),
-        detailed,
+        "detailed",
         legend="Groups of rows, by number: two rows share one where the same test does not tell them apart, "
         "and share none where it does (.05 over all pairs of the first 20 rows, adjusted after Holm).",
     ),
     Column(
-        "Public score", "PublicScore", lambda _, line: line.public and line.public.score.rmse, points, private
+        "Public score", "PublicScore", lambda _, line: line.public and line.public.score.rmse, cell, "private"
     ),
-    Column("Public rank", "PublicRank", lambda _, line: line.public and line.public.rank, plain, private),
+    Column("Public rank", "PublicRank", lambda _, line: line.public and line.public.rank, plain, "private"),
     Column(
         "Shake-up",
         "ShakeUp",
         lambda _, line: line.shake_up,
         plain,
-        private,
+        "private",
         best="descending",
         legend="Ranks won or lost (−) from the public to the private part. A team counts with the better of "
         "the submissions it chose, or of its best public ones.",
     ),
-    Column("Best so far", "", lambda _, line: len(line.history) or None, plain, detailed, kind="history"),
+    Column("Best so far", "", lambda _, line: len(line.history) or None, plain, "detailed", kind="history"),
 )
 
 
@@ -254,7 +238,7 @@ def columns(board: Board) -> list[Column]:
 
 def _further(place: int, title: str) -> Column:
     """Returns the column of a metric that does not rank."""
-    return Column(f"RMSE {title}", f"Score {title}", lambda _, line: line.further[place], points)
+    return Column(f"RMSE {title}", f"Score {title}", lambda _, line: line.further[place], cell)
 
 
 def page_columns(board: Board) -> list[Column]:

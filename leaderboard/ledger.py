@@ -63,7 +63,6 @@ _SCHEMA = (
     "CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
     "CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END",
     "CREATE TABLE files (digest TEXT PRIMARY KEY, data BLOB NOT NULL, predictions BLOB)",
-    "CREATE TABLE solutions (digest TEXT PRIMARY KEY, data BLOB NOT NULL)",
     "CREATE TABLE heads (head TEXT PRIMARY KEY)",
     f"PRAGMA user_version = {VERSION}",
 )
@@ -110,6 +109,10 @@ class Ledger:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
+    def _value(self, query: str, *values: str) -> Any:
+        """Returns the first column of the first row that a query finds; None if it finds none."""
+        return next(self._connection.execute(query, values), (None,))[0]
+
     def rows(self) -> list[dict[str, Any]]:
         """Returns the events in order, each with the `COLUMNS` and its hash."""
         found = self._connection.execute(f"SELECT {', '.join(COLUMNS)}, hash FROM events ORDER BY number")
@@ -132,7 +135,7 @@ class Ledger:
 
     def next_entry(self) -> int:
         """Returns the number of the next submission, from 1."""
-        return int(self._connection.execute("SELECT coalesce(max(entry), 0) + 1 FROM events").fetchone()[0])
+        return self._value("SELECT coalesce(max(entry), 0) + 1 FROM events")
 
     def teams(self) -> dict[str, str]:
         """Returns the names of the registered teams by their ids, in the order of registration."""
@@ -149,20 +152,18 @@ class Ledger:
         return [(number, datetime.fromisoformat(time), *rest) for number, time, *rest in found]
 
     def file(self, digest: str) -> bytes | None:
-        """Returns the bytes of a submitted file; None if there is no such file."""
-        found = self._connection.execute("SELECT data FROM files WHERE digest = ?", [digest]).fetchone()
-        return found and found[0]
+        """Returns the bytes of a submitted file or a version of the solution; None if there is none."""
+        return self._value("SELECT data FROM files WHERE digest = ?", digest)
 
     def predictions(self, digest: str) -> FloatArray:
         """Returns the predictions (ids,) of a valid submitted file, in the order of the test sets' ids."""
-        query = "SELECT predictions FROM files WHERE digest = ?"
-        found = self._connection.execute(query, [digest]).fetchone()
-        if found is None or found[0] is None:
+        found = self._value("SELECT predictions FROM files WHERE digest = ?", digest)
+        if found is None:
             raise UnusableInput(f"the ledger lacks the file {digest[:12]}: restore it from a backup")
-        return np.frombuffer(found[0], dtype="<f8")
+        return np.frombuffer(found, dtype="<f8")
 
-    def keep_file(self, data: bytes, predictions: Mapping[str, float] | None) -> str:
-        """Add a submitted file, with its predictions in the order of the ids, and return its SHA-256."""
+    def keep_file(self, data: bytes, predictions: Mapping[str, float] | None = None) -> str:
+        """Add a version of the solution or a submitted file, with its predictions; returns its SHA-256."""
         digest = hashlib.sha256(data).hexdigest()
         values = None if predictions is None else np.array(list(predictions.values()), dtype="<f8").tobytes()
         self._connection.execute("INSERT OR IGNORE INTO files VALUES (?, ?, ?)", [digest, data, values])
@@ -171,19 +172,7 @@ class Ledger:
     def solution(self) -> str | None:
         """Returns the SHA-256 of the newest version of the solution; None if there is only the built one."""
         query = "SELECT solution FROM events WHERE event = 'solution' ORDER BY number DESC LIMIT 1"
-        found = self._connection.execute(query).fetchone()
-        return found and str(found[0])
-
-    def version(self, digest: str) -> bytes | None:
-        """Returns the bytes of a version of the solution; None if there is no such version."""
-        found = self._connection.execute("SELECT data FROM solutions WHERE digest = ?", [digest]).fetchone()
-        return found and found[0]
-
-    def keep_version(self, data: bytes) -> str:
-        """Add a version of the solution, and return its SHA-256."""
-        digest = hashlib.sha256(data).hexdigest()
-        self._connection.execute("INSERT OR IGNORE INTO solutions VALUES (?, ?)", [digest, data])
-        return digest
+        return self._value(query)
 
     def keep_head(self, head: str) -> None:
         """Record that a head was published."""
@@ -195,8 +184,7 @@ class Ledger:
 
     def knows(self, head: str) -> bool:
         """Returns True if a row has this hash, or if it is the head of an empty ledger."""
-        found = self._connection.execute("SELECT 1 FROM events WHERE hash = ?", [head]).fetchone()
-        return head == GENESIS or found is not None
+        return head == GENESIS or self._value("SELECT 1 FROM events WHERE hash = ?", head) is not None
 
     def append(self, time: datetime, event: str, **values: object) -> str:
         """Add an event with the `COLUMNS` in `values`, and return the hash of its row."""

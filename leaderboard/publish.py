@@ -102,22 +102,12 @@ def publish(
             scored = [entry for entry in entries if entry.status == "scored" and ended is not None]
             predictions = {each.number: predictions_of(competition, ledger, each) for each in scored}
             solution = version(competition, ledger)
-            contest = _Contest(competition, entries, predictions, solution, ledger.head)
-        published = _write(contest, ended is not None, retired, out or competition.root)
-        if _recorded(competition, contest.head):
+            head = ledger.head
+        final, root = ended is not None, out or competition.root
+        published = _write(competition, entries, predictions, solution, head, final, retired, root)
+        if _recorded(competition, head):
             break
     return published
-
-
-@dataclass(frozen=True)
-class _Contest:
-    """What the ledger holds at one moment; predictions are read after the end alone."""
-
-    competition: Competition
-    entries: tuple[Entry, ...]
-    predictions: Predictions
-    solution: tuple[SolutionRow, ...]
-    head: str
 
 
 def _recorded(competition: Competition, head: str) -> bool:
@@ -129,14 +119,22 @@ def _recorded(competition: Competition, head: str) -> bool:
         return ledger.head == head
 
 
-def _write(contest: _Contest, final: bool, retired: bool, root: Path) -> Published:
-    competition, entries = contest.competition, contest.entries
+def _write(
+    competition: Competition,
+    entries: Sequence[Entry],
+    predictions: Predictions,
+    solution: Sequence[SolutionRow],
+    head: str,
+    final: bool,
+    retired: bool,
+    root: Path,
+) -> Published:
     methods, warnings = read_methods(competition)
     among = methods if retired or methods_among_teams(competition) else {}
-    public = _parts(competition, contest.solution, "Public")
+    public = _parts(competition, solution, "Public")
     if final:
-        private = _parts(competition, contest.solution, "Private")
-        boards = _after_end(competition, public, private, entries, among, contest.predictions)
+        private = _parts(competition, solution, "Private")
+        boards = _after_end(competition, public, private, entries, among, predictions)
     else:
         boards = [_while_running(competition, public, entries, among)]
     files = {"leaderboard.csv": board_csv(boards[-1])}
@@ -145,8 +143,8 @@ def _write(contest: _Contest, final: bool, retired: bool, root: Path) -> Publish
     if (on_validation := _on_validation(competition)).standings:
         boards.append(on_validation)
         files["leaderboard_validation.csv"] = board_csv(on_validation)
-    files["leaderboard.html"] = leaderboard_html(competition, boards, contest.head)
-    files["leaderboard.md"] = leaderboard_markdown(competition, boards, contest.head)
+    files["leaderboard.html"] = leaderboard_html(competition, boards, head)
+    files["leaderboard.md"] = leaderboard_markdown(competition, boards, head)
     for name, text in files.items():
         write_text(root / name, text)
     return Published(

@@ -42,7 +42,7 @@ def counting_solution(competition: Competition) -> tuple[SolutionRow, ...]:
 def version(competition: Competition, ledger: Ledger, digest: str | None = None) -> tuple[SolutionRow, ...]:
     """Returns all rows of the version of the solution with this SHA-256, by default of the newest one."""
     digest = digest or ledger.solution()
-    data = None if digest is None else ledger.version(digest)
+    data = None if digest is None else ledger.file(digest)
     if data is not None:
         return parse_solution(data, f"version {digest} of the solution", competition.ids("test"))
     built = whole_solution(competition)
@@ -89,7 +89,7 @@ def rescore(
             for entry in ledger.entries()
             if entry.status == "scored"
         }
-        now, solution = clock(), ledger.keep_version(solution_bytes(rows))
+        now, solution = clock(), ledger.keep_file(solution_bytes(rows))
         ledger.append(now, "solution", scorer=SCORER, solution=solution, note=reason.strip())
         for number, score in found.items():
             ledger.append(now, "score", entry=number, scorer=SCORER, solution=solution, **score)

@@ -195,7 +195,11 @@ def standings(lines: Sequence[Standing], families: Families | None, decimals: in
     out with fewer than `FEW` rows or `FEWEST_FAMILIES` families; without `families` there are ranks and
     scores only.
     """
-    placed = sorted(lines, key=lambda line: (*_place(line.score.rmse, decimals), line.number))
+
+    def order(line: Standing) -> tuple[float, int]:  # missing scores come last
+        return np.nan_to_num(round(line.score.rmse, decimals), nan=np.inf), line.number
+
+    placed = sorted(lines, key=order)
     constants = [round(line.score.rmse, decimals) for line in placed if line.name == CONSTANT]
     constant = constants[0] if constants and families is not None else math.nan
     ranked = _ranked([_rounded(line, constant, decimals) for line in placed], decimals)
@@ -206,11 +210,6 @@ def standings(lines: Sequence[Standing], families: Families | None, decimals: in
 
 def _enough(lines: Sequence[Standing], families: Families) -> bool:
     return bool(lines) and len(families.codes) >= FEW and len(families) >= FEWEST_FAMILIES
-
-
-def _place(rmse: float, decimals: int) -> tuple[bool, float]:
-    """Returns the sort key of a score: the displayed value; missing scores come last."""
-    return math.isnan(rmse), 0.0 if math.isnan(rmse) else round(rmse, decimals)
 
 
 def _rounded(line: Standing, constant: float, decimals: int) -> Standing:

@@ -29,12 +29,19 @@ def write_archive(competition: Competition, out: Path) -> Path:
         for name, path in paths.items():
             if path.resolve().is_relative_to(private):
                 raise UnusableInput(f"{path} is a link into {competition.private}: remove it, build again")
-            entry = file_entry(f"{top}/public/{name}")
-            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
-                shutil.copyfileobj(source, target, 1 << 20)
+            add_file(archive, f"{top}/public/{name}", path)
         for name, text in cards(competition).items():
             archive.writestr(file_entry(f"{top}/{name}"), text)
     return out
+
+
+def add_file(
+    archive: zipfile.ZipFile, name: str, path: Path, compression: int = zipfile.ZIP_DEFLATED
+) -> None:
+    """Add a file of any size under this name."""
+    entry = file_entry(name, compression)
+    with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
+        shutil.copyfileobj(source, target, 1 << 20)
 
 
 def file_entry(name: str, compression: int = zipfile.ZIP_DEFLATED) -> zipfile.ZipInfo:

@@ -3,7 +3,7 @@
 `STREAM(seed, ...)` is a NumPy generator with Philox. For historical reasons there are three ways to make its
 key: a number together with the seed, words hashed with the seed, or NumPy's own mixing of the seed. Numbers,
 words and ways must never change, or old seeds would give other sets. Two streams with different numbers or
-words give independent draws for the same seed; streams made by `Mixed` differ by their seeds alone.
+words give independent draws for the same seed; `mixed` streams differ by their seeds alone.
 """
 
 import hashlib
@@ -17,6 +17,11 @@ def hashed(*key: int | str | None) -> Generator:
     """Returns a Philox generator with a key hashed from `key`; different keys give independent streams."""
     digest = hashlib.sha256(json.dumps(key).encode()).digest()
     return Generator(Philox(key=int.from_bytes(digest[:16], "little")))
+
+
+def mixed(*seeds: int) -> Generator:
+    """Returns a Philox generator with a key that NumPy's SeedSequence mixes from `seeds`."""
+    return Generator(Philox(SeedSequence(seeds)))
 
 
 @dataclass(frozen=True)
@@ -40,15 +45,6 @@ class Worded:
     def __call__(self, *key: int | str | None) -> Generator:
         """Returns the generator of this key."""
         return hashed(*key[: self.at], self.word, *key[self.at :])
-
-
-@dataclass(frozen=True)
-class Mixed:
-    """Stream whose key NumPy's SeedSequence mixes from the caller's numbers."""
-
-    def __call__(self, *seeds: int) -> Generator:
-        """Returns the generator of these seeds."""
-        return Generator(Philox(SeedSequence(seeds)))
 
 
 # name = way to the key            # what is drawn: arguments
@@ -84,11 +80,11 @@ FAILURE = Worded("failure")  # images of the failure study: 0
 REFEREE = Worded("referee")  # training images that a referee's probes see under a recipe: seed, its name
 ZERO_SHOT = Worded("table 3")  # images of LAID's table: seed
 
-GLYPHS = Mixed()  # digits of a part or of a natural family, and sets without characters: seed, part or name
-SPLITS = Mixed()  # parts and halves of labelled images: seed
-LIMITED = Mixed()  # images of a folder with a limit: seed
-CLASS_IMAGES = Mixed()  # images of a class: seed
-LAID = Mixed()  # batches of LAID: seed
-SYNIS = Mixed()  # prompts and noise of a cell: seed, semantic level, covariate level
-GENERATED = Mixed()  # an image that the embedded generator draws: the prompt's seed
-AUDIT = Mixed()  # shuffles that the order of the sets is compared with: 0
+GLYPHS = mixed  # digits of a part or of a natural family, and sets without characters: seed, part or name
+SPLITS = mixed  # parts and halves of labelled images: seed
+LIMITED = mixed  # images of a folder with a limit: seed
+CLASS_IMAGES = mixed  # images of a class: seed
+LAID = mixed  # batches of LAID: seed
+SYNIS = mixed  # prompts and noise of a cell: seed, semantic level, covariate level
+GENERATED = mixed  # an image that the embedded generator draws: the prompt's seed
+AUDIT = mixed  # shuffles that the order of the sets is compared with: 0

@@ -7,10 +7,12 @@ import hypothesis
 import pytest
 from rules import with_fields
 
-from submission import Competition, SolutionRow, write_predictions, write_sample, write_solution
+from submission import Competition
 from submission.files import sha256
 from submission.ids import split_id
+from submission.predictions import write_predictions, write_sample
 from submission.scoretable import NOISE
+from submission.solution import SolutionRow, write_solution
 
 # What is compiled on first use takes longer than hypothesis' deadline; a busy machine does too.
 hypothesis.settings.register_profile("unseen", deadline=None)

@@ -69,7 +69,7 @@ def run_without(commands: list[list[object]], present: Iterable[str] = (), absen
 
 
 def test_a_scoring_host_needs_four_packages(contest, monkeypatch):
-    from submission import write_predictions
+    from submission.predictions import write_predictions
 
     monkeypatch.chdir(contest.root.parent)
     for part in ("test", "val"):

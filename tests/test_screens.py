@@ -21,7 +21,7 @@ from baselines.report.page import write_report
 from baselines.report.report import run_report
 from leaderboard.publish import publish
 from leaderboard.submissions import submit
-from submission import write_predictions
+from submission.predictions import write_predictions
 from unseen.estimation.estimation import write_estimation
 from unseen.estimation.from_logits import estimate
 

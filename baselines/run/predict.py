@@ -18,9 +18,11 @@ from baselines.contract.guard import fitted, predict_each
 from starter.competition.cluster import Cluster, Work, subjects
 from starter.observing.observation import MetaTrain, Seen
 from starter.tracks.tracks import open_subjects
-from submission import Competition, score_validation, validate, write_predictions
+from submission import Competition
 from submission.files import read_text, sha256, write_text
-from submission.predictions import RUNS
+from submission.predictions import RUNS, write_predictions
+from submission.scoretable import score_validation
+from submission.scoring import validate
 
 FOLDERS = {"test": "submissions", "val": "validation"}
 """Folders for the predictions of each part, inside the competition's folder."""
@@ -200,7 +202,7 @@ def verify_entry(
 
     Args:
         competition: Organizer's or participant's copy of the competition.
-        file: The submitted file, in any format that :func:`submission.validate` accepts.
+        file: The submitted file, in any format that :func:`submission.scoring.validate` accepts.
         name: Name of the method on the command line.
         method: The prototype, which is cloned.
         device: Device that runs the classifiers.

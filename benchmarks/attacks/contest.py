@@ -6,8 +6,10 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from submission import Competition, SolutionRow, write_predictions, write_sample, write_solution
+from submission import Competition
 from submission.files import sha256
+from submission.predictions import write_predictions, write_sample
+from submission.solution import SolutionRow, write_solution
 
 
 def make(root: Path, sets: int = 100, images: int = 500, **rules: object) -> Competition:

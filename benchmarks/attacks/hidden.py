@@ -16,9 +16,10 @@ from pathlib import Path
 from contest import handed_in, make
 
 from leaderboard.publish import publish
-from submission import Competition, solution_of, write_solution
+from submission import Competition
 from submission.files import sha256
 from submission.predictions import RUNS
+from submission.solution import solution_of, write_solution
 
 
 def published(competition: Competition) -> dict[str, bytes]:

@@ -2,7 +2,7 @@
 
 python benchmarks/attacks/hostile.py [--files 10000] [--seed 0]
 
-Every file goes through `submission.validate`; one in 20 through `unseen validate` and `unseen score` too.
+Every file goes through `scoring.validate`; one in 20 through `unseen validate` and `unseen score` too.
 Prints crashes, tracebacks, files accepted or refused wrongly, leaks of hidden targets or of characters that a
 terminal acts on, the peak memory, and the slowest file in seconds of processor time, which other work on the
 machine does not lengthen. Exit code 1 where one breaks the promise: none, under 300 MB, under 2 s.
@@ -34,7 +34,9 @@ from pathlib import Path
 from contest import make
 
 import unseen
-from submission import Competition, InvalidSubmission, UnusableInput, solution_of, validate
+from submission import Competition, InvalidSubmission, UnusableInput
+from submission.scoring import validate
+from submission.solution import solution_of
 
 FAULTS = ("crashes", "tracebacks", "accepted wrongly", "refused wrongly", "leaks")
 UNSAFE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")

@@ -3,17 +3,15 @@
 Facts about the format: docs.codabench.org, YAML Structure and Competition Bundle Structure.
 """
 
-import shutil
 import tempfile
 import zipfile
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from leaderboard.export.program import Files, filled, scoring_files
 from submission import Competition, UnusableInput
 from submission.files import replacing
-from submission.pack import file_entry, write_archive
+from submission.pack import add_file, file_entry, write_archive
 
 BUNDLE = "bundle.zip"
 DAYS = 60
@@ -37,9 +35,15 @@ def write(competition: Competition, out: Path, start: datetime) -> None:
         **{f"pages/{page}": filled(page, competition) for page in _PAGES},
         **scoring_files(competition),
     }
-    with tempfile.TemporaryDirectory(dir=out) as folder:
+    with (
+        tempfile.TemporaryDirectory(dir=out) as folder,
+        replacing(out / BUNDLE, private=True) as temporary,
+        zipfile.ZipFile(temporary, "w") as bundle,
+    ):
+        for name, data in files.items():
+            bundle.writestr(file_entry(name), data)
         archive = write_archive(competition, Path(folder) / "participants.zip")
-        _write_zip(out / BUNDLE, files, {"participants.zip": archive})
+        add_file(bundle, archive.name, archive, zipfile.ZIP_STORED)
 
 
 def _times(deadline: datetime | None, start: datetime) -> dict[str, datetime]:
@@ -53,14 +57,3 @@ def _times(deadline: datetime | None, start: datetime) -> dict[str, datetime]:
         "final_start": end + timedelta(seconds=1),
         "final_end": end + timedelta(days=FINAL_DAYS),
     }
-
-
-def _write_zip(path: Path, files: Files, large: Mapping[str, Path]) -> None:
-    """Write a zip readable by its owner only: files in memory, and large ones on disk uncompressed."""
-    with replacing(path, private=True) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(file_entry(name), data)
-        for name, file in large.items():
-            entry = file_entry(name, zipfile.ZIP_STORED)
-            with file.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
-                shutil.copyfileobj(source, target, 1 << 20)

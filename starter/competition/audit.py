@@ -32,12 +32,12 @@ from starter.tracks.accuracy.plan import LEAKED_SHARE
 from starter.tracks.sets import PublicSets
 from starter.tracks.settings import read_record
 from starter.tracks.subject import open_observer
-from submission import Competition, SolutionRow, UnusableInput
+from submission import Competition, UnusableInput
 from submission.arrays import BoolArray, Pixels
 from submission.metrics import FEWEST_FAMILIES, spearman
 from submission.random import AUDIT
 from submission.scoretable import CONSTANT, Targets, constant_error, score_validation
-from submission.solution import solution_of, whole_solution
+from submission.solution import SolutionRow, solution_of, whole_solution
 
 CHANCE, SHUFFLES = 0.001, 2000
 """Probability under shuffling below which an order is reported, and number of shuffles."""

@@ -49,20 +49,13 @@ from starter.tracks.accuracy.settings import AccuracySettings
 from starter.tracks.plan import Labels, Look, Plan, Values, public_sets
 from starter.tracks.settings import Settings
 from starter.tracks.tracks import TRACKS
-from submission import (
-    Competition,
-    SolutionRow,
-    UnusableInput,
-    make_id,
-    write_predictions,
-    write_sample,
-    write_solution,
-)
+from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray
 from submission.card import LICENCES
 from submission.files import csv_text, digest_of, sha256, sweep, write_text
+from submission.predictions import write_predictions, write_sample
 from submission.scoretable import NOISE, VALIDATION_GROUPS
-from submission.solution import counting_rows, solution_of
+from submission.solution import SolutionRow, counting_rows, solution_of, write_solution
 
 Load = Callable[[str], Classifier]
 """Function that returns the classifier of a spec of the settings, loaded once."""

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from submission import Competition, write_predictions
+from submission import Competition
+from submission.predictions import write_predictions
 from submission.solution import solution_of
 
 Clock = Callable[[], datetime]

@@ -12,7 +12,8 @@ from rules import with_fields
 from leaderboard.columns import Board
 from leaderboard.publish import leaderboard_html
 from leaderboard.standings import Standing
-from submission import Competition, Score
+from submission import Competition
+from submission.metrics import Score
 
 pytestmark = needs_chromium
 

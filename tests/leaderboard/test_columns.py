@@ -9,7 +9,7 @@ import pytest
 from boards import BOARD, KIT, RUNNING, TEAM
 
 from leaderboard.columns import Board, board_csv, board_markdown
-from submission import Score
+from submission.metrics import Score
 
 
 def test_the_csv_has_kaggles_columns_then_ours() -> None:

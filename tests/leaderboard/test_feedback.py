@@ -12,7 +12,8 @@ from leaderboard.audit import audit
 from leaderboard.feedback import error_left, price
 from leaderboard.publish import publish
 from leaderboard.submissions import submit
-from submission import Competition, write_predictions
+from submission import Competition
+from submission.predictions import write_predictions
 
 Clock = Callable[[], datetime]
 

@@ -10,7 +10,8 @@ from command_line import run
 from rules import with_rules
 
 from leaderboard.ledger import opened
-from submission import Competition, write_predictions
+from submission import Competition
+from submission.predictions import write_predictions
 from submission.solution import solution_of
 
 

@@ -14,7 +14,8 @@ from rules import with_fields
 
 from leaderboard.columns import Board
 from leaderboard.publish import leaderboard_html, leaderboard_markdown
-from submission import Competition, Score
+from submission import Competition
+from submission.metrics import Score
 
 HEAD = "c0ffee" * 10 + "cafe"
 VOID = {"meta", "rect", "polyline"}

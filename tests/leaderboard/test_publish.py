@@ -16,9 +16,10 @@ from rules import with_rules
 
 from leaderboard.publish import Published, organizer_table, publish, read_methods
 from leaderboard.submissions import select, submit
-from submission import Competition, UnusableInput, write_predictions, write_solution
+from submission import Competition, UnusableInput
 from submission.files import sha256
-from submission.solution import solution_of
+from submission.predictions import write_predictions
+from submission.solution import solution_of, write_solution
 
 Clock = Callable[[], datetime]
 END = datetime(2027, 1, 1, tzinfo=timezone.utc)

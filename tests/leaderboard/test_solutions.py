@@ -10,7 +10,8 @@ from leaderboard.publish import publish
 from leaderboard.solutions import corrected, counting_solution, newest_solution, rescore
 from leaderboard.submissions import submit
 from leaderboard.verify import verify
-from submission import Competition, UnusableInput, validate
+from submission import Competition, UnusableInput
+from submission.scoring import validate
 from submission.solution import whole_solution
 
 Clock = Callable[[], datetime]

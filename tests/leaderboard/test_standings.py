@@ -21,7 +21,7 @@ from leaderboard.standings import (
     sign_test,
     standings,
 )
-from submission import Score
+from submission.metrics import Score
 from submission.scoretable import Families
 
 ROWS = 20

@@ -21,7 +21,8 @@ from leaderboard.solutions import rescore
 from leaderboard.submissions import check_open, select, submit
 from leaderboard.teams import add_team
 from leaderboard.verify import verify
-from submission import Competition, InvalidSubmission, UnusableInput, write_predictions
+from submission import Competition, InvalidSubmission, UnusableInput
+from submission.predictions import write_predictions
 
 Clock = Callable[[], datetime]
 NOON = datetime(2026, 5, 10, 12, tzinfo=timezone.utc)

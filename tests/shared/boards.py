@@ -4,7 +4,7 @@ import math
 
 from leaderboard.columns import Board
 from leaderboard.standings import Standing
-from submission import Score
+from submission.metrics import Score
 
 TEAM = Standing(
     name="a",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from submission import Competition, SolutionRow, write_solution
-from submission.solution import solution_of
+from submission import Competition
+from submission.solution import SolutionRow, solution_of, write_solution
 
 SETS = [f"test_{number:04d}" for number in range(1, 61)]
 PUBLIC = SETS[:24]

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from submission import InvalidSubmission, validate
+from submission import InvalidSubmission
 from submission.ids import check_set_name, make_id, split_id
+from submission.scoring import validate
 
 
 @settings(deadline=None)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from predicted import as_predicted
 
-from submission import Competition, validate
+from submission import Competition
 from submission.errors import InvalidSubmission, UnusableInput
 from submission.files import sha256
 from submission.predictions import (
@@ -21,6 +21,7 @@ from submission.predictions import (
     write_predictions,
     write_sample,
 )
+from submission.scoring import validate
 
 IDS = ("m/a", "m/b", "m/c")
 

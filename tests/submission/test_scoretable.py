@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from rules import with_fields
 
-from submission import Competition, UnusableInput, write_predictions
+from submission import Competition, UnusableInput
 from submission.files import sha256
+from submission.predictions import write_predictions
 from submission.scoretable import (
     ALL,
     Families,

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from submission import Competition, UnusableInput, write_predictions
+from submission import Competition, UnusableInput
+from submission.predictions import write_predictions
 from submission.scoretable import Targets
 from submission.solution import solution_of
 

@@ -65,7 +65,7 @@ def test_coverage_is_told_of_methods_that_are_not_fitted_again_for_it(built, rep
 
 def test_predictions_are_those_of_predict(contest, report):
     from baselines.run.predict import predict
-    from submission import validate
+    from submission.scoring import validate
 
     files = predict(contest, {"atc": BASELINES["atc"]}, progress=False)
     assert list(validate(contest, files["atc"]["val"], "val").values()) == pytest.approx(

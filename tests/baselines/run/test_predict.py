@@ -18,10 +18,10 @@ from baselines.run.predict import log_run, predict, verify_entry
 from baselines.run.tabular import Tabular
 from starter.tracks.accuracy.observe import ClassifierSubject
 from starter.tracks.sets import PublicSets
-from submission import InvalidSubmission, UnusableInput, validate, write_predictions
+from submission import InvalidSubmission, UnusableInput
 from submission.files import sha256
-from submission.predictions import predicted_files, write_answer
-from submission.scoring import read_targets
+from submission.predictions import predicted_files, write_answer, write_predictions
+from submission.scoring import read_targets, validate
 
 
 def test_writes_test_and_validation_predictions_in_the_order_of_the_ids(contest):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from submission import Competition, write_predictions
+from submission import Competition
+from submission.predictions import write_predictions
 from submission.solution import solution_of
 
 Scored = tuple[int, str, dict[str, float] | None]

@@ -10,8 +10,9 @@ from exports import START
 from rules import with_fields
 
 from leaderboard.export import PLATFORMS, export
-from submission import Competition, UnusableInput, validate
+from submission import Competition, UnusableInput
 from submission.pack import write_archive
+from submission.scoring import validate
 
 PLATFORM = pytest.mark.parametrize("platform", PLATFORMS)
 

@@ -16,9 +16,9 @@ from exports import START
 from rules import with_rules
 
 from leaderboard.export import export
-from submission import Competition, validate, write_solution
-from submission.scoring import score_parts
-from submission.solution import solution_of, whole_solution
+from submission import Competition
+from submission.scoring import score_parts, validate
+from submission.solution import solution_of, whole_solution, write_solution
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from rules import with_rules
 
 from leaderboard.export import PLATFORMS, rehearse
 from leaderboard.export.program import scorer, scoring_files, write_private
-from submission import Competition, UnusableInput, validate
+from submission import Competition, UnusableInput
 from submission.errors import InvalidSubmission
 from submission.files import write_text
 from submission.predictions import read_predictions, write_answer
-from submission.scoring import score_parts
+from submission.scoring import score_parts, validate
 from submission.solution import solution_of
 
 PARTS = pytest.mark.parametrize(

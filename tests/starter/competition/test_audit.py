@@ -23,10 +23,11 @@ from starter.images.imageset import ImageSet
 from starter.observing.cache import place_cache
 from starter.sets.mix import Mix
 from starter.tracks.sets import PublicSets
-from submission import Competition, UnusableInput, write_predictions, write_solution
+from submission import Competition, UnusableInput
 from submission.files import sha256
+from submission.predictions import write_predictions
 from submission.scoring import read_targets
-from submission.solution import SolutionRow, solution_of
+from submission.solution import SolutionRow, solution_of, write_solution
 
 PRACTICE = "practice: the test images are public, so that labels can be looked up"
 

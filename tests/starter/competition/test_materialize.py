@@ -18,8 +18,9 @@ from starter.sets.recipe import Recipe
 from starter.sources.layouts import load_stored, stored_sets
 from starter.sources.sources import load_images, set_names
 from starter.tracks.sets import PublicSets
-from submission import Competition, UnusableInput, read_predictions
+from submission import Competition, UnusableInput
 from submission.files import sha256, write_text
+from submission.predictions import read_predictions
 from submission.scoring import read_targets
 
 

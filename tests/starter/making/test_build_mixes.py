@@ -23,7 +23,8 @@ from starter.sources.sources import load_source
 from starter.tracks.accuracy.observe import ClassifierSubject
 from starter.tracks.ood.plan import GROUPS
 from starter.tracks.sets import PublicSets
-from submission import UnusableInput, read_predictions
+from submission import UnusableInput
+from submission.predictions import read_predictions
 from submission.scoring import read_targets
 from submission.solution import solution_of
 

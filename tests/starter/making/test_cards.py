@@ -8,10 +8,11 @@ import mlcroissant
 import pytest
 from built import linked
 
-from submission import Competition, read_predictions
+from submission import Competition
 from submission.card import CARD, CROISSANT, cards, croissant, data_card
 from submission.files import sha256
 from submission.pack import write_archive
+from submission.predictions import read_predictions
 
 pytestmark = [
     pytest.mark.slow,
