@@ -107,15 +107,15 @@ class Ledger:
     """An open ledger, in the middle of a transaction: see :func:`opened`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+        self._execute = connection.execute
 
     def _value(self, query: str, *values: str) -> Any:
         """Returns the first column of the first row that a query finds; None if it finds none."""
-        return next(self._connection.execute(query, values), (None,))[0]
+        return next(self._execute(query, values), (None,))[0]
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns the events in order, each with the `COLUMNS` and its hash."""
-        found = self._connection.execute(f"SELECT {', '.join(COLUMNS)}, hash FROM events ORDER BY number")
+        found = self._execute(f"SELECT {', '.join(COLUMNS)}, hash FROM events ORDER BY number")
         return [dict(zip((*COLUMNS, "hash"), row, strict=True)) for row in found]
 
     def entries(self) -> tuple[Entry, ...]:
@@ -125,7 +125,7 @@ class Ledger:
     def newest(self) -> tuple[int, str, datetime | None]:
         """Returns the number, the hash and the time of the newest row."""
         query = "SELECT number, hash, time FROM events ORDER BY number DESC LIMIT 1"
-        number, digest, time = self._connection.execute(query).fetchone() or (0, GENESIS, None)
+        number, digest, time = self._execute(query).fetchone() or (0, GENESIS, None)
         return number, digest, None if time is None else datetime.fromisoformat(time)
 
     @property
@@ -140,7 +140,7 @@ class Ledger:
     def teams(self) -> dict[str, str]:
         """Returns the names of the registered teams by their ids, in the order of registration."""
         query = "SELECT team_id, team FROM events WHERE event = 'team' ORDER BY number"
-        return dict(self._connection.execute(query))
+        return dict(self._execute(query))
 
     def made(self, team_id: str) -> list[tuple[int, datetime, str, str]]:
         """Returns number, time, status and SHA-256 of the team's submissions, in order."""
@@ -148,7 +148,7 @@ class Ledger:
             "SELECT entry, time, status, digest FROM events "
             "WHERE team_id = ? AND event = 'submission' ORDER BY entry"
         )
-        found = self._connection.execute(query, [team_id])
+        found = self._execute(query, [team_id])
         return [(number, datetime.fromisoformat(time), *rest) for number, time, *rest in found]
 
     def file(self, digest: str) -> bytes | None:
@@ -166,7 +166,7 @@ class Ledger:
         """Add a version of the solution or a submitted file, with its predictions; returns its SHA-256."""
         digest = hashlib.sha256(data).hexdigest()
         values = None if predictions is None else np.array(list(predictions.values()), dtype="<f8").tobytes()
-        self._connection.execute("INSERT OR IGNORE INTO files VALUES (?, ?, ?)", [digest, data, values])
+        self._execute("INSERT OR IGNORE INTO files VALUES (?, ?, ?)", [digest, data, values])
         return digest
 
     def solution(self) -> str | None:
@@ -176,11 +176,11 @@ class Ledger:
 
     def keep_head(self, head: str) -> None:
         """Record that a head was published."""
-        self._connection.execute("INSERT OR IGNORE INTO heads VALUES (?)", [head])
+        self._execute("INSERT OR IGNORE INTO heads VALUES (?)", [head])
 
     def heads(self) -> list[str]:
         """Returns the heads that were published from this ledger."""
-        return [head for (head,) in self._connection.execute("SELECT head FROM heads")]
+        return [head for (head,) in self._execute("SELECT head FROM heads")]
 
     def knows(self, head: str) -> bool:
         """Returns True if a row has this hash, or if it is the head of an empty ledger."""
@@ -195,14 +195,14 @@ class Ledger:
         row = [values.get(column) for column in COLUMNS]
         places = ", ".join("?" * (len(COLUMNS) + 1))
         names = f"{', '.join(COLUMNS)}, hash"
-        self._connection.execute(f"INSERT INTO events ({names}) VALUES ({places})", [*row, row_hash(row)])
+        self._execute(f"INSERT INTO events ({names}) VALUES ({places})", [*row, row_hash(row)])
         return self.head
 
     def copy(self, out: Path) -> str:
         """Write a copy of what is committed to `out`, and return its head."""
-        self._connection.execute("COMMIT")
-        self._connection.execute("VACUUM INTO ?", [str(out)])
-        self._connection.execute("BEGIN")
+        self._execute("COMMIT")
+        self._execute("VACUUM INTO ?", [str(out)])
+        self._execute("BEGIN")
         with contextlib.closing(sqlite3.connect(out)) as copied:
             return Ledger(copied).head
 

@@ -106,7 +106,12 @@ def corrected(
     if unknown := {*labels, *voids} - {*competition.ids("test"), *competition.sets("test")}:
         raise UnusableInput(f"the test sets have no {min(unknown)}")
     for name, label in labels.items():
-        _check_share(competition, name, label)
+        size = competition.sizes["test"][split_id(name)[1]]
+        near = label if TRACKS[competition.track].deviations else round(label * size) / size
+        if not 0 <= label <= 1 or abs(label - near) > ROUNDING:
+            raise UnusableInput(
+                f"--label {name}: {label:g} is not a fraction of the set's {size:,} images; {near:.6f} is one"
+            )
     found = tuple(
         replace(
             row,
@@ -118,13 +123,3 @@ def corrected(
     if not set(COUNTING) <= {row.usage for row in found}:
         raise UnusableInput("--void: no public or no private set would be left to score on")
     return found
-
-
-def _check_share(competition: Competition, name: str, label: float) -> None:
-    """Refuse a label that is no fraction, or should be a fraction k / n of the set's images and is not."""
-    size = competition.sizes["test"][split_id(name)[1]]
-    near = label if TRACKS[competition.track].deviations else round(label * size) / size
-    if not 0 <= label <= 1 or abs(label - near) > ROUNDING:
-        raise UnusableInput(
-            f"--label {name}: {label:g} is not a fraction of the set's {size:,} images; {near:.6f} is one"
-        )

@@ -139,9 +139,8 @@ class OraA(Oracle):
             tqdm.write(
                 f"{name} of seed {seed} gives all training images the same answer; {then}", file=sys.stderr
             )
-            self._note(UNDERTRAINED[1])
-        else:
-            self._note(UNDERTRAINED[2])
+            state = UNDERTRAINED[1 + (draw + 1 == DRAWS)]  # the worst of its networks
+            self.undertrained_ = max(self.undertrained_, state, key=UNDERTRAINED.index)
         return network
 
     def _train(
@@ -163,10 +162,6 @@ class OraA(Oracle):
         drawn = drawn_images(len(rows), self.batch_size, seed, rows.device)
         batches = whole_sets(table.sizes.tolist()) if by_set else drawn
         train(network, rows, correct, self._weights(table), batches, optimiser, rates)
-
-    def _note(self, state: str) -> None:
-        """Keep the worst state of its networks."""
-        self.undertrained_ = max(self.undertrained_, state, key=UNDERTRAINED.index)
 
     def _weights(self, table: ImageTable) -> "torch.Tensor | None":
         """Returns the weights of the images in the loss, float32 (n,); None if all are 1."""

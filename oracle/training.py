@@ -58,10 +58,11 @@ def descent(
     network: nn.Module, momentum: float, weight_decay: float, decay_biases: bool
 ) -> torch.optim.Optimizer:
     """Returns stochastic gradient descent on a network's parameters; biases may be free of weight decay."""
-    biases = [parameter for name, parameter in network.named_parameters() if name.endswith("bias")]
-    others = [parameter for name, parameter in network.named_parameters() if not name.endswith("bias")]
-    free = 0.0 if not decay_biases else weight_decay
-    groups: list[dict[str, Any]] = [{"params": others}, {"params": biases, "weight_decay": free}]
+    groups: list[dict[str, Any]] = [{"params": []}, {"params": []}]
+    for name, parameter in network.named_parameters():
+        groups[name.endswith("bias")]["params"].append(parameter)
+    if not decay_biases:
+        groups[1]["weight_decay"] = 0.0
     return torch.optim.SGD(groups, lr=0.0, momentum=momentum, weight_decay=weight_decay)
 
 

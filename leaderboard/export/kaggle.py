@@ -14,18 +14,16 @@ LIMITS = "Kaggle keeps a daily limit and a deadline that you set on its pages, b
 
 
 def write(competition: Competition, out: Path, start: datetime) -> None:
-    """Write ``host/`` (metric and solution) and ``data/`` (sample submission, participants' zip)."""
-    solution = _solution(competition).encode()
-    write_private(out / "host", {"metric.py": scorer(competition), "solution.csv": solution})
-    write_text(out / "data" / SAMPLE, competition.text(SAMPLE))
-    write_archive(competition, out / "data/participants.zip")
+    """Write ``host/`` (metric and solution) and ``data/`` (sample submission, participants' zip).
 
-
-def _solution(competition: Competition) -> str:
-    """Returns the solution as CSV, a line for every id; rows that do not count are Ignored, without label."""
+    The solution has a line for every id; rows that do not count are Ignored, without their label.
+    """
     counting = {row.id: row for row in counting_solution(competition)}
     rows = [
         (name, repr(row.prediction), row.usage) if (row := counting.get(name)) else (name, 0.0, "Ignored")
         for name in competition.ids("test")
     ]
-    return csv_text([("id", "target", "Usage"), *rows])
+    solution = csv_text([("id", "target", "Usage"), *rows]).encode()
+    write_private(out / "host", {"metric.py": scorer(competition), "solution.csv": solution})
+    write_text(out / "data" / SAMPLE, competition.text(SAMPLE))
+    write_archive(competition, out / "data/participants.zip")
