@@ -83,8 +83,8 @@ def check_ranges(model: Estimator, ranges: Mapping[str, tuple[float, float]]) ->
     """Refuse a parameter outside its range, or a fraction where the default is a whole number."""
     for name, (low, high) in ranges.items():
         value, whole = getattr(model, name), isinstance(getattr(type(model), name), int)
-        kind: type = Integral if whole else Real
-        if not isinstance(value, kind) or not low <= value <= high:
+        fits = isinstance(value, Integral if whole else Real)
+        if not (fits and low <= value <= high):
             number = "whole number" if whole else "number"
             raise UnusableInput(f"{name} must be a {number} in {low:,}..{high:,}, got {reprlib.repr(value)}")
 
