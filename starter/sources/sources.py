@@ -13,7 +13,7 @@ from starter.images.files import Tree, container, open_tree
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit, read_images
 from starter.sources.glyphs.digits import glyph_splits
-from starter.sources.layouts import load_stored, stored_set, stored_sets
+from starter.sources.npy_sets import load_stored, stored_set, stored_sets
 from starter.sources.splits import Splits, hold_out, split
 from submission.arrays import IntArray
 from submission.errors import UnusableInput, printable, unusable
@@ -70,7 +70,7 @@ def set_names(path: str | Path, classes: Sequence[str] = ()) -> list[str]:
     """Returns the paths of the labelled sets at `path`, sorted, for `load_images`.
 
     A folder or zip of ``<set>/<class>/<image>`` holds several sets, as do a folder of ``.npz`` files and the
-    layouts of `starter.sources.layouts`; anything else that `load_images` reads is one set. Folders below
+    layouts of `starter.sources.npy_sets`; anything else that `load_images` reads is one set. Folders below
     those of `classes` are parts of a class, not classes of a set.
     """
     path = Path(path)
@@ -97,7 +97,7 @@ def load_images(
 
     Args:
         path: Path of a folder or zip of ``<class>/<image>``, of a folder in a zip, of a set in a layout of
-            `sources.layouts`, or of an ``.npz`` as in `load_source` (without `classes`, its labels are
+            `sources.npy_sets`, or of an ``.npz`` as in `load_source` (without `classes`, its labels are
             indices of the given ones).
         classes: Class names of the source in label order; the set may lack some of them.
         limit: Largest number of images, drawn uniformly by `seed`; None for all.

@@ -15,7 +15,7 @@ from starter.competition.materialize import materialize
 from starter.images.arrays import read_npz
 from starter.making.build import build
 from starter.sets.recipe import Recipe
-from starter.sources.layouts import load_stored, stored_sets
+from starter.sources.npy_sets import load_stored, stored_sets
 from starter.sources.sources import load_images, set_names
 from starter.tracks.sets import PublicSets
 from submission import Competition, UnusableInput

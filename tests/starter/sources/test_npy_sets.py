@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from starter.images.reading import Fit
-from starter.sources.layouts import load_stored, stored_set, stored_sets
+from starter.sources.npy_sets import load_stored, stored_set, stored_sets
 from submission import UnusableInput
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
