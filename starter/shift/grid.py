@@ -66,21 +66,17 @@ def _unit(rows: FloatArray, device: str) -> torch.Tensor:
 def shift_degrees(
     queries: tuple[FloatArray, FloatArray],
     reference: tuple[FloatArray, FloatArray],
-    k: int = NEIGHBOUR,
     device: str = "cpu",
-) -> tuple[FloatArray, FloatArray]:
-    """Returns semantic and covariate degrees, (n,) each, from decomposed features of images and ID images.
+) -> FloatArray:
+    """Returns semantic and covariate degrees (2, n) from decomposed features of images and ID images.
 
     Args:
         queries: Semantic and covariate halves of the images' features, from `Laid.decompose`.
         reference: Semantic and covariate halves of the ID images' features.
-        k: Rank of the neighbour, see `kth_distance`.
         device: Name of PyTorch's device.
     """
-    first, second = (
-        kth_distance(query, known, k, device) for query, known in zip(queries, reference, strict=True)
-    )
-    return first, second
+    halves = zip(queries, reference, strict=True)
+    return np.stack([kth_distance(query, known, device=device) for query, known in halves])
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,41 +84,36 @@ class ShiftGrid:
     """Images by level of semantic and of covariate shift.
 
     Attributes:
-        semantic, covariate: Levels of each image, int64 (n,), 0..LEVELS - 1, or -1 outside the range.
-        semantic_edges, covariate_edges: Ends of the levels, float64 (LEVELS + 1,).
+        levels: Semantic and covariate level of each image, int64 (2, n), 0..LEVELS - 1, or -1 outside the
+            range.
+        edges: Ends of the semantic and of the covariate levels, float64 (2, LEVELS + 1).
     """
 
-    semantic: IntArray
-    covariate: IntArray
-    semantic_edges: NDArray[np.float64]
-    covariate_edges: NDArray[np.float64]
+    levels: IntArray
+    edges: FloatArray
 
     @classmethod
-    def of(cls, semantic: FloatArray, covariate: FloatArray) -> "ShiftGrid":
-        """Returns the grid of images with these degrees (n,).
+    def of(cls, degrees: FloatArray) -> "ShiftGrid":
+        """Returns the grid of images with these semantic and covariate degrees (2, n).
 
         The levels are equal intervals from the 1st to the 99th percentile, so that a few far images do not
         stretch them. An interval includes its lower end and, but for the last, excludes its upper end.
         """
-        levels, edges = [], []
-        for degrees in (semantic.astype(np.float64), covariate.astype(np.float64)):
-            low, high = np.quantile(degrees, (0.01, 0.99))
-            edges.append(np.linspace(low, high, LEVELS + 1))
-            level = np.searchsorted(edges[-1], degrees, side="right") - 1
-            level = np.where(degrees == high, LEVELS - 1, level)
-            levels.append(np.where((degrees >= low) & (degrees <= high), level, -1).astype(np.int64))
-        return cls(levels[0], levels[1], edges[0], edges[1])
+        degrees = degrees.astype(np.float64)
+        low, high = np.quantile(degrees, (0.01, 0.99), axis=1)
+        edges = np.linspace(low, high, LEVELS + 1, axis=1)
+        found = [np.digitize(*axis) - 1 for axis in zip(degrees, edges, strict=True)]
+        return cls(np.where(degrees > high[:, None], -1, np.minimum(found, LEVELS - 1)), edges)
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """Number of images of each cell, int64 (LEVELS, LEVELS), rows covariate, columns semantic."""
-        inside = (self.semantic >= 0) & (self.covariate >= 0)
-        cells = self.covariate[inside] * LEVELS + self.semantic[inside]
-        return np.bincount(cells, minlength=LEVELS * LEVELS).reshape(LEVELS, LEVELS)
+        semantic, covariate = self.levels[:, (self.levels >= 0).all(0)]
+        return np.bincount(covariate * LEVELS + semantic, minlength=LEVELS**2).reshape(LEVELS, LEVELS)
 
     def cell(self, semantic: int, covariate: int) -> NDArray[np.int64]:
         """Returns the images of a cell, ascending."""
-        return np.flatnonzero((self.semantic == semantic) & (self.covariate == covariate))
+        return np.flatnonzero((self.levels == [[semantic], [covariate]]).all(0))
 
 
 def correlation(values: FloatArray) -> float:
@@ -242,10 +233,9 @@ def trend_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 def edge_table(shift: ShiftGrid) -> pd.DataFrame:
     """Returns the ends of every level of either axis, with the number of its images."""
-    rows = []
-    for number, (axis, ends) in enumerate(
-        zip(AXES, (shift.semantic_edges, shift.covariate_edges), strict=True)
-    ):
-        images = shift.counts.sum(axis=number)
-        rows += [(axis, level + 1, ends[level], ends[level + 1], images[level]) for level in range(LEVELS)]
-    return pd.DataFrame(rows, columns=["axis", "level", "low", "high", "images"])
+    levels = range(1, LEVELS + 1)
+    tables = [
+        {"axis": axis, "level": levels, "low": ends[:-1], "high": ends[1:], "images": images}
+        for axis, ends, images in zip(AXES, shift.edges, map(shift.counts.sum, (0, 1)), strict=True)
+    ]
+    return pd.concat(map(pd.DataFrame, tables))

@@ -27,7 +27,7 @@ from starter.encoders.choose import EMBEDDED, load_encoder
 from starter.encoders.clip import clip_templates
 from starter.encoders.two_tower import TwoTowerEncoder
 from starter.images.imageset import ImageSet
-from starter.observing.cache import Cache, Layout
+from starter.observing.cache import Cache
 from starter.sets.rendering import FromRecipe, Rendering
 from starter.shift.grid import NEIGHBOUR, shift_degrees
 from submission.arrays import FloatArray
@@ -44,7 +44,7 @@ FILE = "laid.safetensors"
 COVARIATES = 150
 """Largest number of templates that are drawn from an encoder's captions."""
 _TEXTS = 1000
-VERSION = 1
+VERSION = 2
 """Part of every key of cached degrees: raise it when their computation changes."""
 SHARE = 0.9
 """Share of the variance that PCA keeps."""
@@ -128,7 +128,6 @@ def train_laid(
     encoder: str,
     seed: int = 0,
     steps: int = STEPS,
-    margin: float = MARGIN,
     device: str = "cpu",
 ) -> Laid:
     """Returns the matrix fitted on the features of texts (eqs. 2-3), rounded to the nearest orthogonal one.
@@ -138,7 +137,6 @@ def train_laid(
         encoder: Name of their encoder.
         seed: Seed of the triplets, which are the same on every device.
         steps: Number of steps of Adam, with 256 triplets each.
-        margin: Margin alpha of eq. 2.
         device: Name of PyTorch's device.
     """
     meanings, covariates, _ = features.shape
@@ -154,7 +152,7 @@ def train_laid(
             standard, semantic, covariate = (
                 texts[i, j] @ matrix for i, j in ((own, other), (shifted, other), (own, restyled))
             )
-            losses = triplet_losses(standard, semantic, covariate, margin)
+            losses = triplet_losses(standard, semantic, covariate, MARGIN)
             loss = losses[0] + losses[1] + ORTHOGONAL * orthogonality(matrix)
             optimiser.zero_grad()
             loss.backward()
@@ -185,8 +183,9 @@ def text_pca(features: FloatArray, share: float = SHARE) -> Decompose:
         features: Features of the texts (s, c, l), of s meanings under c covariates each.
         share: Fraction of the variance that the components have, in (0, 1].
     """
-    meaning = _components(features - features.mean(0, keepdims=True), share)
-    covariate = _components(features - features.mean(1, keepdims=True), share)
+    meaning, covariate = (
+        _components(features - features.mean(axis, keepdims=True), share) for axis in (0, 1)
+    )
     return lambda rows: (rows @ meaning, rows @ covariate)
 
 
@@ -279,8 +278,8 @@ def measured_degrees(
     laid: Laid,
     cache: Cache,
     device: str = "cpu",
-) -> tuple[FloatArray, FloatArray]:
-    """Returns semantic and covariate degrees of the images of all sets, float32 (n,) each, set by set.
+) -> FloatArray:
+    """Returns semantic and covariate degrees of the images of all sets, float32 (2, n), set by set.
 
     Args:
         renderings: Sets to measure.
@@ -295,16 +294,12 @@ def measured_degrees(
     known, degrees = _halves(FromRecipe.whole(ind), encoder, laid), []
     for rendering in tqdm(renderings, "measure", unit="set", disable=None):
         key = digest_of(digest, rendering.digest)
-        shape = (np.float32, (len(rendering),))
-        layout: Layout = {"semantic": shape, "covariate": shape}
-        found = cache.load("degrees", key, layout)
+        found = cache.load("degrees", key, {"degrees": (np.float32, (2, len(rendering)))})
         if found is None:
-            halves = shift_degrees(_halves(rendering, encoder, laid), known, device=device)
-            found = dict(zip(layout, halves, strict=True))
+            found = {"degrees": shift_degrees(_halves(rendering, encoder, laid), known, device)}
             cache.store("degrees", key, found)
-        degrees.append((found["semantic"], found["covariate"]))
-    semantic, covariate = zip(*degrees, strict=True)
-    return np.concatenate(semantic), np.concatenate(covariate)
+        degrees.append(found["degrees"])
+    return np.concatenate(degrees, axis=1)
 
 
 def _halves(rendering: Rendering, encoder: Encoder, laid: Laid) -> tuple[FloatArray, FloatArray]:

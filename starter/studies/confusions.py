@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 import torch
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -193,7 +192,7 @@ def graph_figure(graph: pd.DataFrame) -> Drawn:
     box = {"boxstyle": "round", "facecolor": "white"}
     for name, angle in edges.groupby("predicted")["inner"].first().items():
         axis.text(*_point(angle, 0.5), name, size=10, ha="center", va="center", bbox=box)
-    scale = ScalarMappable(Normalize(0, 1), colours)
+    scale = ScalarMappable(cmap=colours)
     figure.colorbar(scale, ax=axis, shrink=0.5, label="similarity of the two classes")
     return figure
 

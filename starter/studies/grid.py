@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
 from starter.detectors import DETECTORS
@@ -25,7 +24,7 @@ from starter.images.reading import Fit
 from starter.operations import GROUPS, OPERATIONS
 from starter.operations.operation import Params
 from starter.sets.recipe import Recipe
-from starter.sets.rendering import FromRecipe, Images
+from starter.sets.rendering import FromRecipe, Images, Rendering
 from starter.shift.grid import (
     AXES,
     LEAST,
@@ -48,7 +47,7 @@ from starter.studies.study import Study
 from starter.tracks.ood.observe import DetectorSubject, MixSets
 from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput
-from submission.arrays import FloatArray, Pixels
+from submission.arrays import FloatArray
 from submission.files import digest_of
 from submission.random import GRID_HALVES, GRID_IMAGES, SANITY
 from submission.tracks import TRACKS
@@ -102,8 +101,7 @@ def grid_study(
     kept = competition.root / "cache/laid"
     pair = open_laid(encoder, laid, competition.classes, kept, seed, device)
     scorer.observe([whole, *renderings])
-    degrees = measured_degrees(renderings, sets.train_ref, *pair, cache, device)
-    shift = ShiftGrid.of(*degrees)
+    shift = ShiftGrid.of(measured_degrees(renderings, sets.train_ref, *pair, cache, device))
     scores = {name: np.concatenate([scorer.scores(name, each) for each in renderings]) for name in names}
     cells = cell_table({name: scorer.scores(name, whole) for name in names}, scores, shift)
     tables = {
@@ -171,20 +169,22 @@ def shifted(
     budgets |= {name: images * (1 - share) / len(others) for name in others}
     if min(budgets.values()) < len(STRENGTHS):
         raise UnusableInput(f"{images:,} shifted images of {len(budgets)} sets are too few: raise --images")
-    return [
-        Joined(f"{name}_{number}", tuple(parts))
-        for name, images_of in {**known, **others}.items()
-        for number, parts in enumerate(_shards(_parts(images_of, name, budgets[name], group, seed)), start=1)
-    ]
+    found = []
+    for name, images_of in {**known, **others}.items():
+        parts = _parts(images_of, name, budgets[name], group, seed)
+        size = max(1, _SHARD // len(parts[0]))
+        shards = enumerate(range(0, len(parts), size), start=1)
+        found += [Joined(f"{name}_{number}", tuple(parts[at : at + size])) for number, at in shards]
+    return found
 
 
 def _parts(base: ImageSet, name: str, budget: float, group: str, seed: int) -> list[FromRecipe]:
     """Returns the set unchanged (except IND), then under each operation at each strength."""
     rng = GRID_IMAGES(seed, name)
-    operations = rng.permutation(GROUPS[group])
+    operations = rng.permutation(GROUPS[group]).tolist()
     count = int(np.clip(budget // (_PART * len(STRENGTHS)), 1, len(operations)))
     steps: list[tuple[tuple[str, Params], ...]] = [
-        ((str(operation), OPERATIONS[str(operation)].draw_params(rng, strength)),)
+        ((operation, OPERATIONS[operation].draw_params(rng, strength)),)
         for operation in operations[:count]
         for strength in STRENGTHS
     ]
@@ -198,12 +198,6 @@ def _parts(base: ImageSet, name: str, budget: float, group: str, seed: int) -> l
         )
         for number, step in enumerate(steps)
     ]
-
-
-def _shards(parts: Sequence[FromRecipe]) -> list[list[FromRecipe]]:
-    """Returns the parts in runs of about as many images as one rendering may hold in memory."""
-    size = max(1, _SHARD // len(parts[0]))
-    return [list(parts[start : start + size]) for start in range(0, len(parts), size)]
 
 
 def grid_images(
@@ -245,11 +239,10 @@ def maps_figure(cells: pd.DataFrame, metric: str) -> Drawn:
     panels = maps(cells, metric)
     figure, axes = new_panels(len(panels), ACROSS, 0.32 * LEVELS, 0.32 * LEVELS, 1.5, 0.5)
     for each, (title, found) in zip(axes, panels.items(), strict=False):
-        texts = np.where(np.isnan(found), "N/A", np.vectorize("{:.0f}".format)(100 * found)).astype(object)
-        _map(each, 100 * found, texts, (0, 100), size=5)
+        texts = np.where(np.isnan(found), "N/A", np.vectorize("{:.0f}".format)(100 * found))
+        image = _map(each, 100 * found, texts, (0, 100), size=5)
         each.set_title(title, fontsize=8)
-    scale = ScalarMappable(Normalize(0, 100), "viridis")
-    figure.colorbar(scale, ax=axes, label=f"{TITLES[metric]}, %", shrink=0.8)
+    figure.colorbar(image, ax=axes, label=f"{TITLES[metric]}, %", shrink=0.8)
     return figure
 
 
@@ -271,7 +264,7 @@ def counts_figure(counts: NDArray[np.int64]) -> Drawn:
     """Returns a map of the number of images in each cell (figure 9 of Long et al.)."""
     figure = new_figure(0.55 * LEVELS + 1.5, 0.45 * LEVELS + 0.8)
     logarithms = np.log10(np.maximum(counts, 1).astype(np.float64))
-    texts = np.vectorize("{:,}".format)(counts).astype(object)
+    texts = np.vectorize("{:,}".format)(counts)
     _map(figure.subplots(), logarithms, texts, (0.0, max(float(logarithms.max()), 1.0)), size=7)
     return figure
 
@@ -279,21 +272,22 @@ def counts_figure(counts: NDArray[np.int64]) -> Drawn:
 def _map(
     axes: Axes,
     values: FloatArray,
-    texts: NDArray[np.object_],
+    texts: NDArray[np.str_],
     ends: tuple[float, float],
     size: int,
-) -> None:
-    """Draw one heat map with a text in each cell; nan is grey."""
-    axes.imshow(np.ma.masked_invalid(values), cmap="viridis", vmin=ends[0], vmax=ends[1])
+) -> AxesImage:
+    """Draw and return one heat map with a text in each cell; nan is grey."""
+    image = axes.imshow(np.ma.masked_invalid(values), cmap="viridis", vmin=ends[0], vmax=ends[1])
     axes.set_facecolor("#d8dee4")
-    levels = [str(level) for level in range(1, len(values) + 1)]
-    axes.set_xticks(np.arange(len(values)), levels, fontsize=6)
-    axes.set_yticks(np.arange(len(values)), levels, fontsize=6)
+    levels = [str(level) for level in range(1, LEVELS + 1)]
+    axes.set_xticks(range(LEVELS), levels, fontsize=6)
+    axes.set_yticks(range(LEVELS), levels, fontsize=6)
     axes.set_xlabel("semantic shift level", fontsize=6)
     axes.set_ylabel("covariate shift level", fontsize=6)
     for place in np.ndindex(values.shape):
         ink = "white" if values[place] < sum(ends) / 2 else "black"
         axes.text(place[1], place[0], texts[place], size=size, ha="center", va="center", color=ink)
+    return image
 
 
 def measure_degrees(
@@ -314,24 +308,17 @@ def measure_degrees(
         Columns `set`, `row` (from 0), `semantic`, `covariate` (float32).
     """
     eyes, matrix = read_laid(laid, encoder, device)
-    known, sets = measured_sets(path, source, data_root, seed, images)
-    reference, tables = matrix.decompose(eyes.encode_images(known)), []
-    for name, found in sets:
-        degrees = shift_degrees(matrix.decompose(eyes.encode_images(found)), reference, device=device)
-        columns = {"set": name, "row": range(len(found)), **dict(zip(AXES, degrees, strict=True))}
-        tables.append(pd.DataFrame(columns))
-    return pd.concat(tables, ignore_index=True)
-
-
-def measured_sets(
-    path: Path, source: str, data_root: Path | None, seed: int, images: int
-) -> tuple[Pixels, Iterator[tuple[str, Pixels]]]:
-    """Returns the ID images, and the name and images of each set; arguments as for `measure_degrees`."""
     if (path / "public").is_dir():
-        competition = Competition.open(path)
-        sets = sets_of(competition)
-        stored = (each for part in ("val", "test") for each in sets.stored(part))
-        return sets.train_ref.images, ((each.name, each.render()) for each in stored)
-    splits = load_source(source, data_root, seed)
-    found = load_ood_sets(str(path), (), Fit(splits.image_size), (), images, seed, SANITY)
-    return splits.train.images, ((name, each.images) for name, each in found.items())
+        stored = sets_of(Competition.open(path))
+        known = stored.train_ref
+        sets: Sequence[Rendering] = [*stored.stored("val"), *stored.stored("test")]
+    else:
+        splits = load_source(source, data_root, seed)
+        found = load_ood_sets(str(path), (), Fit(splits.image_size), (), images, seed, SANITY)
+        known, sets = splits.train, [FromRecipe.whole(each) for each in found.values()]
+    reference, tables = matrix.decompose(eyes.encode_images(known.images)), []
+    for each in sets:
+        halves = matrix.decompose(eyes.encode_images(each.render()))
+        degrees = dict(zip(AXES, shift_degrees(halves, reference, device), strict=True))
+        tables.append(pd.DataFrame({"set": each.name, "row": range(len(each)), **degrees}))
+    return pd.concat(tables, ignore_index=True)

@@ -4,7 +4,7 @@ An untrained network has no in-distribution. If a detector separates images ther
 only (ImageNet-OOD: Yang, Zhang & Russakovsky, ICLR 2024, section 4.2).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,23 +60,26 @@ def sanity(
     detectors, splits = by_name(names or OFFLINE), load_source(source, data_root, seed)
     others = load_ood_sets(str(ood), (), Fit(splits.image_size), (), images, seed, SANITY) if ood else {}
 
-    def some(part: ImageSet, name: str, limit: int = images) -> ImageSet:
-        return part.take(np.sort(SANITY(seed, name).permutation(len(part))[:limit]), name)
+    def some(part: ImageSet, name: str, limit: int = images) -> FromRecipe:
+        chosen = part.take(np.sort(SANITY(seed, name).permutation(len(part))[:limit]), name)
+        return FromRecipe.whole(chosen)
 
-    reference = some(splits.reference, "reference")
-    train_ref = replace(some(splits.train, "train_ref", 2 * images), labels=None)
-    ind = replace(some(splits.test_base, "ind"), labels=None)
+    reference, train_ref = some(splits.reference, "reference"), some(splits.train, "train_ref", 2 * images)
+    ind = some(replace(splits.test_base, labels=None), "ind")
     sets = [
-        (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind))
+        (kind, FromRecipe(Recipe(name, seed, ((name, {"severity": SEVERITY}),)), ind.base))
         for kind, corruptions in SHIFTS.items()
         for name in corruptions
     ]
-    sets += [("ood", FromRecipe.whole(some(each, name))) for name, each in others.items()]
+    sets += [("ood", some(each, name)) for name, each in others.items()]
     rows = []
     for number in range(initialisations):
-        classifier = random_classifier(arch, splits.classes, seed + number, reference, device)
-        fitted = _fitted(detectors, classifier, reference, train_ref)
-        seen = _seen(FromRecipe.whole(ind), classifier)
+        classifier = random_classifier(arch, splits.classes, seed + number, reference.base, device)
+        head = classifier.head_weight, classifier.head_bias
+        seen, training = _seen(reference, classifier), _seen(train_ref, classifier)
+        learnt = Source(seen, reference.labels(), training, *head, classifier)
+        fitted = {name: detector.fit(learnt) for name, detector in detectors.items()}
+        seen = _seen(ind, classifier)
         known = {name: _scores(detector, seen) for name, detector in fitted.items()}
         for kind, rendering in tqdm(sets, f"random network {number + 1}", unit="set", disable=None):
             seen = _seen(rendering, classifier)
@@ -107,10 +110,9 @@ def random_classifier(
                 nn.init.kaiming_normal_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-    name, scaling = f"random {arch} {seed}", ((0.5,) * 3, (0.25,) * 3)
-    spread = _seen(FromRecipe.whole(images), Classifier(name, arch, network, classes, *scaling)).logits.std()
-    network.head.weight.data /= float(spread) or 1.0
-    return Classifier(name, arch, network, classes, *scaling, device=device)
+    classifier = Classifier(f"random {arch} {seed}", arch, network, classes, (0.5,) * 3, (0.25,) * 3)
+    network.head.weight.data /= float(_seen(FromRecipe.whole(images), classifier).logits.std()) or 1.0
+    return replace(classifier, network=network, device=device)
 
 
 def sanity_text(found: pd.DataFrame) -> str:
@@ -123,16 +125,6 @@ def sanity_text(found: pd.DataFrame) -> str:
         of = f"mean and standard deviation over {count} random networks"
     detectors, kinds = (list(dict.fromkeys(found[column])) for column in ("detector", "kind"))
     return f"AUROC, {of}; 0.5 is chance level\n\n{cells.unstack().loc[detectors, kinds].to_string()}"
-
-
-def _fitted(
-    detectors: Mapping[str, Detector], classifier: Classifier, reference: ImageSet, train_ref: ImageSet
-) -> dict[str, Detector]:
-    seen = [_seen(FromRecipe.whole(each), classifier) for each in (reference, train_ref)]
-    assert reference.labels is not None
-    head = classifier.head_weight, classifier.head_bias
-    source = Source(seen[0], reference.labels, seen[1], *head, classifier)
-    return {name: detector.fit(source) for name, detector in detectors.items()}
 
 
 def _seen(rendering: FromRecipe, classifier: Classifier) -> Observation:

@@ -13,6 +13,7 @@ from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
 from starter.operations import GROUPS
 from starter.sets.recipe import Recipe
+from starter.shift.grid import AXES
 from starter.shift.laid import FILE, STEPS, Decompose, Laid, choose_prompts, text_pca, train_laid
 from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from starter.sources.sources import load_images, load_source, set_names
@@ -90,10 +91,7 @@ def zero_shot_table(
         seen = encoder.encode_images(images.images)
         parts = [("whole", "", seen, of_classes)]
         for method, decompose in decompositions.items():
-            halves = zip(decompose(seen), decompose(of_classes), strict=True)
-            parts += [
-                (part, method, *half) for part, half in zip(("semantic", "covariate"), halves, strict=True)
-            ]
+            parts += zip(AXES, (method, method), decompose(seen), decompose(of_classes), strict=True)
         for part, method, image_part, text_part in parts:
             shares = (zero_shot(image_part, text_part, images.labels, top) for top in (1, 5))
             rows.append((part, method, name, *shares))

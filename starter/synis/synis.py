@@ -276,7 +276,7 @@ def synis(
     objects, templates = choose_prompts(generator, labels, styles, splits.classes)
     texts = [style.prompt(label) for label in objects for style in templates]
     grid = prompt_grid(eyes, matrix, known, texts, device)
-    prompts = plan(objects, templates, np.column_stack([grid.semantic, grid.covariate]), per_cell, seed)
+    prompts = plan(objects, templates, grid.levels.T, per_cell, seed)
     sheet = datasheet(
         prompts,
         grid,
@@ -303,21 +303,21 @@ def prompt_grid(
         for start in tqdm(range(0, len(texts), _TEXTS), desc="prompts", unit="batch")
     ]
     reference = laid.decompose(encoder.encode_images(known))
-    degrees = shift_degrees(laid.decompose(np.concatenate(parts)), reference, device=device)
-    return ShiftGrid.of(*degrees)
+    return ShiftGrid.of(shift_degrees(laid.decompose(np.concatenate(parts)), reference, device))
 
 
 def datasheet(prompts: Sequence[Prompt], grid: ShiftGrid, **facts: str | int) -> str:
     """Returns the datasheet as Markdown, with numbers counted from the plan."""
     cells = len({prompt.file.partition("/")[0] for prompt in prompts})
+    semantic, covariate = (f"{ends[0]:.4f} to {ends[-1]:.4f}" for ends in grid.edges)
     return DATASHEET.format(
         images=len(prompts),
         labels=len({prompt.label for prompt in prompts}),
         styles=len({prompt.style for prompt in prompts}),
         cells=cells,
         per_cell=len(prompts) // max(cells, 1),
-        semantic=f"{grid.semantic_edges[0]:.4f} to {grid.semantic_edges[-1]:.4f}",
-        covariate=f"{grid.covariate_edges[0]:.4f} to {grid.covariate_edges[-1]:.4f}",
+        semantic=semantic,
+        covariate=covariate,
         **facts,
     )
 

@@ -114,7 +114,7 @@ def balanced_halves(
         shares = even_shares(np.where(kind, counts, 0), 2 * half)
         cuts = shares // 2
         cuts[np.flatnonzero(shares % 2)[::2]] += 1
-        for row in np.flatnonzero(kind):
+        for row in np.flatnonzero(kind).tolist():
             order = rng.permutation(counts[row])[: shares[row]]
             for own, part in zip(halves.values(), np.split(order, cuts[[row]]), strict=True):
                 own[row] = _some(files[row], part)
@@ -145,7 +145,7 @@ def _read(
     """Returns the images of each class's files, in the order of the classes."""
     rows = np.repeat(np.arange(len(files)), [len(own) for own in files])
     table = pd.DataFrame({"file": [file for own in files for file in own]}, rows)
-    table["source"] = [entries[row].source for row in rows]
+    table["source"] = [entries[row].source for row in rows.tolist()]
     sizes, parts = {}, []
     for source, part in table.groupby("source", sort=False):
         with source_tree(root, str(source)) as tree:

@@ -47,12 +47,9 @@ def test_distances_are_scikit_learns(k, monkeypatch):
 
 def test_a_grid_has_equal_levels_between_its_percentiles():
     semantic, covariate = np.random.default_rng(0).random((2, 1001)).astype(np.float32)
-    grid = ShiftGrid.of(semantic, covariate)
-    assert (grid.semantic == -1).sum() == (grid.covariate == -1).sum() == 20
-    for degrees, levels, edges in (
-        (semantic, grid.semantic, grid.semantic_edges),
-        (covariate, grid.covariate, grid.covariate_edges),
-    ):
+    grid = ShiftGrid.of(np.stack([semantic, covariate]))
+    assert (grid.levels == -1).sum(1).tolist() == [20, 20]
+    for degrees, levels, edges in zip((semantic, covariate), grid.levels, grid.edges, strict=True):
         assert np.diff(edges) == pytest.approx((edges[-1] - edges[0]) / LEVELS)
         for degree, level in zip(degrees.astype(np.float64), levels, strict=True):
             if edges[0] <= degree <= edges[-1]:
@@ -73,7 +70,11 @@ def scored():
     semantic[(semantic == 3) & (covariate == 2)] = 0
     scores = np.round(rng.normal(semantic / 2, 1), 1)
     edges = np.linspace(0, 1, LEVELS + 1)
-    return np.round(rng.normal(size=300), 1), scores, ShiftGrid(semantic, covariate, edges, edges)
+    return (
+        np.round(rng.normal(size=300), 1),
+        scores,
+        ShiftGrid(np.stack([semantic, covariate]), np.stack([edges, edges])),
+    )
 
 
 def test_every_cell_against_scikit_learn(scored):
@@ -81,7 +82,7 @@ def test_every_cell_against_scikit_learn(scored):
     table = cell_table({"a": ind, "b": -ind}, {"a": scores, "b": -scores}, shift)
     found = table.set_index(["detector", "semantic", "covariate"]).loc["a"]
     for s, c in np.ndindex(LEVELS, LEVELS):
-        cell = scores[(shift.semantic == s) & (shift.covariate == c)]
+        cell = scores[(shift.levels[0] == s) & (shift.levels[1] == c)]
         row = found.loc[s + 1, c + 1]
         assert row.images == len(cell) == shift.counts[c, s]
         if len(cell) < LEAST:

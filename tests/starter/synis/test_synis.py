@@ -77,13 +77,13 @@ def test_prompts_land_in_the_cells_of_their_degrees():
     laid = Laid(np.eye(4, dtype=np.float32), "angles")
     prompts = ["near plain", "near odd", "far plain", "far odd"]
     grid = prompt_grid(encoder, laid, known, prompts)
-    assert (grid.semantic.tolist(), grid.covariate.tolist()) == ([0, 0, 7, 7], [0, 7, 0, 7])
-    prompts = plan(("near", "far"), styles, np.column_stack([grid.semantic, grid.covariate]), 3, seed=5)
+    assert grid.levels.tolist() == [[0, 0, 7, 7], [0, 7, 0, 7]]
+    prompts = plan(("near", "far"), styles, grid.levels.T, 3, seed=5)
     facts = {"identity": "12 images", "encoder": "angles", "generator": "noise", "seed": 5, "licence": "CC0"}
     text = datasheet(prompts, grid, **facts)
     assert "12 images, generated" in text
     assert "the 4 cells into which prompts fall, with 3 images each" in text
-    assert all(str(fact) in text for fact in (*facts.values(), f"{grid.semantic_edges[-1]:.4f}"))
+    assert all(str(fact) in text for fact in (*facts.values(), f"{grid.edges[0, -1]:.4f}"))
 
 
 def noise(prompts):
