@@ -11,7 +11,6 @@ import torch
 from numpy.random import Generator
 from torch import Tensor
 
-from starter.operations.filters import padded
 from starter.operations.kernels import (
     blend_with_grey,
     less_square,
@@ -126,5 +125,4 @@ def _sharpen(images: Tensor, drawn: Magnitudes, noise: Generator) -> Tensor:
     """Filter with (1 - alpha) I + alpha [[-1, -1, -1], [-1, 8 + lightness, -1], [-1, -1, -1]], rounded."""
     alpha, lightness = drawn["alpha"], drawn["lightness"]
     centre = 1 - alpha + alpha * (9 + lightness)
-    weights = centre.astype(np.float32), alpha.astype(np.float32)
-    return compiled(less_square, images, padded(images, 1), *weights)
+    return compiled(less_square, images, centre.astype(np.float32), alpha.astype(np.float32))

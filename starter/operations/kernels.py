@@ -14,15 +14,20 @@ from submission.arrays import FloatArray, IntArray, Pixels
 
 kernel = njit(cache=True, nogil=True)
 
+ROW_PIXELS = 512
+"""Pixels that `warp_affine` reads at a time."""
+
 
 @kernel
 def to_planes(base: Pixels, rows: IntArray, out: Pixels) -> None:
     """Copy the images number `rows` (b,) of `base`, uint8 (n, h, w, 3), to `out` with channels first."""
     for i, row in enumerate(rows):
-        pixels, planes = base[row].reshape(-1, 3), out[i].reshape(3, -1)
-        for j in range(len(pixels)):
-            for c in range(3):
-                planes[c, j] = pixels[j, c]
+        pixels, planes = base[row].reshape(-1), out[i].reshape(-1)
+        n = pixels.size // 3
+        for j in range(n):
+            planes[j] = pixels[3 * j]
+            planes[n + j] = pixels[3 * j + 1]
+            planes[2 * n + j] = pixels[3 * j + 2]
 
 
 @kernel
@@ -45,17 +50,47 @@ def _stretch(values: Pixels, low: float, factor: float, offset: float, out: Pixe
 @kernel
 def stretch_between_ranks(images: Pixels, cut: IntArray, out: Pixels) -> None:
     """Stretch each channel's values to 0..255 after dropping `cut` (b,) pixels at either end."""
+    counts = np.empty((4, 256), np.int32)
     for i in range(len(images)):
         for c in range(3):
             values = images[i, c].reshape(-1)
-            below = np.bincount(values, minlength=256).cumsum()
-            low = np.searchsorted(below, cut[i], "right")
-            high = np.searchsorted(below, values.size - cut[i] - 1, "right")
-            if high <= low:
-                low, high = 0, 255
-            factor = np.float32(255) / np.float32(high - low)
+            _count(values, counts)
+            low = _first_above(counts, cut[i])
+            high = _first_above(counts, values.size - cut[i] - 1)
+            factor = np.float32(1)
+            if high > low:
+                factor = np.float32(255) / np.float32(high - low)
+            else:
+                low = 0
             # The small addend keeps the top of the range, (high - low) * factor, from being cut off to 254.
             _stretch(values, np.float32(low), factor, np.float32(1e-3), out[i, c].reshape(-1))
+
+
+@kernel
+def _count(values: Pixels, counts: NDArray[np.int32]) -> None:
+    """Count each value, in four histograms that are added up: equal neighbours do not wait for each other."""
+    counts[:] = 0
+    whole = values.size // 4 * 4
+    for j in range(0, whole, 4):
+        counts[0, values[j]] += 1
+        counts[1, values[j + 1]] += 1
+        counts[2, values[j + 2]] += 1
+        counts[3, values[j + 3]] += 1
+    for j in range(whole, values.size):
+        counts[0, values[j]] += 1
+    for value in range(256):
+        counts[0, value] += counts[1, value] + counts[2, value] + counts[3, value]
+
+
+@kernel
+def _first_above(counts: NDArray[np.int32], pixels: int) -> int:
+    """Returns the lowest value such that more than `pixels` values are at most that value."""
+    total = 0
+    for value in range(255):
+        total += counts[0, value]
+        if total > pixels:
+            return value
+    return 255
 
 
 @kernel
@@ -125,33 +160,42 @@ def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_],
     """
     h, w = images.shape[2:]
     side = w + 2
-    # A pixel is one integer, one byte per colour; a black frame of one pixel surrounds the image.
-    framed, corners = np.zeros((h + 2) * side, np.int32), np.empty((4, w), np.int32)
-    places = np.empty(w, np.uint64)
-    along, down = np.empty(w, np.float32), np.empty(w, np.float32)
+    # A pixel is one integer, one byte per colour; a black frame of one pixel surrounds the image. Some
+    # rows are read at once: long loops, and still in the processor's cache.
+    step = max(ROW_PIXELS // w, 1)
+    framed, corners = np.zeros((h + 2) * side, np.int32), np.empty((4, step * w), np.int32)
+    corner = np.empty(step * w, np.uint64)
+    far_x, far_y = np.empty(step * w, np.float32), np.empty(step * w, np.float32)
     for i in range(len(images)):
         if not applied[i]:
-            out[i] = images[i]
+            values, result = images[i].reshape(-1), out[i].reshape(-1)
+            for j in range(values.size):
+                result[j] = values[j]
             continue
         _pack(images[i], framed)
-        for row in range(h):
-            y = np.float32(row)
-            start_x = inverse[i, 0, 1] * y + inverse[i, 0, 2]
-            start_y = inverse[i, 1, 1] * y + inverse[i, 1, 2]
-            for x in range(w):
-                # Everything beyond the frame is black, like the frame.
-                place_x = _within(inverse[i, 0, 0] * np.float32(x) + start_x, w)
-                place_y = _within(inverse[i, 1, 0] * np.float32(x) + start_y, h)
-                left, top = min(np.int32(place_x), np.int32(w)), min(np.int32(place_y), np.int32(h))
-                places[x] = np.int32(top * np.int32(side)) + left
-                along[x], down[x] = place_x - np.float32(left), place_y - np.float32(top)
-            for x in range(w):
-                at = places[x]
-                corners[0, x], corners[1, x] = framed[at], framed[at + np.uint64(1)]
+        planes = out[i].reshape(3, -1)
+        for top_row in range(0, h, step):
+            rows = min(step, h - top_row)
+            for k in range(rows):
+                y = np.float32(top_row + k)
+                start_x = inverse[i, 0, 1] * y + inverse[i, 0, 2]
+                start_y = inverse[i, 1, 1] * y + inverse[i, 1, 2]
+                places, along, down = corner[k * w :], far_x[k * w :], far_y[k * w :]
+                for x in range(w):
+                    # Everything beyond the frame is black, like the frame.
+                    place_x = _within(inverse[i, 0, 0] * np.float32(x) + start_x, w)
+                    place_y = _within(inverse[i, 1, 0] * np.float32(x) + start_y, h)
+                    left, top = min(np.int32(place_x), np.int32(w)), min(np.int32(place_y), np.int32(h))
+                    places[x] = np.int32(top * np.int32(side)) + left
+                    along[x], down[x] = place_x - np.float32(left), place_y - np.float32(top)
+            for j in range(rows * w):
+                at = corner[j]
+                corners[0, j], corners[1, j] = framed[at], framed[at + np.uint64(1)]
                 at += np.uint64(side)
-                corners[2, x], corners[3, x] = framed[at], framed[at + np.uint64(1)]
+                corners[2, j], corners[3, j] = framed[at], framed[at + np.uint64(1)]
             for c in range(3):
-                _between(corners, np.int32(8 * c), along, down, out[i, c, row])
+                done = planes[c, top_row * w : (top_row + rows) * w]
+                _between(corners, np.int32(8 * c), far_x, far_y, done)
 
 
 @kernel
@@ -186,29 +230,30 @@ def _between(
 
 
 @kernel
-def less_square(
-    images: Pixels, padded: FloatArray, centre: FloatArray, share: FloatArray, out: Pixels
-) -> None:
+def less_square(images: Pixels, centre: FloatArray, share: FloatArray, out: Pixels) -> None:
     """Write `centre` (b,) times a value minus `share` (b,) times the sum of its 3 x 3 neighbourhood, rounded.
 
-    `padded` are the images with one pixel more at each side.
+    Borders are reflected without repeating the edge.
     """
     h, w = images.shape[2:]
     # For an index that might be negative Numba counts from the end, which keeps a loop from being compiled to
     # vector instructions: the shifted copies are views that are all read from 0 on.
-    columns, result = np.zeros(h * (w + 2), np.float32), np.zeros(h * (w + 2), np.uint8)
+    framed, columns = np.zeros((h + 2) * (w + 2), np.float32), np.zeros(h * (w + 2), np.float32)
+    middle, lower = framed[w + 2 :], framed[2 * (w + 2) :]
+    here, result = framed[w + 3 :], np.zeros(h * (w + 2), np.uint8)
     rows = result.reshape(h, w + 2)
     for i in range(len(images)):
         for c in range(3):
-            framed = padded[i, c].reshape(-1)
-            middle, lower, here = framed[w + 2 :], framed[2 * (w + 2) :], framed[w + 3 :]
+            _frame(images[i, c], framed)
             for j in range(columns.size):
                 columns[j] = framed[j] + middle[j] + lower[j]
             for j in range(columns.size - 2):
                 square = columns[j] + columns[j + 1] + columns[j + 2]
                 value = here[j] * centre[i] - square * share[i] + np.float32(0.5)
                 result[j] = np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
-            out[i, c] = rows[:, :w]
+            for y in range(h):
+                for x in range(w):
+                    out[i, c, y, x] = rows[y, x]
 
 
 @kernel
@@ -268,3 +313,16 @@ def _add_times(values: FloatArray, weight: float, total: FloatArray) -> None:
     """Add as many values, times the weight, to the total."""
     for j in range(total.size):
         total[j] += values[j] * weight
+
+
+@kernel
+def _frame(plane: Pixels, out: FloatArray) -> None:
+    """Copy a plane (h, w) to the middle of (h + 2, w + 2), as one row; borders mirrored without the edge."""
+    h, w = plane.shape
+    framed = out.reshape(h + 2, w + 2)
+    for y in range(h):
+        for x in range(w):
+            framed[y + 1, x + 1] = plane[y, x]
+        framed[y + 1, 0], framed[y + 1, w + 1] = framed[y + 1, min(2, w)], framed[y + 1, max(w - 1, 1)]
+    for x in range(w + 2):
+        framed[0, x], framed[h + 1, x] = framed[min(2, h), x], framed[max(h - 1, 1), x]

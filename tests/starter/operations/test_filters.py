@@ -37,7 +37,7 @@ def test_scaling_rounds_once_per_step(images, factor, centre):
 def test_the_sum_of_nine_reflects_at_borders_of_any_size(images):
     out, n = np.empty_like(images), len(images)
     padded = mirrored(images)
-    less_square(images, padded, np.zeros(n, np.float32), np.full(n, -1 / 9, np.float32), out)
+    less_square(images, np.zeros(n, np.float32), np.full(n, -1 / 9, np.float32), out)
     h, w = images.shape[2:]
     total = sum(padded[..., y : y + h, x : x + w] for y in range(3) for x in range(3))
     np.testing.assert_array_equal(out, (total * np.float32(1 / 9) + np.float32(0.5)).astype(np.uint8))
