@@ -151,7 +151,7 @@ def test_mistakes_are_refused(arguments, code, word, host):
         (("ora-a", "--set", "ora-a.steps=1"), "has no such parameter; it has batch_size"),
         (("ora-a", "--set", "ora-a.iterations=many"), "'many' is no int"),
         (("ora-a", "--set", "ora-a.iterations=0"), "iterations"),
-        (("ora-a", "--set", "ora-a.learning_rate=NaN"), "nan is no finite number"),
+        (("ora-a", "--set", "ora-a.learning_rate=NaN"), "learning_rate must be a number"),
         (("ora-a", "--set", "ora-a.iterations="), "is not METHOD.PARAM=VALUE"),
         (("ora-a", "--set", f"ora-a.iterations={'9' * 10_000}"), "is no int"),
         (("ora-a", "--set", f"ora-a.iterations={'[' * 100_000}"), "is no int"),
