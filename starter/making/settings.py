@@ -33,18 +33,18 @@ def fields_of(track: str) -> dict[str, FieldInfo]:
 
 
 def extra_of(field: FieldInfo) -> dict[str, Any]:
-    """Returns what a setting says of its option: "flag", "metavar" and "often"."""
+    """Returns what a setting says of its option: "metavar" and "often"."""
     return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
 
 
 def flag_of(name: str) -> str:
-    """Returns the option of a setting.
+    """Returns the option of a setting, which is given once for each value of a list.
 
     >>> flag_of("set_size"), flag_of("classifiers")
     ('--set-size', '--classifier')
     """
     fields = {name: field for track in TRACKS for name, field in fields_of(track).items()}
-    word = extra_of(fields[name]).get("flag", name) if name in fields else name
+    word = name.removesuffix("s") if name in fields and fields[name].annotation == tuple[str, ...] else name
     return f"--{word.replace('_', '-')}"
 
 

@@ -72,7 +72,7 @@ def graph_study(
     graph = prediction_graph(wordnet, others, known, images.labels, predictions)
     tables = {"edges": graph, "classes": per_class(graph), "predictions": per_prediction(graph)}
     figures = {"graph": partial(graph_figure, graph), "similarities": partial(similarities_figure, graph)}
-    return Study(tables, figures)
+    return Study(tables, figures, graph_text(graph), Path("confusions"))
 
 
 def prediction_graph(

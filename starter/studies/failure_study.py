@@ -99,7 +99,8 @@ def failure_study(
     tables["intercepts"] = _joined({name: intercepts_table(each) for name, each in points.items()})
     tables = {name: table for name, table in tables.items() if len(table)}
     drawn = tables.keys() & {"matched", "intercepts", "differences", "ranks"}
-    return Study(tables, {name: partial(failure_figure, tables[name]) for name in sorted(drawn)})
+    figures = {name: partial(failure_figure, tables[name]) for name in sorted(drawn)}
+    return Study(tables, figures, report_text(tables), competition.root / "failure")
 
 
 def report_text(tables: Mapping[str, pd.DataFrame]) -> str:

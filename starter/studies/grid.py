@@ -114,7 +114,7 @@ def grid_study(
     for metric in METRICS:
         figures[f"map_{metric}"] = partial(maps_figure, cells, metric)
         figures[f"curve_{metric}"] = partial(curves_figure, cells, metric)
-    return Study(tables, figures)
+    return Study(tables, figures, grid_text(tables), competition.root / "grid")
 
 
 @dataclass(frozen=True)
@@ -299,13 +299,13 @@ def measure_degrees(
     seed: int = 0,
     data_root: Path | None = None,
     device: str = "cpu",
-) -> pd.DataFrame:
-    """Returns the degrees of every image of a competition, or of a folder of folders of images.
+) -> Study:
+    """Measure every image of a competition, or of a folder of folders of images.
 
     Arguments are those of `unseen shift measure`.
 
     Returns:
-        Columns `set`, `row` (from 0), `semantic`, `covariate` (float32).
+        Table degrees, with columns `set`, `row` (from 0), `semantic`, `covariate` (float32).
     """
     eyes, matrix = read_laid(laid, encoder, device)
     if (path / "public").is_dir():
@@ -321,4 +321,6 @@ def measure_degrees(
         halves = matrix.decompose(eyes.encode_images(each.render()))
         degrees = dict(zip(AXES, shift_degrees(halves, reference, device), strict=True))
         tables.append(pd.DataFrame({"set": each.name, "row": range(len(each)), **degrees}))
-    return pd.concat(tables, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True)
+    means = table.groupby("set", sort=False)[list(AXES)].mean().round(3)
+    return Study({"degrees": table}, {}, means.to_string(), Path("degrees"))

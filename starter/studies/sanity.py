@@ -24,6 +24,7 @@ from starter.sets.recipe import Recipe
 from starter.sets.rendering import FromRecipe
 from starter.sources.oodsets import load_ood_sets
 from starter.sources.sources import load_source
+from starter.studies.study import Study
 from submission.errors import UnusableInput
 from submission.random import SANITY
 
@@ -47,15 +48,15 @@ def sanity(
     seed: int = 0,
     data_root: Path | None = None,
     device: str = "cpu",
-) -> pd.DataFrame:
+) -> Study:
     """Returns AUROC of IND images against each set, for each detector on each of several random networks.
 
     The sets are the IND images under each corruption of SHIFTS at severity 5, and OOD sets. Arguments are
     those of `unseen detectors sanity`.
 
     Returns:
-        Columns `detector`, `kind`, `set`, `initialisation` and `auroc`, which is nan if a detector has no
-        finite scores.
+        Table sanity, with columns `detector`, `kind`, `set`, `initialisation` and `auroc`, which is nan if a
+        detector has no finite scores.
     """
     detectors, splits = by_name(names or OFFLINE), load_source(source, data_root, seed)
     others = load_ood_sets(str(ood), (), Fit(splits.image_size), (), images, seed, SANITY) if ood else {}
@@ -87,7 +88,8 @@ def sanity(
                 here, there = known[name], _scores(detector, seen)
                 area = np.nan if here is None or there is None else auroc(here, there)
                 rows.append((name, kind, rendering.name, number, area))
-    return pd.DataFrame(rows, columns=["detector", "kind", "set", "initialisation", "auroc"])
+    table = pd.DataFrame(rows, columns=["detector", "kind", "set", "initialisation", "auroc"])
+    return Study({"sanity": table}, {}, sanity_text(table), Path("sanity"))
 
 
 def random_classifier(

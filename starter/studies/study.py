@@ -1,7 +1,7 @@
 """A study: tables and figures of a paper, and the folder that they are written to."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -18,10 +18,14 @@ class Study:
     Attributes:
         tables: Tables by name; each is written as NAME.csv.
         figures: Functions that draw figures, by name; each is written as NAME.png.
+        text: What a reader sees first.
+        folder: Folder to write to, unless the reader names one.
     """
 
     tables: Mapping[str, pd.DataFrame]
-    figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
+    figures: Mapping[str, Callable[[], Figure]]
+    text: str
+    folder: Path
 
     def write(self, folder: Path) -> list[Path]:
         """Write all files into the folder, made if needed, each atomically, and return their paths."""

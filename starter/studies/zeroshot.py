@@ -14,7 +14,7 @@ from starter.images.reading import Fit
 from starter.operations import GROUPS
 from starter.sets.recipe import Recipe
 from starter.shift.grid import AXES
-from starter.shift.laid import FILE, STEPS, Decompose, Laid, choose_prompts, text_pca, train_laid
+from starter.shift.laid import FILE, STEPS, Decompose, choose_prompts, text_pca, train_laid
 from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from starter.sources.sources import load_images, load_source, set_names
 from starter.sources.splits import Splits
@@ -37,8 +37,8 @@ def laid_study(
     seed: int = 0,
     data_root: Path | None = None,
     device: str = "cpu",
-) -> tuple[Laid, Study]:
-    """Train a LAID matrix, write it into `folder`, and return it with the study of table 3.
+) -> Study:
+    """Train a LAID matrix, write it into `folder`, and return the study of table 3.
 
     Arguments are those of `unseen shift laid`.
     """
@@ -55,7 +55,9 @@ def laid_study(
     laid.save(folder / FILE)
     parts = {"PCA": text_pca(texts), "LAID": laid.decompose}
     sets = labelled_sets(splits, shifted, seed)
-    return laid, Study({"table3": zero_shot_table(found, prompts.plain(splits.classes), sets, parts)})
+    table = zero_shot_table(found, prompts.plain(splits.classes), sets, parts)
+    text = f"{zero_shot_text(table)}\n\nlargest |W'W - I|: {laid.error:.1e}"
+    return Study({"table3": table}, {}, text, folder)
 
 
 def zero_shot(images: FloatArray, texts: FloatArray, labels: NDArray[np.int64], top: int = 1) -> float:

@@ -1,9 +1,8 @@
 """The settings of `unseen build` that both tracks have; those of one track are in its own `settings`.
 
 A setting is one field: type and limits, default, help (the text below it), and in `json_schema_extra` the
-name of its option where that differs ("flag"), the option's placeholder ("metavar"), and "often" for those
-that the help lists first. Modules that import torch are imported where they are needed, so that help texts
-load none of them.
+placeholder of its option ("metavar"), and "often" for those that a first competition needs. Modules that
+import torch are imported where they are needed, so that help texts load none of them.
 """
 
 import json
@@ -37,10 +36,8 @@ class Settings(BaseModel, ABC):
     track: str
     source: str = Field("glyphs", json_schema_extra=OFTEN)
     """glyphs, cifar10, or a path: class folders, zip or npz."""
-    classifiers: tuple[str, ...] = Field(
-        ("small",), min_length=1, json_schema_extra={"flag": "classifier", **OFTEN}
-    )
-    """NAME=WEIGHTS (a file, official, module:function), timm:NET or torchvision:NET. Repeatable."""
+    classifiers: tuple[str, ...] = Field(("small",), min_length=1, json_schema_extra=OFTEN)
+    """NAME=WEIGHTS (a file, official, module:function), timm:NET or torchvision:NET."""
     train_sets: int = Field(120, ge=2, le=100_000, json_schema_extra=OFTEN)
     """Number of meta-train sets."""
     val_sets: int = Field(24, ge=0, le=10_000, json_schema_extra=OFTEN)
@@ -50,7 +47,7 @@ class Settings(BaseModel, ABC):
     set_size: int = Field(500, ge=2, le=1_000_000, json_schema_extra=OFTEN)
     """Number of images in a set."""
     test_from: tuple[str, ...] = Field((), json_schema_extra=OFTEN)
-    """A path of natural-shift sets to add to the test (repeatable); OOD track: a folder of OOD sets."""
+    """A path of natural-shift sets to add to the test; OOD track: a folder of OOD sets."""
     image_size: int = Field(0, ge=0, le=4096)
     """Height and width in pixels to which images at paths are resized; 0 for their most common size."""
     resize: Literal["crop", "pad", "stretch"] = "crop"
@@ -64,7 +61,7 @@ class Settings(BaseModel, ABC):
     precision: Literal["", "float32", "float16", "bfloat16"] = ""
     """float32, float16 (of openvino), or bfloat16 (moves indicators); if left out float16 where openvino
     can on this CPU, else float32."""
-    hidden: bool = False
+    hidden: bool = Field(False, json_schema_extra=OFTEN)
     """Declare that the test images are published nowhere."""
     licence: str = Field("", max_length=500, json_schema_extra={"metavar": "TEXT"})
     """Licence of the images at paths, for participants."""
@@ -77,7 +74,7 @@ class Settings(BaseModel, ABC):
     total_limit: int = Field(0, ge=0, le=1_000_000)
     """Submissions per team in total; 0 for any number, with --hidden for a fifth of the public rows, at
     least 3."""
-    deadline: datetime | None = Field(None, json_schema_extra={"metavar": "TIME"})
+    deadline: datetime | None = Field(None, json_schema_extra={"metavar": "TIME", **OFTEN})
     """End, as 2026-12-31T23:59 (UTC, or with an offset)."""
 
     @field_validator("classifiers")

@@ -41,8 +41,7 @@ def test_a_command_is_listed_as_its_own_help_begins(name):
     text = run(*name.split(), "--help").text
     assert text.startswith(f"Usage: unseen {name} ")
     assert "Example: unseen " + name in text
-    line = unseen.cli.COMMANDS[name][1]
-    assert COMMANDS[name].load().help.splitlines()[0] == line
+    line = unseen.cli.COMMANDS[name].__doc__.splitlines()[0]
     assert len(line) <= 60
     *group, _ = name.split()
     if group:
@@ -53,6 +52,31 @@ def test_a_command_is_listed_as_its_own_help_begins(name):
 def test_a_mistyped_command_is_corrected():
     assert run("buidl", check=False).text.endswith("No such command 'buidl'. Did you mean 'build'?\n")
     assert "Did you mean 'laid'?" in run("shift", "leid", check=False).text
+
+
+@pytest.mark.parametrize("word", unseen.cli.WORDS)
+def test_another_tools_word_is_answered_with_commands(word):
+    found = run(word, check=False)
+    assert found.code == 2
+    assert word not in COMMANDS
+    assert all(
+        f"unseen {name}: {COMMANDS[name].help.splitlines()[0]}" in found.text
+        for name in unseen.cli.WORDS[word]
+    )
+
+
+def test_the_help_of_build_shows_what_a_first_competition_needs():
+    short, whole = run("build", "--help").text, run("build", "--help-all").text
+    settings = short.partition("\nSettings:\n")[2]
+    assert len(re.findall(r"^  --", settings, re.MULTILINE)) == 12
+    assert {"--referee", "--precision", "--metric"} <= set(re.findall("--[a-z]+", whole)) - set(
+        re.findall("--[a-z]+", short)
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_types_are_named_for_readers(name):
+    assert not re.search("<(str|int|float|path|list)", run(*name.split(), "--help").text)
 
 
 @pytest.mark.slow

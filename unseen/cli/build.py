@@ -1,93 +1,35 @@
 """The commands that make a competition and show it: `build`, `train`, `show` and `materialize`."""
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, signature
+from collections.abc import Mapping
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from pydantic.fields import FieldInfo
-from typer import Argument, Context, Option, echo
+from typer import echo
 
-from starter.making.settings import (
-    TRACKS,
-    extra_of,
-    fields_of,
-    flag_of,
-    help_of,
-    read_file,
-    settings_of,
-    write_file,
-)
-from starter.tracks.settings import Settings
-from submission.competition import Competition
 from submission.errors import UnusableInput
 from unseen.cli import options
-from unseen.cli.options import Many
+from unseen.cli.options import Many, Resize
 
-SAME = ("image_size", "resize", "skip_unreadable", "seed", "data_root")
-"""Options of `train` that a build with its classifier needs too, where they were given."""
-
-
-def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Returns the command with an option for every setting; `given` gets the values of those in use."""
-    fields = {name: field for track in TRACKS for name, field in fields_of(track).items()}
-    options = [_option(name, field) for name, field in fields.items()]
-    own = [each for each in signature(command).parameters.values() if each.name != "given"]
-    often = [each for each in options if extra_of(fields[each.name]).get("often")]
-    others = [each for each in options if each not in often]
-    ordered = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in (*own[:1], *often, *own[1:], *others)]
-
-    @wraps(command)
-    def taking(**values: Any) -> None:
-        given = {name: values.pop(name) for name in fields}
-        command(**values, given={name: value for name, value in given.items() if value not in (None, [])})
-
-    taking.__annotations__ = {each.name: each.annotation for each in ordered}
-    taking.__signature__ = signature(command).replace(parameters=ordered)  # type: ignore[attr-defined]
-    return taking
+if TYPE_CHECKING:
+    from starter.tracks.settings import Settings
+    from submission.competition import Competition
 
 
-def _option(name: str, field: FieldInfo) -> Parameter:
-    """Returns the parameter from which Typer makes the option of a setting."""
-    word, extra, annotation = flag_of(name), extra_of(field), field.annotation
-    tracks = [track for track in TRACKS if name in fields_of(track)]
-    panel = "More settings" if len(tracks) == len(TRACKS) else f"More settings, of the {tracks[0]} track"
-    option = Option(
-        f"{word}/--no-{word.removeprefix('--')}" if annotation is bool else word,
-        help=help_of(name),
-        metavar=extra.get("metavar"),
-        show_default=False,
-        rich_help_panel="Settings" if extra.get("often") else panel,
-    )
-    kinds = {(str, ...): list[str], (int, ...): tuple[int, int], (int, NoneType): int}
-    kind = annotation if annotation in (bool, int, float) else kinds.get(get_args(annotation), str)
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
-
-
-@with_settings
 def build(
-    folder: Annotated[Path | None, Argument(metavar="DIR", help="A new folder, or one to finish.")] = None,
-    settings: Annotated[
-        Path | None, Option(metavar="FILE", help="Settings in TOML; options override them.")
-    ] = None,
-    write_settings: Annotated[
-        Path | None, Option(metavar="FILE", help="Only write all settings as TOML.")
-    ] = None,
-    preset: Annotated[str | None, Option(help="Use the settings of a preset: small, or datacv2023.")] = None,
-    track: Annotated[
-        str | None, Option(help="accuracy (of classifiers), or ood (of OOD detectors). [accuracy]")
-    ] = None,
-    test_seed: Annotated[int | None, Option(min=0, help="Seed of the test sets, a secret. [random]")] = None,
-    data_root: options.DataRoot = None,
-    network: options.Network = None,
-    device: options.Device = "cpu",
-    cluster: options.Workers = None,
-    cache: options.CachePlace = "",
-    dry_run: Annotated[bool, Option("--dry-run", help="Only print images and disk space.")] = False,
+    folder: Path | None = None,
     *,
-    given: dict[str, object],
+    settings: Path | None = None,
+    write_settings: Path | None = None,
+    preset: str = "",
+    track: str = "",
+    test_seed: int | None = None,
+    data_root: Path | None = None,
+    network: Many = (),
+    device: str = "cpu",
+    cluster: str | None = None,
+    cache: str = "",
+    dry_run: bool = False,
+    given: Mapping[str, Any],
 ) -> None:
     """Build a competition, or finish an interrupted build.
 
@@ -97,11 +39,22 @@ def build(
     (docs/results/scaling.md).
 
     Example: unseen build contest --train-sets 20 --val-sets 4 --test-sets 8 --set-size 100
+
+    Options:
+        folder (DIR): A new folder, or one to finish.
+        settings (FILE): Settings in TOML; options override them.
+        write_settings (FILE): Only write all settings as TOML.
+        preset: Use the settings of a preset: small, or datacv2023.
+        track: accuracy (of classifiers), or ood (of OOD detectors). [accuracy]
+        test_seed: Seed of the test sets, a secret. [random]
+        dry_run: Only print images and disk space.
     """
     if folder is None and not (write_settings or dry_run):
         raise UnusableInput("name the folder to build in: unseen build DIR")
     asked = _asked(settings, preset, track, given)
     if write_settings:
+        from starter.making.settings import write_file
+
         write_file(write_settings, asked)
         options.tell_next("build", "DIR", "--settings", write_settings)
         return
@@ -112,7 +65,7 @@ def build(
     from starter.competition.cluster import connected
     from starter.making import build as making
 
-    own = [*(network or ()), *filter(None, (Spec.parse(text).own_code for text in asked.classifiers))]
+    own = [*network, *filter(None, (Spec.parse(text).own_code for text in asked.classifiers))]
     options.use_networks(own)
     begun = folder is not None and (folder / "private/build.json").exists()
     if asked.deadline and asked.deadline <= options.now() and not begun:
@@ -130,9 +83,10 @@ def build(
     options.tell_next("predict", folder, *options.repeated("--network", dict.fromkeys(own)))
 
 
-def _asked(file: Path | None, name: str | None, track: str | None, given: dict[str, object]) -> Settings:
+def _asked(file: Path | None, name: str, track: str, given: Mapping[str, Any]) -> "Settings":
     """Returns the settings: those of the options, else of the file, else of the preset, else the defaults."""
     from starter.making.presets import preset
+    from starter.making.settings import read_file, settings_of
 
     found = read_file(file) if file else {}
     of = track or str(found.get("track", "accuracy"))
@@ -141,29 +95,43 @@ def _asked(file: Path | None, name: str | None, track: str | None, given: dict[s
 
 
 def train(
-    context: Context,
-    out: Annotated[Path, Option(help="The .safetensors file to write.")],
-    arch: Annotated[str, Option(help="resnet56, ..., timm:NET, torchvision:NET, module:function.")],
-    source: Annotated[str, Option(help="A source, as for build, with its training images.")] = "cifar10",
-    hold_out: Annotated[float, Option(help="Share of images to test on. [0: use the test images]")] = 0.0,
-    epochs: Annotated[int, Option(help="Number of passes over the images.")] = 60,
-    batch: Annotated[int, Option(help="Number of images in a step.")] = 128,
-    rate: Annotated[float, Option(help="Highest learning rate.")] = 0.2,
-    flip: Annotated[bool, Option(help="Mirror images at random; not for digits.")] = True,
-    seed: Annotated[int, Option(help="Seed of everything random; use the same one for build.")] = 0,
-    image_size: Annotated[int, Option(help="Pixels of a side, as for build. [the commonest size]")] = 0,
-    resize: options.Resize = "crop",
-    skip_unreadable: options.SkipUnreadable = 0.01,
-    start: Annotated[str, Option(help="Initial weights: a file, or pretrained (of a library's NET).")] = "",
-    data_root: options.DataRoot = None,
-    network: options.Network = None,
-    device: Annotated[str | None, Option(help="cpu, cuda, ... [a GPU if there is one, else cpu]")] = None,
+    *,
+    out: Path,
+    arch: str,
+    source: str = "cifar10",
+    hold_out: float = 0.0,
+    epochs: int = 60,
+    batch: int = 128,
+    rate: float = 0.2,
+    flip: bool = True,
+    seed: int = 0,
+    image_size: int = 0,
+    resize: Resize = "crop",
+    skip_unreadable: float = 0.01,
+    start: str = "",
+    data_root: Path | None = None,
+    network: Many = (),
+    device: str | None = None,
 ) -> None:
     """Train a classifier for build's --classifier.
 
     After an interruption, the same command continues.
 
     Example: unseen train --source glyphs --arch small --no-flip --epochs 3 --out small.safetensors
+
+    Options:
+        out: The .safetensors file to write.
+        arch: resnet56, ..., timm:NET, torchvision:NET, module:function.
+        source: A source, as for build, with its training images.
+        hold_out: Share of images to test on. [0: use the test images]
+        epochs: Number of passes over the images.
+        batch: Number of images in a step.
+        rate: Highest learning rate.
+        flip: Mirror images at random; not for digits.
+        seed: Seed of everything random; use the same one for build.
+        image_size: Pixels of a side, as for build. [the commonest size]
+        start: Initial weights: a file, or pretrained (of a library's NET).
+        device: cpu, cuda, ... [a GPU if there is one, else cpu]
     """
     from starter.classifiers import train as training
 
@@ -172,60 +140,50 @@ def train(
         *(source, arch, hold_out, epochs, batch, rate, flip, seed, image_size, resize, skip_unreadable, start)
     )
     echo(training.train(asked, out, device, data_root))
-    same = [
-        word
-        for name in SAME
-        for flag in options.typed(context, [name])
-        for word in (flag, context.params[name])
-    ]
+    same = {
+        "--image-size": (image_size, 0),
+        "--resize": (resize, "crop"),
+        "--skip-unreadable": (skip_unreadable, 0.01),
+        "--seed": (seed, 0),
+        "--data-root": (data_root, None),
+    }
+    told = [word for flag, (value, usual) in same.items() if value != usual for word in (flag, value)]
     named = f"{out.stem if ':' in arch else arch}={out}"  # the file tells its architecture
-    options.tell_next(
-        "build",
-        "DIR",
-        "--source",
-        source,
-        *same,
-        "--classifier",
-        named,
-        *options.repeated("--network", network),
-    )
+    networks = options.repeated("--network", network)
+    options.tell_next("build", "DIR", "--source", source, *told, "--classifier", named, *networks)
 
 
-def show(
-    folder: options.Folder,
-    sets: Annotated[
-        Many, Argument(metavar="[SET]...", help="Names of sets. [the first of each part]")
-    ] = None,
-    out: Annotated[Path | None, Option(help="The PNG file to write. [DIR/sheet.png]")] = None,
-) -> None:
+def show(competition: "Competition", sets: Many = (), *, out: Path | None = None) -> None:
     """Draw sets, and a histogram of accuracies, as PNG files.
 
     The contact sheet names the operations and accuracies of sets for which these are public.
 
     Example: unseen show contest train_0001 test_0003
+
+    Options:
+        sets (SET): Names of sets. [the first of each part]
+        out: The PNG file to write. [DIR/sheet.png]
     """
     from starter.competition.show import contact_sheet, plot_accuracies, summary
 
-    competition, sheet = Competition.open(folder), out or folder / "sheet.png"
-    echo(contact_sheet(competition, sets or [], sheet))
+    sheet = out or competition.root / "sheet.png"
+    echo(contact_sheet(competition, sets, sheet))
     echo(f"{plot_accuracies(competition, sheet.with_name('accuracies.png'))}\n{summary(competition)}")
 
 
-def materialize(
-    folder: options.Folder,
-    out: Annotated[Path, Option(help="The folder to write to; it may hold several parts.")],
-    layout: Annotated[str, Option(help="npz, folders (of PNG files) or datacv (npy files).")] = "npz",
-    part: Annotated[str, Option(help="train, val or test (images without labels).")] = "train",
-) -> None:
+def materialize(competition: "Competition", *, out: Path, layout: str = "npz", part: str = "train") -> None:
     """Write sets as files; run again to continue.
 
     Meta-train sets are rendered from their recipes. In DataCV's layout the meta-train sets share one
     labels.npy; if they show different images, each gets a folder.
 
     Example: unseen materialize contest --out sets --layout datacv
+
+    Options:
+        out: The folder to write to; it may hold several parts.
+        layout: npz, folders (of PNG files) or datacv (npy files).
+        part: train, val or test (images without labels).
     """
     from starter.competition.materialize import materialize as write
 
-    competition = Competition.open(folder)
-    written = write(competition, out, layout, part)
-    echo(f"{len(competition.sets(part)):,} sets in {written}")
+    echo(f"{len(competition.sets(part)):,} sets in {write(competition, out, layout, part)}")

@@ -1,18 +1,20 @@
-"""The command line `unseen`: commands that are imported when they are called, and how each of them ends."""
+"""The command line `unseen`: its commands in panels, and how each of them ends."""
 
 import io
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from importlib.metadata import version
+from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Exit, Option, Typer, echo
+from typer import Context, Exit, Option, Typer, echo
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from submission.errors import InvalidSubmission, UnusableInput, printable
-from unseen.cli import COMMANDS, GROUPS, PANELS
+from unseen.cli import COMMANDS, GROUPS, PANELS, WORDS
+from unseen.cli.options import COMMON, Many, declare, documented, first_line, lines_of, use_networks
 
 PURPOSE = "Predict a frozen classifier's accuracy on data without labels."
 SETTINGS: dict[str, Any] = {
@@ -29,34 +31,107 @@ class Headed(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of options, in the order in which their first options are declared."""
         sections: dict[str, list[tuple[str, str]]] = {}
+        each: Any
         for each in self.get_params(ctx):
             if (record := each.get_help_record(ctx)) is not None:
-                own = "Arguments" if each.param_type_name == "argument" else "Options"
-                sections.setdefault(getattr(each, "rich_help_panel", None) or own, []).append(record)
+                if each.param_type_name == "argument":
+                    sections.setdefault("Arguments", []).append((each.metavar, record[1]))
+                else:
+                    sections.setdefault(each.rich_help_panel or "Options", []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
 
 
 class Lazy(TyperCommand):
-    """A command that is imported only when it is called, or when its own help or options are needed.
+    """A command whose options are made of its function when it is called, or when its own help is needed."""
 
-    `module` is one of `unseen.cli`, and the name of its function has "_" where the command's has "-".
-    """
-
-    def __init__(self, name: str, module: str, line: str) -> None:
-        super().__init__(name, help=line)
-        self.module, self.function = f"unseen.cli.{module}", name.replace("-", "_")
+    def __init__(self, name: str, function: Callable[..., object]) -> None:
+        super().__init__(name, help=documented(function)[0])
+        self.function = function
 
     def load(self) -> Any:
-        """Returns the Typer command, importing its module."""
+        """Returns the Typer command."""
         alone = Typer(add_completion=False, **SETTINGS)
-        alone.command(self.name, cls=Headed)(getattr(import_module(self.module), self.function))
+        alone.command(self.name, cls=Headed)(command_of(self.function))
         return get_command(alone)
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Returns the context of the Typer command."""
         return self.load().make_context(info_name, args, parent, **extra)
+
+
+def _print_all(context: Context, wanted: bool) -> None:
+    """Print the help with the options that it hides, and end."""
+    if wanted:
+        each: Any
+        for each in context.command.params:
+            each.hidden = False
+        echo(context.get_help())
+        raise Exit
+
+
+HELP_ALL: dict[str, dict[str, Any]] = {"help_all": {"is_eager": True, "callback": _print_all}}
+
+
+def command_of(function: Callable[..., object]) -> Callable[..., None]:
+    """Returns the function from which Typer makes a command.
+
+    A parameter `competition` is opened from its folder, and `given` stands for the settings of a build. A
+    command with a device also takes networks of the user's own. A returned study is written and printed.
+    """
+    text, own = documented(function)
+    notes, taken = {**lines_of(COMMON), **own}, signature(function)
+    parameters, added = dict(taken.parameters), dict[str, Any]()
+    if "device" in parameters and "network" not in parameters:
+        added["network"] = Many, ()
+    if "given" in parameters:
+        added["help_all"] = bool, False
+    if taken.return_annotation == "Study":
+        added["out"] = Path | None, None
+    for name, (kind, default) in added.items():
+        parameters[name] = Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+    settings = dict[str, Parameter]()
+    if parameters.pop("given", None):
+        from unseen.cli.settings import settings_of_build
+
+        settings = settings_of_build()
+    shown = own if settings else notes
+    declared = [
+        declare(each, *notes[name], hidden=name not in {*shown, "help_all"}, **HELP_ALL.get(name, {}))
+        for name, each in parameters.items()
+    ]
+
+    def command(**values: Any) -> None:
+        chosen = {name: value for name, value in values.items() if value not in (None, [])}
+        for name, value in chosen.items():
+            if name in parameters and type(value) in (int, float):
+                _check(name, value, parameters[name].default)
+        more = {name: chosen.pop(name, None) for name in added}
+        use_networks(more.get("network"))
+        if (out := more.get("out")) and out.is_file():
+            raise UnusableInput(f"--out {out} is a file: name a folder")
+        if settings:
+            chosen["given"] = {name: chosen.pop(name) for name in settings if name in chosen}
+        if "competition" in chosen:
+            from submission.competition import Competition
+
+            chosen["competition"] = Competition.open(chosen["competition"])
+        study: Any = function(**chosen)
+        if "out" in added:
+            study.write(folder := out or study.folder)
+            echo(f"{study.text}\n\n{folder}")
+
+    command.__doc__ = text
+    command.__signature__ = Signature([*declared, *settings.values()])  # type: ignore[attr-defined]
+    return command
+
+
+def _check(name: str, value: float, default: object) -> None:
+    """Refuse a number below 0, or below 1 where the default counts something."""
+    least = int(isinstance(default, int) and default > 0)
+    if value < least:
+        raise UnusableInput(f"--{name.replace('_', '-')} must be at least {least}, got {value}")
 
 
 class Panels(TyperGroup):
@@ -67,7 +142,7 @@ class Panels(TyperGroup):
         listed = " ".join(PANELS.values()).split()
         formatter.write("\n")
         for heading, names in PANELS.items():
-            rows = [(name, self.commands[name].help) for name in names.split()]
+            rows = [(name, first_line(self.commands[name].help)) for name in names.split()]
             if heading.startswith("Run"):
                 rows.append(("and", ", ".join(name for name in self.commands if name not in listed)))
             formatter.write(f"{heading}:\n")
@@ -76,23 +151,27 @@ class Panels(TyperGroup):
             formatter.dedent()
         formatter.write("Options: --version, --install-completion, --show-completion, --help\n")
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Returns the command that is named; a word of another tool's is answered with the kit's own."""
+        if (word := args[0]) in WORDS:
+            rows = [f"  unseen {name}: {first_line(COMMANDS[name].__doc__)}" for name in WORDS[word]]
+            ctx.fail("\n".join((f"No such command {word!r}. There are:", *rows)))
+        return super().resolve_command(ctx, args)
+
 
 def command_line() -> TyperGroup:
-    """Returns the application `unseen`, without importing any command."""
+    """Returns the application `unseen`; of commands only what their help is listed by."""
     root = Typer(help=PURPOSE, no_args_is_help=True, cls=Panels, **SETTINGS)
     root.callback()(options)
     top = get_command(root)
     assert isinstance(top, TyperGroup)
-    groups = {
-        name: TyperGroup(name=name, help=line, no_args_is_help=True, **SETTINGS)
-        for name, line in GROUPS.items()
-    }
-    for name, (module, line) in COMMANDS.items():
+    for name, function in COMMANDS.items():
         group, _, own = name.rpartition(" ")
-        holder = groups[group] if group else top
-        holder.commands[own] = Lazy(own, module, line)
-        if group:
-            top.commands[group] = groups[group]
+        if group and group not in top.commands:
+            top.commands[group] = TyperGroup(name=group, help=GROUPS[group], no_args_is_help=True, **SETTINGS)
+        holder = top.commands[group] if group else top
+        assert isinstance(holder, TyperGroup)
+        holder.commands[own] = Lazy(own, function)
     return top
 
 

@@ -1,9 +1,8 @@
 """The command `demo`."""
 
 from pathlib import Path
-from typing import Annotated
 
-from typer import Argument, echo
+from typer import echo
 
 from unseen.cli import options
 
@@ -15,15 +14,13 @@ DEMO_ORACLE = {"iterations": 2000, "batch_size": 1000}
 """Parameters of ORA-A in the demo: enough for 36,000 images, and trained in seconds."""
 
 
-def demo(
-    folder: Annotated[Path, Argument(metavar="[DIR]", help="A new folder, or an earlier demo's.")] = Path(
-        "unseen-demo"
-    ),
-    track: options.TrackName = "accuracy",
-) -> None:
+def demo(folder: Path = Path("unseen-demo"), *, track: str = "accuracy") -> None:
     """Build, predict and score a small embedded competition.
 
     Example: unseen demo
+
+    Options:
+        folder (DIR): A new folder, or an earlier demo's.
     """
     from sklearn.base import clone
 

@@ -1,45 +1,114 @@
-"""Arguments and options that several commands share, and the hint that names the usual next command.
+"""How a function becomes a command: its parameters are arguments and options, its docstring is the help.
 
-Needs Typer only.
+A positional parameter is an argument, and a keyword-only one an option. Its help stands in the docstring's
+"Options" as ``name (PLACEHOLDER): text``, or in `COMMON` if several commands have it.
 """
 
+import re
 import shlex
-from collections.abc import Iterable
+from collections import abc
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
+from inspect import Parameter, cleandoc
 from pathlib import Path
-from typing import Annotated, Literal
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
-from typer import Argument, Context, Option, echo
+from typer import Argument, Option, echo
 
 from submission.errors import printable
 
-Many = list[str] | None
-Folder = Annotated[Path, Argument(metavar="DIR", help="The competition's folder.")]
-Predictions = Annotated[
-    Path, Argument(metavar="FILE", help="A CSV with id,prediction, or an answer.txt; or a zip.")
-]
-TrackName = Annotated[str, Option("--track", help="accuracy (of classifiers), or ood (of OOD detectors).")]
-Device = Annotated[str, Option(help="The device that runs classifiers: cpu, cuda, cuda:1, mps.")]
-Network = Annotated[Many, Option(help="module:function of a network of yours, whose code runs. Repeatable.")]
-DataRoot = Annotated[Path | None, Option(help="The folder of a named source, or of its download.")]
-Resize = Annotated[Literal["crop", "pad", "stretch"], Option(help="How to resize images.")]
-SkipUnreadable = Annotated[
-    float, Option(min=0, max=0.99, metavar="SHARE", help="Share of unreadable images to allow.")
-]
-Workers = Annotated[
-    str | None,
-    Option("--cluster", metavar="ADDRESS|local:N", help="A Dask cluster to work on. [this process]"),
-]
-CachePlace = Annotated[
-    str, Option("--cache", metavar="PATH|URL", help="Where observations are kept. [DIR/cache]")
-]
-Names = Annotated[Many, Argument(metavar="[METHOD|module:Class]...", help="Methods of the kit, or your own.")]
-Changes = Annotated[Many, Option("--set", metavar="METHOD.PARAM=VALUE", help="Set a parameter. Repeatable.")]
-Called = Annotated[
-    Many, Option("--as", metavar="NAME", help="A name for each METHOD, also in --set. Repeatable.")
-]
-Note = Annotated[str, Option("--note", help="A remark, kept with the run's score in DIR/runs.csv.")]
-AsJson = Annotated[bool, Option("--json", help="Print one JSON object, and nothing else.")]
+if TYPE_CHECKING:
+    from baselines import Estimator
+    from submission.competition import Competition
+
+COMMON = """
+
+Options:
+    competition (DIR): The competition's folder.
+    file (FILE): A CSV with id,prediction, or an answer.txt; or a zip.
+    track: accuracy (of classifiers), or ood (of OOD detectors).
+    device: The device that runs classifiers: cpu, cuda, cuda:1, mps.
+    network: module:function of a network of yours, whose code runs.
+    data_root: The folder of a named source, or of its download.
+    resize: How to resize images.
+    skip_unreadable (SHARE): Share of unreadable images to allow.
+    cluster (ADDRESS|local:N): A Dask cluster to work on. [this process]
+    cache (PATH|URL): Where observations are kept. [DIR/cache]
+    names (METHOD|module:Class): Methods of the kit, or your own.
+    changes (METHOD.PARAM=VALUE): Set a parameter.
+    called (NAME): A name for each METHOD, also in --set.
+    note: A remark, kept with the run's score in DIR/runs.csv.
+    as_json: Print one JSON object, and nothing else.
+    out: The folder to write to.
+    help_all: Show all options and exit.
+    seed: Seed of everything random.
+    encoder: embedded, a file, clip:MODEL=WEIGHTS, or module:function.
+    source: The source, as for build, of the ID images.
+    labels: A file with one class per line. [the source's classes]
+    laid (LAID): The folder that `unseen shift laid` wrote.
+    manifest (MANIFEST): A manifest, written by `unseen classes`.
+    images: The folder with SOURCE/CLASS/ or SOURCE.zip.
+    known: The ID classes: a list, a file or class folders.
+    candidates: Classes to assign: a list, a file or folders.
+    overrides: A CSV (label,synset) for labels without a match.
+    matches: Write matches here, for --overrides.
+    wordnet: The folder of WordNet 3.0's data.noun.
+"""
+FLAGS = {
+    "as_json": "--json",
+    "changes": "--set",
+    "called": "--as",
+    "known": "--id",
+    "candidates": "--candidates",
+    "features": "--features",
+}
+"""Options that are not named after their parameter."""
+Many = Sequence[str]
+Resize = Literal["crop", "pad", "stretch"]
+KINDS = {str: "TEXT", Path: "PATH", int: "NUMBER", float: "NUMBER"}
+"""What the help calls a value, by type."""
+
+
+def documented(function: Callable[..., object]) -> tuple[str, dict[str, tuple[str, str]]]:
+    """Returns the docstring above its options, and placeholder and help of each option."""
+    text = cleandoc(function.__doc__ or "")
+    return text.partition("\n\nOptions:\n")[0], lines_of(text)
+
+
+def first_line(text: str | None) -> str:
+    """Returns the first line of a docstring."""
+    return (text or "").partition("\n")[0]
+
+
+def lines_of(text: str) -> dict[str, tuple[str, str]]:
+    """Returns placeholder and help by parameter, from the lines below "Options:"."""
+    below = text.partition("\n\nOptions:\n")[2]
+    found = re.findall(r"^    (\w+)(?: \((.*?)\))?: (.*(?:\n     .*)*)", below, re.MULTILINE)
+    return {name: (placeholder, " ".join(words.split())) for name, placeholder, words in found}
+
+
+def declare(each: Parameter, placeholder: str, text: str, flag: str = "", **how: Any) -> Parameter:
+    """Returns the parameter with what Typer needs to know of it; `how` goes to Typer as it is."""
+    kind = Path if each.annotation == "Competition" else each.annotation
+    if get_origin(kind) is UnionType:
+        kind = next(of for of in get_args(kind) if of is not NoneType)
+    many, default = get_origin(kind) is abc.Sequence, each.default
+    if many:
+        (of,), default = get_args(kind), None if default == () else default
+        kind, placeholder = list[of], placeholder or KINDS[of]  # type: ignore[valid-type]
+    if each.kind is Parameter.POSITIONAL_OR_KEYWORD:
+        placeholder = f"[{placeholder}]..." if many else placeholder or each.name.upper()
+        found: Any = Argument(metavar=placeholder, help=text)
+    else:
+        word = each.name.removesuffix("s") if many else each.name
+        flag = flag or FLAGS.get(each.name, f"--{word.replace('_', '-')}")
+        if kind is bool and default is not False:
+            flag += f"/--no-{flag[2:]}"
+        placeholder = placeholder or ("" if kind is bool else KINDS.get(kind, ""))
+        found = Option(flag, metavar=placeholder or None, help=f"{text} Repeatable." if many else text, **how)
+    kind = Annotated[kind if default is Parameter.empty else kind | None, found]
+    return each.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind, default=default)
 
 
 def now() -> datetime:
@@ -47,7 +116,7 @@ def now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def use_networks(networks: Many) -> None:
+def use_networks(networks: Many | None) -> None:
     """Make networks of the user's own, each a module:function, known by their names."""
     if networks:
         from starter.classifiers import use_network
@@ -56,10 +125,19 @@ def use_networks(networks: Many) -> None:
             use_network(spec)
 
 
-def typed(context: Context, names: Iterable[str]) -> list[str]:
-    """Returns which of the options the user gave, by their flags; the function's names have "_" for "-"."""
-    sources = {name: context.get_parameter_source(name) for name in names}
-    return [f"--{name.replace('_', '-')}" for name, of in sources.items() if of and of.name == "COMMANDLINE"]
+def chosen_for(
+    competition: "Competition", names: Many, changes: Many, called: Many = ()
+) -> "dict[str, Estimator]":
+    """Returns the methods to run; prints those that are left out, with the reason."""
+    from baselines.run import choose
+    from unseen.api.methods import EXPENSIVE, methods_of
+
+    kit = methods_of(competition.track)
+    chosen, left_out = choose.choose_for(competition, names, changes, kit, EXPENSIVE, called)
+    for reason in dict.fromkeys(left_out.values()):
+        alike = ", ".join(name for name, other in left_out.items() if other == reason)
+        echo(f"not run: {alike}: {reason}", err=True)
+    return chosen
 
 
 def tell_next(*command: object) -> None:
@@ -67,9 +145,9 @@ def tell_next(*command: object) -> None:
     echo(printable(f"Next: unseen {shlex.join(map(str, command))}"), err=True)
 
 
-def repeated(option: str, values: Iterable[str] | None) -> list[str]:
+def repeated(option: str, values: Iterable[str]) -> list[str]:
     """Returns the words of an option that was given once for each of the values."""
-    return [word for value in values or () for word in (option, value)]
+    return [word for value in values for word in (option, value)]
 
 
 def of_track(track: str) -> tuple[str, ...]:

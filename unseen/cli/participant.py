@@ -2,21 +2,18 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from typer import Argument, Exit, Option, echo
+from typer import Exit, echo
 
-from submission.competition import Competition
 from submission.errors import InvalidSubmission
-from submission.scoring import validate as check_submission
-from unseen.cli import options
-from unseen.cli.options import Many
+from unseen.cli.options import Many, chosen_for, of_track, repeated, tell_next
 
 if TYPE_CHECKING:
-    from baselines import Estimator
+    from submission.competition import Competition
 
 
-def methods(track: options.TrackName = "accuracy") -> None:
+def methods(*, track: str = "accuracy") -> None:
     """List the methods with their inputs and parameters.
 
     Example: unseen methods
@@ -27,54 +24,53 @@ def methods(track: options.TrackName = "accuracy") -> None:
     echo(listing(methods_of(track), EXPENSIVE))
 
 
-def new_method(
-    name: Annotated[str, Argument(metavar="NAME", help="A module name in lower case, such as my_method.")],
-    track: options.TrackName = "accuracy",
-    sklearn: Annotated[bool, Option("--sklearn", help="Write a scikit-learn pipeline instead.")] = False,
-) -> None:
+def new_method(name: str, *, track: str = "accuracy", sklearn: bool = False) -> None:
     """Write NAME.py, a complete method for you to change.
 
     Example: unseen new-method my_method
+
+    Options:
+        name: A module name in lower case, such as my_method.
+        sklearn: Write a scikit-learn pipeline instead.
     """
     from baselines.run import user_method
 
     echo(user_method.new_method(name, Path.cwd(), track, sklearn))
     method = user_method.MODEL if sklearn else user_method.class_name(name)
-    options.tell_next("check-method", f"{name}:{method}", *options.of_track(track))
+    tell_next("check-method", f"{name}:{method}", *of_track(track))
 
 
-def check_method(
-    method: Annotated[str, Argument(metavar="module:Class|METHOD", help="A class of yours, or the kit's.")],
-    settings: options.Changes = None,
-    track: options.TrackName = "accuracy",
-) -> None:
+def check_method(method: str, *, changes: Many = (), track: str = "accuracy") -> None:
     """Check on artificial sets that a method keeps the contract.
 
     The exit code is 1 if it does not.
 
     Example: unseen check-method fd
+
+    Options:
+        method (module:Class|METHOD): A class of yours, or the kit's.
     """
     from baselines.contract.conformance import check_method as check
     from baselines.run.choose import choose
     from unseen.api.methods import methods_of
 
-    checks = check(choose([method], settings or [], methods_of(track), track)[method], track)
+    checks = check(choose([method], changes, methods_of(track), track)[method], track)
     echo("\n".join(map(str, checks)))
     if any(result.problem for result in checks):
         raise Exit(1)
-    options.tell_next("predict", "DIR", method, *options.repeated("--set", settings))
+    tell_next("predict", "DIR", method, *repeated("--set", changes))
 
 
 def predict(
-    folder: options.Folder,
-    names: options.Names = None,
-    settings: options.Changes = None,
-    network: options.Network = None,
-    device: options.Device = "cpu",
-    cluster: options.Workers = None,
-    cache: options.CachePlace = "",
-    called: options.Called = None,
-    note: options.Note = "",
+    competition: "Competition",
+    names: Many = (),
+    *,
+    changes: Many = (),
+    device: str = "cpu",
+    cluster: str | None = None,
+    cache: str = "",
+    called: Many = (),
+    note: str = "",
 ) -> None:
     """Fit methods and write predictions.
 
@@ -83,33 +79,33 @@ def predict(
 
     Example: unseen predict contest atc fd ora-a --set ora-a.iterations=2000
     """
-    competition, chosen = opened(folder, names, settings, network, called)
+    chosen = chosen_for(competition, names, changes, called)
 
     from baselines.run.predict import predict as run
     from starter.competition.cluster import connected
     from starter.observing.cache import place_cache
 
     if cache:
-        place_cache(folder, cache)
+        place_cache(competition.root, cache)
     with connected(cluster) as workers:
         written = run(competition, chosen, device, cluster=workers, note=note)
     for paths in written.values():
         echo("  ".join(map(str, paths.values())))
     if "val" in paths:
-        options.tell_next("score", folder, paths["val"], "--val")
+        tell_next("score", competition.root, paths["val"], "--val")
     else:
-        options.tell_next("validate", folder, paths["test"])
+        tell_next("validate", competition.root, paths["test"])
 
 
 def report(
-    folder: options.Folder,
-    names: options.Names = None,
-    settings: options.Changes = None,
-    network: options.Network = None,
-    intervals: Annotated[bool, Option(help="Intervals also for slow methods.")] = False,
-    device: options.Device = "cpu",
-    called: options.Called = None,
-    note: options.Note = "",
+    competition: "Competition",
+    names: Many = (),
+    *,
+    changes: Many = (),
+    intervals: bool = False,
+    device: str = "cpu",
+    called: Many = (),
+    note: str = "",
 ) -> None:
     """Fit methods and compare them on the validation sets.
 
@@ -117,44 +113,31 @@ def report(
     runs, except those that take long.
 
     Example: unseen report contest constant atc fd
+
+    Options:
+        intervals: Intervals also for slow methods.
     """
-    competition, chosen = opened(folder, names, settings, network, called)
+    chosen = chosen_for(competition, names, changes, called)
 
     from baselines.report.page import write_report
     from unseen.api.methods import compared
 
     found = compared(competition, chosen, device, note, intervals=intervals)
-    echo("\n".join(map(str, write_report(found, folder))))
+    echo("\n".join(map(str, write_report(found, competition.root))))
 
 
-def opened(
-    folder: Path, names: Many, settings: Many, networks: Many, called: Many = None
-) -> "tuple[Competition, dict[str, Estimator]]":
-    """Returns the competition and the methods to run; prints those that are left out, with the reason."""
-    competition = Competition.open(folder)
-
-    from baselines.run.choose import choose_for
-    from unseen.api.methods import EXPENSIVE, methods_of
-
-    options.use_networks(networks)
-    kit = methods_of(competition.track)
-    chosen, left_out = choose_for(competition, names or [], settings or [], kit, EXPENSIVE, called or [])
-    for reason in dict.fromkeys(left_out.values()):
-        alike = ", ".join(name for name, other in left_out.items() if other == reason)
-        echo(f"not run: {alike}: {reason}", err=True)
-    return competition, chosen
-
-
-def validate(folder: options.Folder, file: options.Predictions, as_json: options.AsJson = False) -> None:
+def validate(competition: "Competition", file: Path, *, as_json: bool = False) -> None:
     """Check a submission.
 
     Prints "valid", or every problem with its line number. The exit code is 1 if there is a problem.
 
     Example: unseen validate contest contest/submissions/atc.csv
     """
-    competition, problems = Competition.open(folder), list[str]()
+    from submission.scoring import validate as check
+
+    problems = list[str]()
     try:
-        check_submission(competition, file)
+        check(competition, file)
     except InvalidSubmission as error:
         if not as_json:
             raise
@@ -163,4 +146,4 @@ def validate(folder: options.Folder, file: options.Predictions, as_json: options
     if problems:
         raise Exit(1)
     if competition.private.exists() and not as_json:
-        options.tell_next("score", folder, file, "--team", "NAME")
+        tell_next("score", competition.root, file, "--team", "NAME")

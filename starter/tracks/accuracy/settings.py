@@ -14,7 +14,7 @@ class AccuracySettings(Settings):
     """The settings of a competition of the accuracy track."""
 
     track: Literal["accuracy"] = "accuracy"
-    group: str = Field("default", json_schema_extra=OFTEN)
+    group: str = "default"
     """Operations of meta-train sets: default, a, b, corruptions, wide, natural-like; or several joined
     by +."""
     ops_per_set: tuple[int, ...] = Field((), json_schema_extra={"metavar": "LOW HIGH"})
@@ -23,12 +23,12 @@ class AccuracySettings(Settings):
     recipes: str = ""
     """A file of recipes, one per line, instead of --train-sets, --group and --ops-per-set."""
     val_from: tuple[str, ...] = Field((), json_schema_extra=OFTEN)
-    """A path of natural-shift sets to add to validation. Repeatable."""
+    """A path of natural-shift sets to add to validation."""
     datacv_splits: bool = False
     """Make all sets from all test images, as DataCV does."""
-    referees: tuple[str, ...] = Field((), json_schema_extra={"flag": "referee", "metavar": "SPEC"})
+    referees: tuple[str, ...] = Field((), json_schema_extra={"metavar": "SPEC"})
     """A second opinion for methods, from an independent encoder: lite0, embedded, torchvision:NAME,
-    timm:NAME, clip:MODEL[=WEIGHTS], module:function or a file. Repeatable."""
+    timm:NAME, clip:MODEL[=WEIGHTS], module:function or a file."""
 
     @model_validator(mode="after")
     def _check(self) -> "Self":

@@ -36,13 +36,13 @@ class OodSettings(Settings):
     classes_per_set: int = Field(1, ge=1, le=999_999, json_schema_extra={"metavar": "N"})
     """Make each OOD set of N related classes of the manifest."""
     exclude: tuple[str, ...] = ()
-    """An OOD set to leave out. Repeatable."""
+    """An OOD set to leave out."""
     detectors: tuple[str, ...] = Field(
-        ("msp", "odin", "energy", "mls"), min_length=1, json_schema_extra={"flag": "detector", **OFTEN}
+        ("msp", "odin", "energy", "mls"), min_length=1, json_schema_extra=OFTEN
     )
-    """An OOD detector, such as msp. Repeatable."""
-    metrics: tuple[str, ...] = Field(("fpr95", "auroc"), min_length=1, json_schema_extra={"flag": "metric"})
-    """fpr95, auroc, fpr80, ...; the first one ranks. Repeatable."""
+    """An OOD detector, such as msp."""
+    metrics: tuple[str, ...] = Field(("fpr95", "auroc"), min_length=1)
+    """fpr95, auroc, fpr80, ...; the first one ranks."""
     ratio: str = HIDDEN
     """IND:OOD, such as 1:1; hidden (the IND share is drawn from 0.2 to 0.8); or any."""
     sizes: tuple[int, ...] = Field((), json_schema_extra={"metavar": "LOW HIGH"})

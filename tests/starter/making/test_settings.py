@@ -138,7 +138,7 @@ def test_public_settings_tell_no_path_and_nothing_of_the_test_sets():
 
 
 def test_every_setting_has_its_help_and_its_option(tmp_path):
-    helped = run("build", "--help").text
+    helped = run("build", "--help-all").text
     for track in TRACKS:
         write_file(tmp_path / f"{track}.toml", settings_of(track, {}))
         lines = (tmp_path / f"{track}.toml").read_text().splitlines()

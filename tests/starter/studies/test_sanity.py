@@ -34,7 +34,7 @@ def found(ood_folder):
         patch.setitem(DETECTORS, "infinite", Infinite())
         return sanity(
             ["msp", "energy", "vim", "chance", "infinite"], ood=ood_folder, images=60, initialisations=2
-        )
+        ).tables["sanity"]
 
 
 def test_every_detector_set_and_initialisation_has_a_row(found, ood_folder):
@@ -43,7 +43,7 @@ def test_every_detector_set_and_initialisation_has_a_row(found, ood_folder):
     assert kinds["ood"] == {each.name for each in ood_folder.iterdir()}
     assert len(found) == 5 * found.set.nunique() * 2
     assert not found.duplicated(["detector", "set", "initialisation"]).any()
-    again = sanity(["energy"], ood=ood_folder, images=60, initialisations=1)
+    again = sanity(["energy"], ood=ood_folder, images=60, initialisations=1).tables["sanity"]
     with pytest.raises(UnusableInput, match="'max'; there are msp, ts, odin"):
         sanity(["max"])
     first = found[(found.detector == "energy") & (found.initialisation == 0)]

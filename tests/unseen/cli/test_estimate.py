@@ -64,7 +64,7 @@ LOGITS = ("--logits", "val.npy", "--labels", "val_labels.npy")
         ((*LOGITS, "--labels", "none.npy"), "none.npy: not a .npy file"),
         ((*LOGITS, "--logits", "two"), "two: not a .npy file"),
         ((*LOGITS, "--probabilities"), "val.npy holds no probabilities"),
-        ((*LOGITS, "--fail-below", "80"), "'--fail-below'"),
+        ((*LOGITS, "--fail-below", "80"), "--fail-below is a fraction"),
         ((*LOGITS, "--features", "val.npy"), "features must be those of the labelled images, then of today"),
         ((*LOGITS, "--second", "val.npy"), "second model's logits must be those"),
         ((*LOGITS, "--window", "3"), "--window a whole number of 20 images or more"),

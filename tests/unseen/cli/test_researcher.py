@@ -42,12 +42,12 @@ def test_a_matrix_comes_with_its_table_and_degrees_with_it(folder, monkeypatch):
     table = pd.read_csv("laid/table3.csv")
     assert len(table) == 3 * 5
     assert set(table["set"]) == {"test", "corrupted", "natural"}
-    text = run("shift", "measure", "laid", "contest", "--out", "degrees.csv", "--seed", 3).text
+    text = run("shift", "measure", "laid", "contest", "--seed", 3).text
     assert "test_0001" in text
-    assert Path("degrees.csv").read_text().startswith("set,row,semantic,covariate\nval_0001,0,")
+    assert Path("degrees/degrees.csv").read_text().startswith("set,row,semantic,covariate\nval_0001,0,")
     for path in Path("laid").glob("laid*"):
         Laid(np.eye(LENGTH, dtype=np.float32), "another").save(path)
-    wrong = run("shift", "measure", "laid", "contest", "--out", "degrees.csv", check=False)
+    wrong = run("shift", "measure", "laid", "contest", check=False)
     assert (wrong.code, "another" in wrong.text) == (2, True)
 
 
@@ -84,10 +84,10 @@ def test_detectors_on_a_grid(folder, ood_folder):
 def test_detectors_of_classes_and_of_errors(mixes):
     text = run("detectors", "failure", "mixes", "msp", "--images", "20").text
     assert "new_class" in text
-    assert "mixes/failure/auroc.csv" in text
-    text = run("detectors", "sanity", "msp", "--images", 50, "--initialisations", 1, "--out", "s.csv").text
+    assert Path("mixes/failure/auroc.csv").is_file()
+    text = run("detectors", "sanity", "msp", "--images", 50, "--initialisations", 1, "--out", "s").text
     assert "0.5 is chance level" in text
-    assert set(pd.read_csv("s.csv").detector) == {"msp"}
+    assert set(pd.read_csv("s/sanity.csv").detector) == {"msp"}
 
 
 def test_a_table_of_the_paper(mixes):
@@ -113,11 +113,11 @@ GRAPH = ["classes", "graph", "nowhere.csv", "--images", ".", "--classifier", "y"
         ([*GRAPH, "--out", "contest/public/competition.json"], "is a file"),
         (["shift", "laid", "laid", "--steps", 0], "--steps"),
         (["shift", "laid", "x", "--seed", -1], "--seed"),
-        (["shift", "measure", "laid", "contest", "--out", "contest"], "is a directory"),
+        (["shift", "measure", "laid", "contest", "--out", "contest/public/competition.json"], "is a file"),
         (["shift", "grid", "nowhere"], "nowhere"),
         (["shift", "grid", "contest", "--encoder", "nowhere"], "nowhere"),
         (["shift", "generate", "made", "--laid", "nothing"], "nothing is no LAID matrix"),
-        (["detectors", "sanity", "--out", "contest"], "is a directory"),
+        (["detectors", "sanity", "--out", "contest/public/competition.json"], "is a file"),
     ],
 )
 def test_mistakes_get_one_clear_message(arguments, word, folder):
