@@ -7,7 +7,6 @@ while building nor by the pages.
 
 import inspect
 import pkgutil
-import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -84,9 +83,10 @@ def command_section(name: str, command: typer.core.TyperCommand, heading: str) -
     text = [f"{heading} {name}", "", body.strip(), "", "```text", f"unseen {name} {usage}", "```", ""]
     text += [f"Example: `{example.strip()}`", ""]
     for parameter in command.params:
-        if record := parameter.get_help_record(context) or argument_record(parameter, context):
-            declared = re.sub(r"<list.(\w+).>", r"<\1>", record[0])
-            text.append(f"- `{declared}`: {' '.join(record[1].split())}")
+        parameter.hidden = False
+        name, words = parameter.get_help_record(context)
+        declared = parameter.metavar if parameter.param_type_name == "argument" else name
+        text.append(f"- `{declared}`: {' '.join(words.split())}")
     return [*text, ""]
 
 
@@ -105,11 +105,6 @@ def gbench_page() -> str:
     rows = ((each["name"], f"<{each['address']}>", each["overlaps"].replace(" ", ", ")) for each in gbench())
     text += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*text, ""])
-
-
-def argument_record(parameter: typer.core.TyperArgument, context: typer.Context) -> tuple[str, str]:
-    """What the help shows of an argument."""
-    return parameter.make_metavar(context), getattr(parameter, "help", "") or ""
 
 
 def package_page(package: str) -> str:

@@ -106,7 +106,8 @@ def declare(each: Parameter, placeholder: str, text: str, flag: str = "", **how:
         if kind is bool and default is not False:
             flag += f"/--no-{flag[2:]}"
         placeholder = placeholder or ("" if kind is bool else KINDS.get(kind, ""))
-        found = Option(flag, metavar=placeholder or None, help=f"{text} Repeatable." if many else text, **how)
+        text = re.sub(r"(?= \[.*\]$)|$", " Repeatable.", text, count=1) if many else text
+        found = Option(flag, metavar=placeholder or None, help=text, **how)
     kind = Annotated[kind if default is Parameter.empty else kind | None, found]
     return each.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind, default=default)
 

@@ -36,6 +36,7 @@ def classes_similarity(
     Example: unseen classes similarity --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
 
     Options:
+        out (FILE): The manifest to write, a CSV file.
         threshold: Largest distance of a class that is ID.
         near: Largest distance of a class that is near OOD.
         hyponyms: Count all kinds of an ID class as ID.
@@ -65,6 +66,7 @@ def classes_pruning(
     Example: unseen classes pruning --id cifar10 --candidates tiny_imagenet.zip --out manifest.csv
 
     Options:
+        out (FILE): The manifest to write, a CSV file.
         exclude: A synset to drop, or none. [organism.n.01]
     """
     from starter.wordnet import assign, labels
