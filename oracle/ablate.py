@@ -124,7 +124,7 @@ def ablate(
         seeds: Number of fits of each method that has a seed, with the seeds 0, 1, ...
         device: Device that runs the classifiers.
         progress: True to show progress bars.
-        cluster: Cluster that observes and fits instead of this process; the files are the same.
+        cluster: Cluster that observes instead of this process; the files are the same.
     """
     rows = rows_of(table, methods)
     if not competition.sets("val"):

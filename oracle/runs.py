@@ -7,7 +7,7 @@ that share a fit make it once.
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tqdm import tqdm
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.guard import fitted, guarded
 from oracle.oracle import Oracle
-from starter.competition.cluster import Cluster, Work, subjects
+from starter.competition.cluster import Cluster
 from starter.observing.observation import MetaTrain, Seen
 from starter.tracks.accuracy.observe import ClassifierSubject
 from starter.tracks.sets import PublicSets
@@ -66,7 +66,7 @@ def fit_rows(
         seeds: Number of fits of each method that has a seed, with the seeds 0, 1, ...
         device: Device that runs the classifiers.
         progress: True to show progress bars.
-        cluster: Cluster that observes and fits instead of this process.
+        cluster: Cluster that observes instead of this process.
     """
     needs = asked(rows.values(), competition)
     jobs = [
@@ -78,15 +78,10 @@ def fit_rows(
     paths = [_path(competition, subject, method) for subject, _, method in jobs]
     kept = {number: run for number, path in enumerate(paths) if (run := _read(path)) is not None}
     left = [number for number in range(len(jobs)) if number not in kept]
-    todo = [jobs[number] for number in left]
     if cluster and left:
         cluster.observe(competition, needs, ("train", "val"), device)
-        found: Iterable[tuple[int, Run]] = cluster.each(
-            competition, needs, device, fitted_there, todo, "ablate"
-        )
-    else:
-        found = _fitted_here(competition, needs, device, progress, todo)
-    for number, run in found:
+    todo = [jobs[number] for number in left]
+    for number, run in _fitted_all(competition, needs, device, progress, todo):
         text = json.dumps({**asdict(run), "predicted": run.predicted.tolist()})
         write_text(paths[left[number]], text + "\n")
         kept[left[number]] = run
@@ -103,7 +98,7 @@ def _seeded(method: Estimator, seeds: int) -> list[Estimator]:
     return [clone(method).set_params(seed=seed) for seed in range(seeds)]
 
 
-def _fitted_here(
+def _fitted_all(
     competition: Competition, needs: tuple[str, ...], device: str, progress: bool, jobs: Sequence[Job]
 ) -> Iterator[tuple[int, Run]]:
     """Yield the number and the run of each job, classifier after classifier."""
@@ -114,13 +109,6 @@ def _fitted_here(
         mine = [(number, job) for number, job in enumerate(jobs) if job[0] == name]
         for number, (_, label, method) in tqdm(mine, f"rows, {name}", disable=None if progress else True):
             yield number, _fitted(label, method, name, meta, observed)
-
-
-def fitted_there(work: Work, subject: str, label: str, method: Estimator) -> Run:
-    """Returns one fit, made on a worker of a cluster."""
-    chosen = subjects(work)[subject]
-    meta, observed = chosen.meta_train(progress=False), chosen.observations("val", progress=False)
-    return _fitted(label, method, subject, meta, observed)
 
 
 def _fitted(label: str, method: Estimator, subject: str, meta: MetaTrain, observed: Sequence[Seen]) -> Run:

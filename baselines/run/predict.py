@@ -5,17 +5,16 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pandas as pd
 from filelock import FileLock
-from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.guard import fitted, predict_each
-from starter.competition.cluster import Cluster, Work, subjects
+from starter.competition.cluster import Cluster
 from starter.observing.observation import MetaTrain, Seen
 from starter.tracks.tracks import open_subjects
 from submission import Competition
@@ -28,8 +27,6 @@ FOLDERS = {"test": "submissions", "val": "validation"}
 """Folders for the predictions of each part, inside the competition's folder."""
 SEEDS = ("seed", "random_state")
 MOST_BYTES = 1 << 26
-KIT = ("baselines.", "oracle.")
-"""Packages of the kit's own methods."""
 TOLERANCE = 1e-4
 """Largest difference of equal predictions, a fraction, above the rounding of answer.txt and of machines."""
 
@@ -58,23 +55,26 @@ def predict(
         methods: Prototypes by name; each is cloned before it is fitted.
         device: Device that runs the classifiers.
         progress: True to show progress bars.
-        cluster: Cluster that observes the sets and fits the kit's methods in place of this process; the
-            predictions are the same. A user's own methods are fitted here, since no code is sent to workers.
+        cluster: Cluster that observes the sets in place of this process; the predictions are the same.
         note: Remark for ``runs.csv``, which gets a line for each method.
 
     Returns:
         For each method, {"test": file, "val": file}; "val" is missing if there are no validation sets.
     """
-    needs = asked(methods.values(), competition)
+    needs, parts = asked(methods.values(), competition), tuple(FOLDERS)
+    if cluster:
+        cluster.observe(competition, needs, ("train", *parts), device)
+    observed = observe_parts(competition, needs, parts, device, progress)
     written: dict[str, dict[str, Path]] = {}
-    for name, found in _predicted(competition, methods, needs, device, progress, cluster):
+    for name, method in methods.items():
+        found = predictions(name, method, observed)
         files = {part: competition.root / FOLDERS[part] / file_name(name) for part in found if found[part]}
         for part, path in files.items():
             write_predictions(path, found[part])
         score = score_validation(competition, files["val"]).rmse if "val" in files else math.nan
-        log_run(competition, name, methods[name], score, note, files.values())
+        log_run(competition, name, method, score, note, files.values())
         written[name] = files
-    return {name: written[name] for name in methods}
+    return written
 
 
 def file_name(method: str) -> str:
@@ -84,46 +84,6 @@ def file_name(method: str) -> str:
     ('my_method.MyMethod.csv', 'Mano(normaliser=_softmax_).csv')
     """
     return re.sub(r"[^\w.,=()+ -]", "_", method.replace(":", ".")) + ".csv"
-
-
-def _predicted(
-    competition: Competition,
-    methods: Mapping[str, Estimator],
-    needs: tuple[str, ...],
-    device: str,
-    progress: bool,
-    cluster: Cluster | None,
-) -> Iterator[tuple[str, Parts]]:
-    """Yield each method's predictions when it is done, the kit's first where a cluster fits them."""
-    parts = tuple(FOLDERS)
-    sent: dict[str, Estimator] = {}
-    if cluster:
-        cluster.observe(competition, needs, ("train", *parts), device)
-        sent = {
-            name: clone(method) for name, method in methods.items() if type(method).__module__.startswith(KIT)
-        }
-        jobs = [(name, method, subject) for name, method in sent.items() for subject in competition.subjects]
-        found: dict[str, dict[str, Parts]] = {name: {} for name in sent}
-        for number, value in cluster.each(competition, needs, device, fitted_there, jobs, "predict"):
-            name, _, subject = jobs[number]
-            found[name][subject] = value
-            if len(found[name]) == len(competition.subjects):
-                mine = [found[name][each] for each in competition.subjects]
-                yield (
-                    name,
-                    {part: {key: each[part][key] for each in mine for key in each[part]} for part in parts},
-                )
-    if left := [name for name in methods if name not in sent]:
-        observed = observe_parts(competition, needs, parts, device, progress)
-        for name in left:
-            yield name, predictions(name, methods[name], observed)
-
-
-def fitted_there(work: Work, name: str, prototype: Estimator, subject: str) -> Parts:
-    """Returns the predictions of a method for one subject, on a worker of a cluster."""
-    chosen = subjects(work)[subject]
-    sets = {part: chosen.observations(part, progress=False) for part in FOLDERS}
-    return predictions(name, prototype, {subject: (chosen.meta_train(progress=False), sets)})
 
 
 def observe_parts(

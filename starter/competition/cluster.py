@@ -13,13 +13,13 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from threadpoolctl import threadpool_limits
@@ -31,7 +31,7 @@ from starter.observing.cache import Cache, cache_of, place_cache
 from starter.observing.observe import observe
 from starter.tracks.sets import REFERENCES, PublicSets
 from starter.tracks.subject import Subject, open_observer
-from starter.tracks.tracks import TRACKS, open_subjects, sets_of
+from starter.tracks.tracks import TRACKS, sets_of
 from submission import Competition, UnusableInput
 from submission.files import digest_of, sha256, write_bytes
 
@@ -51,10 +51,10 @@ SHOWN = 20
 """Number of failed tasks that a message names."""
 LIBRARIES = (
     *("dask", "distributed", "numpy", "scipy", "opencv-python-headless", "numba", "torch", "torchvision"),
-    *("timm", "scikit-learn", "lightgbm"),
+    *("timm", "scikit-learn"),
 )
-"""Libraries of observations and methods, which need the same versions on all workers."""
-PACKAGES = ("submission", "starter", "baselines", "oracle")
+"""Libraries of observations, which need the same versions on all workers."""
+PACKAGES = ("submission", "starter")
 """Packages of the kit that workers run."""
 INPUTS = "inputs"
 """Folder of a cache elsewhere with copies of public files for workers, by their SHA-256."""
@@ -101,32 +101,16 @@ class Cluster:
             found = [pair for part in parts for pair in sets_of(competition).observed(part)]
             for action, sets in (("observe", REFERENCES), ("score", [*found, *REFERENCES[:1]])):
                 jobs = [(action, name, *pair) for name in competition.classifiers for pair in sets]
-                for _ in self._run(see, work, jobs, action):
-                    pass
+                self._run(work, jobs, action)
             cache_of(competition.root).look()
 
-    def each(
-        self,
-        competition: Competition,
-        needs: tuple[str, ...],
-        device: str,
-        task: Callable[..., Any],
-        jobs: Sequence[tuple[Any, ...]],
-        title: str,
-    ) -> Iterator[tuple[int, Any]]:
-        """Yield number and result of `task(work, *job)` for each job on observed sets, as they end."""
-        with self._shared(competition, needs, device) as work:
-            yield from self._run(task, work, jobs, title)
-
-    def _run(
-        self, task: Callable[..., Any], work: Work, jobs: Sequence[tuple[Any, ...]], title: str
-    ) -> Iterator[tuple[int, Any]]:
-        """Yield number and result of each job as they end, then raise if some failed; Dask repeats these."""
+    def _run(self, work: Work, jobs: Sequence[tuple[str, ...]], title: str) -> None:
+        """Have workers `see` each job, then raise if some failed; Dask repeats these."""
         from distributed import as_completed
 
         shared = self.client.submit(replace, work, key=f"competition-{work.token}")
         futures = self.client.map(
-            task,
+            see,
             [shared] * len(jobs),
             *zip(*jobs, strict=True),
             key=[(f"{title} {job[1]}", str(number), work.token) for number, job in enumerate(jobs)],
@@ -136,17 +120,12 @@ class Cluster:
         numbers, failed = {future.key: number for number, future in enumerate(futures)}, {}
         for future in tqdm(as_completed(futures), f"{title} on {self.name}", len(jobs), unit="task"):
             number = numbers[future.key]
-            if future.status == "finished":
-                yield number, future.result()
-            elif future.status == "error":
+            if future.status == "error":
                 failed[number] = _reason(future.exception())
-            else:
+            elif future.status != "finished":
                 raise UnusableInput("the Dask scheduler is gone; the same command goes on where it stopped")
         if failed:
-            named = [
-                f"{' '.join(part for part in jobs[each] if isinstance(part, str))}: {failed[each]}"
-                for each in sorted(failed)
-            ]
+            named = [f"{' '.join(jobs[each])}: {failed[each]}" for each in sorted(failed)]
             raise UnusableInput(
                 f"{len(failed)} of {len(jobs)} tasks failed, all others are done (once these are mended the "
                 f"same command goes on): {'; '.join(named[:SHOWN])}"
@@ -309,12 +288,6 @@ def _classifier(work: Work, name: str) -> Subject:
     """Returns a classifier, loaded once per process; the last few are kept."""
     sets = _opened(work)
     return TRACKS[sets.competition.track].subject.open(sets, name, work.needs, work.device)
-
-
-@lru_cache(maxsize=1)
-def subjects(work: Work) -> Mapping[str, Subject]:
-    """Returns the subjects of the work's competition by name; their sets have been observed."""
-    return open_subjects(_opened(work).competition, work.needs, work.device)
 
 
 def see(work: Work, action: str, classifier: str, part: str, name: str) -> None:

@@ -12,7 +12,7 @@ from bucket import BUCKET, s3_server
 from built import spoil
 from sklearn.base import clone
 
-from baselines import BASELINES, OOD_BASELINES, Estimator
+from baselines import BASELINES, OOD_BASELINES
 from baselines.run.predict import predict
 from oracle import ORACLES
 from oracle.ablate import METHODS, ablate
@@ -79,28 +79,12 @@ def test_mixes_give_the_same_files(workers, ood_built, mix_settings, tmp_path):
 
 
 def test_predict_gives_the_same_files(workers, contest, tmp_path):
-    """The kit's methods are fitted by workers, one that takes long too."""
     methods = {name: BASELINES[name] for name in ("atc", "fd")}
-    methods["ora-a"] = clone(ORACLES["ora-a"]).set_params(iterations=5, batch_size=50)
     alone = tmp_path / "alone/contest"
     shutil.copytree(contest.root, alone)
     predict(Competition.open(alone), methods, progress=False)
     predict(contest, methods, progress=False, cluster=workers)
     assert_same(files_of(contest.root), files_of(alone))
-    prefixes = workers.client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes))
-    assert any(prefix.startswith("predict") for prefix in prefixes)
-
-
-def test_ones_own_method_is_fitted_here_and_an_error_there_is_told_as_here(workers, contest):
-    class Mine(Estimator):
-        def _predict(self, observation):
-            return 0.5
-
-    written = predict(contest, {"mine": Mine(), "atc": BASELINES["atc"]}, progress=False, cluster=workers)
-    assert list(written) == ["mine", "atc"]
-    spoilt = clone(ORACLES["ora-a"]).set_params(iterations=0)
-    with pytest.raises(UnusableInput, match=r"1 tasks failed.* ora-a: iterations must be a whole number"):
-        predict(contest, {"ora-a": spoilt}, progress=False, cluster=workers)
 
 
 def test_ablate_gives_the_same_files(workers, contest, tmp_path):
