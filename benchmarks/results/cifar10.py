@@ -52,7 +52,6 @@ def settings(small: bool) -> AccuracySettings:
         set_size=100 if small else 1000,
         val_from=tuple(str(natural / name) for name in VALIDATION),
         test_from=tuple(str(natural / name) for name in TEST),
-        precision="bfloat16",
     )
 
 

@@ -44,7 +44,6 @@ def settings(classifier: str, engine: str) -> AccuracySettings:
         "val_from": tuple(str(natural / name) for name in VALIDATION),
         "test_from": tuple(str(natural / name) for name in TEST),
         "engine": engine,
-        "precision": "bfloat16",
     }
     return AccuracySettings.model_validate({**preset("datacv2023", "accuracy"), **given})
 

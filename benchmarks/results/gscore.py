@@ -66,7 +66,7 @@ def observed(metric: str, folder: Path) -> Pools:
     splits = load_source(str(real.data() / "cifar10.zip"))
     sets = load_ood_sets(str(real.data() / "ood.zip"), splits.classes, Fit(splits.image_size))
     sets = without_shared(sets, (splits.train, splits.reference, splits.meta_base, splits.test_base))
-    classifier = real.classifier(precision="bfloat16")
+    classifier = real.classifier()
     observer = Observer(classifier, Cache(folder / "cache"))
     chosen = np.random.default_rng(0).permutation(len(splits.train))[:TRAIN_REF]
     ind = (splits.reference, splits.train.take(chosen, "train_ref"), splits.meta_base, splits.test_base)

@@ -2,8 +2,8 @@
 
     UNSEEN_DATA=FOLDER python benchmarks/results/natural.py DIR [--sets 40] [--size 200] [--write]
 
-FOLDER is as for cifar10.py here; DIR keeps observations, so that an interrupted run goes on. ResNet-56 in
-bfloat16 learns from the images that cifar10.py's meta-train sets are made of, and is judged on its four
+FOLDER is as for cifar10.py here; DIR keeps observations, so that an interrupted run goes on. ResNet-56
+learns from the images that cifar10.py's meta-train sets are made of, and is judged on its four
 natural VALIDATION sets alone, and on subsets of them: three of two or three classes each, and two halves. A
 table's RMSE weighs the four sources alike; the bias is the mean error of the whole sets. First come methods
 that learn nothing from sets.
@@ -134,8 +134,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="record the tables for docs/results")
     asked = parser.parse_args()
     cache = Cache(asked.folder)
-    peers = tuple(Observer(real.classifier(name, "bfloat16"), cache) for name in PEERS)
-    observer = Observer(real.classifier(precision="bfloat16"), cache, peers=peers)
+    peers = tuple(Observer(real.classifier(name), cache) for name in PEERS)
+    observer = Observer(real.classifier(), cache, peers=peers)
     splits = split(CIFAR10, real.images("train", 2000), real.images("test"), 0)
     source, natural = source_of(observer, splits), natural_sets(observer)
     direct: list[dict[str, object]] = []

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from starter.classifiers import Classifier, load_classifier
+from starter.classifiers.engine import chosen
 from starter.images.imageset import ImageSet
 from starter.sources.oodsets import CIFAR10
 from starter.sources.sources import load_images
@@ -27,9 +28,10 @@ def weights(arch: str = "resnet56") -> str:
     return f"{arch}={data() / 'weights' / arch}.safetensors"
 
 
-def classifier(arch: str = "resnet56", precision: str = "float32") -> Classifier:
-    """An architecture with its weights."""
-    return load_classifier(weights(arch), CIFAR10, precision)
+def classifier(arch: str = "resnet56") -> Classifier:
+    """An architecture with its weights, run as a new competition would run it."""
+    engine, precision = chosen("", "", "cpu")
+    return load_classifier(weights(arch), CIFAR10, precision, engine=engine)
 
 
 def images(part: str, limit: int | None = None, seed: int = 0) -> ImageSet:

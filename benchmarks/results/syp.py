@@ -100,7 +100,7 @@ def competition_of(folder: Path, arch: str) -> Competition:
         write_npz(sets[-1], recipe.render(base.take(shares(base, classes, recipe.seed))))
     sizes = {"train_sets": 100, "val_sets": 0, "test_sets": 2, "set_size": SIZE}
     chosen = {"source": source, "classifiers": (real.weights(arch),), "val_from": tuple(map(str, sets))}
-    settings = AccuracySettings.model_validate({**sizes, **chosen, "precision": "bfloat16"})
+    settings = AccuracySettings.model_validate({**sizes, **chosen})
     return build(folder / arch, settings, TEST_SEED)
 
 

@@ -218,7 +218,6 @@ def settings(set_size: int, train_size: int, small: bool) -> AccuracySettings:
         val_from=tuple(str(natural / name) for name in VALIDATION),
         referees=() if small else ("lite0",),
         test_from=tuple(str(natural / name) for name in TEST),
-        precision="bfloat16",
         decimals=2,
     )
 

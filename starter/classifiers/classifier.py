@@ -13,10 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from starter.classifiers.engine import Run, compiled, computing, in_pytorch, tell_differences
+from starter.classifiers.engine import Runner, place, tell_differences
 from starter.classifiers.networks.network import Network, Part
+from starter.classifiers.specs import Spec
 from submission.arrays import FloatArray, Pixels
-from submission.errors import UnusableInput, tell_once, why
+from submission.errors import UnusableInput, why
 
 PASS = 1 << 21
 """Largest number of pixels in one pass of a network: 500 images of 64 x 64, 41 of 224 x 224."""
@@ -59,9 +60,7 @@ class Classifier:
     device: str = "cpu"
     engine: str = "torch"
     deployed: Network = field(init=False, repr=False)
-    _compiled: dict[tuple[str, tuple[int, ...], int], Run | None] = field(
-        init=False, repr=False, default_factory=dict
-    )
+    _runners: dict[str, Runner] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if problem := self._problem():
@@ -114,7 +113,7 @@ class Classifier:
         with self._running(inputs):
             features = self.features_of(inputs)
         if self.network.head:
-            (logits,) = self._part("head", features, "float32")
+            (logits,) = self._part("head", features)
         else:
             logits, features = features, features.new_empty(len(inputs), 0)
         if logits.shape != (len(inputs), len(self.classes)):
@@ -126,7 +125,7 @@ class Classifier:
 
     def features_of(self, inputs: Tensor) -> Tensor:
         """Returns the features, float32 (n, d), of `normalised` images, without any check."""
-        (features,) = self._part("features", inputs, self.precision)
+        (features,) = self._part("features", inputs)
         return features
 
     @torch.inference_mode()
@@ -134,7 +133,7 @@ class Classifier:
         """Returns the feature maps after each stage, each float32 (n, c, h', w'); raises as a call does."""
         inputs = self.normalised(images)
         with self._running(inputs):
-            return list(self._part("stages", inputs, self.precision))
+            return list(self._part("stages", inputs))
 
     @property
     def logits_alone(self) -> bool:
@@ -172,30 +171,17 @@ class Classifier:
 
     @cached_property
     def place(self) -> str:
-        """The device that computes the logits and, if that is not PyTorch, engine and precision."""
-        engine, precision = computing(self.engine, self.precision, self.device)
-        return self.device if engine == "torch" else f"{self.device} {engine} {precision}"
+        """What computes the logits, see `place`."""
+        return place(self.engine, self.precision, self.device)
 
-    def _part(self, name: str, inputs: Tensor, precision: str) -> tuple[Tensor, ...]:
+    def _part(self, name: str, inputs: Tensor) -> tuple[Tensor, ...]:
         """Returns the results of a part of the network, float32, from the engine that this machine uses."""
         tell_differences(self.engine, self.precision, self.device)
-        engine, at_hand = computing(self.engine, precision, self.device)
-        part = Part(self.deployed, name)
-        if engine == "openvino" and (run := self._compile(part, inputs, at_hand)):
-            return run(inputs)
-        return in_pytorch(part, inputs, at_hand)
-
-    def _compile(self, part: Part, inputs: Tensor, precision: str) -> Run | None:
-        """Returns the part compiled for inputs of this size, once for each size; None to use PyTorch."""
-        size, threads = tuple(inputs.shape[1:]), torch.get_num_threads()
-        key = (part.name, size, threads)
-        if key not in self._compiled:
-            try:
-                self._compiled[key] = compiled(part, size, precision, threads)
-            except Exception as error:  # the libraries raise whatever they like
-                tell_once(f"{self}: openvino cannot take its network ({why(error)}): torch computes")
-                self._compiled[key] = None
-        return self._compiled[key]
+        if name not in self._runners:
+            precision = "float32" if name == "head" else self.precision
+            asked = (Part(self.deployed, name), str(self), self.engine, precision, self.device)
+            self._runners[name] = Runner(*asked, own_code=bool(Spec.parse(self.arch).own_code))
+        return self._runners[name](inputs)
 
     @contextmanager
     def _running(self, inputs: Tensor) -> Iterator[None]:

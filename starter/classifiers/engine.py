@@ -1,8 +1,8 @@
-"""Engines that run a network: PyTorch or, on CPUs, OpenVINO, each in several precisions.
+"""Engines that run classifiers and encoders: OpenVINO on CPUs, PyTorch elsewhere, in several precisions.
 
 OpenVINO compiles a network for the CPU that it runs on. Its results for an image are the same bits in every
 batch and with every number of threads; those of PyTorch are not. The precisions of the CPU are read from
-the library first, since OpenVINO silently replaces a precision that the CPU lacks.
+the library first, since OpenVINO silently replaces a precision that the CPU lacks, and PyTorch emulates it.
 
 OpenVINO is imported only when it is used. Its function `convert_model` reports usage to its makers; the
 frontend called here does not.
@@ -16,11 +16,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from starter.classifiers.networks.body import BodyNetwork
-from starter.classifiers.networks.network import Part
-from starter.classifiers.specs import Spec
 from submission.competition import ENGINES
 from submission.errors import UnusableInput, tell_once, why
 
@@ -31,49 +28,85 @@ SLICE = 32
 _CAPABILITIES = {"FP32": "float32", "FP16": "float16", "BF16": "bfloat16"}
 
 Run = Callable[[Tensor], tuple[Tensor, ...]]
-"""Function from inputs to the results of a part of a network, float32, with the shapes of `Part.forward`."""
 
 
-def in_pytorch(part: Run, inputs: Tensor, precision: str) -> tuple[Tensor, ...]:
-    """Returns the results of a part of a network, or of an encoder, computed in float32 or bfloat16."""
-    with torch.autocast(inputs.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-        return tuple(values.float() for values in part(inputs))
+class Runner:
+    """A part of a network, or an encoder, run by the engine that this machine uses.
 
+    OpenVINO compiles it once for each size of an input and number of threads; what OpenVINO cannot take runs
+    in PyTorch, and one line says so.
 
-def compiled(part: Part, size: tuple[int, ...], precision: str, threads: int) -> Run:
-    """Returns a part of a network, compiled for this CPU, this shape of an input, and these threads."""
-    probe = torch.randn(2, *size, generator=torch.Generator().manual_seed(0))
-    expected = part(probe)
-    model = _compile(part, probe, precision, threads)
-    step = SLICE * threads
+    Args:
+        part: The module, in evaluation mode: from float32 (n, ...) to one tensor, or a tuple of them.
+        title: What errors and lines call the network.
+        engine, precision, device: What is asked for, see `computing`.
+        own_code: True for a network of a user's own, whose code may decide by what it is given.
+    """
 
-    def run(inputs: Tensor) -> tuple[Tensor, ...]:
-        request, numbers, results = model.create_infer_request(), inputs.contiguous().numpy(), []
-        for start in range(0, len(numbers), step):
-            found = request.infer([numbers[start : start + step]], share_inputs=True)
-            results.append([torch.from_numpy(found[i].copy()) for i in range(len(found))])
-        return tuple(torch.cat(parts) for parts in zip(*results, strict=True))
+    def __init__(
+        self, part: nn.Module, title: str, engine: str, precision: str, device: str, own_code: bool = False
+    ) -> None:
+        self.part, self.title, self.own_code = part, title, own_code
+        self.asked = engine, precision, device
+        self._compiled: dict[tuple[int, ...], Run | None] = {}
 
-    for mine, theirs in zip(run(probe.flip(0)), expected, strict=True):
-        moved, largest = float((mine.flip(0) - theirs).abs().max()), float(theirs.abs().max())
-        if not moved <= TOLERANCES[precision] * largest:
-            raise ValueError(f"its {precision} values of up to {largest:.2g} differ by {moved:.2g}")
-    return run
+    def __call__(self, inputs: Tensor) -> tuple[Tensor, ...]:
+        """Returns the results, float32, for inputs (n, ...) on the device."""
+        engine, precision = computing(*self.asked)
+        if engine == "openvino" and (run := self._fitting(tuple(inputs.shape[1:]), precision)):
+            return run(inputs)
+        return self._in_pytorch(inputs, precision)
+
+    def _in_pytorch(self, inputs: Tensor, precision: str) -> tuple[Tensor, ...]:
+        with torch.autocast(inputs.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            found = self.part(inputs)
+        return tuple(values.float() for values in (found if isinstance(found, tuple) else (found,)))
+
+    def _fitting(self, size: tuple[int, ...], precision: str) -> Run | None:
+        """Returns what was compiled for inputs of this size; None to use PyTorch."""
+        key = (*size, torch.get_num_threads())
+        if key not in self._compiled:
+            try:
+                self._compiled[key] = self._compile(size, precision, torch.get_num_threads())
+            except Exception as error:  # the libraries raise whatever they like
+                tell_once(f"{self.title}: openvino cannot take its network ({why(error)}): torch computes")
+                self._compiled[key] = None
+        return self._compiled[key]
+
+    def _compile(self, size: tuple[int, ...], precision: str, threads: int) -> Run:
+        """Returns the part compiled for this CPU, after comparing it with PyTorch on two inputs of noise."""
+        probe = torch.randn(2, *size, generator=torch.Generator().manual_seed(0))
+        expected = self._in_pytorch(probe, "float32")
+        model = _compile(self.part, probe, precision, threads, self.own_code)
+        step = SLICE * threads
+
+        def run(inputs: Tensor) -> tuple[Tensor, ...]:
+            request, numbers, results = model.create_infer_request(), inputs.contiguous().numpy(), []
+            for start in range(0, len(numbers), step):
+                found = request.infer([numbers[start : start + step]], share_inputs=True)
+                results.append([torch.from_numpy(found[i].copy()) for i in range(len(found))])
+            return tuple(torch.cat(parts) for parts in zip(*results, strict=True))
+
+        for mine, theirs in zip(run(probe.flip(0)), expected, strict=True):
+            moved, largest = float((mine.flip(0) - theirs).abs().max()), float(theirs.abs().max())
+            if not moved <= TOLERANCES[precision] * largest:
+                raise ValueError(f"its {precision} values of up to {largest:.2g} differ by {moved:.2g}")
+        return run
 
 
 def chosen(engine: str, precision: str, device: str) -> tuple[str, str]:
     """Returns the engine and the precision of a new competition; "" asks for the default.
 
-    The default engine is PyTorch. The default precision is float16 if OpenVINO is asked for and can compute
-    in it on this machine, else float32.
+    The default engine is OpenVINO on CPUs that it runs on, else PyTorch; the default precision is float32.
     """
-    engine = engine or "torch"
+    engine = engine or ("openvino" if _on_cpu(device) and not _missing() else "torch")
     if engine not in ENGINES:
         raise UnusableInput(f"--engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     if engine == "torch" and precision == "float16":
         raise UnusableInput("--precision float16 is of --engine openvino: add that, or leave it out")
-    best = "float16" if engine == "openvino" and computing(engine, "float16", device)[1] == "float16" else ""
-    return engine, precision or best or "float32"
+    if _on_cpu(device) and not _missing() and precision not in ("", *precisions()):
+        raise UnusableInput(f"--precision {precision}: this CPU would emulate it slowly: leave it out")
+    return engine, precision or "float32"
 
 
 def computing(engine: str, precision: str, device: str) -> tuple[str, str]:
@@ -81,6 +114,12 @@ def computing(engine: str, precision: str, device: str) -> tuple[str, str]:
     if engine == "openvino" and _on_cpu(device) and not _missing():
         return engine, precision if precision in precisions() else "float32"
     return "torch", "bfloat16" if precision == "bfloat16" else "float32"
+
+
+def place(engine: str, precision: str, device: str) -> str:
+    """Returns the device that computes and, if that is not PyTorch, engine and precision."""
+    engine, precision = computing(engine, precision, device)
+    return device if engine == "torch" else f"{device} {engine} {precision}"
 
 
 def tell_differences(engine: str, precision: str, device: str) -> None:
@@ -124,7 +163,7 @@ def precisions() -> tuple[str, ...]:
 def _missing() -> str:
     """Returns the reason why OpenVINO cannot be used here; "" if it can."""
     if find_spec("openvino") is None:
-        return 'openvino is not installed (pip install "unseen[fast]")'
+        return "openvino is not installed"
     try:
         precisions()
     except Exception as error:  # a library that it needs, a CPU that it does not know
@@ -139,7 +178,7 @@ def _core() -> Any:
     return openvino.Core()
 
 
-def _compile(part: Part, probe: Tensor, precision: str, threads: int) -> Any:
+def _compile(part: nn.Module, probe: Tensor, precision: str, threads: int, own_code: bool) -> Any:
     """Returns OpenVINO's compiled model, for batches of any number of images."""
     from openvino import Type
     from openvino.frontend import FrontEndManager
@@ -150,7 +189,7 @@ def _compile(part: Part, probe: Tensor, precision: str, threads: int) -> Any:
         traced = torch.jit.trace(part, (probe,), check_trace=False)
         decoder = TorchScriptPythonDecoder(traced, shared_memory=False)
     branches = any(issubclass(each.category, torch.jit.TracerWarning) for each in caught)
-    if branches and isinstance(part.network, BodyNetwork) and Spec.parse(part.network.spec).own_code:
+    if branches and own_code:
         raise ValueError("its code decides by what it is given, which a trace does not see")
     frontend = FrontEndManager().load_by_framework("pytorch")
     model = frontend.convert(frontend.load(decoder))

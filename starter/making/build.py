@@ -18,12 +18,12 @@ from starter.classifiers import (
     read_classifier,
     save_classifier,
 )
+from starter.classifiers.engine import place
 from starter.classifiers.networks import network, small
 from starter.classifiers.networks.network import Network
 from starter.classifiers.networks.small import SMALL_MEAN, SMALL_STD, train_small
 from starter.competition.cluster import Cluster
 from starter.encoders import ImageEncoder
-from starter.encoders.choose import of_encoders
 from starter.images.arrays import write_npz
 from starter.images.imageset import ImageSet
 from starter.making.referees import (
@@ -128,12 +128,13 @@ def _built(
     load = _loader(settings, splits, device, public)
     given = {Spec.parse(spec).name: load(spec) for spec in settings.classifiers if spec != "small"}
     specs = settings.referees if isinstance(settings, AccuracySettings) else ()
-    encoders = load_referees(specs, device, of_encoders(settings.precision))
+    encoders = load_referees(specs, device, settings.precision, settings.engine)
     cache = cache_of(root)
     plan = track.plan(settings, splits, test_seed, _look(settings, splits, load, encoders, cache))
     check_inputs(root, {**_inputs(settings, splits, given, encoders), **plan.inputs})
+    where = place(settings.engine, settings.precision, device)
     recipes = [each.recipe for each in plan.train if isinstance(each, FromRecipe)]
-    referees = fit_referees(encoders, splits, recipes, settings.seed, cache, device, public)
+    referees = fit_referees(encoders, splits, recipes, settings.seed, cache, where, public)
     files = [*_write_public(public, settings, splits, load, plan), *write_referees(public, referees)]
     labels = _write_sets(public, plan)
     bare = [name for name, classifier in given.items() if classifier.logits_alone]

@@ -18,6 +18,7 @@ from scipy.special import softmax
 from tqdm import tqdm
 
 from starter.classifiers import Spec, use_network
+from starter.classifiers.engine import place
 from starter.classifiers.specs import ZERO_SHOT
 from starter.encoders import Encoder, EncoderPair, ImageEncoder
 from starter.encoders.choose import LITE0, REFEREES, load_image_encoder
@@ -80,7 +81,7 @@ def referee_name(spec: str) -> str:
 
 
 def load_referees(
-    specs: Sequence[str], device: str = "cpu", precision: str = "float32"
+    specs: Sequence[str], device: str = "cpu", precision: str = "float32", engine: str = "torch"
 ) -> dict[str, ImageEncoder]:
     """Returns the encoder of each referee, by its spec; the embedded one is trained if necessary."""
     names = [referee_name(spec).casefold() for spec in specs]
@@ -91,12 +92,12 @@ def load_referees(
             raise UnusableInput(
                 f"--referee {spec!r} names no encoder, or one like another's: name {REFEREES}"
             )
-        encoder = load_image_encoder(spec, kept, device, precision)
+        encoder = load_image_encoder(spec, kept, device, precision, engine)
         if own_code := Spec.parse(spec).own_code:
             use_network(own_code)
         if spec.startswith(ZERO_SHOT) and not hasattr(encoder, "encode_texts"):
             raise UnusableInput(f"--referee {spec}: the encoder encodes no texts, so it needs a probe")
-        found[spec] = ENCODERS[encoder.name, device] = encoder
+        found[spec] = ENCODERS[encoder.name, place(engine, precision, device)] = encoder
     return found
 
 
@@ -106,7 +107,7 @@ def fit_referees(
     recipes: Sequence[Recipe],
     seed: int,
     cache: Cache,
-    device: str = "cpu",
+    where: str = "cpu",
     public: Path | None = None,
 ) -> tuple[Referee, ...]:
     """Returns the referees, with probes that are in the folder `public` already, or fitted and measured.
@@ -123,7 +124,7 @@ def fit_referees(
             probes = Probes.load(public / referee_file(name), len(splits.classes))
         else:
             probes = _fit_probes(spec, encoder, splits, images, recipes, seed)
-        found.append(Referee(name, probes, cache, _loaded(encoder), None, device))
+        found.append(Referee(name, probes, cache, _loaded(encoder), None, where))
         figures = ", ".join(f"{key.replace('_', ' ')} {value:.1%}" for key, value in probes.figures.items())
         print(f"referee {name} ({probes.encoder}): {figures}")
     return tuple(found)

@@ -170,7 +170,8 @@ class Probes:
 class Referee(Witness):
     """Probes with their encoder and the cache for their observations.
 
-    `encoder` loads the encoder when it is needed; `packed` is a file with observations of the public sets.
+    `encoder` loads the encoder when it is needed; `packed` is a file with observations of the public sets;
+    `place` is what computes, see `starter.classifiers.engine.place`.
     """
 
     name: str
@@ -178,12 +179,12 @@ class Referee(Witness):
     cache: Cache
     encoder: Callable[[], ImageEncoder]
     packed: Path | None = None
-    device: str = "cpu"
+    place: str = "cpu"
 
     def key(self, part: str, rendering: Rendering) -> str:
         """Returns the cache key of one part of its observation of a set."""
         judged = self.probes.digest if part == "referee" else self.probes.encoder
-        return digest_of(VERSION, part, rendering.digest, judged, self.device)
+        return digest_of(VERSION, part, rendering.digest, judged, self.place)
 
     def layout(self, part: str, n: int) -> Layout:
         """Returns the type and shape of the array of a part, for n images."""

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starter.classifiers import Spec, read_classifier, used_networks
+from starter.classifiers.engine import place
 from starter.classifiers.specs import ZERO_SHOT
 from starter.encoders import ImageEncoder
-from starter.encoders.choose import load_image_encoder, of_encoders
+from starter.encoders.choose import load_image_encoder
 from starter.encoders.two_tower import TwoTowerEncoder
 from starter.observing.cache import cache_of
 from starter.observing.observation import REFEREE_NEEDS, MetaTrain, Seen, Source, unmet
@@ -123,13 +124,13 @@ def referee_file(name: str, what: str = "") -> str:
 
 def open_referees(competition: Competition, device: str = "cpu") -> tuple[Referee, ...]:
     """Returns the referees of a competition, in order; an encoder is loaded when it is first needed."""
-    found = []
+    found, where = [], place(competition.engine, competition.precision, device)
     for name in competition.referees:
         probes = Probes.load(competition.file(referee_file(name)), len(competition.classes))
         seen = referee_file(name, ".seen")
         packed = competition.file(seen) if seen in competition.files else None
         encoder = partial(_encoder, competition, name, probes, device)
-        found.append(Referee(name, probes, cache_of(competition.root), encoder, packed, device))
+        found.append(Referee(name, probes, cache_of(competition.root), encoder, packed, where))
     return tuple(found)
 
 
@@ -138,8 +139,9 @@ def _encoder(competition: Competition, name: str, probes: Probes, device: str) -
 
     A competition cannot choose code that runs here: functions have to be named by the user.
     """
-    if (probes.encoder, device) in ENCODERS:
-        return ENCODERS[probes.encoder, device]
+    asked = competition.engine, competition.precision, device
+    if (probes.encoder, place(*asked)) in ENCODERS:
+        return ENCODERS[probes.encoder, place(*asked)]
     spec = probes.spec.removeprefix(ZERO_SHOT)
     own_code = Spec.parse(spec).own_code
     found: ImageEncoder
@@ -150,6 +152,6 @@ def _encoder(competition: Competition, name: str, probes: Probes, device: str) -
             f"get the module of {own_code[:100]!r}, read it, and name it with --network module:function"
         )
     else:
-        found = load_image_encoder(spec, Path(), device, of_encoders(competition.precision))
-    ENCODERS[found.name, device] = found
+        found = load_image_encoder(spec, Path(), device, competition.precision, competition.engine)
+    ENCODERS[found.name, place(*asked)] = found
     return found

@@ -105,10 +105,10 @@ def estimate_images(
     The model is NAME=WEIGHTS, see `starter.classifiers.load_classifier`; its classes are those that `asked`
     names, or the names of the labelled folders, sorted.
     """
-    encoders = load_referees(asked.referees, asked.device)
     known, classes = read_labelled(labelled, asked.fit, asked.classes)
     size = known.images.shape[1:3]
     engine, precision = chosen(asked.engine, "", asked.device)
+    encoders = load_referees(asked.referees, asked.device, precision, engine)
     try:
         classifier = load_classifier(model, classes, precision, asked.device, size, engine)
     except OtherClasses as error:
@@ -147,7 +147,7 @@ def estimate_sets(
     assert known.labels is not None
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder))
-        rows, made, referees = _made(known, classifier.classes, encoders, asked, cache)
+        rows, made, referees = _made(known, classifier, encoders, asked, cache)
         wanted = {"referee": bool(referees), "rotations": asked.rotations}
         needs = (*UnseenBest.needs, *(need for need, given in wanted.items() if given)) if made else ()
         observer = Observer(classifier, cache, referees=referees)
@@ -165,7 +165,7 @@ def estimate_sets(
 
 def _made(
     known: ImageSet,
-    classes: tuple[str, ...],
+    classifier: Classifier,
     encoders: Mapping[str, ImageEncoder],
     asked: Asked,
     cache: Cache,
@@ -181,8 +181,8 @@ def _made(
     rows = parted(known.labels, 3 if encoders else 2)
     reference, base, lesson = (known.take(each) for each in (rows[0], rows[1], rows[-1]))
     recipes = draw_recipes(GROUP, asked.train_sets, 0, min(asked.set_size, len(base)))
-    splits = Splits(classes, lesson, reference, base, base, base)
-    fitted = fit_referees(encoders, splits, recipes, 0, cache, asked.device)
+    splits = Splits(classifier.classes, lesson, reference, base, base, base)
+    fitted = fit_referees(encoders, splits, recipes, 0, cache, classifier.place)
     return rows, [FromRecipe(recipe, base) for recipe in recipes], fitted
 
 

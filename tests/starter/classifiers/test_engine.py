@@ -128,15 +128,25 @@ def test_what_cannot_be_converted_runs_in_pytorch_and_one_line_says_so(
 
 
 def test_what_is_left_open_is_chosen() -> None:
-    best = "float16" if "float16" in precisions() else "float32"
-    assert chosen("", "", "cpu") == ("torch", "float32")
-    assert chosen("openvino", "", "cpu") == ("openvino", best)
-    assert chosen("torch", "bfloat16", "cpu") == ("torch", "bfloat16")
+    assert chosen("", "", "cpu") == chosen("openvino", "", "cpu") == ("openvino", "float32")
+    assert chosen("torch", "", "cpu") == ("torch", "float32")
+    for precision in precisions():
+        assert chosen("", precision, "cpu") == ("openvino", precision)
     assert chosen("", "", "cuda") == ("torch", "float32")
     with pytest.raises(UnusableInput, match="--precision float16 is of --engine openvino"):
         chosen("torch", "float16", "cpu")
     with pytest.raises(UnusableInput, match="--engine must be one of torch, openvino"):
         chosen("onnx", "", "cpu")
+
+
+@pytest.mark.parametrize("asked", ["torch", "openvino"])
+def test_a_precision_that_this_cpu_would_emulate_is_refused(
+    asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "precisions", lambda: ("float32",))
+    with pytest.raises(UnusableInput, match="--precision bfloat16: this CPU would emulate it slowly"):
+        chosen(asked, "bfloat16", "cpu")
+    assert chosen("", "bfloat16", "cuda") == ("torch", "bfloat16")
 
 
 def test_gpus_and_machines_without_it_compute_in_pytorch_and_are_told(

