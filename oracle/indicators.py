@@ -238,11 +238,6 @@ def indicator_names(indicators: str) -> tuple[str, ...]:
     return names
 
 
-def needs_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Returns the fields of an Observation that the indicators read, each once."""
-    return tuple(dict.fromkeys(need for name in names for need in INDICATORS[name].needs))
-
-
 def indicator_table(observation: Observation, source: Source, names: tuple[str, ...]) -> NDArray[np.float32]:
     """Returns the raw indicators, float32 (n, p), with a column for each of the p names."""
     table = np.empty((len(observation), len(names)), np.float32)

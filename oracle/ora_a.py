@@ -39,9 +39,9 @@ class OraA(Oracle):
 
     Args:
         indicators: Comma-separated names from `oracle.indicators.INDICATORS` (six in the paper).
-        normalisation: "set" (paper), "global" or "none", see `Normalisation`; or "cv".
+        normalisation: "set" (paper), "global" or "none", see `Normalisation`.
         estimate: "threshold" for the share of images with a probability above `threshold` (paper), "mean" for
-            the mean probability; or "cv".
+            the mean probability.
         threshold: Probability between right and wrong (0.5 in the paper).
         iterations: Number of SGD steps (30,000 in the paper).
         batch_size: Number of images in a step, drawn from all sets (10,000 in the paper).
@@ -58,9 +58,6 @@ class OraA(Oracle):
             comma-separated list of parts of it, from `oracle.variant.PARTS`.
         device: Device that trains and runs the network.
         seed: Seed of initialisation, batches and dropout.
-
-    If `normalisation` or `estimate` is "cv", cross-validation by family on the meta-train sets chooses it,
-    which trains the network again for every operation and every normalisation.
 
     A network that gives the same answer for all training images, although a tenth of them need the other
     answer, is trained again with the next seed, up to three times, and a line on standard error says so.

@@ -25,7 +25,7 @@ class OraB(OraA):
     Args:
         dropout: Rate in attention and projection, and between the blocks (0.1 in the winner's code).
         tokens: "indicators" for one token per indicator (the natural reading of the paper), "one" for a
-            single token (the winner's code), or "cv" to choose by cross-validation by family.
+            single token (the winner's code).
         heads: Number of attention heads (3 in the winner's code), a divisor of the width, indicators x
             expansion.
     """
@@ -38,4 +38,4 @@ class OraB(OraA):
     def _networks(self, inputs: int) -> "list[Callable[[], nn.Module]]":
         from oracle.networks import Attention
 
-        return [partial(Attention, inputs, self.expansion, self.dropout, self.chosen_["tokens"], self.heads)]
+        return [partial(Attention, inputs, self.expansion, self.dropout, self.tokens, self.heads)]

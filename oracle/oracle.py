@@ -1,23 +1,16 @@
-"""The base of all oracles, which judge every image by its indicators and average over the set.
-
-Parameters that a paper leaves open can be chosen by cross-validation by family on the meta-train sets, never
-by labels of validation or test sets.
-"""
+"""The base of all oracles, which judge every image by its indicators and average over the set."""
 
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from itertools import product
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from baselines.contract.estimator import Estimator
-from baselines.contract.families import folds, half, root_mean_square, subset
 from oracle.indicators import (
     INDICATORS,
     KINDS,
@@ -25,56 +18,9 @@ from oracle.indicators import (
     Normalisation,
     indicator_names,
     indicator_table,
-    needs_of,
 )
 from starter.observing.observation import MetaTrain, Observation, Source
 from submission.errors import UnusableInput
-
-CV = "cv"
-"""Value of a parameter that cross-validation should choose."""
-LATE = "estimate"
-"""Name of the parameter that can be changed after training."""
-
-
-def choose(oracle: "Oracle", meta: MetaTrain) -> dict[str, str]:
-    """Returns the value of each of the oracle's `choices`; for "cv", the best in cross-validation."""
-    given = {name: getattr(oracle, name) for name in oracle.choices}
-    options = {name: oracle.choices[name] if value == CV else (value,) for name, value in given.items()}
-    if CV not in given.values():
-        return given
-    errors = cross_validate(oracle, meta, options)
-    best, _ = min(errors.items(), key=lambda item: item[1])
-    return dict(zip(options, best, strict=True))
-
-
-def cross_validate(
-    oracle: "Oracle", meta: MetaTrain, options: Mapping[str, Sequence[str]]
-) -> dict[tuple[str, ...], float]:
-    """Returns the cross-validated RMSE, as a fraction, of each combination of options.
-
-    In each fold, the tested sets have an operation and base images on which the fold's copies of the oracle
-    were not trained. Every fold has the same weight. Copies are trained once for each fold and combination.
-
-    Args:
-        oracle: The oracle, which is not changed.
-        meta: The meta-train sets.
-        options: Values to try, by parameter.
-    """
-    parts, known, others = folds(meta.families), half(meta, 0), half(meta, 1)
-    early = [name for name in options if name != LATE]
-    errors: dict[tuple[str, ...], list[np.ndarray]] = {}
-    for combination in product(*(options[name] for name in early)):
-        for fold in parts:
-            changes = {**dict(zip(early, combination, strict=True)), LATE: options[LATE][0]}
-            model = clone(oracle).set_params(**changes).fit(subset(known, fold.train))
-            tested = subset(others, fold.test)
-            for estimate in options[LATE]:
-                model.chosen_[LATE] = estimate
-                values = {**changes, LATE: estimate}
-                key = tuple(values[name] for name in options)
-                errors.setdefault(key, []).append(model.predict(tested.sets) - tested.targets)
-    return {key: root_mean_square(each) for key, each in errors.items()}
-
 
 ESTIMATES = ("threshold", "mean")
 
@@ -97,7 +43,7 @@ class Oracle(Estimator, ABC):
     """
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"normalisation": KINDS, "estimate": ESTIMATES}
-    """Values from which "cv" chooses, by parameter."""
+    """Values of each parameter that is a name."""
     ranges: ClassVar[dict[str, tuple[float, float]]] = {"threshold": (0, 1)}
     """Smallest and largest value of each parameter that is a number."""
     undertrained_: str = ""
@@ -113,7 +59,7 @@ class Oracle(Estimator, ABC):
     @property
     def needs(self) -> tuple[str, ...]:  # type: ignore[override]
         """The fields of an observation that the chosen indicators read."""
-        return needs_of(self._names())
+        return tuple(dict.fromkeys(need for name in self._names() for need in INDICATORS[name].needs))
 
     def probabilities(self, observation: Observation) -> NDArray[np.float32]:
         """Returns the probability that each image is classified correctly, float32 (n,)."""
@@ -121,8 +67,9 @@ class Oracle(Estimator, ABC):
         return self._judge(self.normalisation_.apply(table))
 
     def _fit(self, meta: MetaTrain) -> None:
-        self._check_parameters()
-        self.chosen_ = choose(self, meta)
+        for name, values in self.choices.items():
+            self._require(name, getattr(self, name) in values, ", ".join(values))
+        check_ranges(self, self.ranges)
         self.source_ = meta.source
         table = ImageTable.of(meta, self._names(), self._scaling())
         self.normalisation_ = table.normalisation
@@ -134,7 +81,7 @@ class Oracle(Estimator, ABC):
 
     def _scaling(self) -> str:
         """Returns the kind of normalisation of the indicators."""
-        return self.chosen_["normalisation"]
+        return self.normalisation
 
     def training_errors(self, meta: MetaTrain) -> dict[str, float]:
         """Returns errors on the meta-train sets to which the oracle was fitted, as fractions.
@@ -146,15 +93,12 @@ class Oracle(Estimator, ABC):
         table = ImageTable.of(meta, self._names(), self._scaling())
         judged = [self._judge(part) for part in np.split(table.rows, np.cumsum(table.sizes)[:-1])]
         found = [self._estimates(part) for part in judged]
-        of_sets = {
-            name: root_mean_square([np.array([each[name] for each in found]) - table.accuracy])
-            for name in ESTIMATES
-        }
-        squared = np.mean((np.concatenate(judged).astype(np.float64) - table.correct) ** 2)
-        return {**of_sets, "image": float(np.sqrt(squared))}
+        errors = {name: np.array([each[name] for each in found]) - table.accuracy for name in ESTIMATES}
+        errors["image"] = np.concatenate(judged).astype(np.float64) - table.correct
+        return {name: float(np.sqrt(np.mean(each**2))) for name, each in errors.items()}
 
     def _predict(self, observation: Observation) -> float:
-        return self._estimates(self.probabilities(observation))[self.chosen_["estimate"]]
+        return self._estimates(self.probabilities(observation))[self.estimate]
 
     def _estimates(self, probabilities: NDArray[np.float32]) -> dict[str, float]:
         """Returns the accuracy estimated from the probabilities (n,) of a set's images, for all ESTIMATES."""
@@ -168,24 +112,14 @@ class Oracle(Estimator, ABC):
         return {
             "source": self.source_,  # which is saved without its classifier
             "classifier": self.source_.classifier if reads_network else None,
-            "chosen": self.chosen_,
             "scaling": asdict(self.normalisation_),
             "model": self._model(),
         }
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         self.source_ = replace(state["source"], classifier=state["classifier"])
-        self.chosen_ = state["chosen"]
         self.normalisation_ = Normalisation(**state["scaling"])
         self._take(state["model"])
-
-    def _check_parameters(self) -> None:
-        self._names()
-        for name, values in self.choices.items():
-            if getattr(self, name) not in (*values, CV):
-                allowed = ", ".join((*values, CV))
-                raise UnusableInput(f"{name} must be {allowed}, got {getattr(self, name)!r}")
-        check_ranges(self, self.ranges)
 
     @abstractmethod
     def _learn(self, table: ImageTable) -> None:

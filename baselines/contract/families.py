@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from starter.observing.observation import Lazy, MetaTrain
-from submission.arrays import BoolArray, FloatArray, IntArray
+from submission.arrays import BoolArray, IntArray
 
 FEWEST = 2
 """Smallest number of sets to train on in a fold."""
@@ -125,11 +125,6 @@ def divided(meta: MetaTrain, count: int) -> list[Fold]:
         Fold.testing(f"part {number}", _with((names[i] for i in part), meta.families))
         for number, part in enumerate(parts, start=1)
     ]
-
-
-def root_mean_square(errors: Sequence[FloatArray]) -> float:
-    """Returns the RMSE over folds of equal weight: the root of the mean of the folds' mean square errors."""
-    return float(np.sqrt(np.mean([np.mean(np.square(each)) for each in errors])))
 
 
 def subset(meta: MetaTrain, rows: IntArray) -> MetaTrain:

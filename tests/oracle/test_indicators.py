@@ -25,7 +25,6 @@ from oracle.indicators import (
     Normalisation,
     indicator_names,
     indicator_table,
-    needs_of,
 )
 from starter.observing.observation import NEEDS
 from submission import UnusableInput
@@ -103,7 +102,7 @@ def test_every_indicator_reads_what_it_names():
         assert set(indicator.needs) <= set(NEEDS), name
         assert np.isfinite(column(name)).all(), name
         assert not indicator.of_set or len(set(column(name))) == 1, name
-    assert needs_of(("variance", "fd", "laplacian")) == ("image_stats", "moments")
+    assert OraA(indicators="variance,fd,laplacian").needs == ("image_stats", "moments")
     assert OraA(indicators="entropy,knn").needs == ("features",)
 
 

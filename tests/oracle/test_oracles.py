@@ -1,4 +1,4 @@
-"""The oracles: what they learn from, how their networks are drawn, what cross-validation chooses, what they refuse."""
+"""The oracles: what they learn from, how their networks are drawn, what they refuse."""
 
 import dataclasses
 
@@ -10,9 +10,7 @@ from torch import nn
 
 from baselines import Constant
 from baselines.contract.conformance import example_meta_train, example_observation
-from baselines.contract.families import folds, half, root_mean_square, subset
 from oracle import ORACLES, OraA, OraB, OraL, Syp, UnseenBest, training
-from oracle.oracle import choose, cross_validate
 from submission import UnusableInput
 
 FEW = example_meta_train(sets=3)
@@ -95,7 +93,7 @@ def test_training_errors_are_those_of_predicting_the_meta_train_sets():
     oracle = OraA(iterations=50, batch_size=50).fit(FEW)
     found = oracle.training_errors(FEW)
     for estimate in ("threshold", "mean"):
-        oracle.chosen_["estimate"] = estimate
+        oracle.set_params(estimate=estimate)
         errors = oracle.predict(FEW.sets) - FEW.targets
         assert found[estimate] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-5)
     judged = np.concatenate([oracle.probabilities(each) for each in FEW.sets])
@@ -124,29 +122,10 @@ def test_of_syp_a_probability_is_the_mean_of_both_networks():
     assert (rates, networks[1].blocks[1].p) == ([0.0] * 3, 0.1)
 
 
-def test_cross_validated_errors_are_those_of_copies_on_operations_they_lack():
-    oracle = OraL(trees=5, normalisation="cv", estimate="cv")
-    options = {"normalisation": ("none", "set"), "estimate": ("threshold", "mean")}
-    found = cross_validate(oracle, META, options)
-    assert len(found) == 4
-    for (normalisation, estimate), error in found.items():
-        errors = []
-        for fold in folds(META.families):
-            model = clone(oracle).set_params(normalisation=normalisation, estimate=estimate)
-            tested = subset(half(META, 1), fold.test)
-            errors.append(model.fit(subset(half(META, 0), fold.train)).predict(tested.sets) - tested.targets)
-        assert error == pytest.approx(root_mean_square(errors), abs=1e-12)
-    every = cross_validate(oracle, META, oracle.choices)
-    assert tuple(oracle.fit(META).chosen_.values()) == min(every, key=every.get)
-    assert oracle.get_params()["estimate"] == "cv"
-    given = OraA(normalisation="global")
-    assert choose(given, META) == {"normalisation": "global", "estimate": "threshold"}
-
-
 CHANGES = {
     "ora-a": {**QUICK, "indicators": "entropy,fd,knn,calibrated"},
-    "ora-b": {**QUICK, "estimate": "cv", "tokens": "cv"},
-    "syp": {**QUICK, "estimate": "mean", "tokens": "indicators"},
+    "ora-b": {**QUICK, "estimate": "mean", "tokens": "one"},
+    "syp": {**QUICK, "normalisation": "none", "tokens": "indicators"},
     "ora-l": {"trees": 5, "normalisation": "global"},
     "unseen-best": {"copies": 1},
 }

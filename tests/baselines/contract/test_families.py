@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.contract.conformance import example_meta_train
-from baselines.contract.families import FEWEST, folds, half, root_mean_square, side_of, subset
+from baselines.contract.families import FEWEST, folds, half, side_of, subset
 
 FAMILIES = st.lists(st.frozensets(st.sampled_from("abcde"), max_size=3), min_size=3, max_size=30)
 
@@ -44,10 +44,6 @@ def test_three_sets_are_enough_and_two_are_not():
     assert len(folds([frozenset({"a"})] * 3)) == 3
     with pytest.raises(ValueError, match="at least 3 sets, got 2"):
         folds([frozenset({"a"}), frozenset({"b"})])
-
-
-def test_root_mean_square_weighs_folds_not_sets():
-    assert root_mean_square([np.full(100, 0.0), np.array([1.0, -1.0])]) == pytest.approx(np.sqrt(0.5))
 
 
 def test_subset_holds_the_chosen_sets_and_reads_them_when_asked():
