@@ -6,7 +6,7 @@ Clone a prototype before you fit it.
 from baselines.accuracy.agreement import Agreement
 from baselines.accuracy.aline import Aline
 from baselines.accuracy.atc import Atc, atc, atc_datacv
-from baselines.accuracy.bop import Bop
+from baselines.accuracy.bop import bop
 from baselines.accuracy.cbpe import cbpe
 from baselines.accuracy.confscore import confscore
 from baselines.accuracy.constant import Constant
@@ -68,7 +68,7 @@ BASELINES: dict[str, Estimator] = {
     "mde": Regressed(mde),
     "softmaxcorr": Regressed(softmaxcorr),
     "dispersion": Regressed(dispersion, needs=("features",)),
-    "bop": Bop(),
+    "bop": Regressed(bop, needs=("features",)),
     "ei": Regressed(ei, needs=("rotations", "grey")),
     "gde": Direct(gde, needs=("peers",)),
     "gde+lr": Regressed(gde, needs=("peers",)),

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import accumulate, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,13 +157,12 @@ def _by_team(entries: Iterable[Entry]) -> list[list[Entry]]:
 
 def _best_so_far(competition: Competition, scored: Sequence[Entry]) -> list[Entry]:
     """Returns the submission with the lowest shown score after each of a team's, the earlier of equals."""
-    found: list[Entry] = []
-    for entry in scored:
-        rmse, best = (
-            public_score(competition, each.public or 0.0) for each in (entry, found[-1] if found else entry)
-        )
-        found.append(entry if not found or rmse < best else found[-1])
-    return found
+
+    def better(best: Entry, entry: Entry) -> Entry:
+        before, now = (public_score(competition, each.public or 0.0) for each in (best, entry))
+        return entry if now < before else best
+
+    return list(accumulate(scored, better))
 
 
 def _team(made: Sequence[Entry], entry: Entry, score: Score) -> Standing:
@@ -283,14 +282,7 @@ def competition_ranks(rmse: FloatArray, decimals: int) -> IntArray:
     [2, 1, 4, 2]
     """
     shown = np.rint(rmse * 10.0**decimals)
-    order = np.argsort(shown, axis=-1)
-    ordered = np.take_along_axis(shown, order, axis=-1)
-    leads = np.ones(shown.shape, dtype=bool)
-    leads[..., 1:] = ordered[..., 1:] > ordered[..., :-1]
-    place = np.where(leads, np.arange(1, shown.shape[-1] + 1), 0)
-    ranks = np.empty(shown.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, np.maximum.accumulate(place, axis=-1), axis=-1)
-    return ranks
+    return 1 + np.apply_along_axis(lambda row: np.searchsorted(np.sort(row), row), -1, shown)
 
 
 def sign_test(differences: FloatArray, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:

@@ -8,25 +8,27 @@ import numpy as np
 from scipy.spatial.distance import cdist, jensenshannon
 
 from baselines.accuracy.subsamples import subsamples
-from baselines.contract.estimator import Regressed
-from starter.observing.observation import Observation, Source
+from starter.observing.observation import Observation, Source, once
 from submission.arrays import FloatArray
 
+PROTOTYPES = 80
+"""Number K of prototypes, the paper's for CIFAR-10."""
 Codebook = tuple[FloatArray, FloatArray]
 """Prototypes (K, d) of the training images' features, and the share of these images at each, (K,)."""
 
 
-def codebook_of(source: Source, prototypes: int = 80) -> Codebook:
+@once
+def codebook_of(source: Source) -> Codebook:
     """Returns the codebook of the K-means centres of the training images' features.
 
-    There are `prototypes` centres, or fewer if there are fewer distinct images. K-means starts from the
+    There are `PROTOTYPES` centres, or fewer if there are fewer distinct images. K-means starts from the
     images that `spread_out` picks, without any random draw: with random starts a difference of 1e-6 in the
     features, as between two engines, sent BoP elsewhere.
     """
     from sklearn.cluster import KMeans
 
     features = _features(source.train_ref)
-    first = spread_out(features, prototypes)
+    first = spread_out(features, PROTOTYPES)
     centres = KMeans(len(first), init=first, n_init=1, max_iter=300, tol=0).fit(features).cluster_centers_
     return centres, bag(source.train_ref, centres)
 
@@ -56,36 +58,16 @@ def bag(observation: Observation, prototypes: FloatArray) -> FloatArray:
     return np.bincount(nearest, minlength=len(prototypes)) / len(observation)
 
 
-def bop(target: Observation, source: Source, codebook: Codebook | None = None) -> float:
+def bop(target: Observation, source: Source) -> float:
     """Distance between histograms of feature prototypes, set and training (Tu et al. 2023).
 
     Returns their Jensen-Shannon divergence, in [0, log 2] nats: JS(p, q) = (KL(p || m) + KL(q || m)) / 2 with
     m = (p + q) / 2 for the bags p and q, (K,). The bag of few images is farther from any other by chance, so
-    the result is the mean over subsamples of a common size; smaller sets are not subsampled. `codebook` is
-    that of the source, if it is known already.
+    the result is the mean over subsamples of a common size; smaller sets are not subsampled.
     """
-    prototypes, reference = codebook or codebook_of(source)
+    prototypes, reference = codebook_of(source)
     roots = [jensenshannon(bag(part, prototypes), reference) for part in subsamples(target)]
     return float(np.mean(np.square(roots)))
-
-
-class Bop(Regressed):
-    """Regression of accuracy on `bop`, with one codebook for all sets.
-
-    Args:
-        prototypes: Number K of prototypes, an int >= 1 (80 in the paper for CIFAR-10).
-        regressor: Name of the regressor, one of REGRESSORS.
-    """
-
-    def __init__(self, prototypes: int = 80, regressor: str = "linear") -> None:
-        super().__init__(bop, ("features",), regressor)
-        self.prototypes = prototypes
-
-    def _prepare(self, source: Source) -> None:
-        self.codebook_ = codebook_of(source, self.prototypes)
-
-    def _measure(self, observation: Observation) -> FloatArray:
-        return np.array([bop(observation, self.source_, self.codebook_)])
 
 
 def _features(observation: Observation) -> FloatArray:

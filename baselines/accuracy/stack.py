@@ -20,7 +20,7 @@ from baselines.accuracy.confscore import confscore
 from baselines.accuracy.cot import cott_threshold, transport
 from baselines.accuracy.ei import invariance
 from baselines.accuracy.entropy import entropy
-from baselines.accuracy.mano import ORDER
+from baselines.accuracy.mano import mano
 from baselines.accuracy.mde import mde
 from baselines.accuracy.nuclear import nuclear
 from baselines.accuracy.rotation import rotation
@@ -30,11 +30,6 @@ from baselines.contract.families import Fold, folds
 from baselines.contract.regressors import LogOddsRidge, lightgbm, log_odds
 from starter.observing.observation import MetaTrain, Observation, Source
 from submission.arrays import FloatArray, IntArray
-
-
-def norm(target: Observation, source: Source) -> float:
-    """Returns the 4-norm of the softmax, in (0, 1]: MaNo with the softmax as normaliser for every source."""
-    return float((target.probabilities**ORDER).mean() ** (1 / ORDER))
 
 
 def turned(target: Observation, source: Source) -> float:
@@ -54,7 +49,7 @@ INDICATORS: dict[str, Indicator] = {
     "entropy": entropy,
     "atc": atc,
     "cbpe": cbpe,
-    "norm": norm,
+    "norm": partial(mano, normaliser="softmax"),
     "mde": mde,
     "nuclear": nuclear,
     "softmaxcorr": softmaxcorr,

@@ -7,14 +7,14 @@ indicators rises by at most 0.1 points, from 4 to 16 points (embedded digits, CI
 Methods that learn from single images are fitted to one `half` of the base and tested on the other.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from starter.observing.observation import Lazy, MetaTrain
-from submission.arrays import BoolArray, IntArray
+from submission.arrays import IntArray
 
 FEWEST = 2
 """Smallest number of sets to train on in a fold."""
@@ -38,11 +38,6 @@ class Fold:
     train: IntArray
     test: IntArray
 
-    @classmethod
-    def testing(cls, operation: str, tested: BoolArray) -> "Fold":
-        """Returns the fold that tests on the sets where `tested` (m,) is True, and trains on all others."""
-        return cls(operation, np.flatnonzero(~tested), np.flatnonzero(tested))
-
 
 def folds(families: Sequence[frozenset[str]], tested: Sequence[frozenset[str]] | None = None) -> list[Fold]:
     """Returns one fold for each operation, in alphabetical order, which tests on the sets with it.
@@ -56,12 +51,8 @@ def folds(families: Sequence[frozenset[str]], tested: Sequence[frozenset[str]] |
         families: Operations of each set, or in the OOD track the family of its OOD images.
         tested: The same of other sets to test on; None to test on those that are trained on.
     """
-    found = [
-        Fold(
-            each, np.flatnonzero(~_with({each}, families)), np.flatnonzero(_with({each}, tested or families))
-        )
-        for each in _all(tested or families)
-    ]
+    parts = {each: [each] for each in _all(tested or families)}
+    found = leaving_out(parts, families, tested)
     return [fold for fold in found if len(fold.train) >= FEWEST] or _in_turn(len(families), PLAIN_FOLDS)
 
 
@@ -76,8 +67,8 @@ def blocks(families: Sequence[frozenset[str]], count: int = 4) -> list[Fold]:
         ValueError: there are fewer than three sets.
     """
     operations = _all(families)
-    parts = [sorted(operations[start::count]) for start in range(min(count, len(operations)))]
-    found = [Fold.testing("+".join(part), _with(part, families)) for part in parts]
+    parts = [operations[start::count] for start in range(min(count, len(operations)))]
+    found = leaving_out({"+".join(part): part for part in parts}, families)
     if not all(families) or any(len(fold.train) < FEWEST for fold in found):
         return _in_turn(len(families), count)
     return found
@@ -90,16 +81,28 @@ def _all(families: Sequence[frozenset[str]]) -> list[str]:
     return sorted(frozenset().union(*families))
 
 
-def _with(operations: Iterable[str], families: Sequence[frozenset[str]]) -> BoolArray:
-    """Returns True (m,) for the sets that have one of the operations."""
-    chosen = frozenset(operations)
-    return np.array([not chosen.isdisjoint(family) for family in families])
+def leaving_out(
+    parts: Mapping[str, Iterable[str]],
+    families: Sequence[frozenset[str]],
+    tested: Sequence[frozenset[str]] | None = None,
+) -> list[Fold]:
+    """Returns, for each named part of the operations, the fold that tests on the sets with one of them."""
+    found = []
+    for name, part in parts.items():
+        operations = frozenset(part)
+        learnt, asked = (
+            np.array([not operations.isdisjoint(family) for family in of])
+            for of in (families, tested or families)
+        )
+        found.append(Fold(name, np.flatnonzero(~learnt), np.flatnonzero(asked)))
+    return found
 
 
 def _in_turn(m: int, count: int) -> list[Fold]:
     """Returns folds that test on every `count`-th set."""
-    turn = np.arange(m) % min(count, m)
-    return [Fold.testing(f"part {i + 1}", turn == i) for i in range(min(count, m))]
+    names = [f"part {number}" for number in range(1, min(count, m) + 1)]
+    dealt = [frozenset({names[i % len(names)]}) for i in range(m)]
+    return leaving_out({name: [name] for name in names}, dealt)
 
 
 def random_folds(meta: MetaTrain, splits: int) -> list[Fold]:
@@ -108,23 +111,17 @@ def random_folds(meta: MetaTrain, splits: int) -> list[Fold]:
     OOD sets of one source may be on both sides. If the names of OOD sets are unknown, families are used.
     """
     of = [frozenset({name}) for name in meta.ood_sets] or list(meta.families)
-    every = sorted(frozenset().union(*of))
-    found = []
-    for split in range(splits):
-        order = np.random.default_rng([0, split]).permutation(len(every))
-        left_out = [every[i] for i in order[: max(round(TESTED * len(every)), 1)]]
-        found.append(Fold.testing(f"split {split + 1}", _with(left_out, of)))
-    return found
+    every = _all(of)
+    count = max(round(TESTED * len(every)), 1)
+    drawn = (np.random.default_rng([0, split]).permutation(every)[:count] for split in range(splits))
+    return leaving_out({f"split {number}": part for number, part in enumerate(drawn, 1)}, of)
 
 
 def divided(meta: MetaTrain, count: int) -> list[Fold]:
     """Returns `count` folds of the mixes by whole families, at random; each fold is tested once."""
-    names = sorted(frozenset().union(*meta.families))
-    parts = np.array_split(np.random.default_rng(0).permutation(len(names)), min(count, len(names)))
-    return [
-        Fold.testing(f"part {number}", _with((names[i] for i in part), meta.families))
-        for number, part in enumerate(parts, start=1)
-    ]
+    names = np.random.default_rng(0).permutation(_all(meta.families))
+    parts = np.array_split(names, min(count, len(names)))
+    return leaving_out({f"part {number}": part for number, part in enumerate(parts, 1)}, meta.families)
 
 
 def subset(meta: MetaTrain, rows: IntArray) -> MetaTrain:

@@ -321,7 +321,8 @@ class Source:
 def once(learn: Callable[[Source], Value]) -> Callable[[Source], Value]:
     """Returns the function with a cache: its value is computed once per source, copies by `only` included.
 
-    Therefore the function may read only logits and labels, which every method sees.
+    Therefore the function may read only logits and labels, which every method sees, or fields that every
+    method that calls it declares.
     """
 
     @wraps(learn)

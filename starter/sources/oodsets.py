@@ -20,7 +20,7 @@ from tqdm import tqdm
 from starter.images.files import Tree, open_tree, tell_strays
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit, read_images
-from starter.sources.glyphs.signs import PICTURES, SCRIPTS, SIZE, other_glyphs
+from starter.sources.glyphs.signs import PICTURES, SCRIPTS, other_glyphs
 from submission.errors import UnusableInput, unusable
 from submission.random import OOD_IMAGES, Worded
 
@@ -75,16 +75,12 @@ def load_ind_images(path: str, fit: Fit) -> ImageSet:
         return ImageSet("ind", read_images(tree, files, fit)[0])
 
 
-def count_ood_images(
-    path: str, classes: Sequence[str], exclude: Iterable[str] = (), limit: int | None = None
-) -> dict[str, int]:
-    """Returns the number of images of each set of `load_ood_sets`, without reading them."""
+def ood_set_names(path: str, classes: Sequence[str], exclude: Iterable[str] = ()) -> list[str]:
+    """Returns the names of the sets of `load_ood_sets`, without reading them."""
     if not path:
-        return dict.fromkeys(kept_sets([*SCRIPTS, *PICTURES], classes, exclude), SIZE)
+        return kept_sets([*SCRIPTS, *PICTURES], classes, exclude)
     with open_tree(Path(path)) as tree:
-        files = _named(tree)
-    counts = {name: len(files[name]) for name in kept_sets(list(files), classes, exclude)}
-    return {name: count if limit is None else min(count, limit) for name, count in counts.items()}
+        return kept_sets(list(_named(tree)), classes, exclude)
 
 
 def set_name(folder: str) -> str:

@@ -228,7 +228,7 @@ def load_class_sets(
             `seed`. None for all.
         seed: Seed of the draw.
     """
-    chosen = _chosen(manifest, reading, classes_per_set, exclude)
+    chosen = class_sets(manifest, reading, classes_per_set, exclude)
     entries = [entry for members in chosen.values() for entry in members]
     per_class = None if limit is None else -(-limit // classes_per_set)
     found = load_class_images(entries, Path(root), image_size, per_class, seed)
@@ -240,23 +240,10 @@ def load_class_sets(
     }
 
 
-def count_class_images(
-    manifest: str,
-    root: str,
-    reading: str = "",
-    classes_per_set: int = 1,
-    exclude: Iterable[str] = (),
-) -> dict[str, int]:
-    """Returns the number of images of each set of `load_class_sets`, without reading an image."""
-    chosen = _chosen(manifest, reading, classes_per_set, exclude)
-    files = iter(class_files([entry for members in chosen.values() for entry in members], Path(root)))
-    return {name: sum(len(next(files)) for _ in members) for name, members in chosen.items()}
-
-
-def _chosen(
-    manifest: str, reading: str, classes_per_set: int, exclude: Iterable[str]
+def class_sets(
+    manifest: str, reading: str = "", classes_per_set: int = 1, exclude: Iterable[str] = ()
 ) -> dict[str, tuple[ClassEntry, ...]]:
-    """Returns the OOD classes of each set, by name of the set."""
+    """Returns the OOD classes of each set of `load_class_sets`, by its name."""
     families = _families([entry for entry in read_manifest(manifest, reading) if entry.ood])
     if classes_per_set > 1:
         check_meanings(Path(manifest), ((name, entry) for name in families for entry in families[name]))

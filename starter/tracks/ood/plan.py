@@ -13,15 +13,15 @@ import numpy as np
 from starter.images.imageset import ImageSet
 from starter.sets.mix import LEAST, FromPools, Mix, family
 from starter.sources.oodsets import (
-    count_ood_images,
     load_ind_images,
     load_ood_sets,
+    ood_set_names,
     without_shared,
 )
 from starter.sources.splits import Splits
 from starter.tracks.ood.settings import ANY, OodSettings
 from starter.tracks.plan import Look, Plan, PlannedSet
-from starter.wordnet.images import count_class_images, load_class_sets
+from starter.wordnet.images import class_sets, load_class_sets
 from submission import UnusableInput
 from submission.files import digest_of
 from submission.random import MIXES, OOD_FAMILIES, OOD_IMAGES
@@ -291,13 +291,13 @@ def read_most(settings: OodSettings, classes: Sequence[str]) -> int:
     """Returns the largest number of images that are read of an OOD set."""
     if settings.classes:
         reading = settings.id_up_to, settings.classes_per_set
-        shown = count_class_images(settings.classes, settings.images, *reading, settings.exclude)
+        shown = list(class_sets(settings.classes, *reading, settings.exclude))
     else:
-        shown = count_ood_images(settings.ood, classes, settings.exclude)
-    tested: dict[str, int] = {}
+        shown = ood_set_names(settings.ood, classes, settings.exclude)
+    tested: list[str] = []
     for path in settings.test_from:
-        tested = count_ood_images(path, classes)
-    count = len(part_sets(list(shown), settings.seed, list(tested))["test"])
+        tested = ood_set_names(path, classes)
+    count = len(part_sets(shown, settings.seed, tested)["test"])
     return max(_kept_most(settings), 2 * most_images(settings)[1] * -(-settings.test_sets // max(count, 1)))
 
 
