@@ -38,7 +38,7 @@ class Remoteness:
     @classmethod
     def of(cls, sets: Sequence[Seen], parts: Sequence[Fold]) -> "Remoteness":
         """Returns the distances of these meta-train sets and folds, each of which leaves an operation out."""
-        classes, confidence = (np.array(each) for each in zip(*map(_told, sets), strict=True))
+        classes, confidence = (np.array(each) for each in zip(*map(descriptions, sets), strict=True))
         usual = [
             float(np.quantile(np.concatenate([_nearest(each[p.test], each[p.train]) for p in parts]), USUAL))
             for each in (classes, confidence)
@@ -47,12 +47,12 @@ class Remoteness:
 
     def distance(self, observation: Seen) -> float:
         """Returns distance / usual by the description in which it is larger; 0 where a meta-train set is."""
-        pairs = zip(_told(observation), self.known, strict=True)
+        pairs = zip(descriptions(observation), self.known, strict=True)
         nearest = np.array([_nearest(mine[None], known)[0] for mine, known in pairs])
         return float(np.divide(nearest, self.usual, out=np.zeros(2), where=np.array(self.usual) > 0).max())
 
 
-def _told(seen: Seen) -> tuple[FloatArray, FloatArray]:
+def descriptions(seen: Seen) -> tuple[FloatArray, FloatArray]:
     """Returns the mean softmax outputs (k,), and the mean confidence (1,)."""
     observation = seen.observation if isinstance(seen, ScoredMix) else seen
     outputs = softmax(observation.logits.astype(np.float64), axis=1)

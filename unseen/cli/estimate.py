@@ -20,7 +20,7 @@ def estimate(
     model: str | None = None,
     labelled: Path | None = None,
     classes: Path | None = None,
-    train_sets: int = 24,
+    train_sets: int | None = None,
     referees: Many = (),
     rotations: bool = False,
     image_size: int = 0,
@@ -54,7 +54,7 @@ def estimate(
         model (NAME=WEIGHTS): A model, as for build.
         labelled (DIR): With a model: folder of CLASS/IMAGE.
         classes (FILE): The model's classes in order, one a line.
-        train_sets: With a model: number of sets to learn from, 0 or 6 to 1000.
+        train_sets: With a model: number of sets to learn from, 0 or 6 to 1000. [24]
         referees (SPEC): With a model: as build's --referee.
         rotations: With a model: see turned copies too.
         image_size (PIXELS): Side to which images are resized; 0: the commonest.
@@ -75,17 +75,18 @@ def estimate(
     if fail_below is not None and fail_below > 1:
         raise UnusableInput(f"--fail-below is a fraction, such as 0.8, got {fail_below:g}")
 
-    from unseen.estimation.estimation import write_estimation
+    from unseen.estimation.estimation import NONE, write_estimation
     from unseen.estimation.inputs import read_classes
 
-    given, named, photos = [*unlabelled, *sets], read_classes(classes) if classes else (), None
+    given, named = [*unlabelled, *sets], read_classes(classes) if classes else ()
+    photos = NONE
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         if model is not None and labelled is not None:
             from starter.images.reading import Fit
             from unseen.estimation.images import Asked, estimate_images
 
             asked = Asked(
-                train_sets,
+                24 if train_sets is None else train_sets,
                 referees=tuple(referees),
                 fit=Fit((image_size, image_size) if image_size else None, resize, skip_unreadable),
                 device=device,

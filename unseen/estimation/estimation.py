@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,18 +24,17 @@ from submission.scoretable import text_table
 if TYPE_CHECKING:
     from starter.images.figure import Drawn
 
-LEARNT = "unseen-best"
-"""Name of the method that is fitted to meta-train sets."""
 INSIDE, NEAR = 1.0, 2.0
 """Largest `SetEstimate.outside` of a set that is inside of the labelled data, and of one that is near it."""
 SHOWN = ("images", "accuracy", "low", "high", "difference", "fallen", "distance", "outside")
 """Attributes of a `SetEstimate` that are columns of the table."""
 THUMBNAIL = 96
-"""Largest length of the longer side of a picture on the page, in pixels."""
+"""Longer side of a picture on the page, in pixels."""
 CHARTED = 4
 """Smallest number of sets for which the page has a chart."""
 Photos = Mapping[str, Sequence[tuple[str, Pixels]]]
 """The images (h, w, 3) of sets with the names of their files, by the set's name."""
+NONE: Photos = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,6 @@ class SetEstimate:
             of that data have from the rest. The data are the meta-train sets if there are any, else parts
             of the labelled images as large as the set.
         methods: Estimate of each method, by name.
-        learnt: Interval, low and high, of the method that is fitted to meta-train sets; None without them.
         remarks: Reasons for a wide interval, a sentence each.
         least_sure: Rows of the images of which the model is least sure.
     """
@@ -73,7 +72,6 @@ class SetEstimate:
     distance: float
     outside: float
     methods: Mapping[str, float]
-    learnt: tuple[float, float] | None
     remarks: tuple[str, ...]
     least_sure: tuple[int, ...]
 
@@ -148,15 +146,12 @@ class Estimation:
         """The estimates, one row for each set.
 
         Columns: images, accuracy, low, high, difference, fallen, distance, outside; then the estimate of each
-        method; last, if there are meta-train sets, the interval of the method fitted to them.
+        method.
         """
-        rows = {}
-        for each in self.sets:
-            rows[each.name] = {**{name: getattr(each, name) for name in SHOWN}, **each.methods}
-            if each.learnt is not None:
-                low, high = each.learnt
-                rows[each.name] |= {f"{LEARNT} low": low, f"{LEARNT} high": high}
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("set")
+        rows = [
+            {**{name: getattr(each, name) for name in ("name", *SHOWN)}, **each.methods} for each in self.sets
+        ]
+        return pd.DataFrame(rows).set_index("name").rename_axis("set")
 
     @property
     def shares(self) -> pd.DataFrame:
@@ -200,21 +195,13 @@ class Estimation:
             text_table(checks),
             "",
             text_table([head, *map(_cells, self.sets)]),
+            *(f"{each.name}: {remark}" for each in self.sets for remark in each.remarks),
+            f"fallen: by more than {100 * self.margin:g} points; distance: of the confidences from those "
+            f"in the labelled images; outside: distance from {self.compared}, 1 is usual without a shift",
+            f"the estimate is the mean of {', '.join(self.centres)}; the files also show "
+            f"{', '.join(name for name in self.methods if name not in self.centres)}",
         ]
-        for each in self.sets:
-            lines += [f"{each.name}: {remark}" for remark in each.remarks]
-            if each.learnt is not None:
-                own = f"{100 * each.methods[LEARNT]:.1f} %, {level} {_span(*each.learnt)}"
-                lines.append(f"{each.name}: {LEARNT} alone, {own}")
-        return "\n".join(
-            [
-                *lines,
-                f"fallen: by more than {100 * self.margin:g} points; distance: of the confidences from those "
-                f"in the labelled images; outside: distance from {self.compared}, 1 is usual without a shift",
-                f"the estimate is the mean of {', '.join(self.centres)}; the files also show "
-                f"{', '.join(name for name in self.methods if name not in self.centres)}",
-            ]
-        )
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Returns the same text for a notebook."""
@@ -227,7 +214,7 @@ def _cells(each: SetEstimate) -> list[str]:
         each.name,
         str(each.images),
         f"{100 * each.accuracy:.1f} %",
-        _span(each.low, each.high),
+        f"{100 * each.low:.1f} to {100 * each.high:.1f}",
         f"{100 * each.difference:+.1f}",
         each.fallen,
         f"{each.distance:.2f}",
@@ -235,12 +222,8 @@ def _cells(each: SetEstimate) -> list[str]:
     ]
 
 
-def _span(low: float, high: float) -> str:
-    return f"{100 * low:.1f} to {100 * high:.1f}"
-
-
 def write_estimation(
-    found: Estimation, folder: Path, photos: Photos | None = None, fail_below: float | None = None
+    found: Estimation, folder: Path, photos: Photos = NONE, fail_below: float | None = None
 ) -> tuple[Path, ...]:
     """Write ``estimate.html``, ``.csv`` and ``.json`` and return their paths; the page loads nothing.
 
@@ -250,7 +233,7 @@ def write_estimation(
     unsure = {
         each.name: [photos[each.name][row] for row in each.least_sure]
         for each in found.sets
-        if photos and each.name in photos
+        if each.name in photos
     }
     text = templates(Path(__file__).parent).get_template("page.html")
     chart = _encoded(found.plot()._repr_png_()) if len(found.sets) >= CHARTED else ""
@@ -258,15 +241,14 @@ def write_estimation(
     write_text(page, text.render(found=found, chart=chart, shown=shown))
     write_text(table, found.table.rename(index=harmless).to_csv(float_format="%.6f", lineterminator="\n"))
     files = {name: [file for file, _ in images] for name, images in unsure.items()}
+    below = None if fail_below is None else {"limit": fail_below, "below": found.below(fail_below)}
     values = {
-        "fail_below": {"limit": fail_below, "below": found.below(fail_below)}
-        if fail_below is not None
-        else None,
+        "fail_below": below,
         "warning": found.warning,
         "labelled": {"accuracy": found.accuracy, "images": found.images},
         "level": found.level,
         "margin": found.margin,
-        "classes": list(found.classes),
+        "classes": found.classes,
         "sets": [{**asdict(each), "least_sure_files": files.get(each.name)} for each in found.sets],
         "check": [{**asdict(each), "true": true} for each, true in found.halves],
     }
@@ -279,7 +261,7 @@ def _encoded(data: bytes) -> str:
 
 
 def _thumbnail(image: Pixels) -> str:
-    """Returns a small picture as a PNG in base64."""
+    """Returns a small picture of an image (h, w, 3) as a PNG in base64."""
     small, stream = Image.fromarray(image), io.BytesIO()
     small.thumbnail((THUMBNAIL, THUMBNAIL))
     small.save(stream, format="PNG")

@@ -1,7 +1,7 @@
 """Methods fitted to labelled images, the estimate and interval that they give for a set, and its distance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.stats import norm, wasserstein_distance
@@ -12,11 +12,10 @@ from baselines.accuracy.atc import confidence_log_odds
 from baselines.accuracy.fd import fd, frechet_distance
 from baselines.accuracy.priors import bias_corrected, calibrated, em_prior, predicted_shares, source_prior
 from baselines.contract.estimator import Estimator
-from baselines.contract.families import Fold
-from baselines.contract.intervals import Remoteness
+from baselines.contract.intervals import USUAL, Remoteness, descriptions
 from starter.observing.observation import MetaTrain, Moments, Observation, Source, once
 from submission.arrays import FloatArray, IntArray
-from unseen.estimation.estimation import LEARNT, NEAR, SetEstimate
+from unseen.estimation.estimation import NEAR, SetEstimate
 
 METHODS = ("atc-ne-ts", "doc-ts", "cot", "cott", "cott-em", "mlls", "cbpe", "suitability")
 """Methods that need logits alone."""
@@ -49,12 +48,9 @@ LEAST_SURE = 12
 UNKNOWN = 0.02
 OTHER_SHARES = 0.25
 """Smallest difference of class shares that is remarked on: half the sum of absolute differences."""
-
-
 PARTS = 8
 """Number of parts of the labelled images that are compared with the rest."""
-USUAL = 0.9
-"""Share of the parts within the usual distance."""
+LEARNT = "unseen-best"
 Learnt = tuple[Estimator, Remoteness]
 """The method unseen-best, fitted to meta-train sets, and the distance of a set from these sets."""
 
@@ -67,50 +63,35 @@ def _known_confidence(source: Source) -> FloatArray:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A distance from the labelled images, relative to that of parts of them as large as the set.
+    """A distance from the labelled images: nine of ten parts of them, as large as the set, are below 1.
 
-    A part has at most half of the images. Sets are compared by the mean softmax outputs and the mean
-    confidence (`Remoteness`) and, if there are features, by their Frechet distance; the larger ratio counts.
-    At 1 or below, a set differs from the labelled images no more than parts of them do by chance. Large sets
-    have small chance differences, so that a small shift gives a large ratio. `usual` has, for each size of
-    sets, the distances of parts from the rest, and their usual Frechet distance.
+    Large sets have small chance differences, so that a small shift gives a large distance. A part has at most
+    half of the images; `usual` has the distances (3,) of parts from the rest by their size.
     """
 
     seen: Observation
-    usual: dict[int, tuple[Remoteness, float]] = field(default_factory=dict)
+    usual: dict[int, FloatArray] = field(default_factory=dict)
 
     def distance(self, observation: Observation) -> float:
-        """Returns the distance of a set, divided by the distance within which nine of ten parts are."""
+        """Returns the largest of a set's distances, each divided by the usual one."""
         n = min(len(observation), len(self.seen) // 2)
         if n not in self.usual:
-            self.usual[n] = self._compared(n)
-        remoteness, usual = self.usual[n]
-        found = remoteness.distance(observation)
-        if observation.features is None or usual == 0:  # features that are the same for all images
-            return found
-        rows = np.linspace(0, len(observation) - 1, n).astype(np.int64)
-        return max(found, _frechet(self.seen, observation.take(rows)) / usual)
-
-    def _compared(self, n: int) -> tuple[Remoteness, float]:
-        """Returns the distances of parts of `n` images from the rest, and their usual Frechet distance."""
-        rng, seen = np.random.default_rng(0), self.seen
-        orders = [rng.permutation(len(seen)) for _ in range(PARTS)]
-        parts, rests = ([seen.take(order[each]) for order in orders] for each in (slice(n), slice(n, None)))
-        folds = [Fold(f"part {i}", np.array([i + PARTS]), np.array([i])) for i in range(1, PARTS + 1)]
-        remoteness = Remoteness.of([seen, *parts, *rests], folds)
-        classes, confidence = remoteness.known
-        found = [1.0]
-        if seen.features is not None:
-            found = [_frechet(rest, part) for rest, part in zip(rests, parts, strict=True)]
-        return replace(remoteness, known=(classes[:1], confidence[:1])), float(np.quantile(found, USUAL))
+            rng, seen = np.random.default_rng(0), self.seen
+            orders = [rng.permutation(len(seen)) for _ in range(PARTS)]
+            parts = [_distances(seen.take(order[n:]), seen.take(order[:n]), n) for order in orders]
+            self.usual[n] = np.quantile(parts, USUAL, axis=0)
+        found, usual = _distances(self.seen, observation, n), self.usual[n]
+        return float(np.divide(found, usual, out=np.zeros(3), where=usual > 0).max())
 
 
-def _frechet(known: Observation, seen: Observation) -> float:
-    """Returns the squared Frechet distance between the features of two observations."""
-    known_moments, moments = (
-        Moments.of(each.features) for each in (known, seen) if each.features is not None
+def _distances(known: Observation, seen: Observation, n: int) -> FloatArray:
+    """Returns the distances by mean softmax output, mean confidence and features of `n` images; 0 without."""
+    pairs = zip(descriptions(known), descriptions(seen), strict=True)
+    rows = np.linspace(0, len(seen) - 1, n).astype(np.int64)
+    moments = [Moments.of(each.features) for each in (known, seen.take(rows)) if each.features is not None]
+    return np.array(
+        [*(np.linalg.norm(a - b) for a, b in pairs), frechet_distance(*moments) if moments else 0]
     )
-    return frechet_distance(known_moments, moments)
 
 
 @dataclass(frozen=True)
@@ -132,10 +113,7 @@ class Fitted:
         learnt: Learnt | None = None,
         classes: Sequence[str] = (),
     ) -> "Fitted":
-        """Returns the methods `names`, fitted to the observed labelled images `seen` and their labels (n,).
-
-        Methods for a second model's logits or for features are added if `seen` holds them.
-        """
+        """Returns the methods, and those for a second model or features if `seen` has these, fitted to it."""
         k = seen.logits.shape[1]
         source = Source(seen, labels, seen, np.zeros((k, 1)), np.zeros(k))
         families = [frozenset({"labelled"})]
@@ -183,17 +161,9 @@ class Fitted:
             distance,
             outside,
             found,
-            self._learnt_interval(seen, level),
             self._remarks(seen, found, shares, distance, outside, doubtful),
             tuple(map(int, np.argsort(sure, kind="stable")[:LEAST_SURE])),
         )
-
-    def _learnt_interval(self, seen: Observation, level: float) -> tuple[float, float] | None:
-        """Returns low and high of the method fitted to meta-train sets; None without it."""
-        if LEARNT not in self.methods:
-            return None
-        low, high = self.methods[LEARNT].predict_interval([seen], level)[0]
-        return float(low), float(high)
 
     def _moved(self, seen: Observation) -> float:
         """Returns the distance of the features from those of the labelled images; 0 without features.

@@ -7,7 +7,7 @@ import numpy as np
 
 from starter.observing.observation import PEER, Moments, Observation
 from submission.arrays import IntArray
-from submission.errors import UnusableInput, tell_once
+from submission.errors import UnusableInput
 from unseen.estimation.estimation import Estimation, SetEstimate
 from unseen.estimation.fitted import CENTRES, Fitted, Learnt
 from unseen.estimation.inputs import (
@@ -22,9 +22,6 @@ from unseen.estimation.inputs import (
     read_sets,
     windows,
 )
-
-MANY = 500_000
-"""Largest number of images whose estimate takes about a minute, with ten classes."""
 
 
 def estimate(
@@ -115,11 +112,6 @@ def estimate_seen(
             for name, whole in seen.items()
             for rows in windows(len(whole), window)
         }
-    if max(map(len, (source, *seen.values()))) > MANY:
-        tell_once(
-            f"more than {MANY:,} rows take long, and the time grows faster than their number: draw 30,000 at "
-            "random, or cut a set by --window"
-        )
     fitted = Fitted.of(source, labels, learnt=learnt, classes=classes)
     return Estimation(
         fitted.accuracy,

@@ -25,7 +25,6 @@ from starter.making.referees import fit_referees, load_referees
 from starter.observing.cache import Cache
 from starter.observing.observation import MetaTrain, Observation, Source
 from starter.observing.observe import Observer, observe_all
-from starter.observing.referee import Referee
 from starter.sets.recipe import draw_recipes
 from starter.sets.rendering import FromRecipe
 from starter.sources.splits import Splits
@@ -147,43 +146,25 @@ def estimate_sets(
     assert known.labels is not None
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder))
-        rows, made, referees = _made(known, classifier, encoders, asked, cache)
-        wanted = {"referee": bool(referees), "rotations": asked.rotations}
-        needs = (*UnseenBest.needs, *(need for need, given in wanted.items() if given)) if made else ()
-        observer = Observer(classifier, cache, referees=referees)
-        if "rotation" in needs:
-            observer = observer.with_rotation_head(replace(known, labels=None))
+        observer, made, needs = Observer(classifier, cache), list[FromRecipe](), tuple[str, ...]()
+        rows = parted(known.labels, 3 if encoders else 2)
+        if asked.train_sets:
+            reference, base, probed = (known.take(rows[part]) for part in (0, 1, -1))
+            recipes = draw_recipes(GROUP, asked.train_sets, 0, min(asked.set_size, len(base)))
+            made = [FromRecipe(recipe, base) for recipe in recipes]
+            splits = Splits(classifier.classes, probed, reference, base, base, base)
+            referees = fit_referees(encoders, splits, recipes, 0, cache, classifier.place)
+            observer = Observer(classifier, cache, referees=referees)
+            needs = (*(["referee"] if referees else []), *(["rotations"] if asked.rotations else []))
         bare = [FromRecipe.whole(replace(each, labels=None)) for each in (known, *sets)]
         features = () if classifier.logits_alone else ("features",)
-        seen = list(observe_all(bare, observer, (*needs, *features)))
-        learnt = _learnt(rows, made, seen[0], known.labels, observer, needs) if made else None
-        source, *others = with_features(seen) if features else seen
+        source, *others = observe_all(bare, observer, (*needs, *features))
+        learnt = _learnt(rows, made, source, known.labels, observer, needs) if made else None
+        if features:
+            source, *others = with_features([source, *others])
         named = {each.set_name: each for each in others}
         rules = asked.margin, asked.level, asked.window
         return estimate_seen(source, known.labels, named, learnt, *rules, classifier.classes)
-
-
-def _made(
-    known: ImageSet,
-    classifier: Classifier,
-    encoders: Mapping[str, ImageEncoder],
-    asked: Asked,
-    cache: Cache,
-) -> tuple[list[IntArray], list[FromRecipe], tuple[Referee, ...]]:
-    """Returns meta-train sets and referees made of labelled images; none of them without `train_sets`.
-
-    First come the rows of the labelled images that serve as the source, undistorted, then of those that the
-    meta-train sets are made of, then of those that referees' probes learn from.
-    """
-    if not asked.train_sets:
-        return [], [], ()
-    assert known.labels is not None
-    rows = parted(known.labels, 3 if encoders else 2)
-    reference, base, lesson = (known.take(each) for each in (rows[0], rows[1], rows[-1]))
-    recipes = draw_recipes(GROUP, asked.train_sets, 0, min(asked.set_size, len(base)))
-    splits = Splits(classifier.classes, lesson, reference, base, base, base)
-    fitted = fit_referees(encoders, splits, recipes, 0, cache, classifier.place)
-    return rows, [FromRecipe(recipe, base) for recipe in recipes], fitted
 
 
 def _learnt(
@@ -195,14 +176,13 @@ def _learnt(
     needs: tuple[str, ...],
 ) -> Learnt:
     """Returns `unseen-best` fitted to the source and the meta-train sets, and the distance from these."""
-    reference, base = rows[:2]
     sets = list(observe_all(made, observer, needs))
     truths = [each.labels() for each in made]
     correct = [each.predicted == truth for each, truth in zip(sets, truths, strict=True)]
     classifier, families = observer.classifier, [each.recipe.families for each in made]
     head = classifier.head_weight, classifier.head_bias
     meta = MetaTrain(
-        Source(seen.take(reference), labels[reference], seen.take(base), *head),
+        Source(seen.take(rows[0]), labels[rows[0]], seen.take(rows[1]), *head),
         sets,
         np.array([each.mean() for each in correct]),
         correct,

@@ -15,6 +15,7 @@ FEWEST = 50
 """Smallest number of labelled images: with fewer, thresholds and calibration are too uncertain."""
 LEAST = 1e-12
 """Smallest probability, to which smaller ones are raised: logits are logarithms of probabilities."""
+LARGEST = np.finfo(np.float32).max
 SMALLEST = 20
 """Smallest number of images in a window."""
 WIDEST = 256
@@ -61,30 +62,21 @@ def read_numbers(given: Array, what: str, *shape: int | None) -> tuple[str, NDAr
             f"{what}: no numbers that make one array ({why(error)}): join batches by numpy.concatenate or "
             "torch.cat"
         ) from error
-    if problem := _unfit(values, shape):
+    problem = ""
+    if values.dtype.kind not in "fiu":
+        problem = f"holds {values.dtype}, not numbers"
+    elif values.ndim != len(shape) or any(
+        n < 2 if size is None else n != size for n, size in zip(values.shape, shape, strict=True)
+    ):
+        wanted = ", ".join("2 or more" if size is None else str(size) for size in shape)
+        single = "; of one output z for two classes make the columns 0 and z"
+        problem = f"must have the shape ({wanted}), got {values.shape}{single * (values.shape[1:] == (1,))}"
+    elif not (fit := (np.abs(values) < LARGEST).reshape(len(values), -1).all(axis=1)).all():
+        problem = f"holds NaN, infinite or too large values (above 3e38), first in row {fit.argmin()}"
+        problem += ": leave such images out"
+    if problem:
         raise UnusableInput(f"{what} {problem}")
     return what, values
-
-
-def _unfit(values: NDArray[Any], shape: Sequence[int | None]) -> str:
-    """Returns what is wrong with numbers that must be finite and of this shape; "" if nothing is."""
-    if values.dtype.kind not in "fiu":
-        return f"holds {values.dtype}, not numbers"
-    sizes = zip(values.shape, shape, strict=False)
-    if values.ndim != len(shape) or any(n < 2 if size is None else n != size for n, size in sizes):
-        wanted = ", ".join("2 or more" if size is None else str(size) for size in shape)
-        single = (
-            "; of one output z for two classes make the columns 0 and z" if values.shape[1:] == (1,) else ""
-        )
-        return f"must have the shape ({wanted}), got {values.shape}{single}"
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(values.astype(np.float32, copy=False)).reshape(len(values), -1).all(axis=1)
-    if not finite.all():
-        row = int(finite.argmin())
-        return (
-            f"holds NaN, infinite or too large values (above 3e38), first in row {row}: leave such images out"
-        )
-    return ""
 
 
 def read_logits(
@@ -97,27 +89,21 @@ def read_logits(
     """Returns the given logits, float32 (n, k); probabilities are turned into their logarithms."""
     name, values = read_numbers(given, what, images, classes)
     values = values.astype(np.float64)
-    if problem := _other_kind(values, probabilities):
-        raise UnusableInput(f"{name} holds {problem}")
-    return (np.log(np.maximum(values, LEAST)) if probabilities else values).astype(np.float32)
-
-
-def _other_kind(values: FloatArray, probabilities: bool) -> str:
-    """Returns what values (n, k) are, if they are no logits or no probabilities, and what helps; else ""."""
     low, high, sums = values.min(), values.max(), values.sum(axis=1)
-    if probabilities:
-        fit = low >= 0 and np.allclose(sums, 1, rtol=ROUNDED)
-        return (
-            "" if fit else "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
-        )
-    if low >= 0 and any(np.allclose(sums, whole, rtol=ROUNDED) for whole in (1, 100)):
-        return "probabilities, not logits: give fractions, and say so with --probabilities"
-    if low >= 0 and high <= 1 and high - low > 0.9:
-        return (
+    fractions = low >= 0 and np.allclose(sums, 1, rtol=ROUNDED)
+    problem = ""
+    if probabilities and not fractions:
+        problem = "no probabilities (rows from 0 up, of sum 1): leave --probabilities out for logits"
+    elif not probabilities and (fractions or (low >= 0 and np.allclose(sums, 100, rtol=ROUNDED))):
+        problem = "probabilities, not logits: give fractions, and say so with --probabilities"
+    elif not probabilities and low >= 0 and high <= 1 and high - low > 0.9:
+        problem = (
             "numbers from 0 to 1 whose rows have other sums than 1, as after a sigmoid: give the logits; "
             "where they are cosines, multiply them by the model's scale"
         )
-    return ""
+    if problem:
+        raise UnusableInput(f"{name} holds {problem}")
+    return (np.log(np.maximum(values, LEAST)) if probabilities else values).astype(np.float32)
 
 
 def read_labels(given: Array, logits: FloatArray) -> IntArray:
@@ -146,8 +132,6 @@ def check_enough(labels: IntArray) -> None:
 def set_names(paths: Sequence[Path]) -> list[str]:
     """Returns the names of sets in files and folders, or their paths if two have the same name.
 
-    Characters that cannot be printed are escaped.
-
     >>> set_names([Path("today.npy"), Path("v1.2"), Path("photos.zip/dusk")])
     ['today', 'v1.2', 'dusk']
     >>> set_names([Path("monday/photos"), Path("tuesday/photos")])
@@ -162,38 +146,35 @@ def set_names(paths: Sequence[Path]) -> list[str]:
     return names
 
 
-def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[str, FloatArray]:
-    """Returns the logits, float32 (m, k), of each unlabelled set, by name.
-
-    The name is the key in a mapping, the name of a file (see `set_names`), or else ``set 1``, ``set 2``, and
-    so on.
-    """
+def by_name(given: Sets, names: Sequence[str] = ()) -> dict[str, Array]:
+    """Returns sets by name: a mapping's key, the given one, a file's name, or else ``set 1``, and so on."""
     if isinstance(given, Mapping):
-        named = {str(name): each for name, each in given.items()}
-    else:
-        several = _several(given)
-        called = iter(set_names([Path(each) for each in several if isinstance(each, Path | str)]))
-        named = {
-            next(called) if isinstance(each, Path | str) else f"set {i}": each
+        return {str(name): each for name, each in given.items()}
+    alone = isinstance(given, np.ndarray | Path | str) or getattr(given, "ndim", 0) > 1
+    several: list[Any] = [given] if alone or not isinstance(given, Iterable) else list(given)
+    if len(names) != len(several):
+        files = iter(set_names([Path(each) for each in several if isinstance(each, Path | str)]))
+        names = [
+            next(files) if isinstance(each, Path | str) else f"set {i}"
             for i, each in enumerate(several, start=1)
-        }
-    if not named:
+        ]
+    return dict(zip(names, several, strict=True))
+
+
+def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[str, FloatArray]:
+    """Returns the logits, float32 (m, k), of each unlabelled set, by name."""
+    if not (named := by_name(given)):
         raise UnusableInput("no unlabelled set is given: name one or more")
     return {name: read_logits(each, name, probabilities, None, classes) for name, each in named.items()}
 
 
 def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:
     """Returns the additional arrays of the labelled images, then of each set."""
-    labelled, sets = given
-    if isinstance(sets, Mapping):
-        named = {str(name): each for name, each in sets.items()}
-    else:
-        several = _several(sets)
-        named = dict(zip(names, several, strict=True)) if len(several) == len(names) else {}
+    labelled, named = given[0], by_name(given[1], names)
     if named.keys() != {*names}:
-        order = ", ".join(names)
         raise UnusableInput(
-            f"{what} must be those of the labelled images, then of {order}, in this order or by name"
+            f"{what} must be those of the labelled images, then of {', '.join(names)}, in this order or by "
+            "name"
         )
     return [labelled, *(named[name] for name in names)]
 
@@ -209,20 +190,9 @@ def comparable(features: Sequence[FloatArray]) -> list[FloatArray]:
 
 
 def windows(images: int, size: int) -> list[IntArray]:
-    """Returns the rows of each part of `size` images in their order.
-
-    A rest of fewer than size / 2 images is added to the last part.
+    """Returns the rows of each part of `size` images; a rest below size / 2 is added to the last part.
 
     >>> [len(rows) for rows in windows(250, 100)], [len(rows) for rows in windows(240, 100)]
     ([100, 100, 50], [100, 140])
     """
-    starts = list(range(0, images, size))
-    if len(starts) > 1 and images - starts[-1] < size / 2:
-        starts.pop()
-    return [np.arange(start, end) for start, end in zip(starts, [*starts[1:], images], strict=True)]
-
-
-def _several(given: Any) -> list[Any]:
-    """Returns the sets that are given in a list, or the only one, in a list."""
-    alone = isinstance(given, np.ndarray | Path | str) or getattr(given, "ndim", 0) > 1
-    return [given] if alone or not isinstance(given, Iterable) else list(given)
+    return np.split(np.arange(images), range(size, images - (size - 1) // 2, size))

@@ -1,15 +1,11 @@
 """Estimates from logits: right where nothing shifted, lower where it did, and open about what they do not know."""
 
-import json
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from observations import seen
 
 import unseen
 from submission.errors import UnusableInput
-from unseen.estimation import from_logits
 from unseen.estimation.fitted import Labelled
 
 K = 6
@@ -152,20 +148,6 @@ def test_estimates_that_nobody_can_trust_are_told(logits, labels, new, warning):
     assert warning in wrong.warning
     assert f"warning: {wrong.warning}" in str(wrong)
     assert warning in wrong._repr_html_()
-
-
-def test_sets_that_take_long_are_told_once(monkeypatch, capsys):
-    monkeypatch.setattr(from_logits, "MANY", 950)
-    for _ in range(2):
-        unseen.estimate(LOGITS[:900], LABELS[:900], {"long": SAME, "short": HARD[:900]})
-    assert capsys.readouterr().err.count("950 rows take long") == 1
-
-
-def test_the_interval_of_the_fitted_method_alone_is_printed(found):
-    learnt = replace(found.sets[0], learnt=(0.1, 0.9), methods={"unseen-best": 0.5})
-    text = str(replace(found, sets=(learnt,)))
-    assert "same: unseen-best alone, 50.0 %, 90 % interval 10.0 to 90.0" in text
-    assert json.loads(replace(found, sets=(learnt,)).table.to_json())["unseen-best low"] == {"same": 0.1}
 
 
 @pytest.mark.parametrize(
