@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, combinations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 
 from leaderboard.feedback import FEW, public_score, scores_before_end
 from leaderboard.ledger import Entry
-from submission.arrays import FloatArray, IntArray
+from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.competition import Competition
 from submission.metrics import FEWEST_FAMILIES, LEVEL, Score, skill
 from submission.random import BOOTSTRAP
@@ -255,7 +255,7 @@ def _with_uncertainty(lines: Sequence[Standing], families: Families, decimals: i
 
 
 def rank_intervals(
-    sums: FloatArray, families: Families, decimals: int, rng: np.random.Generator
+    sums: FloatArray, families: Families, decimals: int, rng: Generator
 ) -> list[tuple[int, int]]:
     """Returns the ends of the 95 % interval of the rank of t lines, which contains the rank itself.
 
@@ -285,7 +285,7 @@ def competition_ranks(rmse: FloatArray, decimals: int) -> IntArray:
     return 1 + np.apply_along_axis(lambda row: np.searchsorted(np.sort(row), row), -1, shown)
 
 
-def sign_test(differences: FloatArray, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+def sign_test(differences: FloatArray, rng: Generator, draws: int = DRAWS) -> FloatArray:
     """Returns two-sided p-values (t,) of the hypothesis that paired differences are 0 up to chance.
 
     `differences` (t, g) are sums over the rows of each of g families. Under the hypothesis both signs of a
@@ -325,7 +325,7 @@ def groups_of(lines: Sequence[Standing], families: Families) -> list[tuple[int, 
     return _groups(families.sums(np.stack([line.errors for line in lines]) ** 2), BOOTSTRAP(0))
 
 
-def _groups(sums: FloatArray, rng: np.random.Generator) -> list[tuple[int, ...]]:
+def _groups(sums: FloatArray, rng: Generator) -> list[tuple[int, ...]]:
     """Returns the groups of t lines, best first, from the sums of their squared errors by family (t, g).
 
     Each pair of the first `MOST` lines is compared by the paired test, at 0.05 over all pairs after Holm; the
@@ -338,7 +338,7 @@ def _groups(sums: FloatArray, rng: np.random.Generator) -> list[tuple[int, ...]]
     return [*groups_not_apart(apart), *[()] * (len(sums) - compared)]
 
 
-def groups_not_apart(apart: NDArray[np.bool_]) -> list[tuple[int, ...]]:
+def groups_not_apart(apart: BoolArray) -> list[tuple[int, ...]]:
     """Returns the groups, numbered from 1 on, of each of t lines; two lines share a group if not `apart`.
 
     The groups are the maximal sets of lines within which no pair is told apart, found by insertion and

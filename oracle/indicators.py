@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from baselines.accuracy.atc import atc_threshold, confidence_log_odds
@@ -18,7 +17,7 @@ from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
 from oracle.variant import is_repvgg
 from starter.observing.observation import IMAGE_STATS, MetaTrain, Observation, Source
-from submission.arrays import FloatArray
+from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.errors import UnusableInput
 
 SIX = "entropy,atc,fd,variance,image_entropy,laplacian"
@@ -238,7 +237,7 @@ def indicator_names(indicators: str) -> tuple[str, ...]:
     return names
 
 
-def indicator_table(observation: Observation, source: Source, names: tuple[str, ...]) -> NDArray[np.float32]:
+def indicator_table(observation: Observation, source: Source, names: tuple[str, ...]) -> FloatArray:
     """Returns the raw indicators, float32 (n, p), with a column for each of the p names."""
     table = np.empty((len(observation), len(names)), np.float32)
     for column, name in enumerate(names):
@@ -260,7 +259,7 @@ class Normalisation:
     """
 
     kind: str
-    shared: NDArray[np.bool_]
+    shared: BoolArray
     low: FloatArray
     high: FloatArray
 
@@ -309,10 +308,10 @@ class ImageTable:
         normalisation: Normalisation of the rows.
     """
 
-    rows: NDArray[np.float32]
-    correct: NDArray[np.bool_]
-    accuracy: NDArray[np.floating]
-    sizes: NDArray[np.int64]
+    rows: FloatArray
+    correct: BoolArray
+    accuracy: FloatArray
+    sizes: IntArray
     normalisation: Normalisation
 
     @classmethod

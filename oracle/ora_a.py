@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from oracle.indicators import SIX, ImageTable
 from oracle.oracle import Oracle
 from oracle.variant import Variant
+from submission.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import torch
@@ -170,7 +170,7 @@ class OraA(Oracle):
             return None
         return torch.from_numpy(np.where(low, weight, 1).astype(np.float32)).to(self.device)
 
-    def _says_one_thing(self, network: "nn.Module", rows: "torch.Tensor", correct: NDArray[np.bool_]) -> bool:
+    def _says_one_thing(self, network: "nn.Module", rows: "torch.Tensor", correct: BoolArray) -> bool:
         """Returns True if a network gives one answer for all images, although enough need the other one."""
         import torch
 
@@ -186,14 +186,14 @@ class OraA(Oracle):
 
         return [partial(Mlp, inputs, self.expansion, self.dropout)]
 
-    def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _judge(self, rows: FloatArray) -> FloatArray:
         import torch
 
         values = torch.from_numpy(rows).to(self.device)
         with torch.inference_mode():
             return torch.stack([network(values) for network in self.networks_]).mean(dim=0).cpu().numpy()
 
-    def _model(self) -> list[dict[str, NDArray[np.float32]]]:
+    def _model(self) -> list[dict[str, FloatArray]]:
         states = [network.state_dict() for network in self.networks_]
         return [{name: values.cpu().numpy() for name, values in state.items()} for state in states]
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oracle.indicators import SIX, ImageTable
 from oracle.oracle import Oracle
+from submission.arrays import FloatArray
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -72,7 +72,7 @@ class OraL(Oracle):
         data = Dataset(rows, correct.astype(np.float32), params={"verbose": -1})
         self.trees_: Booster = train(parameters, data, self.trees)
 
-    def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _judge(self, rows: FloatArray) -> FloatArray:
         return np.asarray(self.trees_.predict(rows), np.float32)
 
     def _model(self) -> str:

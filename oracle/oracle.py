@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.contract.estimator import Estimator
 from oracle.indicators import (
@@ -20,6 +19,7 @@ from oracle.indicators import (
     indicator_table,
 )
 from starter.observing.observation import MetaTrain, Observation, Source
+from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 
 ESTIMATES = ("threshold", "mean")
@@ -61,7 +61,7 @@ class Oracle(Estimator, ABC):
         """The fields of an observation that the chosen indicators read."""
         return tuple(dict.fromkeys(need for name in self._names() for need in INDICATORS[name].needs))
 
-    def probabilities(self, observation: Observation) -> NDArray[np.float32]:
+    def probabilities(self, observation: Observation) -> FloatArray:
         """Returns the probability that each image is classified correctly, float32 (n,)."""
         table = indicator_table(observation, self.source_, self._names())
         return self._judge(self.normalisation_.apply(table))
@@ -100,7 +100,7 @@ class Oracle(Estimator, ABC):
     def _predict(self, observation: Observation) -> float:
         return self._estimates(self.probabilities(observation))[self.estimate]
 
-    def _estimates(self, probabilities: NDArray[np.float32]) -> dict[str, float]:
+    def _estimates(self, probabilities: FloatArray) -> dict[str, float]:
         """Returns the accuracy estimated from the probabilities (n,) of a set's images, for all ESTIMATES."""
         return {
             "threshold": float((probabilities > self.threshold).mean()),
@@ -126,7 +126,7 @@ class Oracle(Estimator, ABC):
         """Fit the model to the meta-train images."""
 
     @abstractmethod
-    def _judge(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _judge(self, rows: FloatArray) -> FloatArray:
         """Returns the probabilities (n,) of being right, for normalised indicators (n, p)."""
 
     @abstractmethod

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from submission.arrays import FloatArray
 from submission.ids import split_id
@@ -190,7 +190,7 @@ def chi2_quantile(share: float, freedom: FloatArray) -> FloatArray:
     return low + high
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranks(values: FloatArray) -> FloatArray:
     """Returns ranks from 1; equal values share the average of their ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)

@@ -14,9 +14,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from submission.arrays import FloatArray, IntArray
+from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.competition import DEVIATIONS, RECORD, Competition
 from submission.errors import UnusableInput
 from submission.files import csv_text, read_text
@@ -151,7 +150,7 @@ class Targets:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def subset(self, chosen: NDArray[np.bool_]) -> "Targets":
+    def subset(self, chosen: BoolArray) -> "Targets":
         """Returns the targets where `chosen` (n,) is True."""
         groups, families = (
             np.array(names, dtype=object)[chosen] for names in (self.groups, self.family_names)

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from starter.sets.mix import MIX
-from submission.arrays import FloatArray
+from submission.arrays import BoolArray, FloatArray
 
 Positive = Literal["ind", "ood"]
 Weights = tuple[ArrayLike, ArrayLike]
@@ -133,9 +133,7 @@ DRAWS = 32
 """Number of bootstrap draws for the deviation of one target; a noise floor averages many targets."""
 
 
-def true_metric(
-    metric: str, fpr: str, pool: FloatArray, scores: FloatArray, is_ood: NDArray[np.bool_]
-) -> float:
+def true_metric(metric: str, fpr: str, pool: FloatArray, scores: FloatArray, is_ood: BoolArray) -> float:
     """Returns the true metric of a mix, in [0, 1]; the positive class is IND.
 
     Args:
@@ -154,7 +152,7 @@ def deviation(
     fpr: str,
     pool: FloatArray,
     scores: FloatArray,
-    is_ood: NDArray[np.bool_],
+    is_ood: BoolArray,
     rng: np.random.Generator,
 ) -> float:
     """Returns the standard deviation of `true_metric` over bootstrap draws of the pool and of the mix."""

@@ -5,9 +5,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDOneClassSVM
@@ -16,6 +14,7 @@ from torch.nn.functional import adaptive_avg_pool2d
 
 from starter.detectors.detector import Detector, Scores
 from starter.observing.observation import Observation, Source
+from submission.arrays import FloatArray
 
 BATCH = 500
 GRID = 4
@@ -57,7 +56,7 @@ class OODL(Detector):
     def _score(self, observation: Observation) -> Scores:
         return -self.model_.decision_function(self._rows(observation))
 
-    def _rows(self, observation: Observation) -> NDArray[np.float64]:
+    def _rows(self, observation: Observation) -> FloatArray:
         """Returns the averaged feature maps, float64 (n, c * GRID * GRID), for c channels."""
         assert self.classifier_ is not None
         batches = torch.from_numpy(observation.images()).movedim(-1, 1).split(BATCH)

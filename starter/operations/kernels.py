@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from submission.arrays import FloatArray, IntArray, Pixels
+from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
 
 kernel = njit(cache=True, nogil=True)
 
@@ -153,7 +153,7 @@ def stretch_saturation(images: Pixels, factor: float, offset: FloatArray, above:
 
 
 @kernel
-def warp_affine(images: Pixels, inverse: FloatArray, applied: NDArray[np.bool_], out: Pixels) -> None:
+def warp_affine(images: Pixels, inverse: FloatArray, applied: BoolArray, out: Pixels) -> None:
     """Read each pixel (x, y, 1) at `inverse` (b, 2, 3) times it, bilinear and rounded; black from outside.
 
     Images with `applied` (b,) false are copied.

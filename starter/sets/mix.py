@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from starter.images.imageset import ImageSet
 from starter.sets.rendering import FromRecipe, Images
-from submission.arrays import IntArray
+from submission.arrays import BoolArray, IntArray
 from submission.errors import UnusableInput
 from submission.files import digest_of
 from submission.ids import check_set_name
@@ -66,7 +66,7 @@ class Mix:
     def __len__(self) -> int:
         return self.ind + self.ood
 
-    def rows(self, ind_pool: int, ood_pool: int) -> tuple[IntArray, NDArray[np.bool_]]:
+    def rows(self, ind_pool: int, ood_pool: int) -> tuple[IntArray, BoolArray]:
         """Returns each image's row in its pool, int64 (n,), and True for images of the OOD pool, bool (n,).
 
         No image is drawn twice.
@@ -115,7 +115,7 @@ class FromPools:
         """Its images, for people."""
         return f"{self.mix.ind} IND, {self.mix.ood} {self.mix.ood_set}"
 
-    def is_ood(self) -> NDArray[np.bool_]:
+    def is_ood(self) -> BoolArray:
         """Returns True for each OOD image, bool (n,)."""
         return self.mix.rows(len(self.ind), len(self.ood))[1]
 
@@ -138,7 +138,7 @@ class FromPools:
         return lambda: picked(ind, ood, *rows)
 
 
-def picked(ind: NDArray[Any], ood: NDArray[Any], rows: IntArray, is_ood: NDArray[np.bool_]) -> NDArray[Any]:
+def picked(ind: NDArray[Any], ood: NDArray[Any], rows: IntArray, is_ood: BoolArray) -> NDArray[Any]:
     """Returns an array with row `rows[i]` of `ood` if `is_ood[i]`, else of `ind`, for each i."""
     chosen = ind[np.where(is_ood, 0, rows)]
     chosen[is_ood] = ood[rows[is_ood]]

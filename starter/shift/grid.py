@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 from torch.nn.functional import normalize
 
 from starter.detectors.metrics import DETECTION_METRICS
@@ -106,12 +105,12 @@ class ShiftGrid:
         return cls(np.where(degrees > high[:, None], -1, np.minimum(found, LEVELS - 1)), edges)
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> IntArray:
         """Number of images of each cell, int64 (LEVELS, LEVELS), rows covariate, columns semantic."""
         semantic, covariate = self.levels[:, (self.levels >= 0).all(0)]
         return np.bincount(covariate * LEVELS + semantic, minlength=LEVELS**2).reshape(LEVELS, LEVELS)
 
-    def cell(self, semantic: int, covariate: int) -> NDArray[np.int64]:
+    def cell(self, semantic: int, covariate: int) -> IntArray:
         """Returns the images of a cell, ascending."""
         return np.flatnonzero((self.levels == [[semantic], [covariate]]).all(0))
 

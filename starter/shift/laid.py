@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import safetensors
 import torch
-from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, relu
@@ -220,7 +219,7 @@ class Prompts:
         """Returns the first template filled with each class, for zero-shot classification."""
         return [self.covariates[0].replace("{}", name) for name in classes]
 
-    def features(self, encoder: Encoder) -> NDArray[np.float32]:
+    def features(self, encoder: Encoder) -> FloatArray:
         """Returns the encoder's features of every text, float32 (s, c, l), l their dimension."""
         texts = [cov.replace("{}", meaning) for meaning in self.meanings for cov in self.covariates]
         starts = tqdm(range(0, len(texts), _TEXTS), desc="texts", disable=None)

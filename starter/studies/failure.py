@@ -16,12 +16,11 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import linregress, t
 
 from starter.detectors.metrics import auroc, detection_error, fpr
 from starter.shift.grid import kth_distance
-from submission.arrays import FloatArray
+from submission.arrays import BoolArray, FloatArray
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles of the ranks in `ranks_table`."""
@@ -87,7 +86,7 @@ class Scored:
         ood: OOD images (semantic shift) by kind: scores (m,).
     """
 
-    ind: Mapping[str, tuple[FloatArray, NDArray[np.bool_]]]
+    ind: Mapping[str, tuple[FloatArray, BoolArray]]
     ood: Mapping[str, FloatArray]
 
     def pairs(self) -> Iterator[tuple[str, str, Groups]]:

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from starter.images.figure import Drawn, new_panels
 from starter.images.imageset import ImageSet
@@ -34,7 +33,7 @@ from starter.studies.failure import (
 from starter.studies.study import Study
 from starter.tracks.ood.observe import DetectorSubject, MixSets
 from submission import Competition
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 from submission.errors import UnusableInput
 from submission.random import FAILURE
 
@@ -59,7 +58,7 @@ near, far) above covariate shift (the others) is better. nan: fewer than three s
 """Tables in the study's text, with a description of their columns: units, and the better direction."""
 KINDS = "ind: IND images, clean, corrupted (severity 5), --shifted; ood: OOD images of the meta-train mixes."
 
-Labelled = tuple[Sequence[Rendering], NDArray[np.int64]]
+Labelled = tuple[Sequence[Rendering], IntArray]
 """Unlabelled sets, and the classes of all their images, in order."""
 
 
@@ -198,11 +197,11 @@ def _joined(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(frames, names=["classifier"]).reset_index("classifier").reset_index(drop=True)
 
 
-def _scores(view: DetectorSubject, detector: str, renderings: Sequence[Rendering]) -> NDArray[np.float64]:
+def _scores(view: DetectorSubject, detector: str, renderings: Sequence[Rendering]) -> FloatArray:
     return np.concatenate([view.scores(detector, each) for each in renderings])
 
 
-def _labels(images: ImageSet) -> NDArray[np.int64]:
+def _labels(images: ImageSet) -> IntArray:
     assert images.labels is not None
     return images.labels
 

@@ -47,7 +47,7 @@ from starter.studies.study import Study
 from starter.tracks.ood.observe import DetectorSubject, MixSets
 from starter.tracks.tracks import sets_of
 from submission import Competition, UnusableInput
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 from submission.files import digest_of
 from submission.random import GRID_HALVES, GRID_IMAGES, SANITY
 from submission.tracks import TRACKS
@@ -260,7 +260,7 @@ def curves_figure(cells: pd.DataFrame, metric: str) -> Drawn:
     return figure
 
 
-def counts_figure(counts: NDArray[np.int64]) -> Drawn:
+def counts_figure(counts: IntArray) -> Drawn:
     """Returns a map of the number of images in each cell (figure 9 of Long et al.)."""
     figure = new_figure(0.55 * LEVELS + 1.5, 0.45 * LEVELS + 0.8)
     logarithms = np.log10(np.maximum(counts, 1).astype(np.float64))

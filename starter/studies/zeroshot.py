@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from starter.encoders import Encoder
 from starter.encoders.choose import load_encoder
@@ -19,7 +18,7 @@ from starter.sources.glyphs.digits import CLASSES, NATURAL, natural_set
 from starter.sources.sources import load_images, load_source, set_names
 from starter.sources.splits import Splits
 from starter.studies.study import Study
-from submission.arrays import FloatArray
+from submission.arrays import FloatArray, IntArray
 from submission.random import ZERO_SHOT
 
 IMAGES = 3000
@@ -60,7 +59,7 @@ def laid_study(
     return Study({"table3": table}, {}, text, folder)
 
 
-def zero_shot(images: FloatArray, texts: FloatArray, labels: NDArray[np.int64], top: int = 1) -> float:
+def zero_shot(images: FloatArray, texts: FloatArray, labels: IntArray, top: int = 1) -> float:
     """Returns the top-`top` accuracy, in [0, 1], of images (n, l) by cosine with the classes' texts (k, l).
 
     An image is correct if fewer than `top` texts have a higher cosine than its label's text.

@@ -190,7 +190,7 @@ GLYPH_STYLES = tuple(Style(phrase, f"{OBJECT}, {phrase}") for phrases in COVARIA
 """A style for each covariate phrase."""
 
 
-def draw_glyphs(prompts: Sequence[Prompt]) -> NDArray[np.uint8]:
+def draw_glyphs(prompts: Sequence[Prompt]) -> Pixels:
     """Returns images (n, 32, 32, 3) of prompts such as "greek, outline look, with fog".
 
     A prompt is a meaning followed by covariates; negative prompts have no effect.
@@ -198,7 +198,7 @@ def draw_glyphs(prompts: Sequence[Prompt]) -> NDArray[np.uint8]:
     return np.concatenate([_image(prompt) for prompt in prompts])
 
 
-def _image(prompt: Prompt) -> NDArray[np.uint8]:
+def _image(prompt: Prompt) -> Pixels:
     meaning, *covariates = (phrase.strip() for phrase in prompt.prompt.split(","))
     if meaning not in MEANINGS:
         raise UnusableInput(

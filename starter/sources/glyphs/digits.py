@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 from matplotlib.cbook import get_sample_data
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.random import Generator
 from PIL import Image
 from sklearn.datasets import load_sample_image
 
@@ -36,7 +37,7 @@ PARTS = {
 _CHUNK = 500
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
-_Draw = Callable[[int, np.random.Generator], FloatArray]
+_Draw = Callable[[int, Generator], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -114,15 +115,13 @@ def natural_set(family: str, n: int, seed: int, name: str, part: str = "test_bas
     return _render(name, n, NATURAL[family], rows, rng)
 
 
-def _render(name: str, n: int, look: Look, rows: tuple[int, int], rng: np.random.Generator) -> ImageSet:
+def _render(name: str, n: int, look: Look, rows: tuple[int, int], rng: Generator) -> ImageSet:
     labels = rng.permutation((np.arange(n) + rng.integers(10)) % 10)
     faces = [handwriting(*rows) if face == "handwriting" else typeface(face) for face in look.faces]
     return draw_glyphs(name, labels, look, faces, rng)
 
 
-def draw_glyphs(
-    name: str, labels: IntArray, look: Look, faces: list[Typeface], rng: np.random.Generator
-) -> ImageSet:
+def draw_glyphs(name: str, labels: IntArray, look: Look, faces: list[Typeface], rng: Generator) -> ImageSet:
     """Returns images of the characters `labels` (n,) with a look; `faces`, if given, replace the look's."""
     images = np.empty((len(labels), SIDE, SIDE, 3), np.uint8)
     for start in range(0, len(labels), _CHUNK):
@@ -133,7 +132,7 @@ def draw_glyphs(
     return ImageSet(name, images, labels)
 
 
-def _draw_pose(n: int, look: Look, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _draw_pose(n: int, look: Look, rng: Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Draw places and sizes in the image, rotations, slants up to 0.15 rad and proportions up to 15 %.
 
     Returns x and y (n, 2) from the image's centre and heights (n,), in pixels, and maps (n, 2, 2) from
@@ -155,7 +154,7 @@ def _points(centre: FloatArray, turn: FloatArray) -> FloatArray:
     return offsets @ turn.transpose(0, 2, 1)[:, None] + (CELL - 1) / 2
 
 
-def _coverage(digits: IntArray, look: Look, faces: list[Typeface], rng: np.random.Generator) -> FloatArray:
+def _coverage(digits: IntArray, look: Look, faces: list[Typeface], rng: Generator) -> FloatArray:
     """Returns the share of each pixel that is ink, (n, 32, 32) in [0, 1]."""
     n = len(digits)
     (centre, height, turn), which = _draw_pose(n, look, rng), rng.integers(len(faces), size=n)
@@ -176,7 +175,7 @@ def _distances(
     which: IntArray,
     faces: list[Typeface],
     points: FloatArray,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> FloatArray:
     """Returns signed distances (n, 32, 32), in the cell's pixels, to outlines in faces number `which`."""
     distance = np.empty((len(digits), SIDE, SIDE), np.float32)
@@ -186,7 +185,7 @@ def _distances(
     return distance
 
 
-def _compose(coverage: FloatArray, backdrop: FloatArray, look: Look, rng: np.random.Generator) -> FloatArray:
+def _compose(coverage: FloatArray, backdrop: FloatArray, look: Look, rng: Generator) -> FloatArray:
     """Returns images (n, 32, 32, 3) in [0, 1]: ink of one random colour on each backdrop, and noise."""
     n = len(coverage)
     inverted = rng.random(n) < look.inverted
@@ -201,7 +200,7 @@ def _compose(coverage: FloatArray, backdrop: FloatArray, look: Look, rng: np.ran
     return (mixed + noise * rng.uniform(*look.noise, n).astype(np.float32)[:, None, None, None]).clip(0, 1)
 
 
-def draw_backdrops(names: tuple[str, ...], n: int, rng: np.random.Generator) -> FloatArray:
+def draw_backdrops(names: tuple[str, ...], n: int, rng: Generator) -> FloatArray:
     """Returns images (n, 32, 32, 3) in [0, 1], each of a random one of `names`, keys of `BACKDROPS`."""
     which = rng.integers(len(names), size=n)
     images = np.empty((n, SIDE, SIDE, 3), np.float32)
@@ -211,7 +210,7 @@ def draw_backdrops(names: tuple[str, ...], n: int, rng: np.random.Generator) -> 
     return images
 
 
-def _gradients(n: int, rng: np.random.Generator) -> FloatArray:
+def _gradients(n: int, rng: Generator) -> FloatArray:
     """Returns linear blends of two random colours in a random direction."""
     first, second = rng.random((2, n, 1, 1, 3), np.float32)
     angle = rng.uniform(0, 2 * np.pi, (n, 1, 1))
@@ -231,7 +230,7 @@ def _crops(photo: Callable[[], Pixels]) -> _Draw:
         ]
         return [sliding_window_view(level, (SIDE, SIDE), (0, 1)) for level in levels]
 
-    def draw(n: int, rng: np.random.Generator) -> FloatArray:
+    def draw(n: int, rng: Generator) -> FloatArray:
         level, mirrored, place = rng.integers(3, size=n), rng.random(n) < 0.5, rng.random((n, 2))
         crops = np.empty((n, SIDE, SIDE, 3), np.uint8)
         for index, view in enumerate(windows()):

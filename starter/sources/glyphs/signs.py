@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from numpy.random import Generator
 
 from starter.images.imageset import ImageSet
 from starter.operations.filters import ice, plasma
@@ -60,17 +61,17 @@ SCRIPTS = {
 """Characters of each set that shows some; letters that look like 0, 1, 3, 6 or 8 are left out."""
 
 
-def _smooth(n: int, rng: np.random.Generator) -> FloatArray:
+def _smooth(n: int, rng: Generator) -> FloatArray:
     """Returns clouds in two random colours, (n, 32, 32, 3)."""
     first, second = rng.random((2, n, 1, 1, 3))
     return first + (second - first) * plasma(rng, n, SIDE, 1.6)[..., None]
 
 
-def _frost(n: int, rng: np.random.Generator) -> FloatArray:
+def _frost(n: int, rng: Generator) -> FloatArray:
     return ice(rng, n, SIDE).numpy().transpose(0, 2, 3, 1) / 255
 
 
-def _waves(n: int, rng: np.random.Generator, sharp: bool) -> FloatArray:
+def _waves(n: int, rng: Generator, sharp: bool) -> FloatArray:
     """Returns two random colours mixed by the product of two random waves; if sharp, black and white."""
     axis = np.arange(SIDE) - SIDE / 2
     angle, turn = rng.uniform(0, np.pi, (2, n, 1, 1))
@@ -84,20 +85,20 @@ def _waves(n: int, rng: np.random.Generator, sharp: bool) -> FloatArray:
     return first + (second - first) * (wave[..., None] + 1) / 2
 
 
-def _grain(n: int, rng: np.random.Generator) -> FloatArray:
+def _grain(n: int, rng: Generator) -> FloatArray:
     """Returns grey of random luminance with Gaussian noise in each channel."""
     mean, deviation = rng.uniform(0.3, 0.7, (n, 1, 1, 1)), rng.uniform(0.05, 0.3, (n, 1, 1, 1))
     return mean + deviation * rng.standard_normal((n, SIDE, SIDE, 3))
 
 
-def _specks(n: int, rng: np.random.Generator) -> FloatArray:
+def _specks(n: int, rng: Generator) -> FloatArray:
     """Returns gradients with a share of their pixels black or white."""
     images, share = draw_backdrops(("gradient",), n, rng), rng.uniform(0.05, 0.4, (n, 1, 1))
     hit, white = rng.random((n, SIDE, SIDE)) < share, rng.random((n, SIDE, SIDE)) < 0.5
     return np.where(hit[..., None], white[..., None], images)
 
 
-PICTURES: dict[str, Callable[[int, np.random.Generator], FloatArray]] = {
+PICTURES: dict[str, Callable[[int, Generator], FloatArray]] = {
     **{f"{photo}_crops": partial(draw_backdrops, (photo,)) for photo in PHOTOS},
     "gradient_empty": partial(draw_backdrops, ("gradient",)),
     "cloud_plain": _smooth,

@@ -7,6 +7,7 @@ from itertools import count, cycle, islice
 from math import ceil
 
 import numpy as np
+from numpy.random import Generator
 
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS, groups_of, policy_of, unseen_operations
@@ -167,9 +168,7 @@ def base_images(planned: PlannedSet, split: ImageSet, read: Mapping[str, ImageSe
     return split
 
 
-def _seen(
-    settings: AccuracySettings, own: Sequence[Recipe], count: int, rng: np.random.Generator
-) -> list[PlannedSet]:
+def _seen(settings: AccuracySettings, own: Sequence[Recipe], count: int, rng: Generator) -> list[PlannedSet]:
     if own:
         drawn, sample = [own[i] for i in rng.integers(len(own), size=count)], _sample(settings)
         recipes = [Recipe("set", _seed(rng), (sample, *recipe.pixel_ops)) for recipe in drawn]
@@ -187,9 +186,7 @@ def _unseen_operations(settings: AccuracySettings, own: Sequence[Recipe]) -> lis
     return [name for name in GROUPS["corruptions"] if OPERATIONS[name].family not in seen]
 
 
-def _unseen(
-    settings: AccuracySettings, families: list[str], count: int, rng: np.random.Generator
-) -> list[PlannedSet]:
+def _unseen(settings: AccuracySettings, families: list[str], count: int, rng: Generator) -> list[PlannedSet]:
     planned = []
     for family in islice(cycle(families), count):
         ops = (_sample(settings), (family, OPERATIONS[family].draw_params(rng)))
@@ -197,9 +194,7 @@ def _unseen(
     return planned
 
 
-def _embedded_natural(
-    settings: AccuracySettings, part: str, count: int, rng: np.random.Generator
-) -> list[PlannedSet]:
+def _embedded_natural(settings: AccuracySettings, part: str, count: int, rng: Generator) -> list[PlannedSet]:
     families = _share(settings, part, list(NATURAL), rng)
     planned = []
     for family in islice(cycle(families), count):
@@ -212,7 +207,7 @@ def _embedded_natural(
 
 
 def _from_path(
-    settings: AccuracySettings, path: str, like: Splits, rng: np.random.Generator, read: Natural
+    settings: AccuracySettings, path: str, like: Splits, rng: Generator, read: Natural
 ) -> list[PlannedSet]:
     planned = []
     for name in set_names(path, like.classes):
@@ -227,7 +222,7 @@ def _from_path(
     return planned
 
 
-def _share(settings: AccuracySettings, part: str, names: list[str], rng: np.random.Generator) -> list[str]:
+def _share(settings: AccuracySettings, part: str, names: list[str], rng: Generator) -> list[str]:
     """Returns the families of a part: a quarter for "val", the others (or all without "val") for "test"."""
     shuffled = SHARED(settings.seed).permutation(names).tolist()
     quarter = max(1, len(names) // 4) if settings.val_sets and len(names) > 1 else 0
@@ -239,7 +234,7 @@ def _sample(settings: AccuracySettings) -> tuple[str, Params]:
     return "sample", {"n": settings.set_size}
 
 
-def _seed(rng: np.random.Generator) -> int:
+def _seed(rng: Generator) -> int:
     return int(rng.integers(2**63))
 
 

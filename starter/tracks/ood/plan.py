@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.random import Generator
 
 from starter.images.imageset import ImageSet
 from starter.sets.mix import LEAST, FromPools, Mix, family
@@ -93,7 +94,7 @@ def _shares(settings: OodSettings, n: int) -> tuple[float, float]:
     return max(min(low, 1 - LEAST / n), LEAST / n), min(max(high, LEAST / n), 1 - LEAST / n)
 
 
-def draw_counts(settings: OodSettings, rng: np.random.Generator) -> tuple[int, int]:
+def draw_counts(settings: OodSettings, rng: Generator) -> tuple[int, int]:
     """Returns the numbers of IND and OOD images of a mix, each >= `LEAST`, independent of the pools."""
     low, high = settings.mix_sizes
     n = int(rng.integers(low, high, endpoint=True))
@@ -144,7 +145,7 @@ def _draw_part(
     return found
 
 
-def draw_mixes(settings: OodSettings, part: str, pools: Counts, rng: np.random.Generator) -> list[Mix]:
+def draw_mixes(settings: OodSettings, part: str, pools: Counts, rng: Generator) -> list[Mix]:
     """Returns the mixes of "train" or "val", which may share images, with all OOD sets equally often."""
     names: list[str] = []
     while len(names) < (count := getattr(settings, f"{part}_sets")):
@@ -152,7 +153,7 @@ def draw_mixes(settings: OodSettings, part: str, pools: Counts, rng: np.random.G
     return [_mix(settings, part, number, name, rng) for number, name in enumerate(names[:count], start=1)]
 
 
-def draw_apart(settings: OodSettings, ind: int, pools: Counts, rng: np.random.Generator) -> list[Mix]:
+def draw_apart(settings: OodSettings, ind: int, pools: Counts, rng: Generator) -> list[Mix]:
     """Returns the test's mixes, for which images can be drawn without sharing any; see `check_images`.
 
     An OOD set is used while it has at least as many images as the largest mix needs.
@@ -169,7 +170,7 @@ def draw_apart(settings: OodSettings, ind: int, pools: Counts, rng: np.random.Ge
     raise ValueError(f"{count} mixes cannot be drawn from {ind} IND and {dict(pools)} OOD images")
 
 
-def _mix(settings: OodSettings, part: str, number: int, ood_set: str, rng: np.random.Generator) -> Mix:
+def _mix(settings: OodSettings, part: str, number: int, ood_set: str, rng: Generator) -> Mix:
     ind, ood = draw_counts(settings, rng)
     return Mix(f"{part}_{number:04d}", int(rng.integers(2**63)), ood_set, ind, ood)
 
