@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import logsumexp
 
 from baselines.accuracy.atc import atc_threshold, confidence_log_odds
-from baselines.accuracy.ei import invariance
 from baselines.accuracy.entropy import entropies
 from baselines.accuracy.fd import fd
 from oracle.variant import is_repvgg
@@ -29,8 +27,6 @@ NEIGHBOURS = 10
 """k: `knn` is the distance to the k-th nearest training image."""
 SMALLEST = 1e-12
 """Smallest threshold on the entropy, in nats, that is used as a divisor."""
-BLOCK = 1000
-"""Number of images whose distances to the training images are in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -107,76 +103,18 @@ def grey_entropy(target: Observation, source: Source) -> FloatArray:
     return -(share * np.log(np.where(share > 0, share, 1))).sum(axis=1)
 
 
-def energy(target: Observation, source: Source) -> FloatArray:
-    """Returns the energy -log sum_c exp f_c (n,), low for large logits.
-
-    Paper: Liu, Wang, Owens & Li, "Energy-based Out-of-distribution Detection", NeurIPS 2020.
-    """
-    return -logsumexp(target.logits.astype(np.float64), axis=1)
-
-
-def margin(target: Observation, source: Source) -> FloatArray:
-    """Returns the largest logit minus the second largest, >= 0, (n,)."""
-    logits = np.sort(target.logits.astype(np.float64), axis=1)
-    return logits[:, -1] - logits[:, -2]
-
-
-def logit_norm(target: Observation, source: Source) -> FloatArray:
-    """Returns the Euclidean norm of the logits, (n,)."""
-    return np.linalg.norm(target.logits.astype(np.float64), axis=1)
-
-
-def calibrated(target: Observation, source: Source) -> FloatArray:
-    """Returns the probability of being right (n,), by the source's isotonic regression on the confidence."""
-    from sklearn.isotonic import IsotonicRegression
-
-    regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-    regression.fit(confidence_log_odds(source.observation), source.correct)
-    return regression.predict(confidence_log_odds(target))
-
-
 def knn(target: Observation, source: Source) -> FloatArray:
     """Returns the distance to the tenth nearest training image in L2-normalised features, in [0, 2], (n,).
 
     With fewer than ten training images it is the distance to the farthest. Paper: Sun, Ming, Zhu & Li,
     "Out-of-Distribution Detection with Deep Nearest Neighbors", ICML 2022.
     """
-    known, rows = _directions(source.train_ref), _directions(target)
-    k = min(NEIGHBOURS, len(known))
-    near = [
-        np.partition(rows[i : i + BLOCK] @ known.T, -k, axis=1)[:, -k] for i in range(0, len(rows), BLOCK)
-    ]
-    return np.sqrt(np.maximum(2 - 2 * np.concatenate(near), 0))
+    from starter.shift.grid import kth_distance  # which imports torch
 
-
-def _directions(observation: Observation) -> FloatArray:
-    assert observation.features is not None
-    features = observation.features.astype(np.float32)
-    return features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
-
-
-def turned(target: Observation, source: Source) -> FloatArray:
-    """Returns the effective invariance to the three rotations: the mean of 1[y = y_t] sqrt(p p_t), (n,)."""
-    assert target.rotations is not None
-    return np.mean([invariance(target.logits, view) for view in target.rotations.values()], axis=0)
-
-
-def grey(target: Observation, source: Source) -> FloatArray:
-    """Returns the effective invariance to the loss of colour, 1[y = y_t] sqrt(p p_t), (n,)."""
-    assert target.grey is not None
-    return invariance(target.logits, target.grey)
-
-
-def rotation(target: Observation, source: Source) -> FloatArray:
-    """Returns the share of each image's four rotations that the rotation head recognises, (n,)."""
-    assert target.rotation is not None
-    return target.rotation
-
-
-def agreement(target: Observation, source: Source) -> FloatArray:
-    """Returns the share of the competition's other classifiers that give the image the same class, (n,)."""
-    assert target.peers is not None
-    return np.mean([peer.argmax(axis=1) == target.predicted for peer in target.peers.values()], axis=0)
+    known = source.train_ref.features
+    assert known is not None
+    assert target.features is not None
+    return np.sqrt(2 * kth_distance(target.features, known, min(NEIGHBOURS, len(known))))
 
 
 def _image_stat(name: str) -> Callable[[Observation, Source], FloatArray]:
@@ -205,15 +143,7 @@ INDICATORS: dict[str, Indicator] = {
     "laplacian": Indicator(_image_stat("laplacian"), ("image_stats",)),
     "laplacian_cast": Indicator(laplacian_cast, of_network=True),
     "confidence": Indicator(lambda target, _: confidence_log_odds(target)),
-    "calibrated": Indicator(calibrated),
-    "energy": Indicator(energy),
-    "margin": Indicator(margin),
-    "logit_norm": Indicator(logit_norm),
     "knn": Indicator(knn, ("features",)),
-    "turned": Indicator(turned, ("rotations",)),
-    "grey": Indicator(grey, ("grey",)),
-    "rotation": Indicator(rotation, ("rotation",)),
-    "agreement": Indicator(agreement, ("peers",)),
 }
 """The indicators by name.
 

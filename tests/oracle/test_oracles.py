@@ -123,7 +123,7 @@ def test_of_syp_a_probability_is_the_mean_of_both_networks():
 
 
 CHANGES = {
-    "ora-a": {**QUICK, "indicators": "entropy,fd,knn,calibrated"},
+    "ora-a": {**QUICK, "indicators": "entropy,fd,knn,confidence"},
     "ora-b": {**QUICK, "estimate": "mean", "tokens": "one"},
     "syp": {**QUICK, "normalisation": "none", "tokens": "indicators"},
     "ora-l": {"trees": 5, "normalisation": "global"},
