@@ -60,13 +60,8 @@ class PublicSets:
 
     def _stored(self, part: str, name: str) -> FromFile:
         file, competition = f"{part}/{name}.npz", self.competition
-        return FromFile(
-            name,
-            competition.file(file),
-            competition.files[file],
-            competition.sizes[part][name],
-            competition.image_size,
-        )
+        size = competition.sizes[part][name]
+        return FromFile(name, competition.file(file), competition.files[file], size)
 
     def _read(self, file: str, labelled: bool) -> ImageSet:
         path = self.competition.file(file)
