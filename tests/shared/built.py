@@ -1,4 +1,4 @@
-"""Small competitions, really built once a run for all of its workers, and copies of them.
+"""Small competitions, really built once a machine and state of the code, and copies of them.
 
 A plugin of every test; torch is loaded by the first fixture that needs it, so that tests of what a scoring host
 does run without.
@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from filelock import FileLock
 
 from submission import Competition
+from submission.files import digest_of, sha256
 
 if TYPE_CHECKING:
     from starter.tracks.settings import Settings
@@ -27,7 +29,10 @@ ARRAYS = {".npz", ".npy", ".safetensors"}
 """The files of a competition that are large, and that the kit replaces and never writes into."""
 
 Once = Callable[[str, Callable[[Path], object]], Path]
-"""Makes a folder of that name once for all workers."""
+"""Makes a folder of that name once for all workers, and for later runs of the same code."""
+KERNELS = ("OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
+UNUSED = 3600
+"""Seconds after which what other code has made is taken away."""
 LIBRARY = ("unseen.api.",)
 
 
@@ -76,22 +81,43 @@ def where_examples_run(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
-    """Make a folder once for all workers of the run; the others wait for the first who asks."""
+    """Make a folder once a machine: the others wait for the first who asks, later runs find it whole or renew it."""
     own = tmp_path_factory.getbasetemp()
-    together = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    ours = next((folder for folder in own.parents if folder.name.startswith("pytest-of-")), own.parent)
+    together = ours / f"once-{_code()}"
+    together.mkdir(exist_ok=True)
+    os.utime(together)
+    for other in ours.glob("once-*"):
+        if time.time() - other.stat().st_mtime > UNUSED:
+            shutil.rmtree(other, ignore_errors=True)
 
     def made(name: str, make: Callable[[Path], object]) -> Path:
-        folder, done = together / "once" / name, together / "once" / f"{name}.done"
-        folder.parent.mkdir(exist_ok=True)
+        folder, done = together / name, together / f"{name}.done"
         with FileLock(f"{folder}.lock"):
-            if not done.exists():
+            if not done.exists() or done.read_text() != _content(folder):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
                 make(folder)
-                done.touch()
+                done.write_text(_content(folder))
         return folder
 
     return made
+
+
+def _code() -> str:
+    """A hash of all that decides what is made: the code, what is installed, and the kernels that compute."""
+    root = Path(__file__).parents[2]
+    files = [
+        file for part in ("submission", "starter", "tests/shared") for file in (root / part).rglob("*.py")
+    ]
+    installed = sorted(path.name for path in Path(np.__file__).parents[1].glob("*.dist-info"))
+    return digest_of(sys.version, *installed, *map(os.environ.get, KERNELS), *map(sha256, sorted(files)))
+
+
+def _content(folder: Path) -> str:
+    """A hash of the files of a folder, with their names."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return digest_of(*(part for file in files for part in (str(file.relative_to(folder)), sha256(file))))
 
 
 @pytest.fixture(scope="session")
