@@ -11,6 +11,7 @@ from torch import nn
 from baselines import Constant
 from baselines.contract.conformance import example_meta_train, example_observation
 from oracle import ORACLES, OraA, OraB, OraL, Syp, UnseenBest, training
+from oracle.ora_a import DRAWS
 from submission import UnusableInput
 
 FEW = example_meta_train(sets=3)
@@ -79,6 +80,11 @@ def test_a_network_that_says_one_thing_is_drawn_again(monkeypatch, capsys):
     assert (len(draws), oracle.undertrained_) == (3, "drawn again")
     text = capsys.readouterr().err
     assert all((f"seed {seed}" in text) == (seed < 9) for seed in (7, 8, 9))
+    monkeypatch.setattr(training, "train", says_no)
+    assert OraA(seed=7).fit(META).undertrained_ == "one answer"
+    *others, last = capsys.readouterr().err.splitlines()
+    assert ["trained again with the next seed" in line for line in others] == [True] * (DRAWS - 1)
+    assert "lower learning_rate" in last
 
 
 def test_one_answer_may_be_right(monkeypatch):

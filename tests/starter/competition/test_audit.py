@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+from collections import Counter
 from dataclasses import replace
 
 import cv2
@@ -14,6 +16,7 @@ from starter.competition.audit import (
     ACCIDENTS,
     audit,
     near_chance,
+    practice,
     rank_warnings,
     shared_patches,
     telling_statistics,
@@ -94,6 +97,19 @@ def test_a_seed_that_can_be_guessed_and_a_damaged_record(contest):
     record.write_text("{")
     with pytest.raises(UnusableInput, match=r"build\.json"):
         audit(contest)
+
+
+@pytest.mark.parametrize("around", [100, 5, 2, 1])
+def test_base_images_of_several_test_sets(contest, around):
+    """Test sets take turns: every so many, the base images come round again."""
+    record = contest.private / "build.json"
+    text = re.sub(r'"turn:(\d+):\d+:', rf'"turn:\1:{around}:', record.read_text())
+    record.write_text(text)
+    turns = [int(turn) for turn in re.findall(r'"turn:(\d+):', text)]
+    assert len(turns) > 5
+    most = max(Counter(turn % around for turn in turns).values())
+    warned = [each.text.partition(", ")[0] for each in practice(contest) if each.text != PRACTICE]
+    assert warned == [f"each base image stands in {most} of {len(turns)} test sets"] * (most > 1)
 
 
 def as_csv(rows):

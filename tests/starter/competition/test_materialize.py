@@ -127,6 +127,17 @@ def test_datacv_has_a_folder_a_set_where_they_differ(competition, tmp_path):
             assert_same(found, wanted)
 
 
+def test_test_sets_are_numbered_from_1_and_have_no_labels(competition, tmp_path):
+    assert materialize(competition, tmp_path, "datacv", "test") == tmp_path / "test_data"
+    assert listed(tmp_path / "test_data") == ["001.npy", "002.npy"]
+    assert listed(materialize(competition, tmp_path, "npz", "test")) == ["test_0001.npz", "test_0002.npz"]
+    for number, wanted in enumerate(expected(competition, "test"), 1):
+        found = np.load(tmp_path / f"test_data/00{number}.npy", allow_pickle=False)
+        np.testing.assert_array_equal(found, wanted.images)
+        np.testing.assert_array_equal(read_npz(tmp_path / f"test/test_000{number}.npz").images, found)
+        assert read_npz(tmp_path / f"test/test_000{number}.npz").labels is None
+
+
 @pytest.mark.parametrize(("part", "file"), [("train", "train_data.npy"), ("val", "val_sets.npy")])
 def test_datacv_accuracies_stand_in_the_order_of_the_files(competition, whole, tmp_path, part, file):
     for number, each in enumerate((competition, whole)):

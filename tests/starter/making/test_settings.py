@@ -68,7 +68,8 @@ def test_settings_of_the_accuracy_track_are_refused_one_by_one(changes, word):
         ({"ratio": "9:1", "sizes": (199, 300)}, "200 <= LOW"),
         ({"ratio": "any", "sizes": (19, 30)}, "20 <= LOW"),
         ({"sizes": (100, 50)}, "LOW <= HIGH"),
-        ({"ratio": "nan:1"}, "--ratio"),
+        *(({"ratio": wrong}, "--ratio") for wrong in ("nan:1", "0:1", "1:0", "inf:1", "1:inf")),
+        ({"classes": "m.csv", "images": "root", "ood": "x"}, "--classes gives the OOD sets"),
         ({"hidden": True}, "--hidden needs --test-from PATH"),
         ({"hidden": True, "test_from": ("x",)}, "--hidden needs --test-ind PATH"),
         ({"test_ind": "x"}, "--test-ind needs --test-from"),
@@ -115,6 +116,8 @@ def test_a_record_and_a_file_give_the_same_settings(track, tmp_path):
         write_file(tmp_path / f"{number}.toml", settings)
         found = read_file(tmp_path / f"{number}.toml")
         assert settings_of(found.pop("track"), found) == settings
+        with pytest.raises(UnusableInput, match=f"{number}.toml exists: name a new file"):
+            write_file(tmp_path / f"{number}.toml", settings)
 
 
 def test_public_settings_tell_no_path_and_nothing_of_the_test_sets():
