@@ -15,6 +15,7 @@ from rules import with_fields, with_rules
 from starter.competition.audit import (
     ACCIDENTS,
     audit,
+    computed_by,
     near_chance,
     practice,
     rank_warnings,
@@ -50,9 +51,9 @@ def mixes(ood_contest):
 
 
 def leaks(competition):
-    """The findings on leaks, as "grade: text" with the folder cut off, without that of every practice competition."""
-    ranks = {finding.text for finding in rank_warnings(competition)}
-    found = [each for each in audit(competition) if each.text not in {PRACTICE, *ranks}]
+    """The findings on leaks, as "grade: text" with the folder cut off, without those of every practice competition."""
+    others = {finding.text for check in (rank_warnings, computed_by) for finding in check(competition)}
+    found = [each for each in audit(competition) if each.text not in {PRACTICE, *others}]
     return [f"{each.grade}: {each.text}".replace(f"{competition.root}/", "") for each in found]
 
 
