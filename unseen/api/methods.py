@@ -30,10 +30,6 @@ EXPENSIVE = {
     "projnorm": "trains a network on every set, for hours per classifier",
 }
 """Methods that `predict` runs only if they are named, each with the reason."""
-WIDTH = 3.4
-"""Width and height of a panel in inches."""
-ACROSS = 4
-"""Number of panels in a row."""
 
 
 @cache
@@ -103,7 +99,7 @@ class Evaluation(pd.DataFrame):
         from starter.images.figure import new_panels
 
         report = self.report
-        figure, panels = new_panels(len(report.runs), ACROSS, WIDTH, WIDTH)
+        figure, panels = new_panels(len(report.runs), most=4, width=3.4, height=3.4)
         for axes, run in zip(panels, report.runs, strict=False):
             draw_predictions(axes, report, run)
             axes.set_title(run.method if len(report.val) == 1 else f"{run.method}, {run.subject}", fontsize=9)

@@ -78,8 +78,7 @@ def build(
     with connected(cluster) as workers:
         competition = making.build(folder, asked, test_seed, device, data_root, workers, cache)
     echo("\n".join(filter(None, (competition.describe(), price(competition)))))
-    for finding in rank_warnings(competition, device):
-        echo(f"warning: {finding.text}", err=True)
+    options.warn(*(finding.text for finding in rank_warnings(competition, device)))
     options.tell_next("predict", folder, *options.repeated("--network", dict.fromkeys(own)))
 
 
@@ -89,8 +88,8 @@ def _asked(file: Path | None, name: str, track: str, given: Mapping[str, Any]) -
     from starter.making.settings import read_file, settings_of
 
     found = read_file(file) if file else {}
-    of = track or str(found.get("track", "accuracy"))
-    found.pop("track", None)
+    stated = str(found.pop("track", "accuracy"))
+    of = track or stated
     return settings_of(of, {**(preset(name, of) if name else {}), **found, **given})
 
 
@@ -135,22 +134,18 @@ def train(
     """
     from starter.classifiers import train as training
 
-    options.use_networks(network)
     asked = training.Training(
         *(source, arch, hold_out, epochs, batch, rate, flip, seed, image_size, resize, skip_unreadable, start)
     )
     echo(training.train(asked, out, device, data_root))
-    same = {
-        "--image-size": (image_size, 0),
-        "--resize": (resize, "crop"),
-        "--skip-unreadable": (skip_unreadable, 0.01),
-        "--seed": (seed, 0),
-        "--data-root": (data_root, None),
-    }
-    told = [word for flag, (value, usual) in same.items() if value != usual for word in (flag, value)]
+    usual = training.Training(source, arch)
+    names = ("image_size", "resize", "skip_unreadable", "seed")
+    told = [(name, getattr(asked, name)) for name in names if getattr(asked, name) != getattr(usual, name)]
+    told += [("data_root", data_root)] if data_root else []
+    same = [word for name, value in told for word in (f"--{name.replace('_', '-')}", value)]
     named = f"{out.stem if ':' in arch else arch}={out}"  # the file tells its architecture
     networks = options.repeated("--network", network)
-    options.tell_next("build", "DIR", "--source", source, *told, "--classifier", named, *networks)
+    options.tell_next("build", "DIR", "--source", source, *same, "--classifier", named, *networks)
 
 
 def show(competition: "Competition", sets: Many = (), *, out: Path | None = None) -> None:

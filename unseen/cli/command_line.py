@@ -21,12 +21,34 @@ SETTINGS: dict[str, Any] = {
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
+OPTION = Parameter.KEYWORD_ONLY
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as Typer sets it."""
 
 
-class Headed(TyperCommand):
-    """A command whose help lists each option under the heading in its `rich_help_panel`, or "Options"."""
+class Command(TyperCommand):
+    """A command whose options are made of its function when it is called, or when its own help is needed.
+
+    Its help lists each option under the heading in its `rich_help_panel`, or "Options".
+    """
+
+    def __init__(self, name: str, function: Callable[..., object]) -> None:
+        super().__init__(name, help=documented(function)[0], **SETTINGS)
+        self.function = function
+
+    def load(self) -> "Command":
+        """Returns the command with its options."""
+        if self.callback is None:
+            alone = Typer(add_completion=False)
+            alone.command()(command_of(self.function))
+            made: Any = get_command(alone)
+            self.callback, self.params = made.callback, made.params
+        return self
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Returns the context of a call."""
+        self.load()
+        return super().make_context(info_name, args, parent, **extra)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of options, in the order in which their first options are declared."""
@@ -34,31 +56,12 @@ class Headed(TyperCommand):
         each: Any
         for each in self.get_params(ctx):
             if (record := each.get_help_record(ctx)) is not None:
-                if each.param_type_name == "argument":
-                    sections.setdefault("Arguments", []).append((each.metavar, record[1]))
-                else:
-                    sections.setdefault(each.rich_help_panel or "Options", []).append(record)
+                argument = each.param_type_name == "argument"
+                heading = "Arguments" if argument else each.rich_help_panel or "Options"
+                sections.setdefault(heading, []).append((each.metavar if argument else record[0], record[1]))
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
-
-
-class Lazy(TyperCommand):
-    """A command whose options are made of its function when it is called, or when its own help is needed."""
-
-    def __init__(self, name: str, function: Callable[..., object]) -> None:
-        super().__init__(name, help=documented(function)[0])
-        self.function = function
-
-    def load(self) -> Any:
-        """Returns the Typer command."""
-        alone = Typer(add_completion=False, **SETTINGS)
-        alone.command(self.name, cls=Headed)(command_of(self.function))
-        return get_command(alone)
-
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Returns the context of the Typer command."""
-        return self.load().make_context(info_name, args, parent, **extra)
 
 
 def _print_all(context: Context, wanted: bool) -> None:
@@ -71,9 +74,6 @@ def _print_all(context: Context, wanted: bool) -> None:
         raise Exit
 
 
-HELP_ALL: dict[str, dict[str, Any]] = {"help_all": {"is_eager": True, "callback": _print_all}}
-
-
 def command_of(function: Callable[..., object]) -> Callable[..., None]:
     """Returns the function from which Typer makes a command.
 
@@ -82,45 +82,38 @@ def command_of(function: Callable[..., object]) -> Callable[..., None]:
     """
     text, own = documented(function)
     notes, taken = {**lines_of(COMMON), **own}, signature(function)
-    parameters, added = dict(taken.parameters), dict[str, Any]()
-    if "device" in parameters and "network" not in parameters:
-        added["network"] = Many, ()
-    if "given" in parameters:
-        added["help_all"] = bool, False
-    if taken.return_annotation == "Study":
-        added["out"] = Path | None, None
-    for name, (kind, default) in added.items():
-        parameters[name] = Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+    parameters, study = dict(taken.parameters), taken.return_annotation == "Study"
+    if "device" in parameters:
+        parameters.setdefault("network", Parameter("network", OPTION, annotation=Many, default=()))
+    if study:
+        parameters["out"] = Parameter("out", OPTION, annotation=Path | None, default=None)
     settings = dict[str, Parameter]()
     if parameters.pop("given", None):
         from unseen.cli.settings import settings_of_build
 
-        settings = settings_of_build()
-    shown = own if settings else notes
-    declared = [
-        declare(each, *notes[name], hidden=name not in {*shown, "help_all"}, **HELP_ALL.get(name, {}))
-        for name, each in parameters.items()
-    ]
+        wanted = Parameter("help_all", OPTION, annotation=bool, default=False)
+        how: dict[str, Any] = {"is_eager": True, "expose_value": False, "callback": _print_all}
+        settings = {"": declare(wanted, "", "Show all options and exit.", **how), **settings_of_build()}
+    often = own if settings else notes
+    declared = [declare(each, *notes[name], hidden=name not in often) for name, each in parameters.items()]
 
     def command(**values: Any) -> None:
         chosen = {name: value for name, value in values.items() if value not in (None, [])}
         for name, value in chosen.items():
             if name in parameters and type(value) in (int, float):
                 _check(name, value, parameters[name].default)
-        more = {name: chosen.pop(name, None) for name in added}
-        use_networks(more.get("network"))
-        if (out := more.get("out")) and out.is_file():
+        use_networks(chosen.get("network"))
+        if study and (out := chosen.get("out")) and out.is_file():
             raise UnusableInput(f"--out {out} is a file: name a folder")
-        if settings:
-            chosen["given"] = {name: chosen.pop(name) for name in settings if name in chosen}
         if "competition" in chosen:
             from submission.competition import Competition
 
             chosen["competition"] = Competition.open(chosen["competition"])
-        study: Any = function(**chosen)
-        if "out" in added:
-            study.write(folder := out or study.folder)
-            echo(f"{study.text}\n\n{folder}")
+        chosen["given"] = {name: chosen[name] for name in settings if name in chosen}
+        found: Any = function(**{name: value for name, value in chosen.items() if name in taken.parameters})
+        if study:
+            found.write(folder := chosen.get("out", found.folder))
+            echo(f"{found.text}\n\n{folder}")
 
     command.__doc__ = text
     command.__signature__ = Signature([*declared, *settings.values()])  # type: ignore[attr-defined]
@@ -171,7 +164,7 @@ def command_line() -> TyperGroup:
             top.commands[group] = TyperGroup(name=group, help=GROUPS[group], no_args_is_help=True, **SETTINGS)
         holder = top.commands[group] if group else top
         assert isinstance(holder, TyperGroup)
-        holder.commands[own] = Lazy(own, function)
+        holder.commands[own] = Command(own, function)
     return top
 
 

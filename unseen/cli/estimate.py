@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from typer import Exit, echo
 
@@ -75,28 +76,20 @@ def estimate(
     if fail_below is not None and fail_below > 1:
         raise UnusableInput(f"--fail-below is a fraction, such as 0.8, got {fail_below:g}")
 
-    from unseen.estimation.estimation import NONE, write_estimation
+    from unseen.estimation.estimation import write_estimation
     from unseen.estimation.inputs import read_classes
 
     given, named = [*unlabelled, *sets], read_classes(classes) if classes else ()
-    photos = NONE
+    photos = dict[str, list[tuple[str, Any]]]()
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         if model is not None and labelled is not None:
             from starter.images.reading import Fit
             from unseen.estimation.images import Asked, estimate_images
 
-            asked = Asked(
-                24 if train_sets is None else train_sets,
-                referees=tuple(referees),
-                fit=Fit((image_size, image_size) if image_size else None, resize, skip_unreadable),
-                device=device,
-                margin=margin,
-                level=level,
-                window=window,
-                engine=engine,
-                classes=named,
-                rotations=rotations,
-            )
+            fit = Fit((image_size, image_size) if image_size else None, resize, skip_unreadable)
+            count = 24 if train_sets is None else train_sets
+            rules = margin, level, window
+            asked = Asked(count, tuple(referees), fit, device, *rules, engine, named, rotations)
             found, photos = estimate_images(model, labelled, given, asked)
         elif logits is not None and labels is not None:
             from unseen.estimation.from_logits import estimate as run

@@ -41,7 +41,6 @@ Options:
     note: A remark, kept with the run's score in DIR/runs.csv.
     as_json: Print one JSON object, and nothing else.
     out: The folder to write to.
-    help_all: Show all options and exit.
     seed: Seed of everything random.
     encoder: embedded, a file, clip:MODEL=WEIGHTS, or module:function.
     source: The source, as for build, of the ID images.
@@ -139,6 +138,12 @@ def chosen_for(
         alike = ", ".join(name for name, other in left_out.items() if other == reason)
         echo(f"not run: {alike}: {reason}", err=True)
     return chosen
+
+
+def warn(*warnings: str) -> None:
+    """Print warnings on the error stream; "" is none."""
+    for text in filter(None, warnings):
+        echo(f"warning: {text}", err=True)
 
 
 def tell_next(*command: object) -> None:

@@ -83,8 +83,7 @@ def _tell(competition: "Competition", team: str, receipt: "Receipt", note: str, 
             echo(f"note: the same file as submission {receipt.same}; it still counts as a submission")
         if (written := receipt_file(competition, receipt.number)).exists():
             echo(f"receipt for the team: {written}")
-    if receipt.warning:
-        echo(f"warning: {receipt.warning}", err=True)
+    options.warn(receipt.warning)
     try:
         _update(competition, as_json)
     except BrokenPipeError:
@@ -100,12 +99,11 @@ def _update(competition: "Competition", silent: bool = False) -> None:
     from leaderboard.publish import PRIVATE, publish
 
     if (competition.root / PRIVATE).exists():
-        echo("warning: the leaderboard is final; `unseen leaderboard --final` writes it again", err=True)
+        options.warn("the leaderboard is final; `unseen leaderboard --final` writes it again")
         return
     board = publish(competition)
     if not silent:
-        for warning in board.warnings:
-            echo(f"warning: {warning}", err=True)
+        options.warn(*board.warnings)
         echo(f"updated {board.csv} and {board.html}")
 
 
@@ -187,11 +185,9 @@ def leaderboard(
     from leaderboard.publish import organizer_table, publish
 
     published = publish(competition, options.now() if final else None, retired, out)
-    for warning in published.warnings:
-        echo(f"warning: {warning}", err=True)
+    options.warn(*published.warnings)
     if table:
-        methods = competition.root / "submissions"
-        echo(f"The methods in {methods} on all test sets, for the organizer only:\n")
+        echo(f"The methods in {competition.root / 'submissions'} on all test sets, for the organizer only:\n")
         echo(f"{organizer_table(competition)}\n")
     echo(f"Teams, with public scores: {published.csv}, {published.html}, {published.markdown}")
     if published.private_csv:
@@ -213,12 +209,10 @@ def rescore(competition: "Competition", *, reason: str, labels: Many = (), void:
     from leaderboard.solutions import rescore as correct
     from submission.parser import NUMBER
 
-    corrected = dict[str, float]()
-    for text in labels:
-        name, equals, value = text.rpartition("=")
-        if not equals or not NUMBER.fullmatch(value) or name in corrected:
-            raise UnusableInput(f"--label {text}: give ID=FRACTION, such as small/test_0001=0.5, an id once")
-        corrected[name] = float(value)
+    pairs = [text.rpartition("=") for text in labels]
+    if not all(NUMBER.fullmatch(value) for *_, value in pairs):
+        raise UnusableInput(f"--label {' '.join(labels)}: give ID=FRACTION, such as small/test_0001=0.5")
+    corrected = {name: float(value) for name, _, value in pairs}
     scored, head = correct(competition, corrected, set(void), reason, options.now)
     echo(f"submissions scored again: {scored:,}; the ledger's head is {head}")
     _update(competition)
@@ -303,7 +297,7 @@ def export(
     competition: "Competition",
     out: Path | None = None,
     *,
-    start: str = "",
+    start: datetime | None = None,
     dry_run: bool = False,
 ) -> None:
     """Write the competition for another platform.
@@ -322,11 +316,7 @@ def export(
     from leaderboard.export import PLATFORMS, rehearse
     from leaderboard.export import export as write
 
-    try:
-        day = datetime.strptime(start, "%Y-%m-%d") if start else options.now()
-    except ValueError as error:
-        raise UnusableInput(f"--start {start} is not YYYY-MM-DD") from error
-    first = day.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=timezone.utc)
+    first = (start or options.now()).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=timezone.utc)
     if dry_run:
         for handed_in, shown in rehearse(competition, platform, first):
             echo(f"{handed_in}: {shown}")
@@ -358,10 +348,7 @@ def verify_entry(
     from baselines.run.predict import verify_entry as verify
 
     if ":" in method and competition.private.exists():
-        echo(
-            f"warning: {method} can read the labels in {competition.private}: use a participant's copy",
-            err=True,
-        )
+        options.warn(f"{method} can read the labels in {competition.private}: use a participant's copy")
     chosen = options.chosen_for(competition, [method], changes)
     apart, count = verify(competition, file, method, chosen[method], device), len(competition.ids("test"))
     if len(apart):

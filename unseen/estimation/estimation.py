@@ -34,7 +34,6 @@ CHARTED = 4
 """Smallest number of sets for which the page has a chart."""
 Photos = Mapping[str, Sequence[tuple[str, Pixels]]]
 """The images (h, w, 3) of sets with the names of their files, by the set's name."""
-NONE: Photos = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,11 @@ class SetEstimate:
     methods: Mapping[str, float]
     remarks: tuple[str, ...]
     least_sure: tuple[int, ...]
+
+    @property
+    def doubtful(self) -> bool:
+        """True if the set is far from the data and its estimate above the labelled accuracy."""
+        return self.difference > 0 and self.outside > NEAR
 
     @property
     def place(self) -> str:
@@ -223,7 +227,7 @@ def _cells(each: SetEstimate) -> list[str]:
 
 
 def write_estimation(
-    found: Estimation, folder: Path, photos: Photos = NONE, fail_below: float | None = None
+    found: Estimation, folder: Path, photos: Photos = MappingProxyType({}), fail_below: float | None = None
 ) -> tuple[Path, ...]:
     """Write ``estimate.html``, ``.csv`` and ``.json`` and return their paths; the page loads nothing.
 

@@ -1,7 +1,7 @@
 """Methods fitted to labelled images, the estimate and interval that they give for a set, and its distance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.stats import norm, wasserstein_distance
@@ -140,52 +140,42 @@ class Fitted:
         """Returns the estimate of one set, its interval at `level`, and the estimate of each method."""
         found = {name: float(method.predict([seen])[0]) for name, method in self.methods.items()}
         values = np.array([found[name] for name in self.centres])
-        middle = float(values.mean())
-        difference = middle - self.accuracy
         shares = em_prior(calibrated(seen, bias_corrected(self.source)), source_prior(self.source))
         sure, known = confidence_log_odds(seen), _known_confidence(self.source)
         distance = float(wasserstein_distance(sure, known) / max(known.std(), 1e-9))
-        outside = self.outside.distance(seen)
-        doubtful = difference > 0 and outside > NEAR
-        low, high = self._interval(values, len(seen), distance, self._moved(seen), level)
+        low, high = self._interval(values, seen, distance, level)
         bar = self.accuracy - margin
-        return SetEstimate(
+        each = SetEstimate(
             seen.set_name,
             len(seen),
-            middle,
+            float(values.mean()),
             low,
             high,
-            difference,
-            "yes" if high < bar else "no" if low > bar and not doubtful else "unclear",
+            float(values.mean()) - self.accuracy,
+            "yes" if high < bar else "no" if low > bar else "unclear",
             tuple(map(float, shares)),
             distance,
-            outside,
+            self.outside.distance(seen),
             found,
-            self._remarks(seen, found, shares, distance, outside, doubtful),
+            (),
             tuple(map(int, np.argsort(sure, kind="stable")[:LEAST_SURE])),
         )
-
-    def _moved(self, seen: Observation) -> float:
-        """Returns the distance of the features from those of the labelled images; 0 without features.
-
-        It is sqrt(FD / trace(covariance)), with FD the squared Fréchet distance and the covariance of the
-        labelled images' features.
-        """
-        known = self.source.train_ref.moments
-        if known is None:
-            return 0.0
-        return float(np.sqrt(max(fd(seen, self.source), 0.0) / max(np.trace(known.covariance), TINY)))
+        fallen = "unclear" if each.doubtful and each.fallen == "no" else each.fallen
+        return replace(each, fallen=fallen, remarks=self._remarks(seen, each))
 
     def _interval(
-        self, values: FloatArray, images: int, distance: float, moved: float, level: float
+        self, values: FloatArray, seen: Observation, distance: float, level: float
     ) -> tuple[float, float]:
         """Returns low and high around the mean of `values`, the methods' estimates of a set.
 
         They are mean - z * down and mean + z * up, cut to [0, 1], with z the normal quantile of the level;
-        the constants above say how the standard deviations down and up are made.
+        the constants above say how the standard deviations down and up are made. Features have moved by
+        sqrt(FD / trace(covariance)), with FD the squared Frechet distance from the labelled images'.
         """
-        middle = float(values.mean())
-        pairs = ((middle, images), (self.accuracy, len(self.source.labels)))
+        middle, moved = float(values.mean()), 0.0
+        if (known := self.source.train_ref.moments) is not None:
+            moved = float(np.sqrt(max(fd(seen, self.source), 0.0) / max(np.trace(known.covariance), TINY)))
+        pairs = ((middle, len(seen)), (self.accuracy, len(self.source.labels)))
         sampling = sum(share * (1 - share) / n for share, n in pairs)
         common = sampling + (SPREAD * values.std()) ** 2 + FLOOR**2
         fall = middle - self.accuracy
@@ -195,32 +185,24 @@ class Fitted:
         quantile = float(norm.ppf((1 + level) / 2))
         return max(middle - quantile * down, 0.0), min(middle + quantile * up, 1.0)
 
-    def _remarks(
-        self,
-        seen: Observation,
-        found: Mapping[str, float],
-        shares: FloatArray,
-        distance: float,
-        outside: float,
-        doubtful: bool,
-    ) -> tuple[str, ...]:
+    def _remarks(self, seen: Observation, each: SetEstimate) -> tuple[str, ...]:
         """Returns the reasons for an uncertain estimate, a sentence each."""
-        judging = {name: found[name] for name in (*self.centres, "doc-ts") if name in found}
-        low, high = min(judging, key=judging.__getitem__), max(judging, key=judging.__getitem__)
-        span = judging[high] - judging[low]
-        told = f"from {100 * judging[low]:.0f} % ({low}) to {100 * judging[high]:.0f} % ({high})"
+        judging = {each.methods[name]: name for name in (*self.centres, "doc-ts") if name in each.methods}
+        low, high = min(judging), max(judging)
+        told = f"from {100 * low:.0f} % ({judging[low]}) to {100 * high:.0f} % ({judging[high]})"
+        shares = np.array(each.shares)
         labelled = np.bincount(self.source.labels, minlength=len(shares)) > 0
         predicted = predicted_shares(seen.predicted, len(shares))
         lacking = ", ".join(self.classes[row] for row in np.flatnonzero(~labelled & (predicted > 0)))
         reasons = {
-            f"the methods disagree, {told}: label some of these images": span >= APART,
+            f"the methods disagree, {told}: label some of these images": high - low >= APART,
             "the model's confidences differ from those in the labelled images: trust the estimate less": (
-                distance >= FAR
+                each.distance >= FAR
             ),
-            f"it is far from {self.compared}, {outside:.1f} times the usual distance: its accuracy may lie "
-            "below the interval": outside > NEAR,
+            f"it is far from {self.compared}, {each.outside:.1f} times the usual distance: its accuracy may "
+            "lie below the interval": each.outside > NEAR,
             "an estimate above the accuracy on the labelled images cannot exclude a fall in a set that is "
-            "far from them: label some of these images": doubtful,
+            "far from them: label some of these images": each.doubtful,
             "its classes have other shares than the labelled images, which cot and cott take for errors": (
                 np.abs(shares - source_prior(self.source)).sum() / 2 >= OTHER_SHARES
             ),

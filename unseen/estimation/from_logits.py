@@ -1,6 +1,6 @@
 """Estimates of the accuracy on unlabelled images from a model's logits, with intervals and verdicts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -72,53 +72,48 @@ def estimate(
             f"{len(classes)} classes are named, but the logits have {known.shape[1]} columns: name each"
         )
     sets = read_sets(unlabelled, known.shape[1], probabilities)
-    names = ["the labelled images", *sets]
-    seen = [
-        Observation(name, "model", each) for name, each in zip(names, (known, *sets.values()), strict=True)
-    ]
+    named = {"the labelled images": known, **sets}
+    seen = [Observation(name, "model", each) for name, each in named.items()]
     if second is not None:
         whose = "the second model's logits"
         for i, given in enumerate(beside(second, list(sets), whose)):
-            other = read_logits(given, f"{whose} of {names[i]}", probabilities, *seen[i].logits.shape)
+            other = read_logits(given, f"{whose} of {seen[i].set_name}", probabilities, seen[i].logits.shape)
             seen[i] = replace(seen[i], views={f"{PEER}second": other})
     if features is not None:
         width = None
         for i, given in enumerate(beside(features, list(sets), "features")):
-            _, values = read_numbers(given, f"the features of {names[i]}", len(seen[i]), width)
+            _, values = read_numbers(given, f"the features of {seen[i].set_name}", len(seen[i]), width)
             width = values.shape[1]
             seen[i] = replace(seen[i], features=values.astype(np.float32))
         seen = with_features(seen)
-    source, *others = seen
-    return estimate_seen(
-        source, truth, dict(zip(sets, others, strict=True)), None, margin, level, window, classes
-    )
+    return estimate_seen(seen[0], truth, seen[1:], None, margin, level, window, classes)
 
 
 def estimate_seen(
     source: Observation,
     labels: IntArray,
-    seen: Mapping[str, Observation],
+    seen: Sequence[Observation],
     learnt: Learnt | None,
     margin: float,
     level: float,
     window: int | None,
     classes: Sequence[str] = (),
 ) -> Estimation:
-    """Estimate the accuracy on observed sets, by name, from the observed labelled images; see `estimate`."""
+    """Estimate the accuracy on observed sets from the observed labelled images; see `estimate`."""
     check_rules(margin, level, window)
     if window is not None:
-        seen = {
-            f"{name} {rows[0]}": _part(whole, rows, f"{name} {rows[0]}")
-            for name, whole in seen.items()
+        seen = [
+            _part(whole, rows, f"{whole.set_name} {rows[0]}")
+            for whole in seen
             for rows in windows(len(whole), window)
-        }
+        ]
     fitted = Fitted.of(source, labels, learnt=learnt, classes=classes)
     return Estimation(
         fitted.accuracy,
         len(labels),
         level,
         margin,
-        tuple(fitted.estimate(each, margin, level) for each in seen.values()),
+        tuple(fitted.estimate(each, margin, level) for each in seen),
         tuple(_halves(source, labels, margin, level)),
         fitted.classes,
         fitted.centres,
@@ -129,17 +124,14 @@ def estimate_seen(
 
 def _halves(
     seen: Observation, labels: IntArray, margin: float, level: float
-) -> list[tuple[SetEstimate, float]]:
-    """Returns the estimate of each half of the labelled images from the other half, and its true accuracy."""
+) -> Iterator[tuple[SetEstimate, float]]:
+    """Yields the estimate of each half of the labelled images from the other half, and its true accuracy."""
     order = np.random.default_rng(0).permutation(len(labels))
-    parts = np.sort(order[::2]), np.sort(order[1::2])
-    halves = []
-    for number, (tested, known) in enumerate((parts, parts[::-1]), start=1):
-        half = _part(seen, tested, f"half {number}")
+    for side in (0, 1):
+        tested, known = np.sort(order[side::2]), np.sort(order[1 - side :: 2])
+        half = _part(seen, tested, f"half {side + 1}")
         fitted = Fitted.of(_part(seen, known, "labelled"), labels[known], CENTRES)
-        found = fitted.estimate(half, margin, level)
-        halves.append((found, float((half.predicted == labels[tested]).mean())))
-    return halves
+        yield fitted.estimate(half, margin, level), float((half.predicted == labels[tested]).mean())
 
 
 def _part(seen: Observation, rows: IntArray, name: str) -> Observation:

@@ -50,7 +50,6 @@ class Asked:
     """
 
     train_sets: int = 24
-    set_size: int = 200
     referees: tuple[str, ...] = ()
     fit: Fit = field(default_factory=Fit)
     device: str = "cpu"
@@ -60,6 +59,7 @@ class Asked:
     engine: str = ""
     classes: tuple[str, ...] = ()
     rotations: bool = False
+    set_size: int = 200
 
     def __post_init__(self) -> None:
         check_rules(self.margin, self.level, self.window)
@@ -81,10 +81,10 @@ def read_labelled(path: Path, fit: Fit, named: tuple[str, ...] = ()) -> tuple[Im
             raise unusable(
                 path / others[0], f"no class of this name is in --classes, which begins with {named[0]!r}"
             )
-        check_enough(np.array([classes.index(file.split("/")[0]) for file in files]))
+        labels = np.array([classes.index(file.split("/")[0]) for file in files])
+        check_enough(labels)
         images, rows = read_images(tree, files, fit)
-    labels = np.array([classes.index(files[row].split("/")[0]) for row in rows])
-    return ImageSet(path.stem, images, labels), classes
+    return ImageSet(path.stem, images, labels[rows]), classes
 
 
 def read_unlabelled(path: Path, fit: Fit) -> list[tuple[str, Pixels]]:
@@ -162,9 +162,8 @@ def estimate_sets(
         learnt = _learnt(rows, made, source, known.labels, observer, needs) if made else None
         if features:
             source, *others = with_features([source, *others])
-        named = {each.set_name: each for each in others}
         rules = asked.margin, asked.level, asked.window
-        return estimate_seen(source, known.labels, named, learnt, *rules, classifier.classes)
+        return estimate_seen(source, known.labels, others, learnt, *rules, classifier.classes)
 
 
 def _learnt(

@@ -83,11 +83,10 @@ def read_logits(
     given: Array,
     what: str,
     probabilities: bool = False,
-    images: int | None = None,
-    classes: int | None = None,
+    shape: tuple[int | None, int | None] = (None, None),
 ) -> FloatArray:
     """Returns the given logits, float32 (n, k); probabilities are turned into their logarithms."""
-    name, values = read_numbers(given, what, images, classes)
+    name, values = read_numbers(given, what, *shape)
     values = values.astype(np.float64)
     low, high, sums = values.min(), values.max(), values.sum(axis=1)
     fractions = low >= 0 and np.allclose(sums, 1, rtol=ROUNDED)
@@ -165,7 +164,7 @@ def read_sets(given: Sets, classes: int, probabilities: bool = False) -> dict[st
     """Returns the logits, float32 (m, k), of each unlabelled set, by name."""
     if not (named := by_name(given)):
         raise UnusableInput("no unlabelled set is given: name one or more")
-    return {name: read_logits(each, name, probabilities, None, classes) for name, each in named.items()}
+    return {name: read_logits(each, name, probabilities, (None, classes)) for name, each in named.items()}
 
 
 def beside(given: tuple[Array, Sets], names: Sequence[str], what: str) -> list[Array]:
