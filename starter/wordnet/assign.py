@@ -20,7 +20,7 @@ Palmer's values differ.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,21 +114,29 @@ NEAR = 0.60
 _BLOCK = 2000
 
 
-def id_entries(known: Matches) -> Iterator[ClassEntry]:
-    """Yield the ID classes themselves as entries of a manifest."""
-    for match in known.matches:
-        reason = f"ID class; matched by {match.how}" if match.synset else "ID class; unmatched"
-        yield ClassEntry(known.source, match.label, match.synset or "", None, 0, "ID", reason)
+Verdict = tuple[int | None, Assignment, str]
+"""Oodness, assignment and reason."""
+_UNMATCHED: Verdict = None, "dropped", "unmatched: no synset has its label"
 
 
-def nearest_classes(
-    wordnet: WordNet, known: Matches, candidates: Sequence[Matches]
-) -> Iterator[tuple[str, Match, Match | None, float]]:
-    """Yield every candidate with source, nearest ID class and similarity; None and 0 if it is unmatched."""
+def assigned(
+    wordnet: WordNet,
+    known: Matches,
+    candidates: Sequence[Matches],
+    judge: Callable[[str, Match, Match, float], Verdict],
+) -> list[ClassEntry]:
+    """Returns the ID classes, then every candidate, dropped if it is unmatched.
+
+    `judge` decides by its synset, its match, the nearest ID class and their similarity.
+    """
     if not known.by_synset:
         raise UnusableInput(f"{known.source}: no ID class has a synset; name some by --overrides")
+    entries = []
+    for match in known.matches:
+        reason = f"ID class; matched by {match.how}" if match.synset else "ID class; unmatched"
+        entries.append(ClassEntry(known.source, match.label, match.synset or "", None, 0, "ID", reason))
     synsets = list(dict.fromkeys(synset for source in candidates for synset in source.by_synset))
-    nearest: dict[str | None, tuple[Match | None, float]] = {None: (None, 0.0)}
+    nearest: dict[str, tuple[Match, float]] = {}
     matched = list(known.by_synset.values())
     for start in range(0, len(synsets), _BLOCK):
         block = synsets[start : start + _BLOCK]
@@ -137,12 +145,12 @@ def nearest_classes(
         nearest |= {synset: (matched[index], float(value)) for synset, index, value in found}
     for source in candidates:
         for match in source.matches:
-            yield source.source, match, *nearest[match.synset]
-
-
-def unmatched_entry(source: str, match: Match) -> ClassEntry:
-    """Returns the entry of a candidate without a matching synset: dropped."""
-    return ClassEntry(source, match.label, "", None, None, "dropped", "unmatched: no synset has its label")
+            alike, verdict = None, _UNMATCHED
+            if match.synset:
+                neighbour, similar = nearest[match.synset]
+                alike, verdict = min(similar, 1.0), judge(match.synset, match, neighbour, similar)
+            entries.append(ClassEntry(source.source, match.label, match.synset or "", alike, *verdict))
+    return entries
 
 
 def similarity_benchmark(
@@ -171,28 +179,18 @@ def similarity_benchmark(
         raise UnusableInput(
             f"--threshold {threshold:g} and --near {near:g}: 0 <= threshold <= near <= 1 is needed"
         )
-    entries = list(id_entries(known))
-    for source, match, neighbour, similarity in nearest_classes(wordnet, known, candidates):
-        if neighbour is None or match.synset is None:
-            entries.append(unmatched_entry(source, match))
-            continue
+
+    def judge(synset: str, match: Match, neighbour: Match, similarity: float) -> Verdict:
         distance = round(1 - similarity, 9)
-        oodness = 0 if match.synset == neighbour.synset else 1 if distance <= threshold else 2
+        oodness = 0 if synset == neighbour.synset else 1 if distance <= threshold else 2
         oodness = 3 if distance > near else oodness
         reason = f"nearest to {neighbour.called(wordnet)}, distance {distance:.3f}; matched by {match.how}"
-        if hyponyms and oodness > 1 and (own := own_class(wordnet, known, match.synset)):
-            oodness, reason = 1, f"hyponym of {own}; {reason}"
-        assigned = assignment(oodness)
-        entries.append(
-            ClassEntry(source, match.label, match.synset, min(similarity, 1.0), oodness, assigned, reason)
-        )
-    return entries
+        above = (known.by_synset.get(each) for each in wordnet.ancestors(synset) if hyponyms)
+        if oodness > 1 and (own := next(filter(None, above), None)):
+            oodness, reason = 1, f"hyponym of {own.called(wordnet)}; {reason}"
+        return oodness, assignment(oodness), reason
 
-
-def own_class(wordnet: WordNet, known: Matches, synset: str) -> str | None:
-    """Returns the name of the nearest ID class among the synset's hypernyms; None if there is none."""
-    above = (known.by_synset.get(each) for each in wordnet.ancestors(synset))
-    return next((match.called(wordnet) for match in above if match), None)
+    return assigned(wordnet, known, candidates, judge)
 
 
 ORGANISM = "organism.n.01"
@@ -233,22 +231,17 @@ def prune(
         excluded: Synsets in a form for `WordNet.synset`.
     """
     boundary = _Boundary(wordnet, known, [wordnet.synset(name) for name in excluded])
-    entries = list(id_entries(known))
-    for source, match, _, similarity in nearest_classes(wordnet, known, pool):
-        if match.synset is None:
-            entries.append(unmatched_entry(source, match))
-            continue
-        step, details = boundary.judge(match.synset)
-        related = [] if step else boundary.related(match.synset)
+
+    def judge(synset: str, match: Match, neighbour: Match, similarity: float) -> Verdict:
+        step, details = boundary.judge(synset)
+        if step:
+            return _OODNESS[step], "dropped", f"{step} {details}"
+        if not (related := boundary.related(synset)):
+            return 3, "far", "no ID class shares a hypernym"
         more = f" and {len(related) - 3} more" * (len(related) > 3)
-        sister = f"sister of {', '.join(related[:3])}{more}" if related else "no ID class shares a hypernym"
-        reason = f"{step} {details}" if step else sister
-        oodness = _OODNESS.get(step, 2 if related else 3)
-        assigned: Assignment = "dropped" if step else "near" if related else "far"
-        entries.append(
-            ClassEntry(source, match.label, match.synset, min(similarity, 1.0), oodness, assigned, reason)
-        )
-    return entries
+        return 2, "near", f"sister of {', '.join(related[:3])}{more}"
+
+    return assigned(wordnet, known, pool, judge)
 
 
 _OODNESS = {"ID class": 0, "hypernym": 1, "hyponym": 1, "covariate shift": 1, "excluded": None}
