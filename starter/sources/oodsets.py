@@ -1,16 +1,14 @@
 """OOD sets: unlabelled images of other label spaces, embedded or one folder per data set.
 
-Gbench: the OOD data sets of Zhang, Deng & Zheng, by name and address (``gbench.csv``; their appendix K).
-
-The appendix counts 200 data sets and lists 201 entries; all are kept. Where it lost a hyphen at the end of a
-line, an address was mended as far as it is plain what stood there.
+``gbench.csv`` lists those of Zhang, Deng & Zheng: `name` in the paper's appendix K, `address` of publication,
+and `overlaps`, the IND data with common classes (appendix F). The appendix counts 200 data sets and lists
+201; all are kept. Where it lost a hyphen at the end of a line, an address was mended as far as it is plain
+what stood there.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -144,14 +142,3 @@ def _read(
 ) -> ImageSet:
     chosen = np.sort(rng.permutation(len(files))[:limit])
     return ImageSet(name, read_images(tree, [files[i] for i in chosen], fit)[0])
-
-
-@cache
-def gbench() -> tuple[dict[str, str], ...]:
-    """Returns every data set, in the paper's order, by the columns of ``gbench.csv``.
-
-    They are its `name` in the paper, the `address` of its publication, and `overlaps`: IND data with common
-    classes (appendix F), of cifar100, clothing1m, face and medical.
-    """
-    with Path(__file__).with_name("gbench.csv").open(encoding="utf-8", newline="") as stream:
-        return tuple(csv.DictReader(stream))
