@@ -13,11 +13,11 @@ from baselines.accuracy.constant import Constant
 from baselines.accuracy.cot import CottPrior, cot, cott
 from baselines.accuracy.cott_gate import CottGate
 from baselines.accuracy.dispersion import dispersion
-from baselines.accuracy.doc import DocScaled, doc
+from baselines.accuracy.doc import doc, doc_ts
 from baselines.accuracy.ei import ei
 from baselines.accuracy.entropy import entropy
 from baselines.accuracy.fd import fd
-from baselines.accuracy.frap import Frap
+from baselines.accuracy.frap import frap
 from baselines.accuracy.fused import Fused
 from baselines.accuracy.gde import gde
 from baselines.accuracy.mano import Mano
@@ -53,7 +53,7 @@ BASELINES: dict[str, Estimator] = {
     "atc-datacv": Regressed(atc_datacv),
     "fd": Regressed(fd, needs=("moments",)),
     "doc": Direct(doc),
-    "doc-ts": DocScaled(),
+    "doc-ts": Direct(doc_ts),
     "cbpe": Direct(cbpe),
     "nuclear": Regressed(nuclear),
     "mano": Mano(),
@@ -74,7 +74,7 @@ BASELINES: dict[str, Estimator] = {
     "gde+lr": Regressed(gde, needs=("peers",)),
     "aline": Aline(),
     "agreement": Agreement(),
-    "frap": Frap(),
+    "frap": Direct(frap, needs=("referee",)),
     "fused": Fused(),
     "suitability": Suitability(),
     "stack": Stack(),

@@ -4,8 +4,7 @@ Paper: Guillory, Shankar, Ebrahimi, Darrell & Schmidt, "Predicting with Confiden
 ICCV 2021, arXiv 2107.03315.
 """
 
-from baselines.contract.estimator import Estimator
-from starter.observing.observation import MetaTrain, Observation, Source
+from starter.observing.observation import Observation, Source, once
 from starter.observing.temperature import scaled_probabilities, temperature
 
 
@@ -19,19 +18,20 @@ def doc(target: Observation, source: Source) -> float:
     return float(source.accuracy + confidence - source.observation.probabilities.max(axis=1).mean())
 
 
-class DocScaled(Estimator):
+def doc_ts(target: Observation, source: Source) -> float:
     """The estimate of `doc` after temperature scaling on the source (Garg et al. 2022).
 
     Guillory et al. also use the difference of mean entropies. It differs from `entropy` by a constant, so a
     regression on either gives the same predictions.
     """
+    return _confidence(target, source) + missing_confidence(source)
 
-    def _fit(self, meta: MetaTrain) -> None:
-        self.temperature_ = temperature(meta.source)
-        self.offset_ = meta.source.accuracy - self._confidence(meta.source.observation)
 
-    def _predict(self, observation: Observation) -> float:
-        return self._confidence(observation) + self.offset_
+@once
+def missing_confidence(source: Source) -> float:
+    """Returns the source's accuracy less its mean confidence at its temperature."""
+    return source.accuracy - _confidence(source.observation, source)
 
-    def _confidence(self, observation: Observation) -> float:
-        return float(scaled_probabilities(observation, self.temperature_).max(axis=1).mean())
+
+def _confidence(observation: Observation, source: Source) -> float:
+    return float(scaled_probabilities(observation, temperature(source)).max(axis=1).mean())

@@ -6,7 +6,7 @@ Paper: Deng & Zheng, "Are Labels Always Necessary for Classifier Accuracy Evalua
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from scipy.linalg.lapack import dpstrf, dsygst
+from scipy.linalg.lapack import dsygst
 
 from starter.observing.observation import Moments, Observation, Source
 from submission.arrays import FloatArray
@@ -19,11 +19,9 @@ def frechet_distance(a: Moments, b: Moments) -> float:
 
     It is |mu_a - mu_b|^2 + Tr(S_a + S_b - 2 (S_a S_b)^(1/2)). The trace of the root is the sum of the square
     roots of the eigenvalues of the symmetric matrix L' S_b L, where L L' = S_a, so no general matrix root is
-    needed. L is cached with `a`: pass the moments that several calls share as `a`. Where one has at most half
-    as many images as features, these are the eigenvalues of a smaller matrix, see `_few_roots`.
+    needed. L is cached with `a`: pass the moments that several calls share as `a`.
     """
-    roots = _few_roots if 2 * min(a.n, b.n) <= len(a.mean) else _roots
-    return max(_distance(a, b, roots(a, b)), 0.0)
+    return max(_distance(a, b, _roots(a, b)), 0.0)
 
 
 def fd(target: Observation, source: Source) -> float:
@@ -84,26 +82,7 @@ def _roots(a: Moments, b: Moments) -> FloatArray:
     the work of two matrix products.
     """
     product, _ = dsygst(b.covariance.T, a.factor, itype=3, lower=1)
-    return _root_eigenvalues(product)
-
-
-def _few_roots(a: Moments, b: Moments) -> FloatArray:
-    """Returns those of `_roots` that are not 0, (r,), where S_a or S_b has a rank r below d.
-
-    With S = F F' for F (d, r), by Cholesky's decomposition with pivots, and L of the other, they are those of
-    the r x r matrix (L' F)' (L' F).
-    """
-    other, thin = (a, b) if b.n <= a.n else (b, a)
-    rows, pivots, rank, _ = dpstrf(thin.covariance, lower=1)
-    factor = np.empty((len(rows), rank))
-    factor[pivots - 1] = np.tril(rows)[:, :rank]
-    product = other.factor.T @ factor
-    return _root_eigenvalues(product.T @ product)
-
-
-def _root_eigenvalues(symmetric: FloatArray) -> FloatArray:
-    """Returns the square roots of the eigenvalues of a matrix of which the lower triangle is read."""
-    return np.sqrt(eigvalsh(symmetric, check_finite=False).clip(min=0)) if len(symmetric) else np.zeros(0)
+    return np.sqrt(eigvalsh(product, check_finite=False).clip(min=0))
 
 
 def _distance(a: Moments, b: Moments, roots: FloatArray) -> float:

@@ -9,8 +9,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
 from baselines.accuracy.atc import threshold
-from baselines.contract.estimator import Estimator
-from starter.observing.observation import MetaTrain, Observation
+from starter.observing.observation import Observation, Source, once
 from submission.arrays import FloatArray
 
 LOG_RANGE = (-4.0, 4.0)
@@ -58,17 +57,15 @@ def fused_scores(observation: Observation) -> FloatArray:
     return (own * (share * own + (1 - share) * other)).sum(axis=1)
 
 
-class Frap(Estimator):
+@once
+def frap_threshold(source: Source) -> float:
+    """Returns the score below which the share of source images equals the error."""
+    return threshold(fused_scores(source.observation), source.correct)
+
+
+def frap(target: Observation, source: Source) -> float:
     """Share above a threshold, for the classifier fused with the referee (FRAP 2026).
 
-    It is mean_i 1[s_i >= t] of the fused scores s_i. On the source, the share of images with a score below t
-    equals the error.
+    Returns mean_i 1[s_i >= t] of the fused scores s_i, with t from `frap_threshold`.
     """
-
-    needs = ("referee",)
-
-    def _fit(self, meta: MetaTrain) -> None:
-        self.threshold_ = threshold(fused_scores(meta.source.observation), meta.source.correct)
-
-    def _predict(self, observation: Observation) -> float:
-        return float((fused_scores(observation) >= self.threshold_).mean())
+    return float((fused_scores(target) >= frap_threshold(source)).mean())

@@ -98,7 +98,7 @@ def _kept(
     ind: ArrayLike, ood: ArrayLike, positive: Positive, weights: Weights | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Returns the weight of positives and of negatives kept at every threshold, the strictest first."""
-    known, others = _sample("ind", ind), _sample("ood", ood)
+    known, others = (np.asarray(scores, np.float64) for scores in (ind, ood))
     values = np.concatenate([known, others])
     _, place = np.unique(values if positive == "ind" else -values, return_inverse=True)
     first, second = weights or (None, None)
@@ -120,13 +120,6 @@ def _rates(
 def _reached(true: FloatArray, tpr: float) -> int:
     """Returns the first threshold where the true positive rate is `tpr` or more."""
     return int(np.argmax(true >= tpr - SLACK))
-
-
-def _sample(name: str, values: ArrayLike) -> FloatArray:
-    found = np.asarray(values, dtype=np.float64)
-    if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
-        raise ValueError(f"{name} must be one or more finite numbers (n,), got shape {found.shape}")
-    return found
 
 
 DRAWS = 32
