@@ -99,11 +99,10 @@ def of_methods(parts: Sequence[Targets], methods: Methods) -> list[Standing]:
 def while_running(competition: Competition, entries: Iterable[Entry], rows: int) -> list[Standing]:
     """Returns the teams with a valid submission and their best score of `rows` rows; nan if none is given."""
     silent, found = not scores_before_end(competition, rows), []
-    for made in _by_team(entries):
-        if scored := [entry for entry in made if entry.public is not None]:
-            best = scored[0] if silent else _best_so_far(competition, scored)[-1]
-            rmse = math.nan if silent else public_score(competition, best.public or 0.0)
-            found.append(_team(made, best, Score(rmse, math.nan, math.nan, 0)))
+    for made, scored in _by_team(entries):
+        best = scored[0] if silent else _best_so_far(competition, scored)[-1]
+        rmse = math.nan if silent else public_score(competition, best.public or 0.0)
+        found.append(_team(made, best, Score(rmse, math.nan, math.nan, 0)))
     return found
 
 
@@ -112,16 +111,15 @@ def in_public(
 ) -> list[Standing]:
     """Returns the teams after the end, each with its best public score and all further numbers."""
     found = []
-    for made in _by_team(entries):
-        if scored := [entry for entry in made if entry.public is not None]:
-            best = _best_so_far(competition, scored)
-            history = tuple(
-                (f"{entry.time:%Y-%m-%d %H:%M}", public_score(competition, entry.public or 0.0))
-                for entry, so_far in zip(scored, best, strict=True)
-                if entry is so_far
-            )
-            line = _scored(parts, made, best[-1], best[-1].public or 0.0, predictions)
-            found.append(replace(line, history=history))
+    for made, scored in _by_team(entries):
+        best = _best_so_far(competition, scored)
+        history = tuple(
+            (f"{entry.time:%Y-%m-%d %H:%M}", public_score(competition, entry.public or 0.0))
+            for entry, so_far in zip(scored, best, strict=True)
+            if entry is so_far
+        )
+        line = _scored(parts, made, best[-1], best[-1].public or 0.0, predictions)
+        found.append(replace(line, history=history))
     return found
 
 
@@ -138,8 +136,8 @@ def in_private(
     """
     found = []
     public = {line.name: line for line in before if line.kind == "team"}
-    for made in _by_team(entries):
-        finals = [(entry.private, entry) for entry in made if entry.final and entry.private is not None]
+    for made, scored in _by_team(entries):
+        finals = [(entry.private or 0.0, entry) for entry in scored if entry.final]
         if finals:
             rmse, best = min(finals, key=lambda pair: (round(pair[0], competition.decimals), pair[1].number))
             line = _scored(parts, made, best, rmse, predictions)
@@ -147,12 +145,13 @@ def in_private(
     return found
 
 
-def _by_team(entries: Iterable[Entry]) -> list[list[Entry]]:
-    """Returns the submissions of every team, in the order of arrival."""
+def _by_team(entries: Iterable[Entry]) -> list[tuple[list[Entry], list[Entry]]]:
+    """Returns all submissions and the valid ones of every team with some, in the order of arrival."""
     teams: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda entry: entry.number):
         teams.setdefault(entry.team_id, []).append(entry)
-    return list(teams.values())
+    pairs = ((made, [entry for entry in made if entry.status == "scored"]) for made in teams.values())
+    return [(made, scored) for made, scored in pairs if scored]
 
 
 def _best_so_far(competition: Competition, scored: Sequence[Entry]) -> list[Entry]:

@@ -136,10 +136,9 @@ def _write_images(path: Path, images: ImageSet) -> None:
 
 
 def _write_pair(path: Path, images: ImageSet) -> None:
-    assert images.labels is not None
     with _new_folder(path) as folder:
         np.save(folder / "data.npy", images.images, allow_pickle=False)
-        np.save(folder / "labels.npy", images.labels, allow_pickle=False)
+        np.save(folder / "labels.npy", images.truth, allow_pickle=False)
 
 
 def _write_pngs(path: Path, images: ImageSet, classes: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -52,6 +52,18 @@ class ImageSet:
         if self.labels is not None:
             digest.update(self.labels.tobytes())
         return digest.hexdigest()
+
+    @property
+    def truth(self) -> IntArray:
+        """The labels (n,), which must be known."""
+        assert self.labels is not None, f"set {self.name} has no labels"
+        return self.labels
+
+    @classmethod
+    def joined(cls, name: str, sets: "Sequence[ImageSet]") -> "ImageSet":
+        """Returns labelled sets, one after the other, as one."""
+        images = np.concatenate([each.images for each in sets])
+        return cls(name, images, np.concatenate([each.truth for each in sets]))
 
     def take(self, indices: NDArray[np.integer], name: str | None = None) -> "ImageSet":
         """Returns a set of the images (and labels) at `indices` (m,), in that order."""

@@ -302,8 +302,7 @@ def _write_sets(public: Path, plan: Plan) -> Labels:
         labels[part] = {}
         for each in tqdm(planned, desc=f"render {part} sets", unit="set"):
             rendered = plan.render(part, each)
-            assert rendered.labels is not None
-            labels[part][rendered.name] = rendered.labels
+            labels[part][rendered.name] = rendered.truth
             shown = replace(rendered, labels=None) if part == "test" else rendered
             write_npz(public / part / f"{rendered.name}.npz", shown)
     return labels

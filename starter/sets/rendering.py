@@ -72,8 +72,7 @@ class FromRecipe:
 
     def labels(self) -> IntArray:
         """Returns the images' classes (n,), without rendering them."""
-        assert self.base.labels is not None, f"base {self.base.name} has no labels"
-        return self.base.labels[self.recipe.indices(self.base)]
+        return self.base.truth[self.recipe.indices(self.base)]
 
     def labelled(self) -> ImageSet:
         """Returns the images with their labels."""

@@ -209,20 +209,18 @@ def _tree_set(
 
 def _array_splits(path: Path, seed: int, fit: Fit) -> Splits:
     named, images = _arrays(path)
-    assert images.labels is not None
-    classes = _checked(path, named or tuple(str(number) for number in range(images.labels.max() + 1)))
+    classes = _checked(path, named or tuple(str(number) for number in range(images.truth.max() + 1)))
     return _halved(classes, ImageSet(printable(path), fit.all(images.images), images.labels), seed)
 
 
 def _array_set(path: Path, classes: Sequence[str], limit: int | None, seed: int, fit: Fit) -> ImageSet:
     named, images = _arrays(path, classes)
-    assert images.labels is not None
     numbers = np.arange(len(classes))
     if named:
-        _check_known(path, (named[label] for label in np.unique(images.labels)), classes)
+        _check_known(path, (named[label] for label in np.unique(images.truth)), classes)
         numbers = np.array([classes.index(name) if name in classes else -1 for name in named])
     chosen = images.take(_drawn(len(images), limit, seed))
-    return ImageSet(chosen.name, fit.all(chosen.images), numbers[chosen.labels])
+    return ImageSet(chosen.name, fit.all(chosen.images), numbers[chosen.truth])
 
 
 def _arrays(path: Path, classes: Sequence[str] = ()) -> tuple[tuple[str, ...], ImageSet]:

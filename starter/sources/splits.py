@@ -39,10 +39,8 @@ class Splits:
 
         Test sets then have the same images as meta-train sets, so such a competition is practice.
         """
-        parts = (self.meta_base, self.reference, self.val_base, self.test_base)
-        images = np.concatenate([part.images for part in parts])
-        labels = np.concatenate([part.labels for part in parts if part.labels is not None])
-        meta, val, test = (ImageSet(f"{part}_base", images, labels) for part in ("meta", "val", "test"))
+        whole = ImageSet.joined("", (self.meta_base, self.reference, self.val_base, self.test_base))
+        meta, val, test = (replace(whole, name=f"{part}_base") for part in ("meta", "val", "test"))
         return replace(self, meta_base=meta, val_base=val, test_base=test)
 
     @property
@@ -65,8 +63,7 @@ def split(classes: tuple[str, ...], train: ImageSet, test: ImageSet, seed: int) 
     Shuffled and stratified by `seed`: of CIFAR-10's 10,000 test images 2,000 / 4,000 / 1,000 / 3,000, equally
     many of each class. The parts are disjoint and none is ordered by class.
     """
-    assert test.labels is not None
-    counts = np.bincount(test.labels, minlength=len(classes))
+    counts = np.bincount(test.truth, minlength=len(classes))
     if (least := counts.min()) < LEAST:
         reason = f"{least} test images of class {classes[counts.argmin()]!r}; {LEAST} of each are needed"
         raise UnusableInput(f"{test.name}: {reason} (half of a class, where there is no test split)")
@@ -84,8 +81,8 @@ def hold_out(images: ImageSet, seed: int) -> tuple[ImageSet, ImageSet]:
 
 def _stratified(images: ImageSet, seed: int, ends: Callable[[int], list[int]]) -> list[ImageSet]:
     """Returns labelled images in shuffled parts; `ends` are where each but the last ends in n of a class."""
-    rng, labels, chosen = SPLITS(seed), images.labels, []
-    for label in np.unique(labels):  # type: ignore[arg-type]
+    rng, labels, chosen = SPLITS(seed), images.truth, []
+    for label in np.unique(labels):
         members = rng.permutation(np.flatnonzero(labels == label))
         chosen.append(np.split(members, ends(len(members))))
     return [images.take(rng.permutation(np.concatenate(part))) for part in zip(*chosen, strict=True)]

@@ -68,8 +68,7 @@ def graph_study(
         FromRecipe.whole(images).chunks(), f"classify with {classifier.name}", unit="chunk", delay=1
     )
     predictions = torch.cat([classifier(chunk)[0].argmax(1).cpu() for chunk in chunks]).numpy()
-    assert images.labels is not None
-    graph = prediction_graph(wordnet, others, known, images.labels, predictions)
+    graph = prediction_graph(wordnet, others, known, images.truth, predictions)
     tables = {"edges": graph, "classes": per_class(graph), "predictions": per_prediction(graph)}
     figures = {"graph": partial(graph_figure, graph), "similarities": partial(similarities_figure, graph)}
     return Study(tables, figures, graph_text(graph), Path("confusions"))

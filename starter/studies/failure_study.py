@@ -15,7 +15,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from starter.images.figure import Drawn, new_panels
-from starter.images.imageset import ImageSet
 from starter.images.reading import Fit
 from starter.observing.observation import Observation
 from starter.operations.corruptions import CORRUPTIONS
@@ -123,8 +122,8 @@ def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, 
         FromRecipe(Recipe(name, 0, ((name, {"severity": SEVERITY}),)), unlabelled) for name in CORRUPTIONS
     ]
     kinds: dict[str, Labelled] = {
-        CLEAN: ([FromRecipe.whole(sets.ind_pool)], _labels(base)),
-        CORRUPTED: (corrupted, np.tile(_labels(some), len(corrupted))),
+        CLEAN: ([FromRecipe.whole(sets.ind_pool)], base.truth),
+        CORRUPTED: (corrupted, np.tile(some.truth, len(corrupted))),
     }
     for path in shifted:
         classes, size = sets.competition.classes, sets.competition.image_size
@@ -133,7 +132,7 @@ def ind_kinds(sets: MixSets, shifted: Sequence[Path], images: int) -> dict[str, 
         if kind in (*kinds, MEAN, OOD, *NEAR_FAR):
             raise UnusableInput(f"--shifted {path}: there is a kind {kind!r} already; rename the folder")
         whole = [FromRecipe.whole(replace(each, labels=None)) for each in found]
-        kinds[kind] = whole, np.concatenate([_labels(each) for each in found])
+        kinds[kind] = whole, np.concatenate([each.truth for each in found])
     return kinds
 
 
@@ -199,11 +198,6 @@ def _joined(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _scores(view: DetectorSubject, detector: str, renderings: Sequence[Rendering]) -> FloatArray:
     return np.concatenate([view.scores(detector, each) for each in renderings])
-
-
-def _labels(images: ImageSet) -> IntArray:
-    assert images.labels is not None
-    return images.labels
 
 
 def _features(observation: Observation) -> FloatArray:

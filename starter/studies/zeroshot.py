@@ -88,13 +88,12 @@ def zero_shot_table(
     """
     of_classes, rows = encoder.encode_texts(texts), []
     for name, images in sets.items():
-        assert images.labels is not None, f"{name} has no labels"
         seen = encoder.encode_images(images.images)
         parts = [("whole", "", seen, of_classes)]
         for method, decompose in decompositions.items():
             parts += zip(AXES, (method, method), decompose(seen), decompose(of_classes), strict=True)
         for part, method, image_part, text_part in parts:
-            shares = (zero_shot(image_part, text_part, images.labels, top) for top in (1, 5))
+            shares = (zero_shot(image_part, text_part, images.truth, top) for top in (1, 5))
             rows.append((part, method, name, *shares))
     return pd.DataFrame(rows, columns=["part", "method", "set", "acc1", "acc5"])
 
@@ -131,10 +130,5 @@ def labelled_sets(splits: Splits, natural: Mapping[str, ImageSet], seed: int = 0
         natural = {
             name: natural_set(name, IMAGES // len(NATURAL), seed, name, "test_base") for name in NATURAL
         }
-    found = {"test": test, "corrupted": _joined("corrupted", corrupted)}
-    return found | ({"natural": _joined("natural", list(natural.values()))} if natural else {})
-
-
-def _joined(name: str, sets: Sequence[ImageSet]) -> ImageSet:
-    labels = [each.labels for each in sets if each.labels is not None]
-    return ImageSet(name, np.concatenate([each.images for each in sets]), np.concatenate(labels))
+    found = {"test": test, "corrupted": ImageSet.joined("corrupted", corrupted)}
+    return found | ({"natural": ImageSet.joined("natural", list(natural.values()))} if natural else {})

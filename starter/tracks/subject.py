@@ -70,9 +70,8 @@ class Subject(ABC):
         whole = [self.sets.find(*each) for each in REFERENCES]
         reference, train_ref = observe_all(whole, self.observer, self.fields, False)
         classifier = self.observer.classifier
-        assert self.sets.reference.labels is not None
         head = classifier.head_weight, classifier.head_bias
-        return Source(reference, self.sets.reference.labels, train_ref, *head, replace(classifier))
+        return Source(reference, self.sets.reference.truth, train_ref, *head, replace(classifier))
 
     def kept(self, key: tuple[str, str], make: Callable[[], Any]) -> Any:
         """Returns what `make` returned when it was asked first, from the memory."""

@@ -186,10 +186,9 @@ def write_halves(
     table, lines = pd.DataFrame(entries).rename(columns=COLUMNS)[["source", "class", "assignment"]], []
     for name, files in halves.items():
         half = _read(entries, root, files, name, None)
-        assert half.labels is not None
-        table[name] = np.bincount(half.labels, minlength=len(entries))
-        images, classes = np.bincount(ood[half.labels]), (table[name] > 0).groupby(ood).sum()
-        write_npz(out / f"{name}.npz", replace(half, labels=ood[half.labels].astype(np.int64)))
+        table[name] = np.bincount(half.truth, minlength=len(entries))
+        images, classes = np.bincount(ood[half.truth]), (table[name] > 0).groupby(ood).sum()
+        write_npz(out / f"{name}.npz", replace(half, labels=ood[half.truth].astype(np.int64)))
         lines.append(
             f"{name}: {images[0]:,} images of {classes[False]} ID classes, "
             f"{images[1]:,} of {classes[True]} OOD classes"
@@ -232,9 +231,8 @@ def load_class_sets(
     entries = [entry for members in chosen.values() for entry in members]
     per_class = None if limit is None else -(-limit // classes_per_set)
     found = load_class_images(entries, Path(root), image_size, per_class, seed)
-    assert found.labels is not None
     ends = np.cumsum([len(members) for members in chosen.values()])
-    place = np.searchsorted(ends, found.labels, side="right")
+    place = np.searchsorted(ends, found.truth, side="right")
     return {
         name: ImageSet(name, found.images[np.flatnonzero(place == row)]) for row, name in enumerate(chosen)
     }

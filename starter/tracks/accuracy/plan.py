@@ -213,8 +213,7 @@ def _from_path(
     for name in set_names(path, like.classes):
         fit = settings.fit(like.image_size)
         images = load_images(name, like.classes, settings.set_size, settings.seed, fit)
-        assert images.labels is not None
-        few = len(np.unique(images.labels)) < min(FEW_CLASSES, len(like.classes))
+        few = len(np.unique(images.truth)) < min(FEW_CLASSES, len(like.classes))
         recipe = Recipe("set", _seed(rng), (("sample", {"n": len(images)}),))
         group = "natural-few" if few else "natural"
         planned.append(PlannedSet(recipe, group, images.name, f"path:{name}"))
