@@ -110,7 +110,6 @@ def ablate(
     methods: Mapping[str, Estimator],
     seeds: int = 1,
     device: str = "cpu",
-    progress: bool = True,
     cluster: Cluster | None = None,
 ) -> tuple[Lines, list[Path]]:
     """Fit every row of a table per classifier and seed; write ``DIR/ablation/table<N>.csv`` and ``.png``.
@@ -123,7 +122,6 @@ def ablate(
         methods: Methods of the kit by name, with the parameters for all rows.
         seeds: Number of fits of each method that has a seed, with the seeds 0, 1, ...
         device: Device that runs the classifiers.
-        progress: True to show progress bars.
         cluster: Cluster that observes instead of this process; the files are the same.
     """
     rows = rows_of(table, methods)
@@ -131,7 +129,7 @@ def ablate(
         raise UnusableInput(f"{competition.root} has no validation sets to ablate on")
     if seeds < 1:
         raise UnusableInput(f"--seeds must be at least 1, got {seeds}")
-    runs = fit_rows(competition, rows, seeds, device, progress, cluster)
+    runs = fit_rows(competition, rows, seeds, device, cluster)
     lines = lines_of(Targets.of_validation(competition), runs, table)
     stem = competition.root / "ablation" / (table if table.startswith("fig") else f"table{table}")
     written, plot = stem.with_suffix(".csv"), stem.with_suffix(".png")

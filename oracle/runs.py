@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
-from tqdm import tqdm
 
 from baselines.contract.estimator import Estimator, asked
 from baselines.contract.guard import fitted, guarded
@@ -25,6 +24,7 @@ from starter.tracks.sets import PublicSets
 from submission import Competition
 from submission.arrays import FloatArray
 from submission.files import write_text
+from submission.progress import progress
 
 VERSION = 4
 """Version of the kept fits, to be raised when the same parameters give other predictions."""
@@ -55,7 +55,6 @@ def fit_rows(
     rows: Mapping[str, Estimator],
     seeds: int,
     device: str = "cpu",
-    progress: bool = True,
     cluster: Cluster | None = None,
 ) -> Runs:
     """Fit each method per classifier and seed, or read the fits that an earlier run has kept.
@@ -65,7 +64,6 @@ def fit_rows(
         rows: Methods by the label of their row.
         seeds: Number of fits of each method that has a seed, with the seeds 0, 1, ...
         device: Device that runs the classifiers.
-        progress: True to show progress bars.
         cluster: Cluster that observes instead of this process.
     """
     needs = asked(rows.values(), competition)
@@ -81,7 +79,7 @@ def fit_rows(
     if cluster and left:
         cluster.observe(competition, needs, ("train", "val"), device)
     todo = [jobs[number] for number in left]
-    for number, run in _fitted_all(competition, needs, device, progress, todo):
+    for number, run in _fitted_all(competition, needs, device, todo):
         text = json.dumps({**asdict(run), "predicted": run.predicted.tolist()})
         write_text(paths[left[number]], text + "\n")
         kept[left[number]] = run
@@ -99,15 +97,15 @@ def _seeded(method: Estimator, seeds: int) -> list[Estimator]:
 
 
 def _fitted_all(
-    competition: Competition, needs: tuple[str, ...], device: str, progress: bool, jobs: Sequence[Job]
+    competition: Competition, needs: tuple[str, ...], device: str, jobs: Sequence[Job]
 ) -> Iterator[tuple[int, Run]]:
     """Yield the number and the run of each job, classifier after classifier."""
     sets = PublicSets(competition)
     for name in dict.fromkeys(name for name, _, _ in jobs):
         subject = ClassifierSubject.open(sets, name, needs, device)
-        meta, observed = subject.meta_train(progress), subject.observations("val", progress)
+        meta, observed = subject.meta_train(), subject.observations("val")
         mine = [(number, job) for number, job in enumerate(jobs) if job[0] == name]
-        for number, (_, label, method) in tqdm(mine, f"rows, {name}", disable=None if progress else True):
+        for number, (_, label, method) in progress(mine, f"rows, {name}"):
             yield number, _fitted(label, method, name, meta, observed)
 
 

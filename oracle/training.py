@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 from torch import nn
-from tqdm import tqdm
 
 from submission.errors import UnusableInput
+from submission.progress import progress
 
 CHECKED = 100
 """Number of steps between checks that the loss is finite."""
@@ -38,7 +38,7 @@ def train(
         rates: Learning rate of each step.
     """
     network.train()
-    for step, rate in enumerate(tqdm(rates, desc=type(network).__name__.lower(), leave=False)):
+    for step, rate in enumerate(progress(rates, title=type(network).__name__.lower())):
         batch = next(batches)
         errors = (network(rows[batch]) - correct[batch].float()) ** 2
         loss = (errors if weights is None else weights[batch] * errors).mean()

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
-from tqdm import tqdm
 
 from baselines.contract.estimator import Estimator
 from baselines.contract.families import blocks, side_of
@@ -21,6 +20,7 @@ from oracle.evidence import BOTH, OWN, Evidence, agreement
 from oracle.oracle import check_ranges
 from starter.observing.observation import MetaTrain, Observation
 from submission.arrays import FloatArray, IntArray
+from submission.progress import progress
 
 TINY = 1e-6
 FEWEST, MOST = 1, 4
@@ -148,7 +148,7 @@ class UnseenBest(Estimator):
         copies = range(OF_SOURCE * self.copies)
         self._source += [self._copy(*seen, meta.source.labels, rng) for _ in copies]
         self._sets: list[list[Judged]] = []
-        for i, observation in enumerate(tqdm(meta.sets, "evidence", leave=False)):
+        for i, observation in enumerate(progress(meta.sets, "evidence")):
             judged = [self._judged(observation, meta.correct[i])]
             if meta.labels:
                 one = observation, meta.correct[i], meta.labels[i], rng

@@ -121,7 +121,7 @@ def test_a_participants_predictions_are_the_organizers(organizer, participant, t
     from baselines.run.predict import predict
 
     files = [
-        predict(competition, {"confscore": BASELINES["confscore"]}, progress=False)["confscore"]["test"]
+        predict(competition, {"confscore": BASELINES["confscore"]})["confscore"]["test"]
         for competition in (organizer, participant)
     ]
     assert files[0].read_bytes() == files[1].read_bytes()

@@ -74,12 +74,12 @@ def _ended_board(folder: Path, *_: object) -> Path:
 
 def _report(folder: Path, asked: Callable[[str], object]) -> Path:
     chosen = {name: BASELINES[name] for name in ("constant", "confscore", "atc", "fd", "doc", "cot")}
-    return write_report(run_report(asked("built"), chosen, progress=False), folder)[0]  # type: ignore[arg-type]
+    return write_report(run_report(asked("built"), chosen), folder)[0]  # type: ignore[arg-type]
 
 
 def _ood_report(folder: Path, asked: Callable[[str], object]) -> Path:
     chosen = {name: OOD_BASELINES[name] for name in ("constant", "gscore-ude-w", "confident")}
-    return write_report(run_report(asked("ood_built"), chosen, progress=False), folder)[0]  # type: ignore[arg-type]
+    return write_report(run_report(asked("ood_built"), chosen), folder)[0]  # type: ignore[arg-type]
 
 
 def _estimate(folder: Path, *_: object) -> Path:

@@ -95,6 +95,4 @@ def main() -> None:
     from unseen.cli.command_line import command_line, run
 
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    if not sys.stderr.isatty():  # a log is no place for progress bars
-        os.environ.setdefault("TQDM_DISABLE", "1")
     run(partial(command_line(), prog_name="unseen"))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
-from tqdm import trange
 
 from baselines.contract.estimator import Measured, Table
 from starter.observing.observation import Observation, Source
 from submission.arrays import FloatArray, IntArray
+from submission.progress import progress
 
 if TYPE_CHECKING:
     import torch
@@ -87,7 +87,7 @@ class ProjNorm(Measured):
         decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.iterations)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            for _ in trange(self.iterations, desc=f"projnorm {observation.set_name}", leave=False):
+            for _ in progress(range(self.iterations), f"projnorm {observation.set_name}", unit="steps"):
                 batch = torch.randint(len(images), (self.batch_size,))
                 inputs = ((images[batch] / 255 - mean) / std).to(classifier.device)
                 loss = cross_entropy(network(inputs), truth[batch].to(classifier.device))

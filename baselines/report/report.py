@@ -17,6 +17,7 @@ from starter.tracks.tracks import open_subjects
 from submission import Competition, UnusableInput, make_id
 from submission.arrays import FloatArray, IntArray
 from submission.page import harmless
+from submission.progress import progress
 from submission.scoretable import ALL, ScoreLine, Targets, csv_table, score_lines, validation_groups
 from submission.scoring import read_targets
 from submission.tracks import TRACKS
@@ -121,7 +122,6 @@ def run_report(
     competition: Competition,
     methods: Mapping[str, Estimator],
     device: str = "cpu",
-    progress: bool = True,
     intervals: bool = False,
 ) -> Report:
     """Fit every method per classifier, and predict the validation sets.
@@ -130,7 +130,6 @@ def run_report(
         competition: Competition with validation sets.
         methods: Unfitted methods by name; each is cloned before it is fitted.
         device: Device that runs the classifiers.
-        progress: True to show progress bars.
         intervals: True to compute intervals also for methods that have to be fitted many times for them.
     """
     if not competition.sets("val"):
@@ -139,10 +138,11 @@ def run_report(
     targets = read_targets(competition, "val")
     train, val, runs = {}, {}, []
     for subject, opened in open_subjects(competition, needs, device).items():
-        meta, observed = opened.meta_train(progress), opened.observations("val", progress)
+        meta, observed = opened.meta_train(), opened.observations("val")
         train[subject] = np.asarray(meta.targets, np.float64)
         val[subject] = np.array([targets[make_id(subject, name)] for name in competition.sets("val")])
-        runs += [_run(name, method, subject, meta, observed, intervals) for name, method in methods.items()]
+        chosen = progress(methods.items(), f"fit for {subject}", unit="methods")
+        runs += [_run(name, method, subject, meta, observed, intervals) for name, method in chosen]
     return Report(competition, train, val, tuple(runs))
 
 

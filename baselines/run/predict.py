@@ -20,6 +20,7 @@ from starter.tracks.tracks import open_subjects
 from submission import Competition
 from submission.files import read_text, sha256, write_text
 from submission.predictions import RUNS, write_predictions
+from submission.progress import progress
 from submission.scoretable import score_validation
 from submission.scoring import validate
 
@@ -40,7 +41,6 @@ def predict(
     competition: Competition,
     methods: Mapping[str, Estimator],
     device: str = "cpu",
-    progress: bool = True,
     cluster: Cluster | None = None,
     note: str = "",
 ) -> dict[str, dict[str, Path]]:
@@ -54,7 +54,6 @@ def predict(
             hashes of the files, so that the leaderboard recognises them.
         methods: Prototypes by name; each is cloned before it is fitted.
         device: Device that runs the classifiers.
-        progress: True to show progress bars.
         cluster: Cluster that observes the sets in place of this process; the predictions are the same.
         note: Remark for ``runs.csv``, which gets a line for each method.
 
@@ -64,9 +63,9 @@ def predict(
     needs, parts = asked(methods.values(), competition), tuple(FOLDERS)
     if cluster:
         cluster.observe(competition, needs, ("train", *parts), device)
-    observed = observe_parts(competition, needs, parts, device, progress)
+    observed = observe_parts(competition, needs, parts, device)
     written: dict[str, dict[str, Path]] = {}
-    for name, method in methods.items():
+    for name, method in progress(methods.items(), "fit and predict", unit="methods"):
         found = predictions(name, method, observed)
         files = {part: competition.root / FOLDERS[part] / file_name(name) for part in found if found[part]}
         for part, path in files.items():
@@ -91,13 +90,12 @@ def observe_parts(
     needs: tuple[str, ...],
     parts: Sequence[str],
     device: str = "cpu",
-    progress: bool = True,
 ) -> dict[str, Sets]:
     """Returns for each subject its meta-train sets and the sets of `parts`, observed with `needs`."""
     observed: dict[str, Sets] = {}
     for name, subject in open_subjects(competition, needs, device).items():
-        meta = subject.meta_train(progress)
-        observed[name] = meta, {part: subject.observations(part, progress) for part in parts}
+        meta = subject.meta_train()
+        observed[name] = meta, {part: subject.observations(part) for part in parts}
     return observed
 
 
@@ -154,7 +152,6 @@ def verify_entry(
     name: str,
     method: Estimator,
     device: str = "cpu",
-    progress: bool = True,
 ) -> pd.DataFrame:
     """Fit the method again, predict the test sets, and compare with a submitted file.
 
@@ -166,14 +163,13 @@ def verify_entry(
         name: Name of the method on the command line.
         method: The prototype, which is cloned.
         device: Device that runs the classifiers.
-        progress: True to show progress bars.
 
     Returns:
         The predictions that differ by more than `TOLERANCE`, the largest difference first: by id `submitted`,
         `now` and `difference`, fractions.
     """
     submitted = validate(competition, file)
-    observed = observe_parts(competition, asked([method], competition), ("test",), device, progress)
+    observed = observe_parts(competition, asked([method], competition), ("test",), device)
     found = pd.DataFrame({"submitted": submitted, "now": predictions(name, method, observed)["test"]})
     found["difference"] = (found.submitted - found.now).abs()
     apart = found[found.difference > TOLERANCE]

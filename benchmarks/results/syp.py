@@ -115,7 +115,7 @@ def grouped(competition: Competition) -> Targets:
 def lines(table: str, competition: Competition, variant: str) -> Iterator[tuple[dict, dict]]:
     """A line of RMSEs by group, and one of biases, for each row of a table."""
     seeds = 1 if table == "curves" else 3
-    runs = fit_rows(competition, rows(table, competition.subjects[0], variant), seeds, progress=False)
+    runs = fit_rows(competition, rows(table, competition.subjects[0], variant), seeds)
     found: dict[object, dict[object, dict[str, object]]] = {}
     for line in lines_of(grouped(competition), runs, table):
         found.setdefault(line["row"], {})[line["group"]] = line

@@ -229,7 +229,7 @@ def cases(competition: Competition, subject: ClassifierSubject, built: AccuracyS
     truth = {row.set: row.prediction for row in solution_of(competition) if row.id.startswith(subject.name)}
     base = load_source(built.source, None, built.seed, built.fit()).test_base
     rng, found = np.random.default_rng(0), []
-    for seen in subject.observations("test", False):
+    for seen in subject.observations("test"):
         plan = by_name[seen.set_name]
         found.append(Case(plan["family"], plan["group"], plan["family"], seen, truth[seen.set_name]))
         if plan["group"] not in NATURAL:
@@ -253,7 +253,7 @@ def _clean(subject: ClassifierSubject, base: ImageSet, rng: np.random.Generator)
 def _validation(subject: ClassifierSubject, rng: np.random.Generator) -> list[Case]:
     """The natural validation sets, their halves and class subsets, and those of high accuracy again."""
     found, sets = [], subject.sets.stored("val")
-    for rendering, seen in zip(sets, subject.observations("val", False), strict=True):
+    for rendering, seen in zip(sets, subject.observations("val"), strict=True):
         labels = read_npz(rendering.path).labels
         assert labels is not None
         whole = Labelled(rendering.name, rendering.name, seen, labels)
@@ -274,7 +274,7 @@ def _distorted(subject: ClassifierSubject) -> list[Case]:
         base = ImageSet(rendering.name, stored.images, stored.labels)
         for recipe in _recipes(number):
             made = FromRecipe(recipe, replace(base, labels=None))
-            seen = subject.observe((made,), False)[0]
+            seen = subject.observe((made,))[0]
             labels = FromRecipe(recipe, base).labels()
             whole = Labelled(f"{base.name}, {recipe.name}", base.name, seen, labels)
             found.append(whole.case("natural validation, distorted"))
@@ -405,7 +405,7 @@ def parts(competition: Competition, classifier: str) -> list[Line]:
     copies; on those of the group natural-like; and on natural validation sets, sources weighing alike.
     """
     subject = ClassifierSubject.open(PublicSets(competition), classifier, asked(PARTS.values(), competition))
-    every = subject.meta_train(False)
+    every = subject.meta_train()
     meta = learnt_from(every)
     sets = [_as_case(meta, i) for i in range(len(meta.sets))]
     few = [each.few(np.random.default_rng(0)) for each in sets]
@@ -528,7 +528,7 @@ def main() -> None:
         needs = asked(methods.values(), competition)
         subject = ClassifierSubject.open(PublicSets(competition), given.classifier, needs)
         sets = cases(competition, subject, built)
-        errors, covered = errors_of(methods, learnt_from(subject.meta_train(False)), sets, given.seeds)
+        errors, covered = errors_of(methods, learnt_from(subject.meta_train()), sets, given.seeds)
         found = tables(errors, sets) | {"intervals": covered}
         if BEST in errors:
             found["paired"] = compared(errors, sets)

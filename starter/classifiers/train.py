@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
-from tqdm import tqdm
 
 from starter.classifiers import ARCHITECTURES, Classifier, Network, check_device, new_network, save_classifier
 from starter.classifiers.weights import begin_with, headed
@@ -26,6 +25,7 @@ from starter.sources.splits import Splits
 from submission import UnusableInput
 from submission.arrays import IntArray
 from submission.files import replacing
+from submission.progress import progress
 from submission.random import EPOCH, HELD_OUT
 
 PAD = 4
@@ -232,7 +232,7 @@ def _fit(
     labels = torch.from_numpy(_labels(images)).to(device)
     centre, spread = torch.tensor([mean, std], device=device).view(2, 3, 1, 1)
     scale, offset = 1 / (255 * spread), centre / spread
-    with tqdm(total=asked.epochs * per_epoch * size, unit="image", desc=f"train {asked.arch}") as bar:
+    with progress(total=asked.epochs * per_epoch * size, unit="images", title=f"train {asked.arch}") as bar:
         bar.update(done * per_epoch * size)
         for epoch in range(done, asked.epochs):
             for chosen, x in _batches(pixels, asked, epoch):
@@ -278,7 +278,7 @@ def _cropped(images: Tensor, shift: Tensor, flips: Tensor) -> Tensor:
 def _right(classifier: Classifier, images: ImageSet) -> int:
     """Returns the number of correctly classified images."""
     labels, right = torch.from_numpy(_labels(images)), 0
-    for start in tqdm(range(0, len(images), 500), desc=f"test {classifier.arch}", unit="batch", leave=False):
+    for start in progress(range(0, len(images), 500), title=f"test {classifier.arch}", unit="batches"):
         logits, _ = classifier(images.images[start : start + 500])
         right += int((logits.argmax(1).cpu() == labels[start : start + 500]).sum())
     return right

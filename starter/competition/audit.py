@@ -20,7 +20,6 @@ import numpy as np
 import pandas as pd
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from starter.classifiers.engine import may_differ
 from starter.detectors.metrics import auroc
@@ -35,6 +34,7 @@ from starter.tracks.subject import open_observer
 from submission import Competition, UnusableInput
 from submission.arrays import BoolArray, Pixels
 from submission.metrics import FEWEST_FAMILIES, spearman
+from submission.progress import progress
 from submission.random import AUDIT
 from submission.scoretable import CONSTANT, Targets, constant_error, score_validation
 from submission.solution import SolutionRow, solution_of, whole_solution
@@ -192,7 +192,7 @@ def equal_pixels(competition: Competition) -> Iterator[Finding]:
     files = [name for name in competition.files if name.endswith(".npz") and not name.startswith("test/")]
     public = {file: _hashes(competition, file) for file in files}
     names = competition.sets("test")
-    tests = {name: _hashes(competition, f"test/{name}.npz") for name in tqdm(names, "compare pixels")}
+    tests = {name: _hashes(competition, f"test/{name}.npz") for name in progress(names, "compare pixels")}
     for name, mine in tests.items():
         n = competition.sizes["test"][name]
         found, where = max((len(mine & theirs), file) for file, theirs in public.items())

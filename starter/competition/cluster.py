@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 
 import torch
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 from starter.classifiers import use_network, used_networks
 from starter.classifiers.engine import arithmetic
@@ -34,6 +33,7 @@ from starter.tracks.subject import Subject, open_observer
 from starter.tracks.tracks import TRACKS, sets_of
 from submission import Competition, UnusableInput
 from submission.files import digest_of, sha256, write_bytes
+from submission.progress import progress
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -118,7 +118,7 @@ class Cluster:
             batch_size=1000,
         )
         numbers, failed = {future.key: number for number, future in enumerate(futures)}, {}
-        for future in tqdm(as_completed(futures), f"{title} on {self.name}", len(jobs), unit="task"):
+        for future in progress(as_completed(futures), f"{title} on {self.name}", len(jobs), unit="tasks"):
             number = numbers[future.key]
             if future.status == "error":
                 failed[number] = _reason(future.exception())
@@ -139,7 +139,7 @@ class Cluster:
         elsewhere = cache.root != root / "cache"
         if elsewhere:
             cache.look()
-            for file, digest in tqdm(competition.files.items(), "copy files", unit="file"):
+            for file, digest in progress(competition.files.items(), "copy files", unit="files"):
                 if not cache.holds(f"{INPUTS}/{digest}"):
                     cache.write(f"{INPUTS}/{digest}", competition.file(file).read_bytes())
         place = str(cache.root) if elsewhere else ""
@@ -295,7 +295,7 @@ def see(work: Work, action: str, classifier: str, part: str, name: str) -> None:
     sets, subject = _opened(work), _classifier(work, classifier)
     rendering = sets.find(part, name)
     if action == "score":
-        subject.observe([rendering], progress=False)
+        subject.observe([rendering])
     else:
         observe(rendering, subject.observer, subject.fields)
     if work.cache:  # all sets together may exceed the disk

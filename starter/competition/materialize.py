@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from starter.competition.show import encode
 from starter.images.arrays import read_npz, write_npz
@@ -33,6 +32,7 @@ from submission import Competition, UnusableInput, make_id
 from submission.arrays import IntArray
 from submission.competition import PARTS
 from submission.files import claim_folder, sha256, write_bytes
+from submission.progress import progress
 from submission.scoring import read_targets
 
 LAYOUTS = ("npz", "folders", "datacv")
@@ -63,7 +63,7 @@ def materialize(competition: Competition, out: Path, layout: str = "npz", part: 
     sets = sets_of(competition)
     train = {each.name: each for each in sets.train} if part == "train" else {}
     missing = {name: path for name, path in paths.items() if not path.exists()}
-    for name, path in tqdm(missing.items(), f"write {part} sets", unit="set"):
+    for name, path in progress(missing.items(), f"write {part} sets", unit="sets"):
         write(path, train[name].labelled() if train else _read(competition, part, name))
     beside = {} if part == "test" else _targets(competition, layout, part, out, folder, list(paths))
     if shared is not None:

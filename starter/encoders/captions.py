@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from starter.images.imageset import ImageSet
 from starter.operations import GROUPS, OPERATIONS
@@ -23,6 +22,7 @@ from starter.sources.glyphs.signs import PICTURES, SCRIPTS
 from starter.sources.glyphs.typefaces import handwriting, script, typeface
 from submission.arrays import IntArray, Pixels
 from submission.errors import UnusableInput
+from submission.progress import progress
 from submission.random import CAPTIONS, PHOTOS
 
 ABSENT = -1
@@ -109,7 +109,7 @@ PHRASES = (
 def captioned_glyphs(images: int, seed: int) -> Captioned:
     """Returns `images` images, rounded up: 1/5 clear, 2/5 like the embedded data, 2/5 varied."""
     groups = range(5 * -(-images // (5 * GROUP)))
-    bar = tqdm(groups, "draw glyphs", unit="group", disable=None)
+    bar = progress(groups, "draw glyphs", unit="groups")
     return join([_group(CAPTIONS(seed, number), number % 5) for number in bar])
 
 
@@ -194,7 +194,7 @@ def captioned_photos(sets: Sequence[tuple[ImageSet, Sequence[str]]], seed: int) 
     )
     rng, parts = PHOTOS(seed), []
     groups = np.split(rng.permutation(len(pixels)), range(PHOTOS_OF_A_STYLE, len(pixels), PHOTOS_OF_A_STYLE))
-    bar = tqdm(groups, "shift photos", unit="group", disable=None)
+    bar = progress(groups, "shift photos", unit="groups")
     for number, chosen in enumerate(bar):
         shift = int(rng.integers(1, len(SHIFTS))) if number % 2 else 0
         values = np.column_stack([meanings[chosen], np.full(len(chosen), shift)])

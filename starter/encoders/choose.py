@@ -33,7 +33,7 @@ REFEREES = (
 
 SIZE = 128
 """Height and width in pixels of the input of networks for any size: see docs/decisions/0096."""
-BATCH = 100
+BATCH = 128
 USUAL = 224
 """Height and width in pixels of the input of networks for one size, such as transformers."""
 CLASSES = 1000
@@ -127,11 +127,10 @@ def _pretrained(
     mean, std = torch.tensor(normalisation, device=device).view(2, 3, 1, 1)
 
     def encode(images: Tensor) -> Tensor:
-        pixels = images.to(device).permute(0, 3, 1, 2).float()
+        pixels = images.to(device).permute(0, 3, 1, 2).float().contiguous()
         if pixels.shape[2:] != (size, size):
             pixels = interpolate(pixels, (size, size), mode="bicubic", antialias=True).clamp_(0, 255)
-        inputs = ((pixels / 255).sub_(mean)).div_(std).contiguous(memory_format=torch.channels_last)
-        return runner(inputs)[0].cpu()
+        return runner(pixels.div_(255).sub_(mean).div_(std))[0].cpu()
 
     @torch.inference_mode()
     def of_images(images: Pixels) -> FloatArray:

@@ -19,7 +19,6 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
-from tqdm import tqdm
 
 from starter.classifiers.networks.small import STRIDES, WIDTHS, block
 from starter.classifiers.weights import WeightsFile, with_sorted_header
@@ -28,6 +27,7 @@ from starter.images.imageset import ImageSet
 from submission.arrays import FloatArray, IntArray, Pixels
 from submission.errors import UnusableInput, unusable, why
 from submission.files import write_bytes
+from submission.progress import progress
 from submission.random import CONTRASTIVE
 
 LENGTH = 128
@@ -184,7 +184,7 @@ def train_encoder(
     rng = CONTRASTIVE(seed)
     batches = list(_batches(data, epochs, rng))
     optimisers, schedules = _optimisers(network, len(batches))
-    for chosen in tqdm(batches, "train encoder", unit="batch", disable=None):
+    for chosen in progress(batches, "train encoder", unit="batches"):
         features, here = network.images(pixels[chosen]), values[chosen]
         mentioned = torch.from_numpy(rng.random(here.shape) < MENTIONED) & (here >= 0)
         mentioned[:, 0] = True

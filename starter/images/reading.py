@@ -13,11 +13,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 from PIL import Image, ImageOps
-from tqdm import tqdm
 
 from starter.images.files import Tree
 from submission.arrays import IntArray, Pixels
 from submission.errors import UnusableInput, printable, unusable, why
+from submission.progress import progress
 
 MAX_BYTES = 8 << 30  # of all images together
 LARGEST_SIDE = 4096  # pixels of a side that images are resized to
@@ -98,7 +98,7 @@ def read_images(tree: Tree, files: Sequence[str], fit: Fit | None = None) -> tup
     images: Pixels | None = None
     problems: list[UnusableInput] = []
     rows: list[int] = []
-    for row, file in enumerate(tqdm(files, f"read {tree.path.name}", unit="image", delay=1)):
+    for row, file in enumerate(progress(files, f"read {tree.path.name}", unit="images")):
         try:
             image = fit(_decoded(tree, file))
         except UnusableInput as problem:

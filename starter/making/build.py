@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 from scipy.special import softmax
-from tqdm import tqdm
 
 from starter.classifiers import (
     Classifier,
@@ -54,6 +53,7 @@ from submission.arrays import FloatArray
 from submission.card import LICENCES
 from submission.files import csv_text, digest_of, sha256, sweep, write_text
 from submission.predictions import write_predictions, write_sample
+from submission.progress import progress
 from submission.scoretable import NOISE, VALIDATION_GROUPS
 from submission.solution import SolutionRow, counting_rows, solution_of, write_solution
 
@@ -300,7 +300,7 @@ def _write_sets(public: Path, plan: Plan) -> Labels:
     labels: Labels = {"train": {each.name: each.labels() for each in plan.train}}
     for part, planned in plan.sets.items():
         labels[part] = {}
-        for each in tqdm(planned, desc=f"render {part} sets", unit="set"):
+        for each in progress(planned, title=f"render {part} sets", unit="sets"):
             rendered = plan.render(part, each)
             labels[part][rendered.name] = rendered.truth
             shown = replace(rendered, labels=None) if part == "test" else rendered

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from tqdm import tqdm
 
 from starter.classifiers import Spec, use_network
 from starter.classifiers.engine import place
@@ -49,6 +48,7 @@ from starter.tracks.sets import REFERENCES, PublicSets
 from starter.tracks.subject import ENCODERS, open_observer, referee_file
 from submission import Competition, UnusableInput
 from submission.arrays import BoolArray, FloatArray, IntArray, Pixels
+from submission.progress import progress
 from submission.random import REFEREE as PROBE_IMAGES
 from submission.random import TRAIN_REF_IMAGES
 
@@ -174,7 +174,7 @@ def pack_referees(draft: Competition, needs: Sequence[str], device: str) -> list
     shown += [*sets.stored("val"), *sets.stored("test")]
     for name in draft.classifiers:
         observer = open_observer(sets, name, ("referee",), device)
-        check_differs(draft.referees, observe_all(sets.train, observer, ("referee",), progress=False))
+        check_differs(draft.referees, observe_all(sets.train, observer, ("referee",)))
     for number, referee in enumerate(observer.referees):
         assert isinstance(referee, Referee)
         parts = tuple(needs) if number == 0 else ("referee",)  # only the first one keeps features
@@ -290,7 +290,7 @@ def _fit_probes(
     shown = None if zero_shot else encoded(encoder, images.images, f"training images as {spec} sees them")
     unseen = (WHOLE,) if shown is None else images.left_out(recipes)
     found: list[Linear] = []
-    for each in tqdm(unseen, desc=f"fit {spec}", unit="probe"):
+    for each in progress(unseen, title=f"fit {spec}", unit="probes"):
         if shown is None:
             linear = _of_names(encoder, splits.classes)
         else:
@@ -328,7 +328,7 @@ def _figures(logits: FloatArray, labels: IntArray) -> dict[str, float]:
 def encoded(encoder: ImageEncoder, images: Pixels, shown: str) -> FloatArray:
     """Returns the features of images (n, h, w, 3), (n, d), with a progress bar titled `shown`."""
     parts = np.split(images, range(CHUNK, len(images), CHUNK))
-    bar = tqdm(parts, desc=shown, unit=f"{CHUNK} images")
+    bar = progress(parts, title=shown, unit=f"{CHUNK} images")
     return np.concatenate([half_features(encoder, part) for part in bar])
 
 

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from tqdm import tqdm
 
 from starter.classifiers import Classifier
 from starter.images.imageset import ImageSet
@@ -35,6 +34,7 @@ from starter.sets.rendering import FromRecipe, Rendering
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import digest_of
+from submission.progress import progress
 
 VERSION = 3
 """Part of every cache key: raise it when the values from this module, image_stats or the rendering change."""
@@ -257,7 +257,7 @@ def read(rendering: Rendering, observer: Observer, needs: Iterable[str] = ()) ->
 
 
 def observe_all(
-    renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str], progress: bool = True
+    renderings: Sequence[Rendering], observer: Observer, needs: Iterable[str]
 ) -> Lazy[Observation]:
     """Observe every set that is not in the cache yet, and return all, each read when it is used.
 
@@ -265,12 +265,7 @@ def observe_all(
     """
     needs = tuple(needs)
     left = [rendering for rendering in renderings if missing(rendering, observer, needs)]
-    with tqdm(
-        total=sum(map(len, left)),
-        unit="img",
-        desc=f"observe {observer.name}",
-        disable=None if progress and left else True,
-    ) as bar:
+    with progress(None, f"observe {observer.name}", sum(map(len, left)), "images") as bar:
         for rendering in left:
             observe(rendering, observer, needs)
             bar.update(len(rendering))

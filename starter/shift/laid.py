@@ -19,7 +19,6 @@ import torch
 from safetensors.numpy import save_file
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, relu
-from tqdm import tqdm
 
 from starter.encoders import Encoder
 from starter.encoders.choose import EMBEDDED, load_encoder
@@ -32,6 +31,7 @@ from starter.shift.grid import NEIGHBOUR, shift_degrees
 from submission.arrays import FloatArray
 from submission.errors import UnusableInput
 from submission.files import digest_of, read_text, replacing
+from submission.progress import progress
 from submission.random import LAID, PROMPTS
 
 STEPS, BATCH, RATE = 1000, 256, 1e-3
@@ -143,7 +143,7 @@ def train_laid(
     rng = LAID(seed)
     matrix = torch.from_numpy(_start(features)).to(device).requires_grad_()
     optimiser = torch.optim.Adam([matrix], RATE)
-    with tqdm(range(steps), desc="LAID", unit="step", disable=None) as bar:
+    with progress(range(steps), title="LAID", unit="steps") as bar:
         for _ in bar:
             own, other = (rng.integers(size, size=BATCH) for size in (meanings, covariates))
             shifted = (own + rng.integers(1, meanings, BATCH)) % meanings
@@ -222,7 +222,7 @@ class Prompts:
     def features(self, encoder: Encoder) -> FloatArray:
         """Returns the encoder's features of every text, float32 (s, c, l), l their dimension."""
         texts = [cov.replace("{}", meaning) for meaning in self.meanings for cov in self.covariates]
-        starts = tqdm(range(0, len(texts), _TEXTS), desc="texts", disable=None)
+        starts = progress(range(0, len(texts), _TEXTS), title="texts")
         rows = np.concatenate([encoder.encode_texts(texts[start : start + _TEXTS]) for start in starts])
         return rows.reshape(len(self.meanings), len(self.covariates), -1)
 
@@ -291,7 +291,7 @@ def measured_degrees(
     matrix = hashlib.sha256(laid.matrix.tobytes()).hexdigest()
     digest = digest_of(VERSION, NEIGHBOUR, encoder.name, matrix, ind.digest)
     known, degrees = _halves(FromRecipe.whole(ind), encoder, laid), []
-    for rendering in tqdm(renderings, "measure", unit="set", disable=None):
+    for rendering in progress(renderings, "measure", unit="sets"):
         key = digest_of(digest, rendering.digest)
         found = cache.load("degrees", key, {"degrees": (np.float32, (2, len(rendering)))})
         if found is None:

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
-from tqdm import tqdm
 
 from starter.images.files import Tree, open_tree, tell_strays
 from starter.images.imageset import ImageSet
 from starter.images.reading import Fit, read_images
 from starter.sources.glyphs.signs import PICTURES, SCRIPTS, other_glyphs
 from submission.errors import UnusableInput, unusable
+from submission.progress import progress
 from submission.random import OOD_IMAGES, Worded
 
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -61,7 +61,7 @@ def load_ood_sets(
     with open_tree(Path(path)) as tree:
         files = _named(tree)
         kept = kept_sets(list(files), classes, exclude)
-        with tqdm(kept, "read OOD sets", unit="set") as names:
+        with progress(kept, "read OOD sets", unit="sets") as names:
             return {name: _read(tree, name, files[name], fit, limit, stream(seed, name)) for name in names}
 
 

@@ -18,7 +18,6 @@ import pandas as pd
 import torch
 from matplotlib.cm import ScalarMappable
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from starter.classifiers import load_classifier
 from starter.images.figure import Drawn, new_figure
@@ -29,6 +28,7 @@ from starter.wordnet.images import load_class_images
 from starter.wordnet.manifest import ASSIGNMENTS, ClassEntry
 from starter.wordnet.wordnet import WordNet
 from submission.errors import UnusableInput
+from submission.progress import progress
 
 LEAST_SHARE = 0.25
 """Share of a class's images below which an edge is pruned. It leaves about one edge per node, as the paper's
@@ -64,9 +64,7 @@ def graph_study(
         )
     classifier = load_classifier(spec, [entry.name for entry in known], device=device)
     images = load_class_images(others, root)
-    chunks = tqdm(
-        FromRecipe.whole(images).chunks(), f"classify with {classifier.name}", unit="chunk", delay=1
-    )
+    chunks = progress(FromRecipe.whole(images).chunks(), f"classify with {classifier.name}", unit="chunks")
     predictions = torch.cat([classifier(chunk)[0].argmax(1).cpu() for chunk in chunks]).numpy()
     graph = prediction_graph(wordnet, others, known, images.truth, predictions)
     tables = {"edges": graph, "classes": per_class(graph), "predictions": per_prediction(graph)}

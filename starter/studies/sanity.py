@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import torch
 from torch import nn
-from tqdm import tqdm
 
 from starter.classifiers import Classifier, new_network
 from starter.detectors import DETECTORS, Detector, by_name
@@ -26,6 +25,7 @@ from starter.sources.oodsets import load_ood_sets
 from starter.sources.sources import load_source
 from starter.studies.study import Study
 from submission.errors import UnusableInput
+from submission.progress import progress
 from submission.random import SANITY
 
 SEVERITY = 5
@@ -82,7 +82,7 @@ def sanity(
         fitted = {name: detector.fit(learnt) for name, detector in detectors.items()}
         seen = _seen(ind, classifier)
         known = {name: _scores(detector, seen) for name, detector in fitted.items()}
-        for kind, rendering in tqdm(sets, f"random network {number + 1}", unit="set", disable=None):
+        for kind, rendering in progress(sets, f"random network {number + 1}", unit="sets"):
             seen = _seen(rendering, classifier)
             for name, detector in fitted.items():
                 here, there = known[name], _scores(detector, seen)

@@ -16,7 +16,6 @@ import cv2
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from starter.classifiers.specs import user_function
 from starter.encoders import Encoder
@@ -27,6 +26,7 @@ from starter.sources.sources import load_source
 from submission.arrays import Pixels
 from submission.errors import UnusableInput, unusable
 from submission.files import check_folder, claim_folder, read_rows, write_bytes, write_text
+from submission.progress import progress
 from submission.random import GENERATED, SYNIS
 
 DATASHEET = """# Datasheet
@@ -300,7 +300,7 @@ def prompt_grid(
     """Returns the levels of prompts, by the distances of their text features to those of the ID images."""
     parts = [
         encoder.encode_texts(texts[start : start + _TEXTS])
-        for start in tqdm(range(0, len(texts), _TEXTS), desc="prompts", unit="batch")
+        for start in progress(range(0, len(texts), _TEXTS), title="prompts", unit="batches")
     ]
     reference = laid.decompose(encoder.encode_images(known))
     return ShiftGrid.of(shift_degrees(laid.decompose(np.concatenate(parts)), reference, device))
@@ -343,7 +343,7 @@ def write_grid(
     check_folder(out, f"Syn-IS {digest}\n")
     batches = [prompts[start : start + batch] for start in range(0, len(prompts), batch)]
     missing = [each for each in batches if not all((out / prompt.file).is_file() for prompt in each)]
-    with tqdm(total=len(prompts), unit="image", desc="Syn-IS") as bar:
+    with progress(total=len(prompts), unit="images", title="Syn-IS") as bar:
         bar.update(len(prompts) - sum(map(len, missing)))
         for number, each in enumerate(missing):
             images = generate(name, generator, each)

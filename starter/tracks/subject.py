@@ -68,7 +68,7 @@ class Subject(ABC):
 
     def _source(self) -> Source:
         whole = [self.sets.find(*each) for each in REFERENCES]
-        reference, train_ref = observe_all(whole, self.observer, self.fields, False)
+        reference, train_ref = observe_all(whole, self.observer, self.fields)
         classifier = self.observer.classifier
         head = classifier.head_weight, classifier.head_bias
         return Source(reference, self.sets.reference.truth, train_ref, *head, replace(classifier))
@@ -80,15 +80,15 @@ class Subject(ABC):
         return self.memory[key]
 
     @abstractmethod
-    def observe(self, renderings: Sequence[Rendering], progress: bool = True) -> object:
+    def observe(self, renderings: Sequence[Rendering]) -> object:
         """Put everything that is read of the sets into the cache."""
 
     @abstractmethod
-    def meta_train(self, progress: bool = True) -> MetaTrain:
+    def meta_train(self) -> MetaTrain:
         """Returns the meta-train sets with their targets."""
 
     @abstractmethod
-    def observations(self, part: str, progress: bool = True) -> Sequence[Seen]:
+    def observations(self, part: str) -> Sequence[Seen]:
         """Returns the observed sets of `part`, "val" or "test", without labels."""
 
 

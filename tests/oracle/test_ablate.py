@@ -51,11 +51,9 @@ def read(path):
 
 
 def test_numbers_are_the_reports_and_the_papers_stand_beside_them(contest, methods):
-    made, (table, plot) = ablate(contest, "1", methods, progress=False)
+    made, (table, plot) = ablate(contest, "1", methods)
     chosen = {name: methods[name] for name in ("fd", "ora-a")}
-    expected = {
-        (line.method, line.group): line for line in run_report(contest, chosen, progress=False).lines()
-    }
+    expected = {(line.method, line.group): line for line in run_report(contest, chosen).lines()}
     lines = read(table)
     for line in lines:
         if line["row"] in chosen:
@@ -75,24 +73,24 @@ def test_numbers_are_the_reports_and_the_papers_stand_beside_them(contest, metho
 def test_seeds_give_a_deviation_and_networks_that_did_not_learn_are_named(contest, methods, monkeypatch):
     monkeypatch.setattr(OraA, "_says_one_thing", lambda oracle, *_: oracle.normalisation == "none")
     methods["ora-a"].set_params(iterations=1)
-    made, (table, _) = ablate(contest, "5", methods, seeds=2, progress=False)
+    made, (table, _) = ablate(contest, "5", methods, seeds=2)
     rows = {(line["row"], line["group"]): line["undertrained"] for line in made}
     assert (rows["set", "all"], rows["none", "all"]) == ("", "one answer 2 of 2")
     assert all(line["seeds"] == "2" and float(line["sd"]) >= 0 for line in read(table))
 
 
 def test_an_interrupted_ablation_goes_on(contest, methods):
-    first, (table, _) = ablate(contest, "3", methods, progress=False)
+    first, (table, _) = ablate(contest, "3", methods)
     assert all(0 < float(line[name]) < 100 for line in read(table) for name in TRAINING)
     kept = sorted((contest.root / "ablation/runs").iterdir())
     assert len(kept) == 4
     kept[0].write_text('{"predicted": [0.1], "train')
     kept[1].unlink()
     before = {path: path.stat().st_mtime_ns for path in kept[2:]}
-    assert table_text(ablate(contest, "3", methods, progress=False)[0]) == table_text(first)
+    assert table_text(ablate(contest, "3", methods)[0]) == table_text(first)
     assert {path: path.stat().st_mtime_ns for path in kept[2:]} == before
     methods["ora-a"].set_params(iterations=7)
-    ablate(contest, "3", methods, progress=False)
+    ablate(contest, "3", methods)
     assert len(list((contest.root / "ablation/runs").iterdir())) == 8
 
 
@@ -103,4 +101,4 @@ def test_an_interrupted_ablation_goes_on(contest, methods):
 def test_refuses(contest, methods, table, seeds, steps, word):
     methods["ora-a"].set_params(iterations=steps)
     with pytest.raises(UnusableInput, match=word):
-        ablate(contest, table, methods, seeds=seeds, progress=False)
+        ablate(contest, table, methods, seeds=seeds)

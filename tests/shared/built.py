@@ -251,8 +251,8 @@ def _build(root: Path, settings: "Settings") -> None:
     observed = Competition.open(linked(build(root, settings, TEST_SEED).root, root.parent / "observed"))
     needs = tuple(need for need in NEEDS if not unmet((need,), observed))
     for subject in open_subjects(observed, needs).values():
-        meta = subject.meta_train(progress=False)
-        for seen in (*meta.sets, *subject.observations("val", False), *subject.observations("test", False)):
+        meta = subject.meta_train()
+        for seen in (*meta.sets, *subject.observations("val"), *subject.observations("test")):
             assert seen.set_name
 
 

@@ -18,6 +18,7 @@ from starter.tracks.tracks import open_subjects
 from submission.competition import PARTS, Competition
 from submission.errors import UnusableInput
 from submission.ids import make_id
+from submission.progress import progress
 from submission.scoring import read_targets
 
 READ = ("moments", "features")
@@ -35,7 +36,7 @@ class Contest(Competition):
     (('tiny',), 12)
     """
 
-    def features(self, part: str = "train", device: str = "cpu", progress: bool = False) -> pd.DataFrame:
+    def features(self, part: str = "train", device: str = "cpu") -> pd.DataFrame:
         """Returns the sets of a part as a table with one row per set, from which a regressor can learn.
 
         >>> import unseen
@@ -46,7 +47,6 @@ class Contest(Competition):
         Args:
             part: "train", "val" or "test".
             device: Device that runs the classifiers.
-            progress: True to show progress bars.
 
         Returns:
             A table indexed by id, as in a submission. The columns are indicators (`baselines.run.tabular`)
@@ -55,7 +55,7 @@ class Contest(Competition):
         rows: dict[str, Mapping[str, float]] = {}
         for name, subject in open_subjects(self, NEEDS[self.track], device).items():
             measure, source = MEASURES[self.track], subject.source
-            sets = self._seen(subject, part, progress)
+            sets = progress(self._seen(subject, part), f"measure {name}", unit="sets")
             rows |= {make_id(name, seen.set_name): measure(seen, source) for seen in sets}
         table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("id")
         if part != "test":
@@ -69,7 +69,6 @@ class Contest(Competition):
         subject: str | None = None,
         needs: Sequence[str] | None = None,
         device: str = "cpu",
-        progress: bool = False,
     ) -> Sequence[Seen]:
         """Returns the sets of a part as a method sees them, read lazily one by one.
 
@@ -84,16 +83,14 @@ class Contest(Competition):
             needs: Names of the fields besides the logits, from `starter.observing.observation.NEEDS`; by
                 default moments and features, if the classifiers have them.
             device: Device that runs the classifier.
-            progress: True to show progress bars.
         """
-        return self._seen(self._subject(subject, needs, device), part, progress)
+        return self._seen(self._subject(subject, needs, device), part)
 
     def meta_train(
         self,
         subject: str | None = None,
         needs: Sequence[str] | None = None,
         device: str = "cpu",
-        progress: bool = False,
     ) -> MetaTrain:
         """Returns the argument of a method's `fit`: meta-train sets, their targets and the labelled source.
 
@@ -104,7 +101,7 @@ class Contest(Competition):
 
         The arguments are those of `observations`.
         """
-        return self._subject(subject, needs, device).meta_train(progress)
+        return self._subject(subject, needs, device).meta_train()
 
     def targets(self, part: str = "train") -> "pd.Series[float]":
         """Returns the true values, as fractions, of the sets of "train" or "val", by id.
@@ -127,10 +124,10 @@ class Contest(Competition):
         """Returns the same text for a notebook."""
         return f"<pre>{escape(self.describe())}</pre>"
 
-    def _seen(self, subject: Subject, part: str, progress: bool) -> Sequence[Any]:
+    def _seen(self, subject: Subject, part: str) -> Sequence[Any]:
         if part not in PARTS:
             raise UnusableInput(f"there is no part {part!r}: ask for one of {', '.join(PARTS)}")
-        return subject.meta_train(progress).sets if part == "train" else subject.observations(part, progress)
+        return subject.meta_train().sets if part == "train" else subject.observations(part)
 
     def _subject(self, name: str | None, needs: Sequence[str] | None, device: str) -> Subject:
         if needs is None:

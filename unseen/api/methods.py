@@ -112,7 +112,6 @@ def evaluate(
     methods: Given | Sequence[Given] | Mapping[str, Given],
     device: str = "cpu",
     note: str = "",
-    progress: bool = False,
 ) -> Evaluation:
     """Fit methods on the meta-train sets and compare them on the validation sets.
 
@@ -129,7 +128,6 @@ def evaluate(
             names; otherwise a method is named after its class and the parameters that were set.
         device: Device that runs the classifiers.
         note: Remark for ``runs.csv`` in the competition's folder, which gets a line for each method.
-        progress: True to show progress bars.
 
     Returns:
         The scores, in points, by method, subject and group.
@@ -139,7 +137,7 @@ def evaluate(
             names the method.
     """
     chosen = methods_given(methods, methods_of(contest.track), contest.track)
-    report = compared(contest, chosen, device, note, progress)
+    report = compared(contest, chosen, device, note)
     table = Evaluation([asdict(line) for line in report.lines()])
     table.report = report
     return table
@@ -150,14 +148,13 @@ def compared(
     chosen: Mapping[str, Estimator],
     device: str,
     note: str,
-    progress: bool = True,
     intervals: bool = False,
 ) -> "Report":
     """Returns the report of the chosen methods, each of which gets a line in ``runs.csv``."""
     from baselines.report.report import run_report  # loads torch, which `unseen methods` does without
     from baselines.run.predict import log_run
 
-    report = run_report(contest, chosen, device, progress, intervals)
+    report = run_report(contest, chosen, device, intervals)
     for name, method in chosen.items():
         log_run(contest, name, method, report.rmse(name), note)
     return report
@@ -169,7 +166,6 @@ def predict(
     out: Path | str | None = None,
     device: str = "cpu",
     note: str = "",
-    progress: bool = False,
 ) -> Path:
     """Fit a method, predict the test sets, and write a valid submission.
 
@@ -187,7 +183,6 @@ def predict(
             validation sets to ``validation/``.
         device: Device that runs the classifiers.
         note: Remark for ``runs.csv`` in the competition's folder.
-        progress: True to show progress bars.
 
     Returns:
         The path of the file to hand in.
@@ -201,7 +196,7 @@ def predict(
     if len(chosen) != 1:
         raise UnusableInput(f"a submission is made by one method, not by {len(chosen)}")
     place = contest.check_output(Path(out), ".csv") if out is not None else None
-    (paths,) = run(contest, chosen, device, progress, note=note).values()
+    (paths,) = run(contest, chosen, device, note=note).values()
     validate(contest, paths["test"])
     if place is None:
         return paths["test"]

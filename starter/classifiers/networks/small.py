@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-from tqdm import tqdm
 
 from starter.classifiers.networks.network import Network
 from starter.images.imageset import ImageSet
+from submission.progress import progress
 
 SMALL_MEAN = (0.5, 0.5, 0.5)
 SMALL_STD = (0.25, 0.25, 0.25)
@@ -69,7 +69,7 @@ def train_small(train: ImageSet, num_classes: int, seed: int) -> Small:
         model.parameters(), lr=PEAK_RATE, momentum=0.9, weight_decay=5e-4, nesterov=True
     )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, PEAK_RATE, total_steps=EPOCHS * steps)
-    for _ in tqdm(range(EPOCHS), "train small", unit="epoch", disable=None):
+    for _ in progress(range(EPOCHS), "train small", unit="epochs"):
         for batch in torch.randperm(len(train), generator=order)[: steps * BATCH].split(BATCH):
             x = (torch.from_numpy(train.images[batch.numpy()]) * scale - offset).permute(0, 3, 1, 2)
             loss = cross_entropy(model(x), torch.from_numpy(train.labels[batch.numpy()]))

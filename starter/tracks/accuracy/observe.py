@@ -18,14 +18,14 @@ from submission.scoring import read_targets
 class ClassifierSubject(Subject):
     """A classifier, whose accuracy is to be predicted, and which observes sets."""
 
-    def observe(self, renderings: Sequence[Rendering], progress: bool = True) -> Lazy[Observation]:
+    def observe(self, renderings: Sequence[Rendering]) -> Lazy[Observation]:
         """Returns observations of the sets, from the cache or computed."""
-        return observe_all(renderings, self.observer, self.needs, progress)
+        return observe_all(renderings, self.observer, self.needs)
 
-    def meta_train(self, progress: bool = True) -> MetaTrain:
+    def meta_train(self) -> MetaTrain:
         """See `Subject`."""
         sets = self.sets.train
-        observed = self.observe(sets, progress)
+        observed = self.observe(sets)
         labels = [rendering.labels() for rendering in sets]
         correct = [
             observation.predicted == truth
@@ -42,9 +42,9 @@ class ClassifierSubject(Subject):
             labels=labels,
         )
 
-    def observations(self, part: str, progress: bool = True) -> Lazy[Observation]:
+    def observations(self, part: str) -> Lazy[Observation]:
         """See `Subject`."""
-        return self.observe(self.sets.stored(part), progress)
+        return self.observe(self.sets.stored(part))
 
 
 def measure(

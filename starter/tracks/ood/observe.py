@@ -6,7 +6,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from starter.detectors import Detector, by_name
 from starter.detectors.metrics import deviation, true_metric
@@ -32,6 +31,7 @@ from submission import Competition, UnusableInput, make_id
 from submission.arrays import BoolArray, FloatArray, IntArray
 from submission.files import digest_of
 from submission.ids import split_id
+from submission.progress import progress
 from submission.random import NOISE_FLOOR
 from submission.scoring import read_targets
 from submission.tracks import TRACKS
@@ -136,10 +136,10 @@ class DetectorSubject(Subject):
         reference = self.sets.find("source", "reference")
         return replace(self.plain_source, scores=self.scores(self.detector, reference))
 
-    def meta_train(self, progress: bool = True) -> MetaTrain:
+    def meta_train(self) -> MetaTrain:
         """See `Subject`. Every pool is observed once; a mix consists of rows of two pools."""
         mixes = self.sets.train
-        self.observe(mixes, progress)
+        self.observe(mixes)
         targets = read_targets(self.sets.competition, "train")
         return MetaTrain(
             self.source,
@@ -152,23 +152,22 @@ class DetectorSubject(Subject):
             str(self.sets.competition.settings.get("fpr", POOL)),
         )
 
-    def observations(self, part: str, progress: bool = True) -> Lazy[ScoredMix]:
+    def observations(self, part: str) -> Lazy[ScoredMix]:
         """See `Subject`."""
         stored = self.sets.stored(part)
-        self.observe(stored, progress)
+        self.observe(stored)
         return Lazy(stored, self._scored)
 
-    def observe(self, renderings: Sequence[Rendering], progress: bool = True) -> None:
+    def observe(self, renderings: Sequence[Rendering]) -> None:
         """Put missing observations, and scores of all detectors, into the cache; of mixes the pools'."""
         whole, cache = (
             {pool.digest: pool for each in renderings for pool in _pools(each)},
             self.observer.cache,
         )
-        observe_all(list(whole.values()), self.observer, self._rows, progress)
+        observe_all(list(whole.values()), self.observer, self._rows)
         for name in self.detectors:
             left = [each for each in whole.values() if not cache.has("scores", self._key(name, each))]
-            disabled = None if left and progress and self.detectors[name].online else True
-            with tqdm(total=sum(map(len, left)), unit="img", desc=name, disable=disabled) as bar:
+            with progress(None, f"score by {name}", sum(map(len, left)), "images") as bar:
                 for rendering in left:
                     self.scores(name, rendering)
                     bar.update(len(rendering))

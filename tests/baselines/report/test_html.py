@@ -13,7 +13,7 @@ pytestmark = needs_chromium
 
 @pytest.fixture(scope="module")
 def report(built):
-    return run_report(built, {name: BASELINES[name] for name in ("constant", "atc", "fd")}, progress=False)
+    return run_report(built, {name: BASELINES[name] for name in ("constant", "atc", "fd")})
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ METHODS = ("constant", "confscore", "atc", "fd")
 
 @pytest.fixture(scope="module")
 def report(built):
-    return run_report(built, {name: BASELINES[name] for name in METHODS}, progress=False)
+    return run_report(built, {name: BASELINES[name] for name in METHODS})
 
 
 def test_a_line_is_what_scikit_learn_and_scipy_compute(report):
@@ -59,7 +59,7 @@ def test_coverage_is_told_of_methods_that_are_not_fitted_again_for_it(built, rep
         ]
         assert line.held == sum(inside) / 6
         assert line.width == pytest.approx(100 * np.mean([high - low for low, high in run.intervals]))
-    asked = run_report(built, {"constant": BASELINES["constant"]}, progress=False, intervals=True)
+    asked = run_report(built, {"constant": BASELINES["constant"]}, intervals=True)
     assert 0 <= asked.lines()[0].held <= 1
 
 
@@ -67,7 +67,7 @@ def test_predictions_are_those_of_predict(contest, report):
     from baselines.run.predict import predict
     from submission.scoring import validate
 
-    files = predict(contest, {"atc": BASELINES["atc"]}, progress=False)
+    files = predict(contest, {"atc": BASELINES["atc"]})
     assert list(validate(contest, files["atc"]["val"], "val").values()) == pytest.approx(
         next(run for run in report.runs if run.method == "atc").predicted.tolist()
     )
@@ -119,16 +119,14 @@ def test_a_name_in_the_table_is_no_formula(report):
 def test_nothing_hidden_is_needed_and_validation_sets_are(contest):
     for path in sorted(contest.private.iterdir()):
         path.unlink()
-    run_report(contest, {"atc": BASELINES["atc"]}, progress=False)
+    run_report(contest, {"atc": BASELINES["atc"]})
     empty = with_fields(contest, sizes={**contest.sizes, "val": {}})
     with pytest.raises(UnusableInput, match="has no validation sets to report on"):
-        run_report(empty, {"atc": BASELINES["atc"]}, progress=False)
+        run_report(empty, {"atc": BASELINES["atc"]})
 
 
 def test_the_report_of_detectors_speaks_of_their_metric(ood_contest, tmp_path):
-    found = run_report(
-        ood_contest, {name: OOD_BASELINES[name] for name in ("constant", "gscore-kmeans")}, progress=False
-    )
+    found = run_report(ood_contest, {name: OOD_BASELINES[name] for name in ("constant", "gscore-kmeans")})
     html, _ = write_report(found, tmp_path)
     page = html.read_text(encoding="utf-8")
     subject = ood_contest.subjects[0]

@@ -25,7 +25,7 @@ from submission.scoring import read_targets, validate
 
 
 def test_writes_test_and_validation_predictions_in_the_order_of_the_ids(contest):
-    paths = predict(contest, {"constant": BASELINES["constant"]}, progress=False)["constant"]
+    paths = predict(contest, {"constant": BASELINES["constant"]})["constant"]
     assert paths == {
         "test": contest.root / "submissions/constant.csv",
         "val": contest.root / "validation/constant.csv",
@@ -37,9 +37,9 @@ def test_writes_test_and_validation_predictions_in_the_order_of_the_ids(contest)
 
 def test_is_what_fitting_and_predicting_by_hand_gives(contest):
     names = ("fd", "rotation", "atc")
-    paths = predict(contest, {name: BASELINES[name] for name in names}, progress=False)
+    paths = predict(contest, {name: BASELINES[name] for name in names})
     subject = ClassifierSubject.open(PublicSets(contest), "tiny", ("moments", "rotation"))
-    meta, test = subject.meta_train(progress=False), subject.observations("test", progress=False)
+    meta, test = subject.meta_train(), subject.observations("test")
     for name in names:
         expected = BASELINES[name].fit(meta).predict(test)
         assert list(validate(contest, paths[name]["test"]).values()) == expected.tolist()
@@ -48,7 +48,7 @@ def test_is_what_fitting_and_predicting_by_hand_gives(contest):
 def test_prototypes_stay_unfitted_and_runs_get_the_hashes(contest):
     before = {path: path.read_bytes() for path in contest.private.iterdir()}
     prototype = type(BASELINES["constant"])()
-    predict(contest, {"constant": prototype}, progress=False)
+    predict(contest, {"constant": prototype})
     assert not hasattr(prototype, "fitted_")
     assert {path: path.read_bytes() for path in contest.private.iterdir()} == before
     names = [f"{part}/constant.csv" for part in ("submissions", "validation")]
@@ -56,7 +56,7 @@ def test_prototypes_stay_unfitted_and_runs_get_the_hashes(contest):
 
 
 def test_a_method_of_ones_own_gets_a_plain_file_name(contest):
-    paths = predict(contest, {"mine:Method": BASELINES["constant"]}, progress=False)
+    paths = predict(contest, {"mine:Method": BASELINES["constant"]})
     assert paths["mine:Method"]["test"].name == "mine.Method.csv"
 
 
@@ -105,14 +105,14 @@ PLACE = rf"\({Path(__file__).name}:\d+\)"
 )
 def test_a_method_that_fails_is_named_with_the_set_and_the_line(contest, method, message):
     with pytest.raises(UnusableInput) as error:
-        predict(contest, {"mine:M": method()}, progress=False)
+        predict(contest, {"mine:M": method()})
     assert re.fullmatch(f"mine:M fails in {message}; see `unseen check-method`", str(error.value))
     assert not list(contest.root.glob("*/mine*"))
 
 
 def test_methods_that_finished_before_keep_their_files(contest):
     with pytest.raises(UnusableInput, match="b:B fails in"):
-        predict(contest, {"a:A": Half(), "b:B": FailsInOneSet(), "c:C": Half()}, progress=False)
+        predict(contest, {"a:A": Half(), "b:B": FailsInOneSet(), "c:C": Half()})
     assert sorted(path.name for path in contest.root.glob("[sv]*/*")) == ["a.A.csv", "a.A.csv"]
 
 
@@ -142,11 +142,11 @@ def test_no_line_is_lost(competition):
 @pytest.fixture
 def entry(contest):
     """What `atc` submits."""
-    return predict(contest, {"atc": BASELINES["atc"]}, progress=False)["atc"]["test"]
+    return predict(contest, {"atc": BASELINES["atc"]})["atc"]["test"]
 
 
 def verified(contest, file, name="atc", method=None):
-    return verify_entry(contest, file, name, method or BASELINES[name], progress=False)
+    return verify_entry(contest, file, name, method or BASELINES[name])
 
 
 def test_the_same_method_is_verified_without_hidden_files_and_despite_rounding(contest, entry, tmp_path):

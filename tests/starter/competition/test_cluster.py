@@ -74,7 +74,7 @@ def test_mixes_give_the_same_files(workers, ood_built, mix_settings, tmp_path):
         for name in [name for name in files if name.startswith("cache/scores")]:
             del files[name]
     assert_same(made, expected)
-    predict(Competition.open(root), {"constant": OOD_BASELINES["constant"]}, progress=False, cluster=workers)
+    predict(Competition.open(root), {"constant": OOD_BASELINES["constant"]}, cluster=workers)
     assert (root / "submissions/constant.csv").is_file()
 
 
@@ -82,8 +82,8 @@ def test_predict_gives_the_same_files(workers, contest, tmp_path):
     methods = {name: BASELINES[name] for name in ("atc", "fd")}
     alone = tmp_path / "alone/contest"
     shutil.copytree(contest.root, alone)
-    predict(Competition.open(alone), methods, progress=False)
-    predict(contest, methods, progress=False, cluster=workers)
+    predict(Competition.open(alone), methods)
+    predict(contest, methods, cluster=workers)
     assert_same(files_of(contest.root), files_of(alone))
 
 
@@ -92,8 +92,8 @@ def test_ablate_gives_the_same_files(workers, contest, tmp_path):
     methods["ora-a"] = clone(methods["ora-a"]).set_params(iterations=5, batch_size=50)
     alone = tmp_path / "alone/contest"
     shutil.copytree(contest.root, alone)
-    ablate(Competition.open(alone), "4", methods, progress=False)
-    ablate(contest, "4", methods, progress=False, cluster=workers)
+    ablate(Competition.open(alone), "4", methods)
+    ablate(contest, "4", methods, cluster=workers)
     assert len(list((contest.root / "ablation/runs").iterdir())) == 5
     assert_same(files_of(contest.root), files_of(alone))
 
@@ -111,7 +111,7 @@ def test_a_poisoned_set_fails_alone_and_by_name(workers, contest):
     shutil.rmtree(contest.root / "cache")
     spoil(contest.public / "test/test_0002.npz")
     with pytest.raises(UnusableInput) as told:
-        predict(contest, {"atc": BASELINES["atc"]}, progress=False, cluster=workers)
+        predict(contest, {"atc": BASELINES["atc"]}, cluster=workers)
     message = str(told.value)
     assert message.startswith("1 of 31 tasks failed, all others are done")
     assert "tiny test test_0002: " in message
@@ -132,7 +132,7 @@ def test_an_s3_bucket_is_enough_for_the_workers(workers, built, settings, tmp_pa
         assert_same(found, {name: expected[name] for name in expected.keys() - cached})
         for name in cached:
             assert Cache.at(url).read(name.removeprefix("cache/")) == expected[name]
-        predicted = predict(Competition.open(root), {"atc": BASELINES["atc"]}, progress=False)
+        predicted = predict(Competition.open(root), {"atc": BASELINES["atc"]})
         assert predicted["atc"]["test"].is_file()
         left = [name for name in fsspec.filesystem("s3").find(url) if "/inputs/" not in name]
         assert all(name.endswith(".safetensors") for name in left)

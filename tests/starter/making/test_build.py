@@ -54,7 +54,7 @@ def test_the_folder_holds_what_the_design_says(built):
 
 def test_targets_are_the_accuracies(built):
     subject = ClassifierSubject.open(PublicSets(built), "tiny", ())
-    meta = subject.meta_train(progress=False)
+    meta = subject.meta_train()
     np.testing.assert_allclose(meta.targets, [right.mean() for right in meta.correct], atol=1e-12)
     for index, rendering in enumerate(PublicSets(built).train):
         labelled = rendering.recipe.render(rendering.base)
@@ -66,9 +66,7 @@ def test_the_solution_is_true(built):
     record = json.loads((built.private / "build.json").read_text())
     base = build_module.load_source("glyphs", None, 0).test_base
     subject = ClassifierSubject.open(PublicSets(built), "tiny", ())
-    observed = {
-        observation.set_name: observation for observation in subject.observations("test", progress=False)
-    }
+    observed = {observation.set_name: observation for observation in subject.observations("test")}
     for entry, row in zip(record["test"], solution_of(built), strict=True):
         recipe = Recipe.from_json(entry["recipe"])
         rendered = render(PlannedSet(recipe, entry["group"], entry["family"], entry["base"]), base)

@@ -38,7 +38,7 @@ def scored(ood_built):
     fitted = {name: DETECTORS[name].fit(subject.source) for name in ("msp", "energy")}
 
     def score(detector, images):
-        observed = subject.observe((FromRecipe.whole(ImageSet("x", images)),), progress=False)
+        observed = subject.observe((FromRecipe.whole(ImageSet("x", images)),))
         return fitted[detector].score(observed[0])
 
     return score

@@ -25,7 +25,7 @@ def asked(settings, weights):
 def observed(competition: Competition) -> np.ndarray:
     """The logits of the first validation set."""
     (subject,) = open_subjects(competition, ()).values()
-    return subject.observations("val", progress=False)[0].logits
+    return subject.observations("val")[0].logits
 
 
 def test_engine_and_precision_belong_to_the_competition(

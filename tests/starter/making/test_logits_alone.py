@@ -54,7 +54,7 @@ def test_methods_that_read_features_are_left_out(bare, settings, weights):
     assert not unfit & {"atc", "cott", "cot", "nuclear", "mano", "mlls", "doc", "ei", "gde", "unseen-best"}
     with pytest.raises(UnusableInput, match="fd cannot run on contest: features are read, and bare gives"):
         choose_for(competition, ["fd"], [], kit, EXPENSIVE)
-    written = predict(competition, {name: BASELINES[name] for name in ("atc", "cott", "ei")}, progress=False)
+    written = predict(competition, {name: BASELINES[name] for name in ("atc", "cott", "ei")})
     rows = (row.split(",") for row in written["atc"]["test"].read_text().splitlines()[1:])
     values = {name: float(value) for name, value in rows}
     assert all(abs(values[f"bare/{each}"] - values[f"tiny/{each}"]) < 0.02 for each in built.sets("test")), (
@@ -70,7 +70,7 @@ def test_detectors_that_read_features_are_refused(bare, mix_settings):
     kit = methods_of("ood")
     chosen, left_out = choose_for(built, [], [], kit, EXPENSIVE)
     assert "auto-eval" in left_out
-    written = predict(built, {name: chosen[name] for name in ("constant", "gscore-kmeans")}, progress=False)
+    written = predict(built, {name: chosen[name] for name in ("constant", "gscore-kmeans")})
     values = [
         float(row.split(",")[1]) for row in written["gscore-kmeans"]["test"].read_text().splitlines()[1:]
     ]

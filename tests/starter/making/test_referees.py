@@ -158,8 +158,8 @@ def copy(refereed, tmp_path, monkeypatch):
 
 def test_participants_see_all_public_sets_without_the_encoder(copy, refereed):
     subject = ClassifierSubject.open(PublicSets(copy), "tiny", ("referee", "referee_features"))
-    meta = subject.meta_train(progress=False)
-    tests = subject.observations("test", progress=False)
+    meta = subject.meta_train()
+    tests = subject.observations("test")
     probes = Probes.load(refereed.file("referees/edges.safetensors"), 10)
     for seen in (meta.sets[0], meta.sets[5], meta.source.observation, meta.source.train_ref, *tests[:2]):
         features = np.float16(referees.edges().encode_images(seen.images()))

@@ -201,7 +201,7 @@ def test_a_second_time_computes_nothing(observer):
     assert {name.split("/")[0] for name in files} == {"logits", "moments", "image_stats"}
     assert not observe(rendering(), observer, needs)
     read(rendering(), observer, needs)
-    observe_all([rendering()], observer, needs, progress=False)[0].images()
+    observe_all([rendering()], observer, needs)[0].images()
     assert seen(observer) == before
     assert entries(observer) == files
     bare = read(rendering(), observer)
@@ -276,15 +276,15 @@ def test_an_interrupted_map_goes_on_to_the_same_files(tmp_path):
     sets = [rendering(f"s{i}", seed=i) for i in range(3)]
     needs = ("moments", "features", "image_stats")
     whole = Observer(classifier(), Cache(tmp_path / "whole"))
-    observe_all(sets, whole, needs, progress=False)
+    observe_all(sets, whole, needs)
     stopped = Observer(classifier(), Cache(tmp_path / "stopped"))
     stopped.classifier.deployed.left = 520 + 500  # in the second chunk of the second set
     with pytest.raises(KeyboardInterrupt):
-        observe_all(sets, stopped, needs, progress=False)
+        observe_all(sets, stopped, needs)
     assert 0 < len(entries(stopped)) < len(entries(whole))
     assert entries(stopped).items() <= entries(whole).items()
     resumed = replace(stopped, classifier=classifier())
-    found = observe_all(sets, resumed, needs, progress=False)
+    found = observe_all(sets, resumed, needs)
     assert seen(resumed) == 2 * 520
     assert entries(resumed) == entries(whole)
     assert [each.set_name for each in found[1:]] == ["s1", "s2"]

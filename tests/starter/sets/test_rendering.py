@@ -103,7 +103,7 @@ def holds(value, wanted):
 def test_what_renders_an_observation_leads_to_no_label(built):
     sets = PublicSets(built)
     subject = ClassifierSubject.open(sets, "tiny", ())
-    train, val = subject.meta_train(progress=False).sets, subject.observations("val", progress=False)
+    train, val = subject.meta_train().sets, subject.observations("val")
     assert holds(sets.train[0], sets.base.labels), "the walk misses what is there"
     assert holds(train[0].render, sets.base.images), "the walk misses what is there"
     for i in range(3):

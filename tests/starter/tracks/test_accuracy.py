@@ -17,7 +17,7 @@ from submission.scoretable import validation_groups
 
 def test_meta_train_is_in_the_order_of_the_sets(built):
     subject = ClassifierSubject.open(PublicSets(built), "tiny", ("moments", "image_stats"))
-    meta = subject.meta_train(progress=False)
+    meta = subject.meta_train()
     assert [observation.set_name for observation in meta.sets] == list(built.sets("train"))
     assert [len(right) for right in meta.correct] == list(built.sizes["train"].values())
     assert all(1 <= len(family) <= 3 for family in meta.families)
@@ -69,9 +69,7 @@ def test_peers_are_the_other_classifiers(contest):
     files = {**contest.files, "classifiers/twin.safetensors": contest.files["classifiers/tiny.safetensors"]}
     pair = with_fields(contest, subjects=("tiny", "twin"), files=files)
     assert unmet(("peers",), pair) == ""
-    observation = ClassifierSubject.open(PublicSets(pair), "twin", ("peers",)).observations(
-        "test", progress=False
-    )[0]
+    observation = ClassifierSubject.open(PublicSets(pair), "twin", ("peers",)).observations("test")[0]
     assert list(observation.peers) == ["tiny"]
     np.testing.assert_array_equal(observation.peers["tiny"], observation.logits)
 
@@ -88,7 +86,7 @@ def test_a_changed_file_is_refused_by_name(contest, name):
 
 def everything(competition):
     subject = ClassifierSubject.open(PublicSets(competition), "tiny", ())
-    return subject.meta_train(progress=False), subject.observations("test", progress=False)
+    return subject.meta_train(), subject.observations("test")
 
 
 def test_a_built_competition_tells_the_groups_of_its_validation_sets(built):

@@ -19,7 +19,7 @@ def subjects(ood_built):
 
 
 def test_a_mix_from_pools_is_what_its_images_give(ood_built, subjects):
-    meta = subjects["tiny:energy:auroc"].meta_train(progress=False)
+    meta = subjects["tiny:energy:auroc"].meta_train()
     plain = ClassifierSubject.open(
         PublicSets(ood_built), "tiny", ("moments", "features", "image_stats", "rotations")
     )
@@ -28,7 +28,7 @@ def test_a_mix_from_pools_is_what_its_images_give(ood_built, subjects):
         assert isinstance(mix, ScoredMix)
         made = mix.observation
         assert (mix.detector, mix.metric, made.classifier) == ("energy", "auroc", "tiny")
-        seen = plain.observe((FromRecipe.whole(ImageSet("x", made.images())),), progress=False)[0]
+        seen = plain.observe((FromRecipe.whole(ImageSet("x", made.images())),))[0]
         np.testing.assert_allclose(made.logits, seen.logits, atol=1e-4)
         np.testing.assert_allclose(made.image_stats, seen.image_stats, atol=1e-4)
         np.testing.assert_allclose(made.rotations["rotate90"], seen.rotations["rotate90"], atol=1e-4)
@@ -40,7 +40,7 @@ def test_a_mix_from_pools_is_what_its_images_give(ood_built, subjects):
 
 
 def test_meta_train_has_no_classes_of_correct_images(subjects):
-    meta = subjects["tiny:msp:fpr95"].meta_train(progress=False)
+    meta = subjects["tiny:msp:fpr95"].meta_train()
     assert meta.correct == ()
     assert len(meta.source.scores) == len(meta.source.labels)
     assert all(len(family) == 1 for family in meta.families)
@@ -53,7 +53,7 @@ def test_subjects_of_a_classifier_share_what_is_seen(subjects):
 
 
 def test_test_mixes_come_from_their_files(ood_built, subjects):
-    mixes = subjects["tiny:msp:fpr95"].observations("test", progress=False)
+    mixes = subjects["tiny:msp:fpr95"].observations("test")
     assert [mix.set_name for mix in mixes] == list(ood_built.sets("test"))
     seen = mixes[0].observation
     assert seen.moments is not None
@@ -61,7 +61,7 @@ def test_test_mixes_come_from_their_files(ood_built, subjects):
 
 
 def test_scores_are_kept(ood_contest, monkeypatch):
-    open_subjects(ood_contest, ())["tiny:msp:fpr95"].observations("val", progress=False)
+    open_subjects(ood_contest, ())["tiny:msp:fpr95"].observations("val")
     subject = open_subjects(ood_contest, ())["tiny:msp:fpr95"]
     monkeypatch.setattr(type(DETECTORS["msp"]), "_score", None)
-    assert len(subject.observations("val", progress=False)[0].scores) == 80
+    assert len(subject.observations("val")[0].scores) == 80
