@@ -57,10 +57,9 @@ class Settings(BaseModel, ABC):
     seed: int = Field(0, ge=0, le=2**63 - 1)
     """Seed of the public part."""
     engine: Literal["", "torch", "openvino"] = ""
-    """What runs classifiers: openvino (on CPUs), or torch (also if left out)."""
+    """What runs classifiers: openvino or torch; if left out openvino on CPUs, else torch."""
     precision: Literal["", "float32", "float16", "bfloat16"] = ""
-    """float32, float16 (of openvino), or bfloat16 (moves indicators); if left out float16 where openvino
-    can on this CPU, else float32."""
+    """float32 (also if left out), float16 (of openvino), or bfloat16 (moves indicators)."""
     hidden: bool = Field(False, json_schema_extra=OFTEN)
     """Declare that the test images are published nowhere."""
     licence: str = Field("", max_length=500, json_schema_extra={"metavar": "TEXT"})
