@@ -26,7 +26,7 @@ from leaderboard.verify import verify
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=500)
-    rounds, draw, killed, whole = parser.parse_args().rounds, random.Random(0), 0, 3.0
+    rounds, draw, killed, whole = parser.parse_args().rounds, random.Random(0), 0, 1.0
     with tempfile.TemporaryDirectory() as name:
         competition = make(Path(name) / "contest", sets=24)
         for number in range(rounds):

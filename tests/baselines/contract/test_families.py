@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mixes import gaussian_mixes
 
 from baselines.contract.conformance import example_meta_train
-from baselines.contract.families import FEWEST, folds, half, side_of, subset
+from baselines.contract.families import FEWEST, divided, folds, half, random_folds, side_of, subset
 
+MIXES = gaussian_mixes(sets=40, n=400, share=(0.5, 0.5))
 FAMILIES = st.lists(st.frozensets(st.sampled_from("abcde"), max_size=3), min_size=3, max_size=30)
 
 
@@ -44,6 +46,36 @@ def test_three_sets_are_enough_and_two_are_not():
     assert len(folds([frozenset({"a"})] * 3)) == 3
     with pytest.raises(ValueError, match="at least 3 sets, got 2"):
         folds([frozenset({"a"}), frozenset({"b"})])
+
+
+def test_a_fold_leaves_a_family_out_of_what_it_learns_from():
+    test = gaussian_mixes(sets=20, seed=2)
+    parts = folds(MIXES.families, test.families)
+    assert sorted(i for fold in parts for i in fold.test) == list(range(20))
+    for fold in parts:
+        assert all(test.families[i] == {fold.operation} for i in fold.test)
+        assert {MIXES.families[i] for i in fold.train} == set(MIXES.families) - {frozenset({fold.operation})}
+
+
+def test_random_splits_keep_ood_sets_together_and_repeat():
+    parts = random_folds(MIXES, 5)
+    for fold, again in zip(parts, random_folds(MIXES, 5), strict=True):
+        assert {MIXES.ood_sets[i] for i in fold.train}.isdisjoint(MIXES.ood_sets[i] for i in fold.test)
+        assert (len(fold.train), len(fold.test)) == (30, 10)
+        assert (fold.test == again.test).all()
+    assert len({tuple(fold.test) for fold in parts}) > 1
+    assert not {MIXES.families[i] for i in fold.train}.isdisjoint(MIXES.families[i] for i in fold.test)
+    for fold in random_folds(replace(MIXES, ood_sets=()), 3):  # of families where OOD sets have no names
+        assert {MIXES.families[i] for i in fold.train}.isdisjoint(MIXES.families[i] for i in fold.test)
+
+
+def test_parts_test_every_family_once():
+    parts = divided(MIXES, 5)
+    assert len(parts) == 5
+    assert sorted(np.concatenate([fold.test for fold in parts])) == list(range(40))
+    for fold in parts:
+        assert {MIXES.families[i] for i in fold.train}.isdisjoint(MIXES.families[i] for i in fold.test)
+        assert len(fold.train) + len(fold.test) == 40
 
 
 def test_subset_holds_the_chosen_sets_and_reads_them_when_asked():

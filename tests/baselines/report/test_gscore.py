@@ -1,4 +1,4 @@
-"""Tables of the Gscore paper on made-up mixes, and the folds behind them."""
+"""Tables of the Gscore paper on made-up mixes."""
 
 from dataclasses import replace
 
@@ -29,36 +29,6 @@ from submission.errors import UnusableInput
 META = gaussian_mixes(sets=40, n=400, share=(0.5, 0.5))
 SUBJECTS = {"net:msp:fpr95": META, "net:mls:fpr95": gaussian_mixes(sets=40, n=400, seed=1)}
 FAMILIES = [next(iter(family)) for family in META.families]
-
-
-def test_a_fold_leaves_a_family_out_of_what_it_learns_from():
-    test = gaussian_mixes(sets=20, seed=2)
-    parts = folds(META.families, test.families)
-    assert sorted(i for fold in parts for i in fold.test) == list(range(20))
-    for fold in parts:
-        assert all(test.families[i] == {fold.operation} for i in fold.test)
-        assert {META.families[i] for i in fold.train} == set(META.families) - {frozenset({fold.operation})}
-
-
-def test_random_splits_keep_ood_sets_together_and_repeat():
-    parts = random_folds(META, 5)
-    for fold, again in zip(parts, random_folds(META, 5), strict=True):
-        assert {META.ood_sets[i] for i in fold.train}.isdisjoint(META.ood_sets[i] for i in fold.test)
-        assert (len(fold.train), len(fold.test)) == (30, 10)
-        assert (fold.test == again.test).all()
-    assert len({tuple(fold.test) for fold in parts}) > 1
-    assert not {META.families[i] for i in fold.train}.isdisjoint(META.families[i] for i in fold.test)
-    for fold in random_folds(replace(META, ood_sets=()), 3):  # of families where OOD sets have no names
-        assert {META.families[i] for i in fold.train}.isdisjoint(META.families[i] for i in fold.test)
-
-
-def test_parts_test_every_family_once():
-    parts = divided(META, FOLDS)
-    assert len(parts) == FOLDS
-    assert sorted(np.concatenate([fold.test for fold in parts])) == list(range(40))
-    for fold in parts:
-        assert {META.families[i] for i in fold.train}.isdisjoint(META.families[i] for i in fold.test)
-        assert len(fold.train) + len(fold.test) == 40
 
 
 @pytest.mark.parametrize("name", ["gscore-ude-w", "plugin-mpe", "constant"])

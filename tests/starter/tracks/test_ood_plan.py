@@ -79,6 +79,9 @@ def test_mixes_apart_take_turns_as_far_as_images_reach():
         draw_apart(sized(100, 100, test_sets=11), 2000, pools, philox())
     with pytest.raises(ValueError, match="9 mixes cannot be drawn from 100 IND"):
         draw_apart(sized(100, 100, test_sets=9), 100, pools, philox())
+    assert len(draw_apart(sized(100, 100, "1:1", test_sets=4), 200, {"a": 200}, philox())) == 4
+    with pytest.raises(ValueError, match="4 mixes cannot be drawn from 199 IND"):
+        draw_apart(sized(100, 100, "1:1", test_sets=4), 199, {"a": 200}, philox())
 
 
 def test_shares_of_mixes_apart_are_uniform_however_few_images_there_are():
